@@ -1,0 +1,29 @@
+# Two commands do all the set-up: `make discover` runs a discovery, `make test` runs every check.
+
+PYTHON ?= python3
+ARGS ?=
+
+.PHONY: discover test lock clean
+
+discover: .venv/discover/ready
+	.venv/discover/bin/neologue discover $(ARGS)
+
+test: .venv/test/ready
+	.venv/test/bin/ruff check .
+	.venv/test/bin/ruff format --check .
+	.venv/test/bin/mypy
+	.venv/test/bin/python -m pytest -n auto --dist worksteal
+
+.venv/%/ready: requirements/%.lock pyproject.toml
+	$(PYTHON) -m venv --clear .venv/$*
+	.venv/$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$*.lock
+	.venv/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+# Writes the exact versions that the environments install; needs uv.
+lock:
+	uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-annotate --python-version 3.11 -o requirements/discover.lock
+	uv pip compile pyproject.toml --extra test --universal --generate-hashes --no-emit-index-url --no-annotate --python-version 3.11 -o requirements/test.lock
+
+clean:
+	rm -rf .venv build dist

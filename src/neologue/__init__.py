@@ -1,0 +1,60 @@
+"""Find the new words that millions of people type, without learning what any one of them typed.
+
+>>> from neologue import Campaign, Population, Vocabulary, discover
+
+`Population` holds users and their words, `Campaign` says what is asked of them, and `discover` runs it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from neologue.device import Diary, contribute
+    from neologue.errors import NeologueError
+    from neologue.language.alphabet import Alphabet
+    from neologue.language.vocabulary import Vocabulary
+    from neologue.protocol.campaign import Campaign
+    from neologue.simulation.discovery_run import Discovery, Watch, discover
+    from neologue.simulation.population import Population
+    from neologue.simulation.records import Columns
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Alphabet",
+    "Campaign",
+    "Columns",
+    "Diary",
+    "Discovery",
+    "NeologueError",
+    "Population",
+    "Vocabulary",
+    "Watch",
+    "contribute",
+    "discover",
+]
+
+_HOMES = {
+    "Alphabet": "neologue.language.alphabet",
+    "Campaign": "neologue.protocol.campaign",
+    "Columns": "neologue.simulation.records",
+    "Diary": "neologue.device.diary",
+    "Discovery": "neologue.simulation.discovery_run",
+    "NeologueError": "neologue.errors",
+    "Population": "neologue.simulation.population",
+    "Vocabulary": "neologue.language.vocabulary",
+    "Watch": "neologue.simulation.discovery_run",
+    "contribute": "neologue.device.contribution",
+    "discover": "neologue.simulation.discovery_run",
+}
+
+
+def __getattr__(name: str) -> object:
+    # Loaded when first used: a device needs nothing of the simulator, and `--help` needs nothing at all.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'neologue' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -1,0 +1,191 @@
+"""`neologue discover`: from a population to words, with progress, a table and files."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from neologue.language.alphabet import Alphabet
+    from neologue.protocol.campaign import Campaign
+    from neologue.simulation.population import Population
+
+DEFAULT_USERS = 1_000_000
+
+
+def _completes(names: Callable[[], Sequence[str]]) -> Any:  # noqa: ANN401 - what click's option takes
+    def complete(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in names() if name.startswith(begun)]
+
+    return complete
+
+
+def _profiles() -> Sequence[str]:
+    from neologue.protocol.profiles import PROFILES
+
+    return tuple(PROFILES)
+
+
+def _alphabets() -> Sequence[str]:
+    from neologue.language.alphabet import NAMED
+
+    return tuple(NAMED)
+
+
+def _languages() -> Sequence[str]:
+    from neologue.language.builtin import languages
+
+    return languages()
+
+
+@click.command()
+@click.argument("data", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--profile",
+    default="neologue",
+    show_default=True,
+    shell_complete=_completes(_profiles),
+    help="Named parameters.",
+)
+@click.option(
+    "--language",
+    default="en",
+    show_default=True,
+    shell_complete=_completes(_languages),
+    help="Language of the embedded population and of the built-in known words.",
+)
+@click.option(
+    "--alphabet",
+    shell_complete=_completes(_alphabets),
+    help="Name of an alphabet, or a text file to take the characters from.",
+)
+@click.option("--users", type=int, help=f"Users to ask  [default: all of DATA, or {DEFAULT_USERS:,} embedded]")
+@click.option("--epsilon", type=float, help="Local ε of one word  [default: the profile's, or by population]")
+@click.option("--words-per-user", type=int, help="The most words in one report (B).")
+@click.option("--depth", type=int, help="The longest word that counts (D).")
+@click.option("--passes", type=int, help="How many tries are grown.")
+@click.option(
+    "--sampler",
+    type=click.Choice(["greedy", "random"]),
+    help="Which words go into a report if there are too many.",
+)
+@click.option("--randomizer", type=click.Choice(["unary", "subset-selection"]), help="What a device does to its words.")
+@click.option("--rule", type=click.Choice(["top", "significant"]), help="Which prefixes are kept.")
+@click.option("--frontier", type=int, help="The most prefixes kept in a layer (η_max).")
+@click.option(
+    "--known",
+    type=click.Path(path_type=Path),
+    help="Known words: a text file, one a line, or a Hunspell .dic  [default: built in]",
+)
+@click.option(
+    "--targets",
+    type=click.Path(path_type=Path),
+    help="Limit contributions to the words of this file, to try parameters without learning unknown words.",
+)
+@click.option(
+    "--fidelity",
+    type=click.Choice(["devices", "fast"]),
+    default="fast",
+    show_default=True,
+    help="Make every report in full, or draw their sum from its law.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="The same seed gives the same result.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for words.csv, words.dic and release.json.")
+@click.option("--json", "as_json", is_flag=True, help="Print release.json instead of tables.")
+@click.option("--days", type=int, help="How many days of DATA count, from its newest day on back (T).")
+@click.option("--user-column", default="user", show_default=True, help="Column of DATA that tells users apart.")
+@click.option("--word-column", default="word", show_default=True, help="Column of DATA with the words.")
+@click.option("--count-column", help="Column of DATA with the times typed  [default: count, if there]")
+@click.option("--day-column", help="Column of DATA with the day  [default: day, if there]")
+def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
+    """Find the new words of a population.
+
+    DATA is a CSV, TSV, JSON lines or Parquet file with the columns user and word, and optionally count and
+    day. Without it, the population is an embedded one: users who write a language with its real word
+    frequencies.
+    """
+    from neologue.cli.display import progress, show_discovery
+    from neologue.reporting.document import release_text
+    from neologue.reporting.files import check_folder, write_files
+    from neologue.simulation.discovery_run import discover as run
+
+    if options["out"]:
+        check_folder(options["out"])
+    with progress(sys.stderr) as watch:
+        watch.says("Reading words …")
+        campaign, population = _set_up(data, options)
+        watch.says(population.description)
+        discovery = run(population, campaign, fidelity=options["fidelity"], seed=options["seed"], watch=watch)
+    if as_json:
+        click.echo(release_text(discovery), nl=False)
+    else:
+        show_discovery(discovery)
+    if options["out"]:
+        for path in write_files(discovery, options["out"]):
+            click.echo(f"wrote {path}", err=True)
+
+
+def _set_up(data: Path | None, options: dict[str, Any]) -> "tuple[Campaign, Population]":
+    """The campaign and the population that the options ask for; every mistake in them is found here."""
+    from neologue.language import builtin
+    from neologue.language.vocabulary import Vocabulary
+    from neologue.protocol.campaign import Campaign
+    from neologue.protocol.profiles import profile as profile_named
+    from neologue.simulation.population import Population
+    from neologue.simulation.records import Columns
+
+    names = (
+        "epsilon",
+        "words_per_user",
+        "depth",
+        "passes",
+        "sampler",
+        "randomizer",
+        "rule",
+        "frontier",
+        "days",
+    )
+    changes = {name: options[name] for name in names if options[name] is not None}
+    profile, language = profile_named(options["profile"]), builtin.check_language(options["language"])
+    alphabet = _alphabet(options["alphabet"], profile.alphabet, language)
+    # Whatever can be refused is refused before words are read, which takes seconds.
+    Campaign.from_profile(profile.name, users=options["users"] or DEFAULT_USERS, alphabet=alphabet, **changes)
+
+    known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(language)
+    targets = Vocabulary.from_file(options["targets"]).words if options["targets"] else None
+    population: Population
+    if data is None:
+        users = DEFAULT_USERS if options["users"] is None else options["users"]
+        population = Population.embedded(language, users, known=known, targets=targets, seed=options["seed"])
+    else:
+        columns = Columns(
+            options["user_column"], options["word_column"], options["count_column"], options["day_column"]
+        )
+        days = changes.get("days", profile.parameters.days)
+        population = Population.from_file(data, columns, days=days, seed=options["seed"])
+        users = population.users if options["users"] is None else options["users"]
+    campaign = Campaign.from_profile(
+        profile.name, users=users, alphabet=alphabet, known=known, targets=targets, **changes
+    )
+    return campaign, population
+
+
+def _alphabet(wanted: str | None, of_profile: str, language: str) -> "Alphabet":
+    from neologue.language import builtin
+    from neologue.language.alphabet import NAMED, Alphabet
+
+    if wanted is None:
+        suited = builtin.alphabet_name(language)
+        return Alphabet.named(of_profile if suited == "ascii" else suited)
+    if wanted in NAMED or not Path(wanted).exists():
+        return Alphabet.named(wanted)
+    return Alphabet.from_file(Path(wanted))

@@ -1,0 +1,138 @@
+"""What people see: tables on the output, progress beside it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from neologue.discovery.release import LayerFacts
+from neologue.protocol.layer import Layer
+from neologue.simulation.discovery_run import Discovery, Watch
+
+SHOWN_WORDS = 20
+PLAIN_WIDTH = 110
+
+
+def console(file: TextIO | None = None) -> Console:
+    """The terminal, or plain text of a fixed width where there is none."""
+    screen = Console(file=file, highlight=False)
+    if not screen.is_terminal:
+        screen.width = PLAIN_WIDTH
+    return screen
+
+
+def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> None:
+    """Print a table; the columns at `numbers` are aligned to the right."""
+    table = Table(title=title, title_justify="left")
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="right" if place in numbers else "left", overflow="fold")
+    for row in rows:
+        # As Text, so that a word such as [bold] is shown and not obeyed.
+        table.add_row(*map(Text, row))
+    console().print(table)
+
+
+def show_discovery(discovery: Discovery) -> None:
+    """The top words, and what it took to find them."""
+    words = discovery.release.words
+    rows = [
+        (
+            word.word,
+            f"{word.estimate:,.0f}",
+            f"{word.low:,.0f} – {word.high:,.0f}",
+            str(len(word.word)),
+            str(word.layer),
+        )
+        for word in words[:SHOWN_WORDS]
+    ]
+    rest = f", the first {len(rows)} of {len(words):,}" if len(words) > len(rows) else ""
+    columns = ("word", "users who hold it", "95 % interval", "length", "found in layer")
+    show_table(f"New words{rest}", columns, rows, numbers=(1, 2, 3, 4))
+    for line in summary(discovery):
+        console().print(Text(line))
+
+
+def summary(discovery: Discovery) -> list[str]:
+    """The run in a few sentences."""
+    release, score = discovery.release, discovery.score
+    campaign, parameters = release.campaign, release.campaign.parameters
+    statement = release.statement
+    asked = sum(facts.asked for facts in release.layers)
+    sizes = sorted({facts.asked for facts in release.layers})
+    cohorts = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    return [
+        f"Population: {discovery.population}.",
+        f"Asked: {asked:,} of {campaign.users:,} users, once each, in {len(release.layers)} layers of {cohorts} "
+        f"(profile {campaign.profile}, {parameters.passes} {'pass' if parameters.passes == 1 else 'passes'}).",
+        f"Found: {score.words_released:,} new words. They cover {score.coverage:.1%} of what users hold of "
+        f"{score.words_true:,} unknown words; {score.precision:.2%} of them are really held by someone.",
+        f"Privacy: every report hides each word with local ε = {statement.epsilon:g} ({statement.mechanism}), "
+        f"{parameters.words_per_user} words at most, {statement.user_epsilon:g} for a whole user.",
+        f"Simulated with fidelity {discovery.fidelity}, seed {discovery.seed}.",
+    ]
+
+
+class Spoken(Watch):
+    """Progress as plain lines, for files and logs."""
+
+    def __init__(self, screen: Console) -> None:
+        self.screen = screen
+
+    def says(self, line: str) -> None:
+        """A line of news."""
+        self.screen.print(Text(line))
+
+    def layer_ends(self, facts: LayerFacts, words: int) -> None:
+        """One line a layer."""
+        self.says(
+            f"pass {facts.passage} layer {facts.layer}: {facts.asked:,} users asked about {facts.candidates:,} "
+            f"candidates of {facts.length + facts.extension} characters, {facts.kept:,} prefixes kept, "
+            f"{words:,} words so far"
+        )
+
+    def scoring_begins(self) -> None:
+        """The last step."""
+        self.says("Comparing with what users really hold …")
+
+
+class Drawn(Spoken):
+    """Progress as a bar over the users of the layer, under the lines of the layers before."""
+
+    def __init__(self, screen: Console, bars: Progress) -> None:
+        super().__init__(screen)
+        self.bars = bars
+        self.bar = bars.add_task("Setting up", total=None)
+
+    def layer_begins(self, layer: Layer) -> None:
+        """A new bar."""
+        what = f"pass {layer.passage} layer {layer.number}: {layer.candidates.size:,} candidates"
+        self.bars.reset(self.bar, description=what, total=layer.cohort)
+
+    def users_done(self, users: int) -> None:
+        """Some more of it."""
+        self.bars.advance(self.bar, users)
+
+    def scoring_begins(self) -> None:
+        """A bar without an end."""
+        self.bars.reset(self.bar, description="Comparing with what users really hold", total=None)
+
+
+@contextmanager
+def progress(file: TextIO) -> Iterator[Spoken]:
+    """Somebody who tells how far a discovery has come: live on a terminal, line by line elsewhere."""
+    screen = console(file)
+    if not screen.is_terminal:
+        yield Spoken(screen)
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=screen, transient=True) as bars:
+        yield Drawn(screen, bars)

@@ -1,0 +1,91 @@
+"""`neologue`: the commands, and how they fail.
+
+Whatever a command needs beyond click is imported when it runs, so that `--help` and completion answer at
+once.
+"""
+
+import os
+import sys
+from typing import Any
+
+import click
+from click.shell_completion import get_completion_class
+
+from neologue import __version__
+from neologue.cli.discover import discover
+from neologue.errors import InputError
+
+INTERRUPTED = 130
+
+
+class Commands(click.Group):
+    """Commands that answer a user's mistake with one sentence and exit code 2."""
+
+    def main(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - click's own signature
+        """Run a command and leave with its exit code."""
+        try:
+            return super().main(*arguments, **options)
+        except InputError as error:
+            click.echo(f"neologue: {error}", err=True)
+            sys.exit(2)
+        except BrokenPipeError:
+            # The reader of a pipe went away; without this, Python complains again while it exits.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="neologue")
+def main() -> None:
+    """Find the new words that millions of people type, without learning what any one of them typed."""
+
+
+main.add_command(discover)
+
+
+@main.command()
+def alphabets() -> None:
+    """List the alphabets there are."""
+    from neologue.cli.display import show_table
+    from neologue.language.alphabet import NAMED, Alphabet
+
+    rows = [(name, str(Alphabet.named(name).size), about) for name, (_, about) in NAMED.items()]
+    show_table("Alphabets", ("name", "symbols", "what"), rows, numbers=(1,))
+
+
+@main.command()
+def profiles() -> None:
+    """List the profiles there are, and where each comes from."""
+    from neologue.cli.display import show_table
+    from neologue.protocol.profiles import PROFILES
+
+    names = list(PROFILES)
+    parameters = {name: PROFILES[name].parameters.as_dict() for name in names}
+    rows = [
+        (field.replace("_", " "), *(_shown(parameters[name][field]) for name in names))
+        for field in parameters[names[0]]
+    ]
+    alphabets = ("alphabet", *(PROFILES[name].alphabet for name in names))
+    show_table("Profiles", ("parameter", *names), [*rows, alphabets])
+    for name in names:
+        click.echo(f"{name}: {PROFILES[name].source}.")
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "by population"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script for a shell.
+
+    For bash, put this into ~/.bashrc: eval "$(neologue completion bash)"
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(main, {}, "neologue", "_NEOLOGUE_COMPLETE").source())

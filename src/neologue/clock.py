@@ -1,0 +1,14 @@
+"""Time as an argument: days since 1970-01-01, from the system or from a test."""
+
+import time
+from collections.abc import Callable
+
+Clock = Callable[[], int]
+"""A clock answers with today's day number."""
+
+SECONDS_PER_DAY = 86_400
+
+
+def system_days() -> int:
+    """The day number of now, UTC."""
+    return int(time.time()) // SECONDS_PER_DAY

@@ -1,0 +1,38 @@
+"""From the words of one device to its report: the device's side of Algorithm 2."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.device.sampling import sample
+from neologue.entropy import Entropy, SecureEntropy
+from neologue.language.alphabet import normalised
+from neologue.language.candidates import strings
+from neologue.protocol.layer import Layer
+from neologue.protocol.report import make_report
+
+
+def contribute(words: Mapping[str, int], layer: Layer, entropy: Entropy | None = None) -> bytes:
+    """The report of a device that typed these words so many times each.
+
+    A device without a word that counts sends a full report too: whether it reports never depends on its
+    words. A report is made once; a device that has to send again sends the same bytes.
+    """
+    source = SecureEntropy() if entropy is None else entropy
+    prefixes, times = held_prefixes(words, layer)
+    return make_report(layer, sample(prefixes, times, layer.bound, layer.sampler, source), source)
+
+
+def held_prefixes(words: Mapping[str, int], layer: Layer) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct candidates that the words belong to, and how often words of each were typed."""
+    counting: dict[str, int] = {}
+    for word, times in words.items():
+        form = normalised(word)
+        if layer.counts(form):
+            counting[form] = counting.get(form, 0) + times
+    index = layer.candidates.index(strings(list(counting)))
+    typed = np.fromiter(counting.values(), np.int64, len(counting))
+    belongs = index >= 0
+    prefixes, places = np.unique(index[belongs], return_inverse=True)
+    return prefixes, np.bincount(places, typed[belongs], len(prefixes)).astype(np.int64)

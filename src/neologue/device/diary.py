@@ -1,0 +1,285 @@
+"""The diary: which words were typed on this device lately, and on which days.
+
+Its promise is that what is forgotten is gone: once a word has expired, was evicted or was forgotten, none
+of its bytes are left in the diary's file, and there is no other file. The words' text lives in one small
+table of its own, because SQLite alone can't keep that promise (see `Diary._strike`).
+"""
+
+import os
+import sqlite3
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from neologue.clock import Clock, system_days
+from neologue.errors import DiaryError, ParameterError
+
+_VERSION: Final = 1
+_PATIENCE: Final = 10.0  # seconds to wait for another process with the same diary
+_MOST_TIMES: Final = 2**31 - 1
+
+_SCHEMA: Final = (
+    """
+    CREATE TABLE words (
+        word TEXT PRIMARY KEY,          -- NFC; the only column that holds what was typed
+        id   INTEGER NOT NULL           -- ascends in the order of first being noted
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE uses (
+        word  INTEGER NOT NULL,         -- words.id
+        day   INTEGER NOT NULL,         -- days since 1970-01-01, as the clock had it
+        times INTEGER NOT NULL,         -- at least 1, saturating at 2^31 - 1
+        PRIMARY KEY (word, day)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX uses_by_day ON uses (day)",
+    f"PRAGMA user_version = {_VERSION}",
+)
+
+_PRAGMAS: Final = (
+    # Deleted rows and freed pages are overwritten with zeros, not merely unlinked.
+    "PRAGMA secure_delete = ON",
+    # A journal on the disk holds the pages as they were, deleted words included: DELETE and TRUNCATE hand
+    # those blocks back to the file system unerased, PERSIST and WAL keep them in a file. In memory they
+    # vanish. The price: a crash in the middle of a write may damage the diary. It is checked on opening,
+    # the remedy is to start a new one, and that costs at most T days of words.
+    "PRAGMA journal_mode = MEMORY",
+    # What SQLite sorts or sets aside for a moment mustn't land in temporary files either.
+    "PRAGMA temp_store = MEMORY",
+)
+
+_START_ANEW: Final = "name another file, or delete this one to start a new diary"
+
+
+class Diary:
+    """What was typed on this device in the last T days, and no longer.
+
+    A word typed on day d is remembered through day d + days - 1, as the clock has it. A day later than
+    the clock's today is kept: a clock that was set back can't be told from one that had run ahead, and
+    the first must not cost any words.
+    """
+
+    def __init__(
+        self,
+        path: Path | str = ":memory:",
+        *,
+        days: int = 60,
+        capacity: int = 10_000,
+        longest: int = 64,
+        clock: Clock = system_days,
+    ) -> None:
+        for name, value in (("days", days), ("capacity", capacity), ("longest", longest)):
+            if value < 1:
+                raise ParameterError(f"{name} is {value}; a diary needs {name} of at least 1")
+        self._path = str(path)
+        self._days = days
+        self._capacity = capacity
+        self._longest = longest
+        self._clock = clock
+        self._db = _connected(self._path)
+        try:
+            self._prepare()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def typed(self, word: str, times: int = 1) -> None:
+        """Note that `word` was typed today; an empty or overlong one is silently not kept."""
+        if times < 1:
+            raise ParameterError(f"times is {times}; a typed word counts at least 1")
+        word = _plain(word)
+        with self._turn() as today:
+            # A long string is likelier a secret than a word.
+            if not word or len(word) > self._longest:
+                return
+            row = self._db.execute("SELECT id FROM words WHERE word = ?", (word,)).fetchone()
+            if row is None:
+                self._make_room(for_words=1)
+                row = self._db.execute("SELECT IFNULL(MAX(word), 0) + 1 FROM uses").fetchone()
+                self._db.execute("INSERT INTO words VALUES (?, ?)", (word, *row))
+            self._db.execute(
+                "INSERT INTO uses VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET times = MIN(times + excluded.times, ?)",
+                (*row, today, min(times, _MOST_TIMES), _MOST_TIMES),
+            )
+
+    def words(self) -> dict[str, int]:
+        """The words still remembered, each with how often it was typed, at most 2^31 - 1."""
+        with self._turn():
+            return dict(
+                self._db.execute(
+                    "SELECT words.word, MIN(SUM(times), ?) FROM words JOIN uses ON uses.word = words.id"
+                    " GROUP BY words.word",
+                    (_MOST_TIMES,),
+                )
+            )
+
+    def forget(self, word: str) -> None:
+        """Forget this very word, equal in case and after NFC; forgetting an unknown word is fine."""
+        with self._turn():
+            self._db.execute("DELETE FROM uses WHERE word = (SELECT id FROM words WHERE word = ?)", (_plain(word),))
+            self._strike()
+
+    def forget_all(self) -> None:
+        """Forget every word."""
+        with self._turn():
+            self._db.execute("DELETE FROM uses")
+            self._strike()
+
+    def close(self) -> None:
+        """Close the file; closing twice is fine."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        with self._turn():
+            return self._count()
+
+    def __repr__(self) -> str:
+        return f"Diary({self._path!r}, days={self._days}, capacity={self._capacity}, longest={self._longest})"
+
+    def _prepare(self) -> None:
+        """Make an empty file a diary, and a diary that was left long ago or in mid-write a tidy one."""
+        with _explained(self._path):
+            # With SQLite's own journal, which is safe in a crash: the schema holds no words.
+            with self._db:
+                self._db.execute("BEGIN IMMEDIATE")
+                self._require_version()
+            for pragma in _PRAGMAS:
+                self._db.execute(pragma)
+            if self._db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+                raise DiaryError(f"the diary {self._path} is damaged: {_START_ANEW}")
+        with self._turn():
+            self._db.execute("DELETE FROM uses WHERE word NOT IN (SELECT id FROM words)")
+            self._make_room()
+            self._strike()
+
+    def _require_version(self) -> None:
+        """Write the schema into an empty file; refuse what is neither empty nor of our version."""
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        (tables,) = self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        if version == 0 and tables == 0:
+            for statement in _SCHEMA:
+                self._db.execute(statement)
+        elif version != _VERSION:
+            raise DiaryError(
+                f"{self._path} has the schema version {version}, and this neologue reads {_VERSION}:"
+                f" use the neologue that wrote it, {_START_ANEW}"
+            )
+
+    @contextmanager
+    def _turn(self) -> Iterator[int]:
+        """One exclusive transaction that begins by expiring what is due, and yields today."""
+        today = self._clock()
+        with _explained(self._path), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._expire(today)
+            yield today
+
+    def _expire(self, today: int) -> None:
+        (oldest,) = self._db.execute("SELECT MIN(day) FROM uses").fetchone()
+        last_expired = today - self._days
+        if oldest is not None and oldest <= last_expired:
+            self._db.execute("DELETE FROM uses WHERE day <= ?", (last_expired,))
+            self._strike()
+
+    def _make_room(self, for_words: int = 0) -> None:
+        """Evict the words with the oldest last use, of these the least typed, of these the first noted."""
+        surplus = self._count() + for_words - self._capacity
+        if surplus > 0:
+            self._db.execute(
+                "DELETE FROM uses WHERE word IN"
+                " (SELECT word FROM uses GROUP BY word ORDER BY MAX(day), SUM(times), word LIMIT ?)",
+                (surplus,),
+            )
+            self._strike()
+
+    def _strike(self) -> None:
+        """Remove the words without a use, and every stale copy of them.
+
+        When SQLite balances a tree it moves rows between pages and leaves copies in the unused part of a
+        page. Deleting a row later zeros the row and not such a copy, secure_delete or not. But emptying a
+        whole table zeros all of its pages, so we do that, and write the words that are left once more.
+        """
+        struck = self._db.execute(
+            "DELETE FROM words WHERE NOT EXISTS (SELECT 1 FROM uses WHERE uses.word = words.id)"
+        ).rowcount
+        if struck:
+            self._db.execute("CREATE TEMP TABLE kept AS SELECT word, id FROM words")
+            self._db.execute("DELETE FROM words")
+            self._db.execute("INSERT INTO words SELECT word, id FROM kept")
+            self._db.execute("DROP TABLE kept")
+
+    def _count(self) -> int:
+        count: int = self._db.execute("SELECT COUNT(*) FROM words").fetchone()[0]
+        return count
+
+
+def _plain(word: str) -> str:
+    """The word as the diary keeps it; empty if it is no text, such as half of a surrogate pair."""
+    word = unicodedata.normalize("NFC", word).strip()
+    # Checked here, because the error of a failed encoding carries the word.
+    return "" if any("\ud800" <= letter <= "\udfff" for letter in word) else word
+
+
+def _connected(path: str) -> sqlite3.Connection:
+    """A connection to the file, which is created for its owner alone."""
+    # Resolved, so that SQLite neither takes "file:..." for a URI nor follows a link to a file yet to be made.
+    target = path if path == ":memory:" else str(Path(path).resolve())
+    with _explained(path):
+        if target != ":memory:":
+            # Only ever a new file: to close a second handle on an open diary would drop SQLite's locks.
+            with suppress(FileExistsError):
+                os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode=0o600))
+        db = sqlite3.connect(target, timeout=_PATIENCE, isolation_level=None)
+    db.text_factory = _decoded
+    return db
+
+
+def _decoded(text: bytes) -> str:
+    """The text of a column; where it is damaged, an error that doesn't quote it, as SQLite's would."""
+    with suppress(UnicodeDecodeError):
+        return text.decode()
+    raise sqlite3.DatabaseError("text that is not UTF-8")
+
+
+@contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """Turn the errors of SQLite and of the file system into one that names the diary and the remedy."""
+    try:
+        yield
+    except OSError as error:
+        raise DiaryError(f"can't open the diary {path}: {error.strerror}; check its folder") from error
+    except sqlite3.ProgrammingError as error:
+        raise DiaryError(
+            f"can't use the diary {path}: it is closed, or of another thread; open it where it is used"
+        ) from error
+    except sqlite3.Error as error:
+        # The low byte is the kind of error; the rest says where it arose.
+        match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF:
+            case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+                message = f"the diary {path} is in use by another process: try again"
+            case (
+                sqlite3.SQLITE_PERM
+                | sqlite3.SQLITE_READONLY
+                | sqlite3.SQLITE_IOERR
+                | sqlite3.SQLITE_FULL
+                | sqlite3.SQLITE_CANTOPEN
+            ):
+                message = (
+                    f"can't read or write the diary {path} ({error.sqlite_errorname}):"
+                    " check the permissions of the file and its folder, and the room on the disk"
+                )
+            case _:
+                message = f"{path} is damaged or not a diary: {_START_ANEW}"
+        raise DiaryError(message) from error

@@ -1,0 +1,1 @@
+"""From votes to words: the server side of Algorithm 2."""

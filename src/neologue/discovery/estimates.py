@@ -1,0 +1,82 @@
+"""How many users hold a word, given its votes and given that they sufficed for its release.
+
+Of M users, H hold the word; the cohort's votes for it are a sum of independent Bernoulli draws whose number
+of holders is hypergeometric. Its mean μ and variance σ² are exact, and its law is taken as the binomial with
+the same two moments, n = μ²/(μ-σ²) trials of probability 1-σ²/μ, which is exact when nobody or everybody
+holds the word. A released word had at least θ votes, so the law of its votes v is that binomial cut off below
+θ, and the interval is the set of H for which v is in neither 2.5 % tail of the cut law (Weinstein, Fithian
+and Benjamini 2013). The estimate is the H for which v is the median: near the threshold it is lower than the
+plain unbiased one, which selection has pushed up.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc
+
+from neologue.randomizers.channel import Channel, Floats
+
+CONFIDENCE = 0.95
+BISECTIONS = 60
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Estimated holders in the population, with an interval, one entry a word."""
+
+    estimate: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True)
+class VoteLaw:
+    """The law of a word's votes in a cohort drawn from a population."""
+
+    channel: Channel
+    reports: int
+    users: int
+
+    def moments(self, holders: ArrayLike) -> tuple[Floats, Floats]:
+        """Mean and variance of the votes when so many users of the population hold the word."""
+        share = np.asarray(holders, np.float64) / self.users
+        in_cohort = share * self.reports
+        drawn = in_cohort * (1 - share) * max(self.users - self.reports, 0) / max(self.users - 1, 1)
+        mean = self.channel.mean(in_cohort, self.reports)
+        return mean, self.channel.variance(in_cohort, self.reports) + self.channel.gain**2 * drawn
+
+    def at_least(self, votes: ArrayLike, holders: ArrayLike) -> Floats:
+        """P(votes ≥ v) when so many users hold the word."""
+        level = np.asarray(votes, np.float64)
+        mean, variance = self.moments(holders)
+        chance = 1 - variance / mean
+        trials = mean / chance
+        tail = betainc(np.maximum(level, 1), np.maximum(trials - level + 1, 1e-9), chance)
+        return np.where(level <= 0, 1.0, np.where(level > trials, 0.0, tail))
+
+    def released_at_least(self, votes: ArrayLike, threshold: int, holders: ArrayLike) -> Floats:
+        """P(votes ≥ v | votes ≥ θ), 0 where even θ is out of reach."""
+        passed = self.at_least(threshold, holders)
+        return np.divide(self.at_least(votes, holders), passed, out=np.zeros_like(passed), where=passed > 0)
+
+
+def estimate_holders(law: VoteLaw, votes: NDArray[np.int64], threshold: int) -> Estimates:
+    """Estimates for released words from their votes; words with equal votes have equal estimates."""
+    levels, places = np.unique(votes, return_inverse=True)
+    tail = (1 - CONFIDENCE) / 2
+    median, low, high = (
+        _holders_with_tail(law, level, threshold, wanted)[places]
+        for level, wanted in ((levels, 0.5), (levels, tail), (levels + 1, 1 - tail))
+    )
+    return Estimates(median, np.minimum(low, median), np.maximum(high, median))
+
+
+def _holders_with_tail(law: VoteLaw, votes: NDArray[np.int64], threshold: int, wanted: float) -> Floats:
+    """The number of holders at which P(votes ≥ v | released) reaches `wanted`; it grows with the holders."""
+    low, high = np.zeros(len(votes)), np.full(len(votes), float(law.users))
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        reached = law.released_at_least(votes, threshold, middle) >= wanted
+        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+    return np.asarray((low + high) / 2)

@@ -1,0 +1,41 @@
+"""Everything that neologue raises on purpose.
+
+NeologueError
+├── InputError            a person gave something that can't be used; the command line exits with 2
+│   ├── ParameterError    a number or a choice
+│   ├── LanguageError     an alphabet, a language or a list of known words
+│   └── DataError         a file of users and words
+├── ReportError           bytes that are not a report for this layer
+└── DiaryError            a diary that can't be opened or read
+
+A message names the value and the remedy, and never anything that one person typed: where the value is
+a word from somebody's data, the message gives its row instead.
+"""
+
+
+class NeologueError(Exception):
+    """The root of all errors raised by neologue."""
+
+
+class InputError(NeologueError):
+    """A person gave something that can't be used; the message says what would be."""
+
+
+class ParameterError(InputError):
+    """A parameter is out of its range, or two of them contradict each other."""
+
+
+class LanguageError(InputError):
+    """An alphabet, a language or a list of known words is missing or unusable."""
+
+
+class DataError(InputError):
+    """A file of users and words is missing, empty, or not in the shape that was promised."""
+
+
+class ReportError(NeologueError):
+    """The bytes are not a report for this layer."""
+
+
+class DiaryError(NeologueError):
+    """A diary can't be opened or read."""

@@ -1,0 +1,1 @@
+"""Alphabets, words and the words already known."""

@@ -1,0 +1,124 @@
+"""The symbols that words are made of: characters in NFC, and the end mark ⊥.
+
+Symbols are ordered by code point and ⊥ comes before all of them, so that the order of prefixes is the order
+of Python's strings, and any other language can derive it.
+"""
+
+import string
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.errors import LanguageError
+
+END = "⊥"
+"""How the end mark is shown; it is a symbol of its own, never a character of a word."""
+
+LATIN = string.ascii_letters + "'-"
+
+NAMED: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "ascii": (string.digits + string.ascii_letters + string.punctuation, "visible ASCII, the default"),
+        "paper": (
+            # The paper's 100 symbols are string.printable; ⊥ is one of them, here in the place of form feed.
+            string.printable.replace("\f", ""),
+            "the paper's 100 symbols, ⊥ among them",
+        ),
+        "en": (LATIN, "English: letters, apostrophe, hyphen"),
+        "de": (LATIN + "äöüÄÖÜßẞ", "German: English and umlauts, ß"),
+        "es": (LATIN + "áéíóúüñÁÉÍÓÚÜÑ", "Spanish: English and accents, ñ"),
+        "fr": (LATIN + "àâæçéèêëîïôœùûüÿÀÂÆÇÉÈÊËÎÏÔŒÙÛÜŸ", "French: English and accents, ligatures"),
+        "id": (LATIN + string.digits, "Indonesian: English and digits, as in anak2"),
+        "it": (LATIN + "àèéìíîòóùúÀÈÉÌÍÎÒÓÙÚ", "Italian: English and accents"),
+        "pt": (LATIN + "áàâãçéêíóôõúüÁÀÂÃÇÉÊÍÓÔÕÚÜ", "Portuguese: English and accents, ç"),
+        "sv": (LATIN + "åäöéÅÄÖÉ", "Swedish: English and å, ä, ö, é"),
+        "ru": ("".join(map(chr, range(0x410, 0x450))) + "Ёё-", "Russian: Cyrillic letters, hyphen"),
+        "hi": (
+            "".join(c for c in map(chr, range(0x900, 0x980)) if unicodedata.category(c)[0] in "LM") + "\u200c\u200d",
+            "Hindi: Devanagari letters and signs, joiners",
+        ),
+    }
+)
+
+
+def normalised(word: str) -> str:
+    """The one form in which words are compared and sent: NFC, without surrounding white space."""
+    return unicodedata.normalize("NFC", word).strip()
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """An ordered set of characters; with ⊥ it is the paper's X."""
+
+    characters: str
+    name: str = "own"
+
+    def __post_init__(self) -> None:
+        ordered = "".join(sorted(set(self.characters)))
+        object.__setattr__(self, "characters", ordered)
+        if len(ordered) < 2:
+            raise LanguageError(f"an alphabet needs at least 2 characters, not {len(ordered)}: {ordered!r}")
+        if "\0" in ordered:
+            raise LanguageError("an alphabet can't contain the NUL character; take it out")
+
+    @classmethod
+    def named(cls, name: str) -> "Alphabet":
+        """One of the alphabets that come with neologue."""
+        if name not in NAMED:
+            raise LanguageError(f"no alphabet is called {name!r}; there are {', '.join(NAMED)}, or give a file")
+        return cls(NAMED[name][0], name)
+
+    @classmethod
+    def from_words(cls, words: Iterable[str], name: str = "own") -> "Alphabet":
+        """The visible characters that occur in some words."""
+        found = {character for word in words for character in normalised(word)}
+        visible = {c for c in found if not (c.isspace() or unicodedata.category(c) in ("Cc", "Cs", "Cn"))}
+        return cls("".join(visible), name)
+
+    @classmethod
+    def from_file(cls, path: Path) -> "Alphabet":
+        """The visible characters that occur in a sample of the language, a UTF-8 text file."""
+        try:
+            sample = path.read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise LanguageError(f"can't read the alphabet sample {path}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise LanguageError(f"the alphabet sample {path} is not UTF-8; convert it first") from error
+        return cls.from_words(sample.split(), path.name)
+
+    @property
+    def size(self) -> int:
+        """|X|: the characters and ⊥."""
+        return len(self.characters) + 1
+
+    @cached_property
+    def _members(self) -> frozenset[str]:
+        return frozenset(self.characters)
+
+    def expresses(self, word: str) -> bool:
+        """Whether every character of a normalised word is in the alphabet."""
+        return self._members.issuperset(word)
+
+    @cached_property
+    def _code_of_point(self) -> NDArray[np.int64]:
+        points = np.array([ord(c) for c in self.characters])
+        codes = np.full(points.max() + 2, -1, np.int64)
+        codes[points] = np.arange(1, self.size)
+        codes[0] = 0
+        return codes
+
+    def codes(self, points: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """Symbols as integers: 0 for ⊥ (an unused place of a string), 1 to n for characters, -1 for others."""
+        table = self._code_of_point
+        return table[np.minimum(points, len(table) - 1)]
+
+    @cached_property
+    def points(self) -> NDArray[np.uint32]:
+        """The code points of the characters, in order."""
+        return np.array([ord(c) for c in self.characters], np.uint32)

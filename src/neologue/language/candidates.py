@@ -1,0 +1,104 @@
+"""The prefixes that a layer votes on, in the one order that device and server derive from the frontier.
+
+Each prefix of the frontier is extended by exactly m symbols, or by fewer when they end in ⊥: a prefix-free
+set, so that a word belongs to at most one candidate. With n characters there are T(m) = 1 + n·T(m-1)
+extensions, T(0) = 1, in lexicographic order with ⊥ first: extension 0 ends the word here, and 1 +
+(c-1)·T(m-1) + e is character c followed by extension e. Candidate r·T(m) + e is the r-th prefix with
+extension e.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.language.alphabet import Alphabet
+
+Strings = NDArray[np.str_]
+
+
+def extensions(characters: int, symbols: int) -> int:
+    """T(m): how many ways there are to go on by m symbols, or to end before."""
+    count = 1
+    for _ in range(symbols):
+        count = 1 + characters * count
+    return count
+
+
+def strings(words: Sequence[str]) -> Strings:
+    """Words as an array of code points, as wide as the longest."""
+    return np.array(words, dtype=f"U{max(map(len, words), default=1)}")
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Z_i: the frontier P_{i-1}, sorted strings of equal length, extended by m symbols."""
+
+    alphabet: Alphabet
+    frontier: Strings
+    extension: int
+
+    @property
+    def depth(self) -> int:
+        """The number of characters of the frontier's prefixes."""
+        return int(self.frontier.dtype.itemsize // 4)
+
+    @cached_property
+    def _below(self) -> list[int]:
+        """T(m), T(m-1), …, T(0)."""
+        return [extensions(self.alphabet.size - 1, m) for m in range(self.extension, -1, -1)]
+
+    @property
+    def size(self) -> int:
+        """|Z_i|."""
+        return len(self.frontier) * self._below[0]
+
+    def index(self, words: Strings) -> NDArray[np.int64]:
+        """For each normalised word the candidate that it belongs to, or -1."""
+        if not (len(words) and len(self.frontier)):
+            return np.full(len(words), -1, np.int64)
+        heads = words.astype(self.frontier.dtype)
+        ranks = np.searchsorted(self.frontier, heads)
+        found = self.frontier[np.minimum(ranks, len(self.frontier) - 1)] == heads
+        width = self.depth + self.extension
+        points = words.astype(f"U{width}").view(np.uint32).reshape(len(words), width)
+        codes = self.alphabet.codes(points[:, self.depth :])
+        found &= (codes >= 0).all(axis=1)
+
+        tails = np.zeros(len(words), np.int64)
+        open_ended = np.ones(len(words), np.bool_)
+        for place, below in enumerate(self._below[1:]):
+            code = codes[:, place]
+            open_ended &= code > 0
+            tails += np.where(open_ended, 1 + (code - 1) * below, 0)
+        return np.where(found, ranks * self._below[0] + tails, -1)
+
+    def prefixes(self, index: NDArray[np.int64]) -> tuple[Strings, NDArray[np.bool_]]:
+        """The prefixes of some candidates, and whether each ends there, in ⊥."""
+        ranks, tails = np.divmod(index, self._below[0])
+        width = self.depth + self.extension
+        points = np.zeros((len(index), width), np.uint32)
+        points[:, : self.depth] = self.frontier[ranks].view(np.uint32).reshape(len(index), self.depth)
+        ended = np.zeros(len(index), np.bool_)
+        for place, below in enumerate(self._below[1:]):
+            ended |= tails == 0
+            codes, tails = np.divmod(np.maximum(tails - 1, 0), below)
+            points[:, self.depth + place] = np.where(ended, 0, self.alphabet.points[np.where(ended, 0, codes)])
+            tails = np.where(ended, 0, tails)
+        return points.view(f"U{width}").ravel(), ended
+
+    def ends(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each of some candidates ends in ⊥."""
+        tails = index % self._below[0]
+        ended = np.zeros(len(index), np.bool_)
+        for below in self._below[1:]:
+            ended |= tails == 0
+            tails = np.where(ended, 0, np.maximum(tails - 1, 0) % below)
+        return ended
+
+
+def root(alphabet: Alphabet) -> Strings:
+    """P_0: the prefixes of one character, ⊥ left out."""
+    return strings(sorted(alphabet.characters))

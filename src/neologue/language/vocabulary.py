@@ -1,0 +1,138 @@
+"""The known words V: the words that nobody needs to report, because they are already in the dictionary."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from unicodedata import normalize
+
+from neologue.errors import LanguageError
+
+REMEMBERED_OPINIONS = 1 << 20
+"""How many answers of a second opinion are kept; a server asks about the same words in every pass."""
+
+
+class Vocabulary:
+    """The known words, immutable: `word in vocabulary` also permits the case forms that Hunspell would.
+
+    `accepts` is a second opinion, asked only for words that the set does not settle (a compound, a number).
+    It takes the word in NFC, and its answers are remembered.
+    """
+
+    def __init__(
+        self,
+        words: Iterable[str],
+        accepts: Callable[[str], bool] | None = None,
+        source: str = "given words",
+    ) -> None:
+        self._words = frozenset(_normalised(words))
+        self._accepts = None if accepts is None else lru_cache(REMEMBERED_OPINIONS)(accepts)
+        self._source = source
+
+    @classmethod
+    def empty(cls) -> Vocabulary:
+        """A vocabulary that knows nothing, so that every word is new."""
+        return cls((), source="no words")
+
+    @classmethod
+    def builtin(cls, language: str) -> Vocabulary:
+        """The known words that come with neologue for a language."""
+        from neologue.language import builtin
+
+        return builtin.vocabulary(language)
+
+    @classmethod
+    def from_file(cls, path: Path | str) -> Vocabulary:
+        """Read one word a line (UTF-8, optionally gzipped), or a Hunspell pair if it ends in .dic or .aff."""
+        path = Path(path)
+        if path.suffix in {".dic", ".aff"}:
+            from neologue.language import hunspell
+
+            return hunspell.read(path)
+        vocabulary = cls(_lines(path), source=str(path))
+        if not len(vocabulary):
+            raise LanguageError(f"{path} has no words; give a file with one word a line")
+        return vocabulary
+
+    def __contains__(self, word: str) -> bool:
+        word = normalize("NFC", word)
+        if word in self._words or any(form in self._words for form in _permitted_forms(word)):
+            return True
+        return self._accepts is not None and self._accepts(word)
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of the set, without what a second opinion would accept."""
+        return self._words
+
+    @property
+    def source(self) -> str:
+        """Where the words come from."""
+        return self._source
+
+    def __repr__(self) -> str:
+        return f"<Vocabulary of {len(self)} words from {self._source}>"
+
+    def known(self, words: Sequence[str]) -> list[bool]:
+        """Say of each word whether it is known."""
+        return [word in self for word in words]
+
+    def extended(self, words: Iterable[str]) -> Vocabulary:
+        """The same vocabulary with exactly these words added, such as those released in an earlier pass."""
+        extension = Vocabulary.empty()
+        extension._words = self._words.union(_normalised(words))
+        extension._accepts = self._accepts  # shared, so that what it remembers is not asked again
+        extension._source = self._source
+        return extension
+
+    @cached_property
+    def digest(self) -> str:
+        """The hex SHA-256 of the sorted words, by which a device and the server agree on what is known."""
+        # Code point order is also the order of the UTF-8 bytes, so other languages can sort either.
+        return hashlib.sha256("\n".join(sorted(self._words)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _normalised(words: Iterable[str]) -> Iterable[str]:
+    """Each word in NFC without the white space around it; what is then empty is no word."""
+    return filter(None, (normalize("NFC", word.strip()) for word in words))
+
+
+def _permitted_forms(word: str) -> tuple[str, ...]:
+    """The other spellings of the word that would make this one right, as Hunspell sees case.
+
+    A sentence may begin with any word and a headline may shout it, but nothing excuses a lost capital.
+    """
+    if word.isupper():
+        lower = word.lower()
+        # Not str.capitalize: it would title-case the first letter and lower-case the rest out of context.
+        return lower, word[0] + lower[len(word[0].lower()) :]
+    if word[:1].isupper() and word[1:].islower():
+        return (word.lower(),)
+    return ()
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a word list, without comments."""
+    if path.is_dir():
+        raise LanguageError(f"{path} is a directory; give a file with one word a line")
+    try:
+        content = path.read_bytes()
+        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise LanguageError(f"{path} does not exist; give a file with one word a line") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise LanguageError(f"{path} is not UTF-8 in line {line}; save it as UTF-8") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise LanguageError(f"{path} is a broken gzip file; compress the word list again") from error
+    except OSError as error:
+        raise LanguageError(f"{path} can't be read ({error.strerror}); check its permissions") from error
+    return [line for line in io.StringIO(text, newline=None) if not line.startswith("# ")]

@@ -1,0 +1,1 @@
+"""What a campaign costs in privacy, and what it should be given."""

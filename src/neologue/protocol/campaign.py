@@ -1,0 +1,80 @@
+"""A campaign: parameters, a population, and the words that need not be found."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from neologue.errors import LanguageError, ParameterError
+from neologue.language.alphabet import Alphabet, normalised
+from neologue.language.vocabulary import Vocabulary
+from neologue.privacy.planning import local_epsilon
+from neologue.protocol.parameters import Parameters
+from neologue.protocol.profiles import profile as profile_named
+
+SMALLEST_COHORT = 100
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What an operator asks of a population of `users` devices."""
+
+    users: int
+    parameters: Parameters
+    alphabet: Alphabet
+    known: Vocabulary = field(default_factory=Vocabulary.empty)
+    targets: frozenset[str] | None = None
+    """If given, devices contribute these words alone, known or not."""
+    profile: str = "own"
+
+    def __post_init__(self) -> None:
+        if self.parameters.epsilon is None:
+            chosen = replace(self.parameters, epsilon=local_epsilon(self.users))
+            object.__setattr__(self, "parameters", chosen)
+        pairs = (self.alphabet.size - 1) * self.alphabet.size
+        if pairs > self.parameters.candidates:
+            raise ParameterError(
+                f"an alphabet of {self.alphabet.size} symbols has {pairs:,} pairs, more than the "
+                f"{self.parameters.candidates:,} candidates of a layer: allow more, or give a smaller alphabet"
+            )
+        layers = self.parameters.passes * (1 if self.parameters.adaptive else self.parameters.depth)
+        needed = SMALLEST_COHORT * layers
+        if self.users < needed:
+            raise ParameterError(
+                f"{self.users} users are too few: {layers} layers of at least {SMALLEST_COHORT} need {needed:,}; "
+                "take more users, fewer passes or a smaller depth"
+            )
+
+    @classmethod
+    def from_profile(
+        cls,
+        name: str = "neologue",
+        *,
+        users: int,
+        alphabet: Alphabet | None = None,
+        known: Vocabulary | None = None,
+        targets: Iterable[str] | None = None,
+        **changes: Any,  # noqa: ANN401 - checked by Parameters, field by field
+    ) -> "Campaign":
+        """A campaign with the parameters of a profile, some of them changed."""
+        base = profile_named(name)
+        return cls(
+            users=users,
+            parameters=replace(base.parameters, **changes),
+            alphabet=alphabet or Alphabet.named(base.alphabet),
+            known=known or Vocabulary.empty(),
+            targets=None if targets is None else _usable(targets),
+            profile=name,
+        )
+
+    @property
+    def epsilon(self) -> float:
+        """The local ε of one word."""
+        assert self.parameters.epsilon is not None
+        return self.parameters.epsilon
+
+
+def _usable(words: Iterable[str]) -> frozenset[str]:
+    usable = frozenset(filter(None, map(normalised, words)))
+    if not usable:
+        raise LanguageError("the list of target words has no usable word; give one word a line")
+    return usable

@@ -1,0 +1,79 @@
+"""The numbers and choices of a campaign, each checked once, here."""
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+
+from neologue.errors import ParameterError
+from neologue.randomizers.randomizer import RANDOMIZERS
+from neologue.randomizers.thresholds import check_epsilon
+
+SAMPLERS = ("greedy", "random")
+RULES = ("top", "significant")
+DEEPEST = 64
+LARGEST_LAYER = 1 << 27
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """What an operator may choose; symbols of the paper in brackets."""
+
+    randomizer: str
+    epsilon: float | None
+    """Local ε of one word; None lets the planner choose it for the population."""
+    words_per_user: int
+    """The most words that one report speaks of (B)."""
+    days: int
+    """How long a device remembers what was typed (T)."""
+    depth: int
+    """The longest word that counts, in characters (D)."""
+    passes: int
+    """How many tries are grown, each with users of its own."""
+    sampler: str
+    """Which words go into a report when there are too many: the most typed (greedy) or any (random)."""
+    rule: str
+    """Which prefixes are kept: the η_max with the most votes (top), or those that no noise explains (significant)."""
+    frontier: int
+    """The most prefixes kept in a layer (η_max)."""
+    candidates: int
+    """The most candidates voted on in a layer; bounds the work and the size of a report."""
+    adaptive: bool
+    """Whether layers extend by as many characters, and get as many users, as suits the data."""
+    false_prefixes: float
+    """The expected share of noise among kept prefixes, for the rule `significant`."""
+    false_words: float
+    """The expected share of noise among released words, for the rule `significant`."""
+
+    def __post_init__(self) -> None:
+        _choice("randomizer", self.randomizer, RANDOMIZERS)
+        _choice("sampler", self.sampler, SAMPLERS)
+        _choice("rule", self.rule, RULES)
+        if self.epsilon is not None:
+            check_epsilon(self.epsilon)
+        _whole("words per user", self.words_per_user, 1, 10_000)
+        _whole("days", self.days, 1, 3650)
+        _whole("depth", self.depth, 2, DEEPEST)
+        _whole("passes", self.passes, 1, 100)
+        _whole("frontier", self.frontier, 1, LARGEST_LAYER)
+        _whole("candidates", self.candidates, 1, LARGEST_LAYER)
+        _share("false prefixes", self.false_prefixes)
+        _share("false words", self.false_words)
+
+    def as_dict(self) -> dict[str, object]:
+        """The parameters as they stand in a release."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def _choice(what: str, value: str, allowed: Collection[str]) -> None:
+    if value not in allowed:
+        raise ParameterError(f"{what} must be one of {', '.join(allowed)}, not {value!r}")
+
+
+def _whole(what: str, value: int, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ParameterError(f"{what} must be a whole number from {least} to {most:,}, not {value}")
+
+
+def _share(what: str, value: float) -> None:
+    if not (math.isfinite(value) and 0 < value < 1):
+        raise ParameterError(f"{what} must be a share between 0 and 1, not {value}")

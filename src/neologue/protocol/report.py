@@ -1,0 +1,43 @@
+"""A report on the wire: version, the layer it answers, and the randomizer's payload.
+
+    byte 0       the version, 1
+    bytes 1–8    the first 8 bytes of the layer's digest
+    bytes 9–     the payload, as the layer's randomizer encodes it
+
+Whoever decodes bounds the length first: nothing is allocated that the layer does not call for.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.entropy import Entropy
+from neologue.errors import ReportError
+from neologue.protocol.layer import PROTOCOL_VERSION, Layer
+
+TAG_BYTES = 8
+HEADER_BYTES = 1 + TAG_BYTES
+
+
+def header(layer: Layer) -> bytes:
+    """The bytes with which every report of a layer begins."""
+    return bytes([PROTOCOL_VERSION]) + layer.digest[:TAG_BYTES]
+
+
+def make_report(layer: Layer, held: NDArray[np.int64], entropy: Entropy) -> bytes:
+    """The randomized report on the candidates held."""
+    randomizer = layer.randomizer
+    return header(layer) + randomizer.encode(randomizer.randomize(held, entropy))
+
+
+def read_report(layer: Layer, report: bytes) -> NDArray[np.int64]:
+    """The votes in a report, or a ReportError that says what is wrong with it."""
+    if len(report) < HEADER_BYTES:
+        raise ReportError(f"{len(report)} bytes are too few for a report")
+    if report[0] != PROTOCOL_VERSION:
+        raise ReportError(f"version {report[0]} of the protocol is not spoken here, only {PROTOCOL_VERSION}")
+    if report[:HEADER_BYTES] != header(layer):
+        raise ReportError("the report answers another layer")
+    payload: Any = layer.randomizer.decode(report[HEADER_BYTES:])
+    return layer.randomizer.votes(payload)

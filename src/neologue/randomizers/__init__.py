@@ -1,0 +1,1 @@
+"""What a device does to its words before they leave it."""

@@ -1,0 +1,97 @@
+"""Exact binomial draws: Bin(n, k/2^64) with no rounding anywhere, in work of the order of its spread.
+
+A table of floating-point or 64-bit probabilities has zeros in its tail, and an output that one input can
+give and another can't has an unbounded likelihood ratio. So the draw compares random bits with integer
+bounds that enclose the true distribution function, and takes more bits, with tighter bounds, whenever the
+bits at hand do not decide.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+
+from neologue.entropy import ONE, Entropy
+
+FIRST_BITS = 128
+GUARD_BITS = 40
+NEGLIGIBLE = 1 << GUARD_BITS // 2
+"""A weight of less than a millionth of a unit ends an arm; its rounding up is still far from showing."""
+
+Ratio = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """Integer bounds around 2^bits · P(X ≤ j), for j = first - 1, first, first + 1, …"""
+
+    first: int
+    lower: list[int]
+    upper: list[int]
+
+    def decide(self, drawn: int) -> int | None:
+        """The outcome, if every extension of these random bits leads to it."""
+        place = bisect_right(self.upper, drawn)
+        if place in (0, len(self.upper)) or drawn >= self.lower[place]:
+            return None
+        return self.first - 1 + place
+
+
+@dataclass(frozen=True)
+class _Arm:
+    """Weights on one side of the mode, rounded down and up, and a bound on the sum of all beyond them."""
+
+    lower: list[int]
+    upper: list[int]
+    beyond: int
+
+
+def draw_binomial(trials: int, numerator: int, entropy: Entropy) -> int:
+    """One draw from Bin(trials, numerator / 2^64), exactly."""
+    if numerator == 0 or trials == 0:
+        return 0
+    if numerator == ONE:
+        return trials
+    bits = FIRST_BITS
+    drawn = entropy.integer(bits)
+    while (outcome := enclose(trials, numerator, bits).decide(drawn)) is None:
+        drawn = drawn << bits | entropy.integer(bits)
+        bits *= 2
+    return outcome
+
+
+@lru_cache(maxsize=64)
+def enclose(trials: int, numerator: int, bits: int) -> Enclosure:
+    """Bounds of the distribution function of Bin(trials, numerator / 2^64) in units of 2^-bits."""
+    success, failure = numerator, ONE - numerator
+    mode = min(trials, (trials + 1) * numerator // ONE)
+    peak = 1 << (bits + GUARD_BITS)
+    rising = (((trials - j) * success, (j + 1) * failure) for j in range(mode, trials))
+    falling = ((j * failure, (trials - j + 1) * success) for j in range(mode, 0, -1))
+    right, left = _arm(peak, rising), _arm(peak, falling)
+
+    lower = [0, *reversed(left.lower), peak, *right.lower]
+    upper = [left.beyond, *reversed(left.upper), peak, *right.upper]
+    total_low, total_high = sum(lower), sum(upper) + right.beyond
+    scaled = [
+        ((low << bits) // (low + total_high - high), -((-high << bits) // (high + total_low - low)))
+        for low, high in zip(accumulate(lower), accumulate(upper), strict=True)
+    ]
+    return Enclosure(mode - len(left.lower), [low for low, _ in scaled], [high for _, high in scaled])
+
+
+def _arm(peak: int, ratios: Iterable[Ratio]) -> _Arm:
+    """Walk away from the mode by the ratios of neighbouring probabilities, which only fall on the way."""
+    lower: list[int] = []
+    upper: list[int] = []
+    low = high = peak
+    for numerator, denominator in ratios:
+        if high <= NEGLIGIBLE:
+            # All further ratios are below this one, so a geometric series bounds what is left.
+            return _Arm(lower, upper, -(-high * numerator // (denominator - numerator)))
+        low = low * numerator // denominator
+        high = -(-high * numerator // denominator)
+        lower.append(low)
+        upper.append(high)
+    return _Arm(lower, upper, 0)

@@ -1,0 +1,94 @@
+"""One-report unary encoding: the whole sample of a device as one noisy bit vector.
+
+The device holds a set of at most B candidates. Bit z of its report is 1 with probability p = 1/2 if it holds
+z and with probability q if it does not, all bits independent.
+
+Theorem (local, item level). Replacing one held candidate by another changes the law of two bits, and the
+likelihood ratio of any report is at most (p/q)·((1-q)/(1-p)) = (1-q)/q. Adding or dropping one changes a
+single bit, by at most 1/(2q) or 2(1-q), both smaller for q ≤ 1/2. With q = k/2^64 ≥ 1/(e^ε+1) the ratio is
+at most e^ε. A whole user, who may swap all B candidates at once, has B·ε.
+
+The vector is drawn in work proportional to its ones: first how many bits the noise sets, exactly
+binomial, then which, uniformly; the bits of held candidates are then replaced by fair coins.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.entropy import ONE, Entropy
+from neologue.randomizers.binomial import draw_binomial
+from neologue.randomizers.channel import Channel
+from neologue.randomizers.rice import RiceCode
+from neologue.randomizers.statement import LocalStatement, check_held
+from neologue.randomizers.thresholds import check_epsilon, exp_below, log_above, numerator_up
+
+
+@dataclass(frozen=True)
+class Ones:
+    """What a unary report says: the sorted positions of its set bits."""
+
+    positions: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Unary:
+    """The unary randomizer of one layer."""
+
+    name: ClassVar[str] = "unary"
+
+    candidates: int
+    epsilon: float
+    bound: int
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+
+    @cached_property
+    def noise(self) -> int:
+        """The numerator of q: 2^64 / (e^ε + 1), rounded up."""
+        return numerator_up(1 / (exp_below(self.epsilon) + 1))
+
+    @cached_property
+    def channel(self) -> Channel:
+        """P = 1/2 and q as the sampler uses them."""
+        return Channel(Fraction(1, 2), Fraction(self.noise, ONE), contributions=1)
+
+    @property
+    def worst_ratio(self) -> Fraction:
+        """The largest likelihood ratio between two sets that differ in one candidate."""
+        return (1 - self.channel.q) / self.channel.q
+
+    @property
+    def statement(self) -> LocalStatement:
+        """What one report gives away, at most."""
+        return LocalStatement(self.name, self.epsilon, log_above(self.worst_ratio), self.bound)
+
+    def randomize(self, held: NDArray[np.int64], entropy: Entropy) -> Ones:
+        """A report on the distinct candidates held. The randomness used does not depend on them."""
+        check_held(held, self.candidates, self.bound)
+        count = draw_binomial(self.candidates, self.noise, entropy)
+        noise = entropy.subset(self.candidates, count)
+        coins = entropy.chances(ONE // 2, self.bound)[: len(held)]
+        return Ones(np.union1d(noise[~np.isin(noise, held)], held[coins]))
+
+    def votes(self, report: Ones) -> NDArray[np.int64]:
+        """The candidates that the report votes for."""
+        return report.positions
+
+    @cached_property
+    def code(self) -> RiceCode:
+        """The code of a report on the wire, sized so that almost every report has the same length."""
+        return RiceCode.of(self.candidates, self.noise, self.bound)
+
+    def encode(self, report: Ones) -> bytes:
+        """The gaps between the ones, padded to the length of the layer."""
+        return self.code.encode(report.positions)
+
+    def decode(self, payload: bytes) -> Ones:
+        """The report in a payload, or a ReportError."""
+        return Ones(self.code.decode(payload))

@@ -1,0 +1,76 @@
+"""`release.json`: a discovery as one document, the same bytes for the same discovery.
+
+The fields are part of the interface; `docs/release.md` describes each.
+"""
+
+import json
+from dataclasses import asdict
+
+from neologue.discovery.release import LayerFacts, ReleasedWord
+from neologue.protocol.campaign import Campaign
+from neologue.randomizers.statement import LocalStatement
+from neologue.simulation.discovery_run import Discovery
+
+FORMAT = 1
+
+
+def release_document(discovery: Discovery) -> dict[str, object]:
+    """The discovery as plain values."""
+    release, campaign = discovery.release, discovery.release.campaign
+    return {
+        "format": FORMAT,
+        "profile": campaign.profile,
+        "parameters": _parameters(campaign),
+        "fidelity": discovery.fidelity,
+        "seed": discovery.seed,
+        "population": {"users": discovery.users, "description": discovery.population},
+        "layers": [_layer(facts) for facts in release.layers],
+        "words": [_word(word) for word in release.words],
+        "score": asdict(discovery.score),
+        "privacy": _privacy(release.statement),
+    }
+
+
+def release_text(discovery: Discovery) -> str:
+    """The document as text."""
+    return json.dumps(release_document(discovery), ensure_ascii=False, indent=1) + "\n"
+
+
+def _parameters(campaign: Campaign) -> dict[str, object]:
+    return {
+        **campaign.parameters.as_dict(),
+        "alphabet": {"name": campaign.alphabet.name, "symbols": campaign.alphabet.size},
+        "known": {
+            "source": campaign.known.source,
+            "words": len(campaign.known),
+            "digest": campaign.known.digest,
+        },
+        "targets": None if campaign.targets is None else len(campaign.targets),
+    }
+
+
+def _layer(facts: LayerFacts) -> dict[str, object]:
+    return {"pass" if name == "passage" else name: value for name, value in asdict(facts).items()}
+
+
+def _word(word: ReleasedWord) -> dict[str, object]:
+    return {
+        "word": word.word,
+        "estimate": round(word.estimate, 1),
+        "low": round(word.low, 1),
+        "high": round(word.high, 1),
+        "layer": word.layer,
+        "pass": word.passage,
+    }
+
+
+def _privacy(statement: LocalStatement) -> dict[str, object]:
+    return {
+        "unit": "item: one word of one user, with all its typings, replaced by another",
+        "mechanism": statement.mechanism,
+        "local_epsilon": statement.epsilon,
+        "enforced_local_epsilon": statement.enforced_epsilon,
+        "user_local_epsilon": statement.user_epsilon,
+        "reports_per_user": 1,
+        "trust": "none: the local figures hold against whoever sees a report, the server included",
+    }

@@ -1,0 +1,1 @@
+"""Millions of devices on one machine."""

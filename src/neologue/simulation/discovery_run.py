@@ -1,0 +1,85 @@
+"""A whole campaign over a simulated or recorded population."""
+
+from dataclasses import dataclass
+
+from neologue.discovery.algorithm import discover as algorithm
+from neologue.discovery.release import LayerFacts, Release
+from neologue.errors import ParameterError
+from neologue.protocol.campaign import Campaign
+from neologue.protocol.layer import Layer
+from neologue.simulation.engine import FIDELITIES
+from neologue.simulation.population import Population
+from neologue.simulation.scoring import Score, score
+
+
+class Watch:
+    """Somebody who looks on; this one does not care."""
+
+    def layer_begins(self, layer: Layer) -> None:
+        """A cohort is about to be asked."""
+
+    def users_done(self, users: int) -> None:
+        """So many more users of the cohort have answered."""
+
+    def layer_ends(self, facts: LayerFacts, words: int) -> None:
+        """The layer is decided; so many words are found by now."""
+
+    def scoring_begins(self) -> None:
+        """All layers are done, and the release is compared with the truth."""
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """A release, and how it came about."""
+
+    release: Release
+    score: Score
+    population: str
+    users: int
+    fidelity: str
+    seed: int
+
+
+def discover(
+    population: Population,
+    campaign: Campaign | None = None,
+    *,
+    fidelity: str = "fast",
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> Discovery:
+    """Find the new words of a population.
+
+    Every user is asked at most once. The same arguments give the same result, whatever the number of cores.
+    """
+    if fidelity not in FIDELITIES:
+        raise ParameterError(f"fidelity must be one of {', '.join(FIDELITIES)}, not {fidelity!r}")
+    asked_of = campaign or Campaign.from_profile(users=population.users)
+    if asked_of.users > population.users:
+        raise ParameterError(
+            f"the campaign is for {asked_of.users:,} users, but the population has {population.users:,}; "
+            f"nobody is asked twice, so make the campaign for {population.users:,} or fewer"
+        )
+    onlooker = watch or Watch()
+    collect = FIDELITIES[fidelity]
+    rounds = algorithm(asked_of, onlooker.layer_ends)
+    first_layer = layer = next(rounds)
+    first_user = 0
+    while True:
+        onlooker.layer_begins(layer)
+        tally = collect(layer, population, first_user, seed, onlooker.users_done)
+        first_user += layer.cohort
+        try:
+            layer = rounds.send(tally)
+        except StopIteration as end:
+            release: Release = end.value
+            break
+    onlooker.scoring_begins()
+    return Discovery(
+        release=release,
+        score=score(release, population, first_layer),
+        population=population.description,
+        users=asked_of.users,
+        fidelity=fidelity,
+        seed=seed,
+    )

@@ -1,0 +1,168 @@
+"""Users and the words they hold: recorded ones, or drawn from a language's real frequencies."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.errors import DataError, ParameterError
+from neologue.language import builtin
+from neologue.language.alphabet import normalised
+from neologue.language.vocabulary import Vocabulary
+from neologue.simulation.counting import count_ids
+from neologue.simulation.holdings import Holdings
+from neologue.simulation.records import Columns, Records, read_records
+from neologue.simulation.typing_model import TypingModel
+
+CHUNK = 1 << 15
+MOST_USERS = 1_000_000_000
+
+
+class Population(ABC):
+    """So many users in random order, each holding some words of a lexicon."""
+
+    users: int
+    words: list[str]
+    description: str
+
+    @abstractmethod
+    def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
+        """What the users from `start` to before `stop` hold; at most a chunk of them.
+
+        Whoever needs no counts may get ones in their place.
+        """
+
+    @abstractmethod
+    def holders(self) -> NDArray[np.int64]:
+        """How many users hold each word."""
+
+    def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """A range of users cut into pieces that `draw` takes, at places that do not depend on the range."""
+        while start < stop:
+            end = min(stop, (start // CHUNK + 1) * CHUNK)
+            yield start, end
+            start = end
+
+    @staticmethod
+    def embedded(
+        language: str = "en",
+        users: int = 1_000_000,
+        *,
+        known: Vocabulary | None = None,
+        targets: Collection[str] | None = None,
+        seed: int = 0,
+    ) -> "EmbeddedPopulation":
+        """Users who write a language with its real word frequencies.
+
+        They are drawn with the words that could count in a campaign alone: those outside `known`, or
+        `targets`.
+        """
+        vocabulary = builtin.vocabulary(language) if known is None else known
+        typed = typed_words(language)
+        if targets is None:
+            held = {word: share for word, share in typed.items() if word not in vocabulary}
+        else:
+            held = {word: typed[word] for word in set(targets).intersection(typed)}
+        return EmbeddedPopulation(language, users, dict(sorted(held.items())), seed)
+
+    @staticmethod
+    def from_file(
+        path: Path | str, columns: Columns | None = None, *, days: int = 60, seed: int = 0
+    ) -> "RecordedPopulation":
+        """The users of a file: CSV, TSV, JSON lines or Parquet."""
+        return RecordedPopulation(read_records(Path(path), columns or Columns(), days=days), str(Path(path).name), seed)
+
+    @staticmethod
+    def from_words(users: Mapping[str, Mapping[str, int]], *, seed: int = 0) -> "RecordedPopulation":
+        """Users given in memory: what each one typed, how often."""
+        forms = {word: normalised(word) for held in users.values() for word in held}
+        lexicon = sorted(set(forms.values()) - {""})
+        if not lexicon:
+            raise DataError(f"{len(users)} users hold no word at all; give at least one")
+        place = {word: number for number, word in enumerate(lexicon)}
+        rows: list[dict[int, int]] = []
+        for user in sorted(users):
+            row: dict[int, int] = {}
+            for word, times in users[user].items():
+                if forms[word]:
+                    row[place[forms[word]]] = row.get(place[forms[word]], 0) + times
+            rows.append(row)
+        holdings = Holdings(
+            np.cumsum([0, *map(len, rows)], dtype=np.int64),
+            np.array([word for row in rows for word in row], np.int32),
+            np.array([times for row in rows for times in row.values()], np.int32),
+        )
+        return RecordedPopulation(Records(lexicon, holdings, len(holdings.words), 0), "given users", seed)
+
+
+class EmbeddedPopulation(Population):
+    """Users who type words as often as their language does, each with favourites of their own."""
+
+    def __init__(self, language: str, users: int, shares: Mapping[str, float], seed: int) -> None:
+        if not 1 <= users <= MOST_USERS:
+            raise ParameterError(f"a population has from 1 to {MOST_USERS:,} users, not {users}")
+        if not shares:
+            raise DataError(
+                f"no word of the built-in {language} list could be found; give fewer known words or other targets"
+            )
+        self.users = users
+        self.words = list(shares)
+        self._model = TypingModel.of(np.array(list(shares.values())))
+        self._seed = seed
+        self.description = (
+            f"{users:,} simulated users who write {language} with wordfreq's real frequencies; the {len(self.words):,} "
+            f"words that could be found are {self._model.share:.1%} of all typed"
+        )
+
+    def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
+        """What these users hold; a user holds the same words whatever range is asked for."""
+        chunk = start // CHUNK
+        first = chunk * CHUNK
+        drawn = self._model.draw(min(CHUNK, self.users - first), self._seed, chunk, counted=counted)
+        return drawn.rows(start - first, stop - first)
+
+    def holders(self) -> NDArray[np.int64]:
+        """How many users hold each word, counted user by user."""
+
+        def held(start: int, stop: int) -> NDArray[np.int32]:
+            return self.draw(start, stop, counted=False).words
+
+        return count_ids(held, self, 0, self.users, len(self.words))
+
+
+class RecordedPopulation(Population):
+    """Real users from a record, in a random order that the seed fixes; nobody is drawn twice."""
+
+    def __init__(self, records: Records, name: str, seed: int) -> None:
+        self.users = records.holdings.users
+        self.words = records.words
+        self._holdings = records.holdings
+        self._order = np.random.default_rng((seed, 0)).permutation(self.users)
+        aged = f", {records.dropped:,} rows too old" if records.dropped else ""
+        self.description = f"{self.users:,} users of {name}, {records.rows:,} rows{aged}, {len(self.words):,} words"
+
+    def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
+        """What these users hold."""
+        return self._holdings.take(self._order[start:stop])
+
+    def holders(self) -> NDArray[np.int64]:
+        """How many users hold each word."""
+        return np.bincount(self._holdings.words, minlength=len(self.words))
+
+
+@cache
+def typed_words(language: str) -> dict[str, float]:
+    """The words of a language as they are typed, with their shares of all typed words.
+
+    wordfreq folds case. A word that the language's dictionary has in another case alone is typed in that
+    case: "london" in the list stands for London.
+    """
+    dictionary = builtin.vocabulary(language)
+    written = {word.lower(): word for word in sorted(dictionary.words) if word != word.lower()}
+    return {
+        normalised(folded if folded in dictionary else written.get(folded, folded)): share
+        for folded, share in builtin.frequencies(language).items()
+    }

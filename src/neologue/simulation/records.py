@@ -1,0 +1,484 @@
+"""A company's own file of users and words, read with DuckDB.
+
+Nothing is written to disk. DuckDB gets no directory to spill into, so a crash leaves nobody's words
+behind; what has to fit into the memory limit is the distinct users and words, never the rows. Rows leave
+DuckDB as pairs of numbers, and only numbers are sorted and summed, outside of that limit.
+
+DuckDB quotes lines of the file in its errors, so none of its messages is passed on.
+"""
+
+import codecs
+import csv
+import gzip
+import io
+import json
+import re
+import unicodedata
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import compress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.errors import DataError, ParameterError
+from neologue.simulation.holdings import Holdings
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+TEXT_ENDINGS = (*DELIMITERS, ".jsonl", ".ndjson", ".json")
+ENDINGS = (".parquet", *TEXT_ENDINGS, *(f"{ending}.gz" for ending in TEXT_ENDINGS))
+
+MOST_TIMES = 2**31 - 1
+DAYS_END = 10**7  # a "day" from here on is a Unix time or 20240131, and a window of days would be wrong
+LONGEST_LINE = 2**24  # bytes of CSV, as for JSON: a word of a megabyte is odd, but no reason to stop
+CHUNK = 2**22  # bytes
+ROWS_AT_ONCE = 2**26  # pairs that leave DuckDB in one piece, about 2 GB while they are sorted
+
+WHITE_SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))  # all that str.strip() takes away
+NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)")
+NESTED = re.compile(r".*\[\d*\]|(STRUCT|MAP|UNION)\(.*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a file are called.
+
+    Where `count` is None the column "count" is used if the file has one, and otherwise every row counts
+    once; where `day` is None the column "day" is used if the file has one, and otherwise no row is old.
+    """
+
+    user: str = "user"
+    word: str = "word"
+    count: str | None = None
+    day: str | None = None
+
+
+@dataclass(frozen=True)
+class Records:
+    """What a file says: the lexicon, sorted by code point, and which user holds which word of it.
+
+    Of the `rows` that were read, `dropped` were older than the window of days.
+    """
+
+    words: list[str]
+    holdings: Holdings
+    rows: int
+    dropped: int
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A file as SQL selects from it, and the types of its columns by name."""
+
+    sql: str
+    types: dict[str, str]
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """A condition that no row may meet, which shows in the groups of one `key`."""
+
+    key: str
+    condition: str
+    rows: str
+    remedy: str
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _blank(column: str) -> str:
+    return f"NOT coalesce(regexp_matches(CAST({column} AS VARCHAR), '[^{WHITE_SPACE}]'), false)"
+
+
+FAULTS = (
+    _Fault("person", _blank("person"), "without a user", "name the user in every row"),
+    _Fault("word", _blank("word"), "without a word", "leave out the rows that have none"),
+    _Fault("word", "contains(word, chr(0))", "with a NUL character in the word", "take it out"),
+    _Fault("word", "times IS NULL", "whose count is not a whole number from 1 up", "correct the counts"),
+    _Fault(
+        "day",
+        "day IS NULL",
+        f"whose day is neither a date like 2024-01-31 nor a whole number below {DAYS_END}",
+        "correct the days",
+    ),
+)
+
+DEFAULT_COLUMNS = Columns()
+
+
+def read_records(
+    path: Path, columns: Columns = DEFAULT_COLUMNS, *, days: int = 60, memory_limit: str = "2GB"
+) -> Records:
+    """Read who holds which word from a file, or from a directory or a glob of parquet files.
+
+    Words are stripped and brought to NFC, and the counts of a user's word are summed, up to 2^31 - 1. The
+    order of users is that of their names as text, whatever the order of rows. With days in the file, only
+    the last `days` of them count, and a user with none but older rows stays as one who holds nothing.
+    """
+    if days < 1:
+        raise ParameterError(f"a window of {days} days holds nothing: give at least 1")
+    files = _find_files(path)
+    ending = _ending(files[0])
+    if ending not in ENDINGS:
+        raise DataError(f"{path} ends in none of {', '.join(ENDINGS)}: rename or convert it")
+    if ending != ".parquet" and files != [path]:
+        raise DataError(f"{path} is a pattern, which may only match parquet files: give a single file")
+    for file in files:
+        _check_file(file, ending)
+    with closing(_connect(memory_limit)) as connection:
+        import duckdb
+
+        try:
+            table = _open_table(connection, path, files, ending, columns)
+            _create_view(connection, path, table, columns)
+            return _encode(connection, path, days)
+        except duckdb.OutOfMemoryException:
+            problem = f"{path} has more users and words than fit into {memory_limit}: allow more memory"
+        except duckdb.Error as error:
+            problem = _explain(path, ending, str(error))
+    # Not raised by the handlers: as its context, DuckDB's error would carry a line of the file along.
+    raise DataError(problem)
+
+
+def _find_files(path: Path) -> list[Path]:
+    """The files behind a path, in the order of their names."""
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        # Spark and its relatives hide what a job has yet to finish behind a dot or an underscore.
+        hidden = re.compile(r"(^|[\\/])[._]")
+        files = sorted(f for f in path.rglob("*.parquet") if not hidden.search(str(f.relative_to(path))))
+        if not files:
+            raise DataError(f"{path} is a directory without parquet files: give a file or another directory")
+        return files
+    root = Path(path.absolute().anchor)
+    files = sorted(file for file in root.glob(str(path.absolute().relative_to(root))) if file.is_file())
+    if not files:
+        raise DataError(f"there is no file {path}: check the name")
+    return files
+
+
+def _ending(file: Path) -> str:
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
+
+
+def _open_bytes(file: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(file)) if _ending(file).endswith(".gz") else file.open("rb")
+
+
+def _check_file(file: Path, ending: str) -> None:
+    """Refuse what DuckDB would read in silence, or refuse with a misleading reason.
+
+    It does not compare the checksum of a gzip file, for one, nor notice every quote that is never closed.
+    """
+    try:
+        if file.stat().st_size == 0:
+            raise DataError(f"{file} is empty: give a file with users and words")
+        with _open_bytes(file) as source:
+            if ending != ".parquet":
+                _check_text(file, source, DELIMITERS.get(ending.removesuffix(".gz")))
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise DataError(f"{file} is cut short or not a gzip file: compress it again") from None
+    except OSError as error:
+        raise DataError(f"{file} can't be opened: {error.strerror}") from None
+
+
+def _check_text(file: Path, source: IO[bytes], delimiter: str | None) -> None:
+    """Refuse text that is blank, not UTF-8, has NUL bytes, or quotes its fields ambiguously."""
+    decode = codecs.getincrementaldecoder("utf-8")().decode
+    lines, blank, quoted, last = 1, True, 0, b"\n"
+    for chunk in _chunks(source):
+        try:
+            decode(chunk, final=not chunk)
+        except UnicodeDecodeError as error:
+            line = lines + error.object[: error.start].count(b"\n")
+            raise DataError(f"{file} is not UTF-8 at line {line}: save it as UTF-8") from None
+        nul = chunk.find(b"\0")
+        if nul >= 0:
+            line = lines + chunk.count(b"\n", 0, nul)
+            raise DataError(f"{file} has a NUL byte at line {line}: save it as UTF-8 text")
+        if delimiter is not None:
+            if blank:
+                chunk = chunk.removeprefix(codecs.BOM_UTF8)
+            codes = np.frombuffer(last + chunk, np.uint8)
+            quotes = np.flatnonzero(codes[1:] == ord('"'))
+            opening = quotes[quoted::2]
+            stray = opening[~np.isin(codes[opening], list(f'\r\n"{delimiter}'.encode()))]
+            if len(stray):
+                line = lines + chunk.count(b"\n", 0, int(stray[0]))
+                raise DataError(f'{file} has a stray " at line {line}: quote that field, and write "" for "')
+            quoted = (quoted + len(quotes)) % 2
+            last = chunk[-1:] or last
+        lines += chunk.count(b"\n")
+        blank = blank and not chunk.strip()
+    if blank:
+        raise DataError(f"{file} is empty: give a file with users and words")
+    if quoted:
+        raise DataError(f'{file} is cut short or malformed, for a " in it is never closed: write it again')
+
+
+def _chunks(source: IO[bytes]) -> Iterator[bytes]:
+    """The bytes of a file in pieces, and after its end an empty one."""
+    while chunk := source.read(CHUNK):
+        yield chunk
+    yield b""
+
+
+def _connect(memory_limit: str) -> "DuckDBPyConnection":
+    """A DuckDB that only reads: it has no network, no extensions and no files of its own."""
+    import duckdb
+
+    try:
+        connection = duckdb.connect(":memory:", config={"memory_limit": memory_limit, "temp_directory": ""})
+    except duckdb.Error:
+        raise ParameterError(f"{memory_limit!r} is not an amount of memory: write it like 2GB") from None
+    connection.execute("SET autoinstall_known_extensions = false")
+    connection.execute("SET autoload_known_extensions = false")
+    connection.execute("SET enable_progress_bar = false")
+    # It knows not how long a CSV is, and might turn a join around to keep every row in memory.
+    connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+    return connection
+
+
+def _open_table(
+    connection: "DuckDBPyConnection", path: Path, files: list[Path], ending: str, columns: Columns
+) -> _Table:
+    names = ", ".join(_literal(re.sub(r"[*?\[]", r"[\g<0>]", str(file.absolute()))) for file in files)
+    if ending == ".parquet":
+        # A lone file may lie in a folder "user=7" that says nothing about it; parts of a table do mean it.
+        hive = ", hive_partitioning = false" if files == [path] else ""
+        return _describe(connection, f"read_parquet([{names}], binary_as_string = true{hive})")
+    kind = ending.removesuffix(".gz")
+    source = f"[{names}], compression = {_literal('none' if kind == ending else 'gzip')}"
+    if kind not in DELIMITERS:
+        return _open_json(connection, f"{source}, format = 'newline_delimited'", columns)
+    types = dict.fromkeys(_read_header(path, DELIMITERS[kind]), "VARCHAR")
+    return _Table(
+        f"read_csv({source}, auto_detect = false, header = true, delim = {_literal(DELIMITERS[kind])}, "
+        f"quote = '\"', escape = '\"', max_line_size = {LONGEST_LINE}, columns = {_struct(types)})",
+        types,
+    )
+
+
+def _describe(connection: "DuckDBPyConnection", sql: str) -> _Table:
+    found = connection.execute(f"DESCRIBE FROM {sql}").fetchall()
+    return _Table(sql, {name: type_ for name, type_, *_ in found})
+
+
+def _struct(types: dict[str, str]) -> str:
+    return "{" + ", ".join(f"{_literal(name)}: {_literal(type_)}" for name, type_ in types.items()) + "}"
+
+
+def _read_header(file: Path, delimiter: str) -> list[str]:
+    with _open_bytes(file) as source:
+        lines = io.TextIOWrapper(source, encoding="utf-8-sig", newline="")
+        try:
+            fields = next(csv.reader(lines, delimiter=delimiter))
+        except csv.Error:
+            raise DataError(f"{file} has no readable header: name the columns in its first line") from None
+    header = [field.strip() or f"column{i}" for i, field in enumerate(fields)]
+    seen: set[str] = set()
+    for name in header:
+        if name.lower() in seen:  # SQL does not tell upper and lower case apart
+            raise DataError(f"{file} has more than one column {_shown(name)}: rename all but one")
+        seen.add(name.lower())
+    return header
+
+
+def _open_json(connection: "DuckDBPyConnection", source: str, columns: Columns) -> _Table:
+    """A file of JSON lines, of which only the wanted keys are read, as text."""
+    wanted = dict.fromkeys((columns.user, columns.word, columns.count or "count", columns.day or "day"), "VARCHAR")
+    table = f"read_json({source}, columns = {_struct(wanted)})"
+    sample = f"read_json({source}, records = 'true', maximum_depth = 2, map_inference_threshold = -1)"
+    sampled = _describe(connection, sample).types
+    types = {name: type_ if NESTED.fullmatch(type_) else "VARCHAR" for name, type_ in sampled.items()}
+    # Keys may first come after the sample; to miss "count" there would let every row count once.
+    late = [name for name in wanted if name not in types]
+    if late:
+        present = ", ".join(f"bool_or({_identifier(name)} IS NOT NULL)" for name in late)
+        found = _one(connection, f"SELECT {present} FROM {table}")
+        types.update(dict.fromkeys(compress(late, found), "VARCHAR"))
+    return _Table(table, types)
+
+
+def _create_view(connection: "DuckDBPyConnection", path: Path, table: _Table, columns: Columns) -> None:
+    """Give the rows of a file one shape, where NULL stands for a count or a day that makes no sense."""
+
+    def column(name: str, option: str) -> tuple[str, str]:
+        if name not in table.types:
+            others = ", ".join(map(_shown, list(table.types)[:20]))
+            raise DataError(f"{path} has no column {_shown(name)}, only {others}: name it with {option}")
+        if NESTED.fullmatch(table.types[name]):
+            raise DataError(f"the column {_shown(name)} of {path} is nested: write one row per word")
+        return _identifier(name), table.types[name]
+
+    user, _ = column(columns.user, "--user-column")
+    word, _ = column(columns.word, "--word-column")
+    times, day = "1", "0"
+    if columns.count is not None or "count" in table.types:
+        times = _times(*column(columns.count or "count", "--count-column"))
+    if columns.day is not None or "day" in table.types:
+        day = _day(*column(columns.day or "day", "--day-column"))
+    connection.execute(
+        f"CREATE TEMP VIEW records AS SELECT {user} AS person, CAST({word} AS VARCHAR) AS word, "
+        f"{times} AS times, {day} AS day FROM {table.sql}"
+    )
+
+
+def _shown(name: str) -> str:
+    return repr(name if len(name) <= 40 else f"{name[:40]}…")
+
+
+def _number(column: str, type_: str) -> str:
+    # Anything else goes by its text, or True would be the number 1.
+    return f"TRY_CAST({column if NUMERIC.fullmatch(type_) else f'CAST({column} AS VARCHAR)'} AS DOUBLE)"
+
+
+def _times(column: str, type_: str) -> str:
+    number = _number(column, type_)
+    whole = f"{number} >= 1 AND {number} = floor({number}) AND isfinite({number})"
+    return f"CASE WHEN {whole} THEN CAST(least({number}, {MOST_TIMES}) AS INTEGER) END"
+
+
+def _day(column: str, type_: str) -> str:
+    if type_.startswith(("DATE", "TIMESTAMP")):
+        number = f"floor(epoch({column}) / 86400)"
+    elif NUMERIC.fullmatch(type_):
+        number = _number(column, type_)
+    else:
+        date = f"TRY_CAST(CAST({column} AS VARCHAR) AS DATE)"
+        number = f"coalesce({_number(column, type_)}, epoch({date}) / 86400)"
+    whole = f"abs({number}) < {DAYS_END} AND {number} = floor({number})"
+    return f"CASE WHEN {whole} THEN CAST({number} AS BIGINT) END"
+
+
+def _encode(connection: "DuckDBPyConnection", path: Path, days: int) -> Records:
+    """Number the users and the words, and gather which user holds which word."""
+    connection.execute(
+        "CREATE TEMP TABLE keys AS SELECT person, word, day, "
+        "CASE 0 WHEN grouping(person) THEN 'person' WHEN grouping(word) THEN 'word' ELSE 'day' END AS key, "
+        "count(*) AS total, max(records.day) AS newest, "
+        "CASE WHEN count(records.times) = count(*) THEN 1 END AS times "
+        "FROM records GROUP BY GROUPING SETS ((person), (word), (day))"
+    )
+    _check_rows(connection, path)
+    (newest,) = _one(connection, "SELECT max(day) FROM keys WHERE key = 'day'")
+    oldest = newest - days + 1
+    rows, kept = _one(connection, f"SELECT sum(total), sum(total) FILTER (day >= {oldest}) FROM keys WHERE key = 'day'")
+    connection.execute(
+        "CREATE TEMP TABLE people AS SELECT person, row_number() OVER by_name - 1 AS id, "
+        f"(sum(total) OVER by_name - total) // {ROWS_AT_ONCE} AS part "
+        "FROM keys WHERE key = 'person' WINDOW by_name AS (ORDER BY CAST(person AS VARCHAR))"
+    )
+    connection.execute(
+        "CREATE TEMP TABLE spellings AS SELECT word, row_number() OVER (ORDER BY word) - 1 AS id "
+        f"FROM keys WHERE key = 'word' AND newest >= {oldest}"
+    )
+    users, parts = _one(connection, "SELECT count(*), max(part) + 1 FROM people")
+    spellings = connection.execute("SELECT word FROM spellings ORDER BY id").fetchnumpy()["word"].tolist()
+    words, word_ids = _settle(spellings)
+    width = len(spellings)
+    # The pairs are sorted below in any case, and DuckDB would hold rows back to keep their order.
+    connection.execute("SET preserve_insertion_order = false")
+    merged = []
+    for part in range(int(parts)):
+        found = connection.execute(
+            f"SELECT people.id * {width} + spellings.id AS pair, times FROM records "
+            "JOIN people USING (person) JOIN spellings USING (word) "
+            f"WHERE part = {part} AND day >= {oldest}"
+        ).fetchnumpy()
+        pairs = found["pair"]
+        ids = pairs % width
+        pairs += word_ids[ids] - ids
+        merged.append(_merge(pairs, found["times"]))
+    pairs = np.concatenate([pairs for pairs, _ in merged])
+    holdings = Holdings(
+        starts=np.searchsorted(pairs, np.arange(users + 1) * width),
+        words=(pairs % width).astype(np.int32),
+        counts=np.concatenate([counts for _, counts in merged]),
+    )
+    return Records(words, holdings, rows=int(rows), dropped=int(rows - kept))
+
+
+def _one(connection: "DuckDBPyConnection", sql: str) -> tuple[Any, ...]:
+    (row,) = connection.execute(sql).fetchall()
+    return row
+
+
+def _check_rows(connection: "DuckDBPyConnection", path: Path) -> None:
+    """Refuse a file without rows, or with faulty ones, which are counted but never shown."""
+    faulty = ", ".join(f"bool_or(key = '{fault.key}' AND {fault.condition})" for fault in FAULTS)
+    groups, *present = _one(connection, f"SELECT count(*), {faulty} FROM keys")
+    if groups == 0:
+        raise DataError(f"{path} has no rows: give a file with users and words")
+    for fault in compress(FAULTS, present):
+        number, first = _one(
+            connection,
+            "SELECT count(*), min(row) FROM (SELECT *, row_number() OVER () AS row FROM records) "
+            f"WHERE {fault.condition}",
+        )
+        raise DataError(f"{path} has {number} row(s) {fault.rows}, the first is row {first}: {fault.remedy}")
+
+
+def _settle(spellings: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """The lexicon behind some sorted spellings, and which of its words each spelling stands for."""
+    settled = [unicodedata.normalize("NFC", spelling.strip()) for spelling in spellings]
+    if settled == spellings:
+        return spellings, np.arange(len(spellings))
+    words = sorted(set(settled))
+    ids = {word: i for i, word in enumerate(words)}
+    return words, np.array([ids[word] for word in settled])
+
+
+def _merge(pairs: NDArray[np.int64], times: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Sort pairs of user and word in place, and add up the counts of equal ones."""
+    times = times[np.argsort(pairs)]
+    pairs.sort()
+    repeated = np.zeros(len(pairs), dtype=bool)
+    repeated[1:] = pairs[1:] == pairs[:-1]
+    if not repeated.any():
+        return pairs, times
+    first = np.flatnonzero(~repeated)
+    counts = np.add.reduceat(times, first, dtype=np.int64)
+    return pairs[first], np.minimum(counts, MOST_TIMES).astype(np.int32)
+
+
+def _explain(path: Path, ending: str, message: str) -> str:
+    """Why DuckDB could not read a file, without its words."""
+    kind = ending.removesuffix(".gz")
+    if kind == ".parquet":
+        return f"{path} is cut short or damaged, or its parts have different columns: write it again"
+    if kind in DELIMITERS:
+        found = re.search(r"CSV Error on Line: (\d+)", message)
+        where = f" at line {found[1]}" if found else ""
+        return f"{path} is malformed{where}: give all rows the same line ends and as many fields as the header"
+    line = _first_bad_line(path)
+    where = f" at line {line}" if line else ""
+    return f"{path} is malformed{where}: write one JSON object per line, in UTF-8 without byte order mark"
+
+
+def _first_bad_line(file: Path) -> int | None:
+    """The line of a file that is no JSON object, for which DuckDB's own number may be one too high."""
+    with _open_bytes(file) as source:
+        for number, line in enumerate(source, start=1):
+            try:
+                good = not line.strip() or isinstance(json.loads(line.decode("utf-8")), dict)
+            except ValueError:
+                good = False
+            if not good:
+                return number
+    return None

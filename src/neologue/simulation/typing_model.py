@@ -1,0 +1,70 @@
+"""How the users of the embedded population type: how much, and with which favourites.
+
+Every parameter is taken from a published source, and none was fitted to a result of ours.
+
+How much. Users of text messages send or receive 10 messages a day in the median and 41.5 on average (Smith,
+Americans and Text Messaging, Pew Research Center 2011); half of them are taken as sent. A log-normal with
+that median and mean has σ = √(2 ln 4.15) = 1.69. A message has 17.2 words (Tagg, A corpus linguistics study
+of SMS text messaging, Birmingham 2009).
+
+Favourites. A user's rate of a word is its share in the language times a gamma variable of the user's own, so
+that counts are negative binomial, as words in documents are (Church and Gale, Poisson mixtures, 1995): the
+rates of one user form a gamma process of concentration A. Such a user who types n words knows A·ln(1 + n/A)
+different ones on average; A is set so that the median user, at 5160 words in 60 days, has the 44·n^0.49
+different ones of Heaps' law for RCV1 (Manning, Raghavan and Schütze, Introduction to Information Retrieval,
+2008, section 5.1.1).
+
+Restricted to words outside a dictionary, with a share ρ of all typed words, this is again a gamma process, of
+concentration ρA, and it can be drawn without drawing every typed word: a user with m such words typed on
+average holds Poisson(ρA·ln(1 + m/ρA)) draws from the language's frequencies, each typed a logarithmic number
+of times with parameter m/(m + ρA) (Quenouille 1949); a word drawn twice adds up.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from neologue.simulation import kernels
+from neologue.simulation.holdings import Holdings
+
+MEDIAN_MESSAGES_A_DAY = 10 / 2
+MEAN_TO_MEDIAN = 41.5 / 10
+WORDS_PER_MESSAGE = 17.2
+DAYS = 60
+HEAPS_FACTOR, HEAPS_EXPONENT = 44.0, 0.49
+
+MEDIAN_WORDS = MEDIAN_MESSAGES_A_DAY * WORDS_PER_MESSAGE * DAYS
+VOLUME_SIGMA = math.sqrt(2 * math.log(MEAN_TO_MEDIAN))
+
+
+def concentration() -> float:
+    """A: the concentration at which the median user has as many different words as Heaps' law says."""
+    different = HEAPS_FACTOR * MEDIAN_WORDS**HEAPS_EXPONENT
+    return float(brentq(lambda a: a * math.log1p(MEDIAN_WORDS / a) - different, 1.0, 1e9))
+
+
+@dataclass(frozen=True)
+class TypingModel:
+    """The law of the words outside the dictionary that one user holds."""
+
+    share: float
+    """ρ: the share of these words among all typed."""
+    concentration: float
+    """ρA."""
+    table: kernels.AliasTable
+
+    @classmethod
+    def of(cls, shares: NDArray[np.float64]) -> "TypingModel":
+        """The model for words with these shares of all typed words."""
+        total = float(shares.sum())
+        return cls(total, total * concentration(), kernels.alias_table(shares / total))
+
+    def draw(self, users: int, *seed: int, counted: bool) -> Holdings:
+        """What so many users hold, the same for the same seed; counting how often costs as much again."""
+        words, counts = (np.random.default_rng((*seed, stream)) for stream in (0, 1))
+        log_median = math.log(MEDIAN_WORDS * self.share)
+        law = (log_median, VOLUME_SIGMA, self.concentration, self.table)
+        return Holdings(*kernels.draw_users(words, counts, users, *law, counted))
