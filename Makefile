@@ -22,8 +22,8 @@ test: .venv/test/ready
 
 # Writes the exact versions that the environments install; needs uv.
 lock:
-	uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-annotate --python-version 3.11 -o requirements/discover.lock
-	uv pip compile pyproject.toml --extra test --universal --generate-hashes --no-emit-index-url --no-annotate --python-version 3.11 -o requirements/test.lock
+	uv pip compile pyproject.toml --universal --generate-hashes --no-annotate --no-header --python-version 3.11 -o requirements/discover.lock
+	uv pip compile pyproject.toml --extra test --universal --generate-hashes --no-annotate --no-header --python-version 3.11 -o requirements/test.lock
 
 clean:
 	rm -rf .venv build dist

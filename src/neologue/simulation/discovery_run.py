@@ -7,7 +7,7 @@ from neologue.discovery.release import LayerFacts, Release
 from neologue.errors import ParameterError
 from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
-from neologue.simulation.engine import FIDELITIES
+from neologue.simulation.engine import Engine
 from neologue.simulation.population import Population
 from neologue.simulation.scoring import Score, score
 
@@ -52,8 +52,6 @@ def discover(
 
     Every user is asked at most once. The same arguments give the same result, whatever the number of cores.
     """
-    if fidelity not in FIDELITIES:
-        raise ParameterError(f"fidelity must be one of {', '.join(FIDELITIES)}, not {fidelity!r}")
     asked_of = campaign or Campaign.from_profile(users=population.users)
     if asked_of.users > population.users:
         raise ParameterError(
@@ -61,19 +59,15 @@ def discover(
             f"nobody is asked twice, so make the campaign for {population.users:,} or fewer"
         )
     onlooker = watch or Watch()
-    collect = FIDELITIES[fidelity]
+    engine = Engine(population, fidelity, seed, onlooker.users_done)
     rounds = algorithm(asked_of, onlooker.layer_ends)
     first_layer = layer = next(rounds)
-    first_user = 0
-    while True:
-        onlooker.layer_begins(layer)
-        tally = collect(layer, population, first_user, seed, onlooker.users_done)
-        first_user += layer.cohort
-        try:
-            layer = rounds.send(tally)
-        except StopIteration as end:
-            release: Release = end.value
-            break
+    try:
+        while True:
+            onlooker.layer_begins(layer)
+            layer = rounds.send(engine.collect(layer))
+    except StopIteration as end:
+        release: Release = end.value
     onlooker.scoring_begins()
     return Discovery(
         release=release,

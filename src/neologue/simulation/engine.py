@@ -1,7 +1,6 @@
 """From a layer to its tally, with simulated devices: every report made in full, or the sum drawn from its law."""
 
-from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +8,8 @@ from numpy.typing import NDArray
 from neologue.device.contribution import contribute
 from neologue.discovery.tally import Tally
 from neologue.entropy import SeededEntropy
-from neologue.language.candidates import strings
+from neologue.errors import ParameterError
+from neologue.language.candidates import Strings, strings
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
 from neologue.simulation import kernels
@@ -19,75 +19,86 @@ from neologue.simulation.population import Population
 Advance = Callable[[int], None]
 """Told how many more users are done."""
 
-Engine = Callable[[Layer, Population, int, int, Advance], Tally]
-"""The tally of a layer whose cohort begins with the user at a place, then the seed."""
+FIDELITIES = ("fast", "devices")
 
 # Each use of the seed draws from a stream of its own.
 _SAMPLING, _VOTES, _REPORTS = 2, 3, 4
 
 
-def devices(layer: Layer, population: Population, first: int, seed: int, advance: Advance) -> Tally:
-    """Every device makes its report with the real device core, bytes and all, and the server reads them."""
+class Engine:
+    """Collects the tallies of a campaign's layers from a population, each cohort after the one before."""
 
-    def reports() -> Iterator[NDArray[np.int64]]:
-        for start, stop in population.spans(first, first + layer.cohort):
-            held = population.draw(start, stop)
+    def __init__(self, population: Population, fidelity: str, seed: int, advance: Advance) -> None:
+        if fidelity not in FIDELITIES:
+            raise ParameterError(f"fidelity must be one of {', '.join(FIDELITIES)}, not {fidelity!r}")
+        self._population = population
+        self._draw = self.fast if fidelity == "fast" else self.devices
+        self._seed = seed
+        self._advance = advance
+        self._first = 0
+        self._counting_for: int | None = None
+
+    def collect(self, layer: Layer) -> Tally:
+        """The tally of the layer's cohort: the next users of the population, who are not asked again."""
+        first = self._first
+        self._first += layer.cohort
+        return self._draw(layer, first)
+
+    def devices(self, layer: Layer, first: int) -> Tally:
+        """Every device makes its report with the real device core, bytes and all, and the server reads them."""
+        return Tally.of(layer.candidates.size, self._reports(layer, first))
+
+    def _reports(self, layer: Layer, first: int) -> Iterator[NDArray[np.int64]]:
+        words = self._population.words
+        for start, stop in self._population.spans(first, first + layer.cohort):
+            held = self._population.draw(start, stop)
             for row in range(held.users):
                 own = slice(held.starts[row], held.starts[row + 1])
-                typed = {
-                    population.words[word]: int(times)
-                    for word, times in zip(held.words[own], held.counts[own], strict=True)
-                }
-                entropy = SeededEntropy(seed, _REPORTS, layer.passage, layer.number, start + row)
-                yield read_report(layer, contribute(typed, layer, entropy))
-            advance(held.users)
+                typed = zip(held.words[own].tolist(), held.counts[own].tolist(), strict=True)
+                entropy = SeededEntropy(self._seed, _REPORTS, start + row)
+                report = contribute({words[word]: times for word, times in typed}, layer, entropy)
+                yield read_report(layer, report)
+            self._advance(held.users)
 
-    return Tally.of(layer.candidates.size, reports())
+    def fast(self, layer: Layer, first: int) -> Tally:
+        """Every user's words are sampled as on a device; the votes of each candidate are then drawn from their law.
 
+        Exact for unary, whose candidates are independent given the samples; exact in the marginals for Subset
+        Selection.
+        """
+        held, holders = self.sampled_holders(layer, first)
+        channel = layer.randomizer.channel
+        p, q, trials = float(channel.p), float(channel.q), channel.trials(layer.cohort)
+        rng = np.random.default_rng((self._seed, _VOTES, first))
+        votes = rng.binomial(trials, q, layer.candidates.size)
+        votes[held] = rng.binomial(holders, p) + rng.binomial(trials - holders, q)
+        return Tally(votes, layer.cohort)
 
-def fast(layer: Layer, population: Population, first: int, seed: int, advance: Advance) -> Tally:
-    """Every user's words are sampled as on a device; the votes of each candidate are then drawn from their law.
+    def sampled_holders(self, layer: Layer, first: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The candidates that some word belongs to, and how many samples of the cohort hold each."""
+        places, words = self._words_that_count(layer)
+        index = layer.candidates.index(words)
+        belongs = index >= 0
+        held, groups = np.unique(index[belongs], return_inverse=True)
+        group_of_word = np.full(len(self._population.words), -1, np.int32)
+        group_of_word[places[belongs]] = groups
+        greedy = layer.sampler == "greedy"
 
-    Exact for unary, whose candidates are independent given the samples; exact in the marginals for Subset
-    Selection.
-    """
-    held, holders = sampled_holders(layer, population, first, seed, advance)
-    channel = layer.randomizer.channel
-    p, q, trials = float(channel.p), float(channel.q), channel.trials(layer.cohort)
-    rng = np.random.default_rng((seed, _VOTES, layer.passage, layer.number))
-    votes = rng.binomial(trials, q, layer.candidates.size)
-    votes[held] = rng.binomial(holders, p) + rng.binomial(trials - holders, q)
-    return Tally(votes, layer.cohort)
+        def samples(start: int, stop: int) -> NDArray[np.int32]:
+            users = self._population.draw(start, stop, counted=greedy)
+            source = np.random.default_rng((self._seed, _SAMPLING, start))
+            return kernels.sample_users(
+                source, users.starts, users.words, users.counts, group_of_word, len(held), layer.bound, greedy
+            )
 
+        last = first + layer.cohort
+        return held, count_ids(samples, self._population, first, last, len(held), self._advance)
 
-def sampled_holders(
-    layer: Layer, population: Population, first: int, seed: int, advance: Advance
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The candidates that some word of the population belongs to, and how many samples of the cohort hold each."""
-    index = candidate_of_word(layer, population)
-    held, groups = np.unique(index, return_inverse=True)
-    if held[0] < 0:
-        held, groups = held[1:], groups - 1
-    group_of_word = groups.astype(np.int32)
-    greedy = layer.sampler == "greedy"
-
-    def samples(start: int, stop: int) -> NDArray[np.int32]:
-        drawn = population.draw(start, stop, counted=greedy)
-        source = np.random.default_rng((seed, _SAMPLING, layer.passage, layer.number, start))
-        return kernels.sample_users(
-            source, drawn.starts, drawn.words, drawn.counts, group_of_word, len(held), layer.bound, greedy
-        )[1]
-
-    return held, count_ids(samples, population, first, first + layer.cohort, len(held), advance)
-
-
-def candidate_of_word(layer: Layer, population: Population) -> NDArray[np.int64]:
-    """For each word of the population the candidate of the layer that it belongs to, or -1."""
-    index = np.full(len(population.words), -1, np.int64)
-    counting = [place for place, word in enumerate(population.words) if layer.counts(word)]
-    if counting:
-        index[counting] = layer.candidates.index(strings([population.words[place] for place in counting]))
-    return index
-
-
-FIDELITIES: Mapping[str, Engine] = MappingProxyType({"fast": fast, "devices": devices})
+    def _words_that_count(self, layer: Layer) -> tuple[NDArray[np.int64], Strings]:
+        """Where in the lexicon the words that count are, and the words; the same for all layers of a pass."""
+        if self._counting_for != layer.passage:
+            lexicon = self._population.words
+            self._places = np.array([place for place, word in enumerate(lexicon) if layer.counts(word)], np.int64)
+            self._words = strings([lexicon[place] for place in self._places])
+            self._counting_for = layer.passage
+        return self._places, self._words

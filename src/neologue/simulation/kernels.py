@@ -111,13 +111,12 @@ def sample_users(
     groups: int,
     bound: int,
     greedy: bool,
-) -> tuple[Ints, Ids]:
-    """Each user's sample: at most `bound` distinct groups of words, the most typed or any; -1 is no group.
+) -> Ids:
+    """All users' samples, one after the other: at most `bound` distinct groups of words, the most typed or any.
 
-    The law is that of `neologue.device.sampling.sample`.
+    A word of group -1 does not count. The law is that of `neologue.device.sampling.sample`.
     """
     users = len(starts) - 1
-    sample_starts = np.zeros(users + 1, np.int64)
     samples = np.empty(min(len(words), users * bound), np.int32)
     owner = np.full(groups, -1, np.int32)
     slot = np.empty(groups, np.int64)
@@ -154,8 +153,7 @@ def sample_users(
                 held[:distinct] = held[:distinct][order]
         samples[end : end + taken] = held[:taken]
         end += taken
-        sample_starts[user + 1] = end
-    return sample_starts, samples[:end]
+    return samples[:end]
 
 
 @njit(cache=True, nogil=True)

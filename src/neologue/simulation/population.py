@@ -17,7 +17,7 @@ from neologue.simulation.holdings import Holdings
 from neologue.simulation.records import Columns, Records, read_records
 from neologue.simulation.typing_model import TypingModel
 
-CHUNK = 1 << 15
+CHUNK = 1 << 13
 MOST_USERS = 1_000_000_000
 
 
