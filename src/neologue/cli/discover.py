@@ -158,7 +158,8 @@ def _set_up(data: Path | None, options: dict[str, Any]) -> "tuple[Campaign, Popu
     profile, language = profile_named(options["profile"]), builtin.check_language(options["language"])
     alphabet = _alphabet(options["alphabet"], profile.alphabet, language)
     # Whatever can be refused is refused before words are read, which takes seconds.
-    Campaign.from_profile(profile.name, users=options["users"] or DEFAULT_USERS, alphabet=alphabet, **changes)
+    asked = DEFAULT_USERS if options["users"] is None else options["users"]
+    Campaign.from_profile(profile.name, users=asked, alphabet=alphabet, **changes)
 
     known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(language)
     targets = Vocabulary.from_file(options["targets"]).words if options["targets"] else None

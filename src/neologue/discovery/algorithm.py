@@ -6,52 +6,65 @@ yields the layer that a cohort is to be asked and is sent the tally of their rep
 
 from collections.abc import Callable, Generator
 
+import numpy as np
+from numpy.typing import NDArray
+
 from neologue.discovery.estimates import VoteLaw, estimate_holders
 from neologue.discovery.release import LayerFacts, Release, ReleasedWord
 from neologue.discovery.schedule import Schedule
 from neologue.discovery.selection import Selection, select
 from neologue.discovery.tally import Tally
 from neologue.language.candidates import root
+from neologue.language.spelling import Spelling
 from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
+from neologue.randomizers.channel import Floats
+
+Decided = Callable[[LayerFacts, int], None]
+"""Hears of every layer that is decided, and how many words are found by then."""
 
 
-def discover(
-    campaign: Campaign, decided: Callable[[LayerFacts, int], None] = lambda facts, words: None
-) -> Generator[Layer, Tally, Release]:
-    """Grow a trie from votes, layer by layer and pass by pass; return the words that it ends in.
-
-    `decided` hears of every layer that is decided, and how many words are found by then.
-    """
+def discover(campaign: Campaign, decided: Decided = lambda facts, words: None) -> Generator[Layer, Tally, Release]:
+    """Grow a trie from votes, layer by layer and pass by pass; return the words that it ends in."""
     words: dict[str, ReleasedWord] = {}
     facts: list[LayerFacts] = []
+    spelling = Spelling.of(campaign.alphabet, campaign.known.words)
     for passage in range(1, campaign.parameters.passes + 1):
         schedule = Schedule(campaign, passage, found=frozenset(words))
-        frontier = root(campaign.alphabet)
+        frontier, shares = root(campaign.alphabet), spelling.beginning()
         while layer := schedule.next(frontier):
             tally = yield layer
-            selection = select(layer, tally, campaign.parameters)
+            selection = select(layer, tally, campaign, shares[:, None] * spelling.after(layer.candidates))
             prefixes, ended = layer.candidates.prefixes(selection.index)
-            frontier = prefixes[~ended]
-            for word in _released(layer, tally, selection, prefixes[ended].tolist(), campaign.users):
+            for word in _released(layer, tally, selection, prefixes.tolist(), ended, campaign.users):
                 words.setdefault(word.word, word)
-            facts.append(_facts(layer, tally, selection, len(frontier), int(ended.sum())))
+            frontier, shares = prefixes[~ended], _shares(layer, tally, selection.index[~ended])
+            facts.append(_facts(layer, tally, len(frontier), int(ended.sum())))
             decided(facts[-1], len(words))
     ranked = sorted(words.values(), key=lambda word: (-word.estimate, word.word))
     return Release(campaign, tuple(facts), tuple(ranked))
 
 
-def _released(layer: Layer, tally: Tally, selection: Selection, ended: list[str], users: int) -> list[ReleasedWord]:
-    kept = selection.index[layer.candidates.ends(selection.index)]
+def _released(
+    layer: Layer, tally: Tally, selection: Selection, prefixes: list[str], ended: NDArray[np.bool_], users: int
+) -> list[ReleasedWord]:
+    """The words that end in this layer, with their estimates."""
     law = VoteLaw(layer.randomizer.channel, tally.reports, users)
-    found = estimate_holders(law, tally.votes[kept], selection.word_threshold)
+    found = estimate_holders(law, tally.votes[selection.index[ended]], selection.thresholds[ended])
+    figures = zip(found.estimate.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
     return [
-        ReleasedWord(word, float(estimate), float(low), float(high), layer.number, layer.passage)
-        for word, estimate, low, high in zip(ended, found.estimate, found.low, found.high, strict=True)
+        ReleasedWord(prefixes[place], *figure, layer.number, layer.passage)
+        for place, figure in zip(np.flatnonzero(ended), figures, strict=True)
     ]
 
 
-def _facts(layer: Layer, tally: Tally, selection: Selection, kept: int, words: int) -> LayerFacts:
+def _shares(layer: Layer, tally: Tally, index: NDArray[np.int64]) -> Floats:
+    """The estimated share of users who hold each of some candidates, at least one of the cohort."""
+    holders = layer.randomizer.channel.estimate(tally.votes[index], tally.reports)
+    return np.maximum(holders, 1.0) / max(tally.reports, 1)
+
+
+def _facts(layer: Layer, tally: Tally, kept: int, words: int) -> LayerFacts:
     return LayerFacts(
         passage=layer.passage,
         layer=layer.number,
@@ -62,6 +75,4 @@ def _facts(layer: Layer, tally: Tally, selection: Selection, kept: int, words: i
         reports=tally.reports,
         kept=kept,
         words=words,
-        prefix_threshold=selection.prefix_threshold,
-        word_threshold=selection.word_threshold,
     )

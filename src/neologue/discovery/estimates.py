@@ -55,28 +55,29 @@ class VoteLaw:
         tail = betainc(np.maximum(level, 1), np.maximum(trials - level + 1, 1e-9), chance)
         return np.where(level <= 0, 1.0, np.where(level > trials, 0.0, tail))
 
-    def released_at_least(self, votes: ArrayLike, threshold: int, holders: ArrayLike) -> Floats:
+    def released_at_least(self, votes: ArrayLike, threshold: ArrayLike, holders: ArrayLike) -> Floats:
         """P(votes ≥ v | votes ≥ θ), 0 where even θ is out of reach."""
         passed = self.at_least(threshold, holders)
         return np.divide(self.at_least(votes, holders), passed, out=np.zeros_like(passed), where=passed > 0)
 
 
-def estimate_holders(law: VoteLaw, votes: NDArray[np.int64], threshold: int) -> Estimates:
-    """Estimates for released words from their votes; words with equal votes have equal estimates."""
-    levels, places = np.unique(votes, return_inverse=True)
+def estimate_holders(law: VoteLaw, votes: NDArray[np.int64], thresholds: NDArray[np.int64]) -> Estimates:
+    """Estimates for released words from their votes and the fewest that would have done."""
+    cases, places = np.unique(np.column_stack([votes, thresholds]), axis=0, return_inverse=True)
+    seen, least = cases.T
     tail = (1 - CONFIDENCE) / 2
     median, low, high = (
-        _holders_with_tail(law, level, threshold, wanted)[places]
-        for level, wanted in ((levels, 0.5), (levels, tail), (levels + 1, 1 - tail))
+        _holders_with_tail(law, level, least, wanted)[places.ravel()]
+        for level, wanted in ((seen, 0.5), (seen, tail), (seen + 1, 1 - tail))
     )
     return Estimates(median, np.minimum(low, median), np.maximum(high, median))
 
 
-def _holders_with_tail(law: VoteLaw, votes: NDArray[np.int64], threshold: int, wanted: float) -> Floats:
+def _holders_with_tail(law: VoteLaw, votes: NDArray[np.int64], thresholds: NDArray[np.int64], wanted: float) -> Floats:
     """The number of holders at which P(votes ≥ v | released) reaches `wanted`; it grows with the holders."""
     low, high = np.zeros(len(votes)), np.full(len(votes), float(law.users))
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        reached = law.released_at_least(votes, threshold, middle) >= wanted
+        reached = law.released_at_least(votes, thresholds, middle) >= wanted
         low, high = np.where(reached, low, middle), np.where(reached, middle, high)
     return np.asarray((low + high) / 2)

@@ -35,8 +35,6 @@ class LayerFacts:
     """The prefixes that go on."""
     words: int
     """The words that end here."""
-    prefix_threshold: int
-    word_threshold: int
 
 
 @dataclass(frozen=True)

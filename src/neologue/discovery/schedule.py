@@ -3,10 +3,8 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-
 from neologue.language.candidates import Strings
-from neologue.privacy.planning import longest_extension, next_cohort
+from neologue.privacy.planning import layer_weights, longest_extension, next_cohort
 from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
 
@@ -58,24 +56,15 @@ class Schedule:
         if not parameters.adaptive:
             return 1
         characters = self.campaign.alphabet.size - 1
-        return longest_extension(prefixes, characters, parameters.candidates, parameters.depth + 1 - length)
+        return longest_extension(prefixes, characters, self.campaign.largest_layer, parameters.depth + 1 - length)
 
     def _cohort(self, length: int, extension: int) -> int:
         parameters = self.campaign.parameters
         if not parameters.adaptive:
             return self.campaign.users // (parameters.passes * parameters.depth)
-        starts = range(length + extension, parameters.depth + 1)
-        return next_cohort(self.users_left, [self._weight(length), *map(self._weight, starts)])
-
-    def _weight(self, length: int) -> float:
-        return float(self._reach[length] ** POWER)
+        coming = (length, *range(length + extension, parameters.depth + 1))
+        return next_cohort(self.users_left, layer_weights(self._known_lengths, coming))
 
     @cached_property
-    def _reach(self) -> np.ndarray:
-        """The share of known words with at least so many characters."""
-        depth = self.campaign.parameters.depth
-        lengths = np.array([min(len(w), depth) for w in self.campaign.known.words] or [depth])
-        return np.array([(lengths >= n).mean() for n in range(depth + 1)])
-
-
-POWER = 1.0
+    def _known_lengths(self) -> list[int]:
+        return [len(word) for word in self.campaign.known.words]

@@ -2,12 +2,17 @@
 
 `top` is the paper's rule: the η_max candidates with the most votes, whatever they mean.
 
-`significant` keeps what the noise does not explain. A candidate that nobody holds has Bin(n, q) votes. Among
-candidates with at least t votes, at most m·P(Bin(n, q) ≥ t) of all m are expected to be such, so the smallest
-t at which that is at most a share f of those with t votes or more keeps the expected share of noise at f
-(Benjamini and Hochberg 1995; the votes of different candidates are independent for unary, negatively
-dependent for Subset Selection). Candidates that end a word have a stricter f than those that go on: a false
-prefix costs a little work in the next layer, a false word is an error.
+`significant` keeps what the noise does not explain. A candidate that nobody holds has Bin(n, q) votes, so its
+p-value is P(Bin(n, q) ≥ v). The procedure of Benjamini and Hochberg (1995) on these p-values keeps the
+expected share of noise among the kept candidates at a stated level; the votes of different candidates are
+independent for unary. Candidates that end a word have a stricter level than those that go on: a false prefix
+costs a little work in the next layer, a false word is an error.
+
+Most of the millions of candidates are hopeless from the start, and testing them all alike makes it hard for
+the others. So each p-value is divided by a weight before the procedure, which keeps the level whatever the
+weights are as long as they average 1 and do not depend on this layer's votes (Genovese, Roeder and Wasserman
+2006). Half of the weight is the same for all; the other half follows how many holders a candidate should
+have, by the votes of its prefix in the layer before and the spelling of the known words.
 """
 
 from dataclasses import dataclass
@@ -18,60 +23,103 @@ from scipy.stats import binom
 
 from neologue.discovery.tally import Tally
 from neologue.entropy import SeededEntropy
+from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
-from neologue.protocol.parameters import Parameters
+from neologue.randomizers.channel import Floats
+
+EVEN_SHARE = 0.5
+DETECTABLE = 1e-3
+"""The p-value at which more expected holders stop earning a candidate more weight: it will be seen anyway."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The candidates kept, in order, and the fewest votes that would do."""
+    """The candidates kept, in order, and for each the fewest votes that would have done."""
 
     index: NDArray[np.int64]
-    prefix_threshold: int
-    word_threshold: int
+    thresholds: NDArray[np.int64]
 
 
-def select(layer: Layer, tally: Tally, parameters: Parameters) -> Selection:
-    """Apply the campaign's rule to a layer."""
-    return _RULES[parameters.rule](layer, tally, parameters)
+def select(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | None = None) -> Selection:
+    """Apply the campaign's rule to a layer; `expected` is each candidate's expected share of users, if known."""
+    if campaign.parameters.rule == "top":
+        return _top(layer, tally, campaign)
+    return _significant(layer, tally, campaign, expected)
 
 
-def _top(layer: Layer, tally: Tally, parameters: Parameters) -> Selection:
-    kept = _largest(np.arange(len(tally.votes)), tally.votes, parameters.frontier, layer)
-    threshold = int(tally.votes[kept].min()) if len(kept) else 0
-    return Selection(kept, threshold, threshold)
+def _top(layer: Layer, tally: Tally, campaign: Campaign) -> Selection:
+    kept = _largest(np.arange(len(tally.votes)), tally.votes, campaign.parameters.frontier, layer)
+    edge = tally.votes[kept].min() if len(kept) else 0
+    return Selection(kept, np.full(len(kept), edge))
 
 
-def _significant(layer: Layer, tally: Tally, parameters: Parameters) -> Selection:
-    index = np.arange(len(tally.votes))
-    ended = layer.candidates.ends(index)
-    trials = layer.randomizer.channel.trials(tally.reports)
-    noise = float(layer.randomizer.channel.q)
-    word_threshold = noise_threshold(tally.votes[ended], trials, noise, parameters.false_words)
-    prefix_threshold = noise_threshold(tally.votes[~ended], trials, noise, parameters.false_prefixes)
-    words = index[ended & (tally.votes >= word_threshold)]
-    prefixes = index[~ended & (tally.votes >= prefix_threshold)]
-    room = min(parameters.frontier, parameters.candidates // layer.alphabet.size)
-    if len(prefixes) > room:
-        prefixes = _largest(prefixes, tally.votes[prefixes], room, layer)
-        prefix_threshold = int(tally.votes[prefixes].min())
-    return Selection(np.sort(np.concatenate([words, prefixes])), prefix_threshold, word_threshold)
+def _significant(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | None) -> Selection:
+    parameters = campaign.parameters
+    channel = layer.randomizer.channel
+    null = NullLaw.of(channel.trials(tally.reports), float(channel.q), int(tally.votes.max(initial=0)))
+    worth = None if expected is None else np.minimum(expected.ravel() * tally.reports * channel.gain, null.detectable)
+    ended = layer.candidates.ended
+    kept, thresholds = [], []
+    for members, level in ((ended, parameters.false_words), (~ended, parameters.false_prefixes)):
+        places = np.flatnonzero(members)
+        weights = np.ones(len(places)) if worth is None else mixed_weights(worth[places])
+        passed = null.benjamini_hochberg(tally.votes[places], weights, level)
+        kept.append(places[passed.places])
+        thresholds.append(passed.thresholds)
+    room = min(parameters.frontier, campaign.largest_layer // layer.alphabet.size)
+    if len(kept[1]) > room:
+        chosen = np.isin(kept[1], _largest(kept[1], tally.votes[kept[1]], room, layer))
+        edge = tally.votes[kept[1][chosen]].min()
+        kept[1], thresholds[1] = kept[1][chosen], np.maximum(thresholds[1][chosen], edge)
+    index = np.concatenate(kept)
+    order = np.argsort(index)
+    return Selection(index[order], np.concatenate(thresholds)[order])
 
 
-_RULES = {"top": _top, "significant": _significant}
+def mixed_weights(worth: Floats) -> Floats:
+    """Weights that average 1: half the same for all, half in proportion to what a candidate is worth."""
+    total = worth.sum()
+    if not total > 0:
+        return np.ones(len(worth))
+    return np.asarray(EVEN_SHARE + (1 - EVEN_SHARE) * worth * (len(worth) / total))
 
 
-def noise_threshold(votes: NDArray[np.int64], trials: int, noise: float, false_share: float) -> int:
-    """The fewest votes at which noise is expected to be at most this share of what is kept."""
-    if not len(votes):
-        return 0
-    at_least = np.cumsum(np.bincount(votes)[::-1])[::-1]
-    levels = np.arange(len(at_least))
-    expected = len(votes) * binom.sf(levels - 1, trials, noise)
-    passing = np.flatnonzero(expected <= false_share * at_least)
-    if len(passing):
-        return int(passing[0])
-    return len(at_least)
+@dataclass(frozen=True)
+class Passed:
+    """The places that passed a test, and the fewest votes with which each would have."""
+
+    places: NDArray[np.int64]
+    thresholds: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class NullLaw:
+    """The law of the votes of a candidate that nobody holds."""
+
+    tails: Floats
+    """`tails[v]`: the chance of at least v votes."""
+    detectable: float
+    """The votes above the mean that such a candidate hardly ever gets."""
+
+    @classmethod
+    def of(cls, trials: int, noise: float, most: int) -> "NullLaw":
+        """The law for so many contributions, tabulated up to the most votes seen."""
+        detectable = float(binom.isf(DETECTABLE, trials, noise)) + 1 - trials * noise
+        return cls(binom.sf(np.arange(most + 1) - 1, trials, noise), detectable)
+
+    def benjamini_hochberg(self, votes: NDArray[np.int64], weights: Floats, level: float) -> Passed:
+        """The candidates whose votes noise does not explain, at an expected share of noise of `level`."""
+        values = self.tails[votes] / weights
+        small = np.flatnonzero(values <= level)
+        ranked = np.sort(values[small])
+        enough = np.flatnonzero(ranked * len(votes) <= level * np.arange(1, len(ranked) + 1))
+        if not len(enough):
+            return Passed(np.empty(0, np.int64), np.empty(0, np.int64))
+        cut = ranked[enough[-1]]
+        places = small[values[small] <= cut]
+        # tails fall with the votes, so the fewest votes that pass are where they first come down to the cut.
+        thresholds = np.searchsorted(-self.tails, -cut * weights[places])
+        return Passed(places, np.minimum(thresholds, votes[places]))
 
 
 def _largest(index: NDArray[np.int64], votes: NDArray[np.int64], count: int, layer: Layer) -> NDArray[np.int64]:

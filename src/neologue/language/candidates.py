@@ -89,10 +89,13 @@ class Candidates:
             tails = np.where(ended, 0, tails)
         return points.view(f"U{width}").ravel(), ended
 
-    def ends(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each of some candidates ends in ⊥."""
-        tails = index % self._below[0]
-        ended = np.zeros(len(index), np.bool_)
+    @cached_property
+    def ended(self) -> NDArray[np.bool_]:
+        """Whether each candidate ends in ⊥; every prefix has the same extensions."""
+        return np.tile(self._ends(np.arange(self._below[0])), len(self.frontier))
+
+    def _ends(self, tails: NDArray[np.int64]) -> NDArray[np.bool_]:
+        ended = np.zeros(len(tails), np.bool_)
         for below in self._below[1:]:
             ended |= tails == 0
             tails = np.where(ended, 0, np.maximum(tails - 1, 0) % below)

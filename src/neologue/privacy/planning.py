@@ -1,7 +1,8 @@
 """What a campaign should be given: the local ε for a population, and the shape and size of its layers."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 
 from neologue.errors import ParameterError
 from neologue.language.candidates import extensions
@@ -30,6 +31,19 @@ def longest_extension(prefixes: int, characters: int, candidates: int, symbols_l
     while extension < symbols_left and prefixes * extensions(characters, extension + 1) <= candidates:
         extension += 1
     return extension
+
+
+def layer_weights(known_lengths: Collection[int], lengths: Iterable[int]) -> list[float]:
+    """How many users layers should have, relative to each other, whose prefixes have these lengths.
+
+    A layer decides the words that reach it. What share of them does, the known words of the language tell: users in
+    proportion to it would find the most words, but the run's central ε is that of its smallest layer, for which equal
+    layers are best. The square root lies between.
+    """
+    histogram = Counter(known_lengths)
+    reaching = [sum(count for known, count in histogram.items() if known >= length) for length in lengths]
+    # A language whose known words are all shorter says nothing about the layers beyond: they get the least weight.
+    return [math.sqrt(max(1, words)) for words in reaching]
 
 
 def next_cohort(users_left: int, weights: Sequence[float]) -> int:

@@ -1,7 +1,9 @@
 """A campaign: parameters, a population, and the words that need not be found."""
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from neologue.errors import LanguageError, ParameterError
@@ -10,6 +12,8 @@ from neologue.language.vocabulary import Vocabulary
 from neologue.privacy.planning import local_epsilon
 from neologue.protocol.parameters import Parameters
 from neologue.protocol.profiles import profile as profile_named
+from neologue.protocol.report import HEADER_BYTES
+from neologue.randomizers.randomizer import randomizer
 
 SMALLEST_COHORT = 100
 
@@ -31,10 +35,11 @@ class Campaign:
             chosen = replace(self.parameters, epsilon=local_epsilon(self.users))
             object.__setattr__(self, "parameters", chosen)
         pairs = (self.alphabet.size - 1) * self.alphabet.size
-        if pairs > self.parameters.candidates:
+        if pairs > self.largest_layer:
             raise ParameterError(
                 f"an alphabet of {self.alphabet.size} symbols has {pairs:,} pairs, more than the "
-                f"{self.parameters.candidates:,} candidates of a layer: allow more, or give a smaller alphabet"
+                f"{self.largest_layer:,} candidates that fit into a report of {self.parameters.report_bytes:,} bytes "
+                f"at ε = {self.epsilon:g}: give a smaller alphabet or a larger ε"
             )
         layers = self.parameters.passes * (1 if self.parameters.adaptive else self.parameters.depth)
         needed = SMALLEST_COHORT * layers
@@ -65,6 +70,17 @@ class Campaign:
             targets=None if targets is None else _usable(targets),
             profile=name,
         )
+
+    @cached_property
+    def largest_layer(self) -> int:
+        """The most candidates that a layer can have, by the limits on candidates and on the length of a report."""
+
+        def fits(candidates: int) -> bool:
+            asked = randomizer(self.parameters.randomizer, candidates, self.epsilon, self.parameters.words_per_user)
+            return HEADER_BYTES + asked.payload_bytes <= self.parameters.report_bytes
+
+        sizes = range(1, self.parameters.candidates + 1)
+        return bisect_left(sizes, True, key=lambda size: not fits(size))
 
     @property
     def epsilon(self) -> float:

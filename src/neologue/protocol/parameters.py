@@ -37,6 +37,8 @@ class Parameters:
     """The most prefixes kept in a layer (η_max)."""
     candidates: int
     """The most candidates voted on in a layer; bounds the work and the size of a report."""
+    report_bytes: int
+    """The longest report that a device may be asked for, where layers are sized to the data."""
     adaptive: bool
     """Whether layers extend by as many characters, and get as many users, as suits the data."""
     false_prefixes: float
@@ -56,6 +58,7 @@ class Parameters:
         _whole("passes", self.passes, 1, 100)
         _whole("frontier", self.frontier, 1, LARGEST_LAYER)
         _whole("candidates", self.candidates, 1, LARGEST_LAYER)
+        _whole("report bytes", self.report_bytes, 100, 1 << 30)
         _share("false prefixes", self.false_prefixes)
         _share("false words", self.false_words)
 

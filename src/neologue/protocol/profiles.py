@@ -36,6 +36,7 @@ GBOARD_2024 = Profile(
         rule="top",
         frontier=10_000,
         candidates=1_000_000,
+        report_bytes=10_000,
         adaptive=False,
         false_prefixes=0.05,
         false_words=0.001,
@@ -60,9 +61,10 @@ NEOLOGUE = Profile(
         rule="significant",
         frontier=200_000,
         candidates=1 << 24,
+        report_bytes=10_000,
         adaptive=True,
-        false_prefixes=0.05,
-        false_words=0.001,
+        false_prefixes=0.2,
+        false_words=0.003,
     ),
 )
 

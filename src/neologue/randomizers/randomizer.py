@@ -42,6 +42,10 @@ class Randomizer(Protocol[Report]):
     def votes(self, report: Report) -> NDArray[np.int64]:
         """The candidates that a report votes for, with repetition."""
 
+    @property
+    def payload_bytes(self) -> int:
+        """The length of a report, but for one in 2^40."""
+
     def encode(self, report: Report) -> bytes:
         """The report's bytes, of the same length for every user."""
 

@@ -58,7 +58,8 @@ class RiceCode:
 
     def decode(self, payload: bytes) -> NDArray[np.int64]:
         """The positions in a payload; a ReportError unless these are the very bytes that encode gives them."""
-        if len(payload) < self.usual_bytes or len(payload) > self._length(self.places // 2 + self.places):
+        most = COUNT_BITS + self.places * (self.remainder_bits + 1)
+        if len(payload) < self.usual_bytes or len(payload) > self._length(-(-most // 8)):
             raise ReportError(f"{len(payload)} bytes are no length of this layer's reports")
         count = int.from_bytes(payload[: COUNT_BITS // 8], "big")
         bits = np.unpackbits(np.frombuffer(payload, np.uint8))[COUNT_BITS:]

@@ -85,6 +85,11 @@ class Unary:
         """The code of a report on the wire, sized so that almost every report has the same length."""
         return RiceCode.of(self.candidates, self.noise, self.bound)
 
+    @property
+    def payload_bytes(self) -> int:
+        """The length of a report, but for one in 2^40."""
+        return self.code.usual_bytes
+
     def encode(self, report: Ones) -> bytes:
         """The gaps between the ones, padded to the length of the layer."""
         return self.code.encode(report.positions)

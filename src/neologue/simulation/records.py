@@ -130,12 +130,15 @@ def read_records(
     """
     if days < 1:
         raise ParameterError(f"a window of {days} days holds nothing: give at least 1")
-    files = _find_files(path)
+    try:
+        files = _find_files(path)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} can't be opened: {error}") from None
     ending = _ending(files[0])
+    if files != [path] and {_ending(file) for file in files} != {".parquet"}:
+        raise DataError(f"{path} is a pattern that matches more than parquet files: narrow it or give one file")
     if ending not in ENDINGS:
         raise DataError(f"{path} ends in none of {', '.join(ENDINGS)}: rename or convert it")
-    if ending != ".parquet" and files != [path]:
-        raise DataError(f"{path} is a pattern, which may only match parquet files: give a single file")
     for file in files:
         _check_file(file, ending)
     with closing(_connect(memory_limit)) as connection:
@@ -149,6 +152,10 @@ def read_records(
             problem = f"{path} has more users and words than fit into {memory_limit}: allow more memory"
         except duckdb.Error as error:
             problem = _explain(path, ending, str(error))
+        except RuntimeError as error:
+            if str(error) == "Query interrupted":  # what DuckDB makes of Ctrl-C
+                raise KeyboardInterrupt from None
+            raise
     # Not raised by the handlers: as its context, DuckDB's error would carry a line of the file along.
     raise DataError(problem)
 
@@ -249,7 +256,7 @@ def _connect(memory_limit: str) -> "DuckDBPyConnection":
     connection.execute("SET autoinstall_known_extensions = false")
     connection.execute("SET autoload_known_extensions = false")
     connection.execute("SET enable_progress_bar = false")
-    # It knows not how long a CSV is, and might turn a join around to keep every row in memory.
+    # DuckDB can't tell how long a CSV is, and would turn joins around so as to keep all rows in memory.
     connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
     return connection
 
@@ -289,7 +296,9 @@ def _read_header(file: Path, delimiter: str) -> list[str]:
         try:
             fields = next(csv.reader(lines, delimiter=delimiter))
         except csv.Error:
-            raise DataError(f"{file} has no readable header: name the columns in its first line") from None
+            fields = []
+    if not any(fields):
+        raise DataError(f"{file} has no readable header: name the columns in its first line")
     header = [field.strip() or f"column{i}" for i, field in enumerate(fields)]
     seen: set[str] = set()
     for name in header:
@@ -343,9 +352,14 @@ def _shown(name: str) -> str:
     return repr(name if len(name) <= 40 else f"{name[:40]}…")
 
 
+def _text(column: str) -> str:
+    # Without the trim, DuckDB 2.0 moves a TRY_CAST into its CSV reader, where it fails instead of trying.
+    return f"trim(CAST({column} AS VARCHAR))"
+
+
 def _number(column: str, type_: str) -> str:
-    # Anything else goes by its text, or True would be the number 1.
-    return f"TRY_CAST({column if NUMERIC.fullmatch(type_) else f'CAST({column} AS VARCHAR)'} AS DOUBLE)"
+    # Any other type goes by its text, or True would be the number 1.
+    return f"TRY_CAST({column if NUMERIC.fullmatch(type_) else _text(column)} AS DOUBLE)"
 
 
 def _times(column: str, type_: str) -> str:
@@ -360,7 +374,7 @@ def _day(column: str, type_: str) -> str:
     elif NUMERIC.fullmatch(type_):
         number = _number(column, type_)
     else:
-        date = f"TRY_CAST(CAST({column} AS VARCHAR) AS DATE)"
+        date = f"TRY_CAST({_text(column)} AS DATE)"
         number = f"coalesce({_number(column, type_)}, epoch({date}) / 86400)"
     whole = f"abs({number}) < {DAYS_END} AND {number} = floor({number})"
     return f"CASE WHEN {whole} THEN CAST({number} AS BIGINT) END"

@@ -1,0 +1,88 @@
+"""How words of a language go on, learnt from the known words alone.
+
+The chance of a symbol after the two before it, each order smoothed by the next lower one (a Dirichlet prior
+of `PRIOR` words). It says nothing about users: it only tells which candidates deserve attention first.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.language.alphabet import Alphabet
+from neologue.language.candidates import Candidates, strings
+
+PRIOR = 10.0
+START = 0
+"""Before the first character there is nothing; the code of ⊥ stands there, which no character can follow."""
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """The chance of every symbol of an alphabet after any two symbols, in codes of the alphabet."""
+
+    alphabet: Alphabet
+    after_one: NDArray[np.float64]
+    """`after_one[b, c]`: the chance of c after b, whatever came before."""
+    after_two: Mapping[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.int64]]]
+    """For each pair that some word has, the codes that follow it and how often."""
+
+    @classmethod
+    def of(cls, alphabet: Alphabet, words: Iterable[str]) -> "Spelling":
+        """The spelling of those words that the alphabet expresses."""
+        size = alphabet.size
+        triples, counts = _triples(alphabet, [word for word in words if alphabet.expresses(word)])
+        pairs = np.zeros((size, size))
+        np.add.at(pairs, (triples[:, 1], triples[:, 2]), counts)
+        single = (pairs.sum(axis=0) + 1) / (pairs.sum() + size)
+        after_one = (pairs + PRIOR * single) / (pairs.sum(axis=1, keepdims=True) + PRIOR)
+        contexts, firsts = np.unique(triples[:, :2], axis=0, return_index=True)
+        after_two = {
+            (int(a), int(b)): (codes, seen)
+            for (a, b), codes, seen in zip(
+                contexts, np.split(triples[:, 2], firsts[1:]), np.split(counts, firsts[1:]), strict=True
+            )
+        }
+        return cls(alphabet, after_one, after_two)
+
+    def beginning(self) -> NDArray[np.float64]:
+        """The chance of each character at the start of a word."""
+        return self._chances(START, START)[1:]
+
+    def after(self, candidates: Candidates) -> NDArray[np.float64]:
+        """The chance of each extension after each prefix of the frontier: one row a prefix."""
+        points = candidates.frontier.view(np.uint32).reshape(len(candidates.frontier), candidates.depth)
+        codes = np.pad(self.alphabet.codes(points), ((0, 0), (1, 0)), constant_values=START)
+        contexts, places = np.unique(codes[:, -2:], axis=0, return_inverse=True)
+        rows = np.array([self._extensions(int(a), int(b), candidates.extension) for a, b in contexts])
+        return rows[places.ravel()]
+
+    def _chances(self, before: int, last: int) -> NDArray[np.float64]:
+        weighed = PRIOR * self.after_one[last]
+        codes, seen = self.after_two.get((before, last), (np.empty(0, np.int64), np.empty(0, np.int64)))
+        weighed[codes] += seen
+        return np.asarray(weighed / (seen.sum() + PRIOR))
+
+    def _extensions(self, before: int, last: int, symbols: int) -> NDArray[np.float64]:
+        """The chance of every extension by so many symbols, in canonical order: ⊥ first, then by character."""
+        chances = self._chances(before, last)
+        if symbols == 1:
+            return chances
+        longer = [chances[code] * self._extensions(last, code, symbols - 1) for code in range(1, len(chances))]
+        return np.concatenate([chances[:1], *longer])
+
+
+def _triples(alphabet: Alphabet, words: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All different triples of symbols in the words, in order, and how often each occurs."""
+    if not words:
+        return np.empty((0, 3), np.int64), np.empty(0, np.int64)
+    array = strings(words)
+    codes = alphabet.codes(array.view(np.uint32).reshape(len(array), -1))
+    # Two starts before the word and one ⊥ behind it; a triple is within a word if its middle symbol is a
+    # character, or if it is the first of all.
+    framed = np.pad(codes, ((0, 0), (2, 1)), constant_values=START)
+    windows = np.lib.stride_tricks.sliding_window_view(framed, 3, axis=1)
+    inside = windows[:, :, 1] > 0
+    inside[:, 0] = True
+    return np.unique(windows[inside], axis=0, return_counts=True)
