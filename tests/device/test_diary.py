@@ -210,9 +210,9 @@ class Remembering(RuleBasedStateMachine):
     """The diary and a plain table of (word, day) agree, whatever is typed and forgotten, and when."""
 
     days, capacity = 4, 5
-    spelling = st.sampled_from(
-        ["a", "A", " a ", "é", "e\u0301", "É", "ﬁ", "fi", "\u212b", "Å", "b", "c"]
-    ) | st.text(max_size=4)
+    spelling = st.sampled_from(["a", "A", " a ", "é", "e\u0301", "É", "ﬁ", "fi", "\u212b", "Å", "b", "c"]) | st.text(
+        max_size=4
+    )
 
     def __init__(self) -> None:
         super().__init__()
@@ -304,9 +304,7 @@ def evict(diary: Diary, calendar: Calendar) -> None:
 
 
 @pytest.mark.parametrize("end", [forget, forget_all, expire, expire_by_typing, evict])
-def test_no_byte_of_a_word_outlives_it(
-    end: Callable[[Diary, Calendar], None], path: Path, calendar: Calendar
-) -> None:
+def test_no_byte_of_a_word_outlives_it(end: Callable[[Diary, Calendar], None], path: Path, calendar: Calendar) -> None:
     with Diary(path, capacity=50, clock=calendar) as diary:
         diary.typed(SECRET)
         for number in range(40):
@@ -346,9 +344,7 @@ def test_no_stale_copy_of_a_word_outlives_it(path: Path, calendar: Calendar) -> 
     assert [piece for piece in pieces if piece.encode() in left] == []
 
 
-def test_the_diary_is_the_only_file_even_while_it_is_written(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_diary_is_the_only_file_even_while_it_is_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Diary(path) as diary:
         seen: list[list[str]] = []
         strike = diary._strike
@@ -456,9 +452,7 @@ def test_our_version_without_our_tables_is_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "missing/diary.db"])
-def test_a_path_that_cannot_be_a_file_is_refused(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_path_that_cannot_be_a_file_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DiaryError, match="check"):
         Diary(name)
@@ -499,8 +493,7 @@ def test_two_processes_type_at_once(path: Path) -> None:
         "    for number in range(100): diary.typed('both'); diary.typed(sys.argv[2] + str(number))"
     )
     typists = [
-        subprocess.Popen([sys.executable, "-c", script, path, name], stdin=subprocess.PIPE)
-        for name in ("one", "two")
+        subprocess.Popen([sys.executable, "-c", script, path, name], stdin=subprocess.PIPE) for name in ("one", "two")
     ]
     for typist in typists:
         assert typist.stdin
@@ -513,9 +506,7 @@ def test_two_processes_type_at_once(path: Path) -> None:
     assert words == {f"{name}{number}": 1 for name in ("one", "two") for number in range(100)}
 
 
-def test_a_diary_that_stays_locked_is_an_error_and_nothing_is_lost(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_diary_that_stays_locked_is_an_error_and_nothing_is_lost(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diary_module, "_PATIENCE", 0.01)
     with Diary(path) as diary:
         diary.typed("yeet")
@@ -533,9 +524,7 @@ def test_a_diary_that_stays_locked_is_an_error_and_nothing_is_lost(
 
 
 @pytest.mark.parametrize("name", ["days", "capacity", "longest"])
-def test_a_parameter_out_of_range_is_named_with_its_value_before_any_file_is_made(
-    name: str, path: Path
-) -> None:
+def test_a_parameter_out_of_range_is_named_with_its_value_before_any_file_is_made(name: str, path: Path) -> None:
     with pytest.raises(ParameterError, match=rf"{name} is -3; .* at least 1"):
         Diary(path, **{name: -3})  # type: ignore[arg-type]
     assert not path.exists()

@@ -38,11 +38,10 @@ class Spelling:
         single = (pairs.sum(axis=0) + 1) / (pairs.sum() + size)
         after_one = (pairs + PRIOR * single) / (pairs.sum(axis=1, keepdims=True) + PRIOR)
         contexts, firsts = np.unique(triples[:, :2], axis=0, return_index=True)
+        lasts = [*firsts[1:], len(triples)]
         after_two = {
-            (int(a), int(b)): (codes, seen)
-            for (a, b), codes, seen in zip(
-                contexts, np.split(triples[:, 2], firsts[1:]), np.split(counts, firsts[1:]), strict=True
-            )
+            (int(a), int(b)): (triples[first:last, 2], counts[first:last])
+            for (a, b), first, last in zip(contexts, firsts, lasts[: len(firsts)], strict=True)
         }
         return cls(alphabet, after_one, after_two)
 

@@ -11,6 +11,8 @@ REFERENCE_USERS = 15_000_000
 REFERENCE_EPSILON = 7.0
 LARGEST_CHOSEN_EPSILON = 10.0
 SMALLEST_CHOSEN_EPSILON = 1.0
+SMALLEST_WEIGHT = 0.6
+"""A layer has at least this share of the users of the largest, whatever it decides."""
 
 
 def local_epsilon(users: int) -> float:
@@ -36,14 +38,14 @@ def longest_extension(prefixes: int, characters: int, candidates: int, symbols_l
 def layer_weights(known_lengths: Collection[int], lengths: Iterable[int]) -> list[float]:
     """How many users layers should have, relative to each other, whose prefixes have these lengths.
 
-    A layer decides the words that reach it. What share of them does, the known words of the language tell: users in
+    A layer decides the words that reach it, and what share of them does, the known words of the language tell. Users in
     proportion to it would find the most words, but the run's central ε is that of its smallest layer, for which equal
-    layers are best. The square root lies between.
+    layers are best. The square root, with a floor, lies between.
     """
     histogram = Counter(known_lengths)
+    total = max(1, histogram.total())
     reaching = [sum(count for known, count in histogram.items() if known >= length) for length in lengths]
-    # A language whose known words are all shorter says nothing about the layers beyond: they get the least weight.
-    return [math.sqrt(max(1, words)) for words in reaching]
+    return [max(SMALLEST_WEIGHT, math.sqrt(words / total)) for words in reaching]
 
 
 def next_cohort(users_left: int, weights: Sequence[float]) -> int:

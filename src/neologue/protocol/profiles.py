@@ -64,7 +64,7 @@ NEOLOGUE = Profile(
         report_bytes=10_000,
         adaptive=True,
         false_prefixes=0.2,
-        false_words=0.003,
+        false_words=0.002,
     ),
 )
 

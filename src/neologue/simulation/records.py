@@ -7,38 +7,30 @@ DuckDB as pairs of numbers, and only numbers are sorted and summed, outside of t
 DuckDB quotes lines of the file in its errors, so none of its messages is passed on.
 """
 
-import codecs
 import csv
-import gzip
 import io
 import json
 import re
 import unicodedata
-import zlib
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neologue.errors import DataError, ParameterError
 from neologue.simulation.holdings import Holdings
+from neologue.simulation.raw_file import DELIMITERS, ENDINGS, check_file, ending_of, open_bytes
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-TEXT_ENDINGS = (*DELIMITERS, ".jsonl", ".ndjson", ".json")
-ENDINGS = (".parquet", *TEXT_ENDINGS, *(f"{ending}.gz" for ending in TEXT_ENDINGS))
-
 MOST_TIMES = 2**31 - 1
 DAYS_END = 10**7  # a "day" from here on is a Unix time or 20240131, and a window of days would be wrong
 LONGEST_LINE = 2**24  # bytes of CSV, as for JSON: a word of a megabyte is odd, but no reason to stop
-CHUNK = 2**22  # bytes
 ROWS_AT_ONCE = 2**26  # pairs that leave DuckDB in one piece, about 2 GB while they are sorted
 
 WHITE_SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))  # all that str.strip() takes away
@@ -134,13 +126,13 @@ def read_records(
         files = _find_files(path)
     except (OSError, ValueError) as error:
         raise DataError(f"{path} can't be opened: {error}") from None
-    ending = _ending(files[0])
-    if files != [path] and {_ending(file) for file in files} != {".parquet"}:
+    ending = ending_of(files[0])
+    if files != [path] and {ending_of(file) for file in files} != {".parquet"}:
         raise DataError(f"{path} is a pattern that matches more than parquet files: narrow it or give one file")
     if ending not in ENDINGS:
         raise DataError(f"{path} ends in none of {', '.join(ENDINGS)}: rename or convert it")
     for file in files:
-        _check_file(file, ending)
+        check_file(file, ending)
     with closing(_connect(memory_limit)) as connection:
         import duckdb
 
@@ -176,73 +168,6 @@ def _find_files(path: Path) -> list[Path]:
     if not files:
         raise DataError(f"there is no file {path}: check the name")
     return files
-
-
-def _ending(file: Path) -> str:
-    suffixes = [suffix.lower() for suffix in file.suffixes]
-    return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
-
-
-def _open_bytes(file: Path) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(file)) if _ending(file).endswith(".gz") else file.open("rb")
-
-
-def _check_file(file: Path, ending: str) -> None:
-    """Refuse what DuckDB would read in silence, or refuse with a misleading reason.
-
-    It does not compare the checksum of a gzip file, for one, nor notice every quote that is never closed.
-    """
-    try:
-        if file.stat().st_size == 0:
-            raise DataError(f"{file} is empty: give a file with users and words")
-        with _open_bytes(file) as source:
-            if ending != ".parquet":
-                _check_text(file, source, DELIMITERS.get(ending.removesuffix(".gz")))
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise DataError(f"{file} is cut short or not a gzip file: compress it again") from None
-    except OSError as error:
-        raise DataError(f"{file} can't be opened: {error.strerror}") from None
-
-
-def _check_text(file: Path, source: IO[bytes], delimiter: str | None) -> None:
-    """Refuse text that is blank, not UTF-8, has NUL bytes, or quotes its fields ambiguously."""
-    decode = codecs.getincrementaldecoder("utf-8")().decode
-    lines, blank, quoted, last = 1, True, 0, b"\n"
-    for chunk in _chunks(source):
-        try:
-            decode(chunk, final=not chunk)
-        except UnicodeDecodeError as error:
-            line = lines + error.object[: error.start].count(b"\n")
-            raise DataError(f"{file} is not UTF-8 at line {line}: save it as UTF-8") from None
-        nul = chunk.find(b"\0")
-        if nul >= 0:
-            line = lines + chunk.count(b"\n", 0, nul)
-            raise DataError(f"{file} has a NUL byte at line {line}: save it as UTF-8 text")
-        if delimiter is not None:
-            if blank:
-                chunk = chunk.removeprefix(codecs.BOM_UTF8)
-            codes = np.frombuffer(last + chunk, np.uint8)
-            quotes = np.flatnonzero(codes[1:] == ord('"'))
-            opening = quotes[quoted::2]
-            stray = opening[~np.isin(codes[opening], list(f'\r\n"{delimiter}'.encode()))]
-            if len(stray):
-                line = lines + chunk.count(b"\n", 0, int(stray[0]))
-                raise DataError(f'{file} has a stray " at line {line}: quote that field, and write "" for "')
-            quoted = (quoted + len(quotes)) % 2
-            last = chunk[-1:] or last
-        lines += chunk.count(b"\n")
-        blank = blank and not chunk.strip()
-    if blank:
-        raise DataError(f"{file} is empty: give a file with users and words")
-    if quoted:
-        raise DataError(f'{file} is cut short or malformed, for a " in it is never closed: write it again')
-
-
-def _chunks(source: IO[bytes]) -> Iterator[bytes]:
-    """The bytes of a file in pieces, and after its end an empty one."""
-    while chunk := source.read(CHUNK):
-        yield chunk
-    yield b""
 
 
 def _connect(memory_limit: str) -> "DuckDBPyConnection":
@@ -291,7 +216,7 @@ def _struct(types: dict[str, str]) -> str:
 
 
 def _read_header(file: Path, delimiter: str) -> list[str]:
-    with _open_bytes(file) as source:
+    with open_bytes(file) as source:
         lines = io.TextIOWrapper(source, encoding="utf-8-sig", newline="")
         try:
             fields = next(csv.reader(lines, delimiter=delimiter))
@@ -328,6 +253,10 @@ def _create_view(connection: "DuckDBPyConnection", path: Path, table: _Table, co
     """Give the rows of a file one shape, where NULL stands for a count or a day that makes no sense."""
 
     def column(name: str, option: str) -> tuple[str, str]:
+        if not {columns.user, columns.word} & table.types.keys():
+            # The first line may be somebody's row and not a header, so it is not repeated here.
+            wanted = f"{_shown(columns.user)} nor {_shown(columns.word)}"
+            raise DataError(f"{path} has no column {wanted}: add a header, or use --user-column and --word-column")
         if name not in table.types:
             others = ", ".join(map(_shown, list(table.types)[:20]))
             raise DataError(f"{path} has no column {_shown(name)}, only {others}: name it with {option}")
@@ -487,7 +416,7 @@ def _explain(path: Path, ending: str, message: str) -> str:
 
 def _first_bad_line(file: Path) -> int | None:
     """The line of a file that is no JSON object, for which DuckDB's own number may be one too high."""
-    with _open_bytes(file) as source:
+    with open_bytes(file) as source:
         for number, line in enumerate(source, start=1):
             try:
                 good = not line.strip() or isinstance(json.loads(line.decode("utf-8")), dict)

@@ -1,0 +1,87 @@
+"""The command line in this process, a small file of users, and one run on the embedded population."""
+
+import csv
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from neologue.cli import main
+
+NEW_WORDS = (
+    "blorp",
+    "a/b",
+    "[bold]x[/bold]",
+    "zonk",
+    "yeet",
+    "and/or",
+    "quux",
+    "h4xx",
+    "glimmerfrond",
+    "öß",
+    "\x1b[31mred\x1b[0m",
+)
+"""From the most to the least held; the last can't be expressed in any alphabet, the one before not in ASCII."""
+
+USERS = 1500
+
+
+@pytest.fixture(scope="session")
+def neologue() -> Callable[..., Result]:
+    """Run a command; its exit code, output and errors come back apart."""
+
+    def run(*arguments: object) -> Result:
+        return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="neologue")
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def typed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A CSV file of users who hold some new words and all of them "the"."""
+    lots = random.Random(20240814)
+    path = tmp_path_factory.mktemp("typed") / "typed.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["user", "word", "count"])
+        for user in range(USERS):
+            table.writerow([f"u{user}", "the", 9])
+            for place, word in enumerate(NEW_WORDS):
+                if lots.random() < 0.8 - 0.03 * place:
+                    table.writerow([f"u{user}", word, lots.randint(1, 5)])
+    return path
+
+
+@pytest.fixture(scope="session")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of known words that is read at once, unlike the built-in dictionary."""
+    path = tmp_path_factory.mktemp("known") / "known.txt"
+    path.write_text("the\nof\nneologism\n", "utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def release(neologue: Callable[..., Result], typed: Path, known: Path) -> Callable[..., dict[str, Any]]:
+    """The document of a run on the file of users; with words of 4 characters at most, it takes a moment."""
+
+    def run(*options: object) -> dict[str, Any]:
+        given = [] if "--known" in options else ["--known", known]
+        depth = [] if "--depth" in options else ["--depth", 4]
+        result = neologue("discover", typed, *given, *depth, "--json", *options)
+        assert result.exit_code == 0, result.stderr
+        document: dict[str, Any] = json.loads(result.stdout)
+        return document
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def embedded(neologue: Callable[..., Result]) -> Result:
+    """`neologue discover` with a few embedded users, as JSON; the depth spares the test its largest layers."""
+    result = neologue("discover", "--users", 20_000, "--seed", 7, "--depth", 8, "--json")
+    assert result.exit_code == 0, result.stderr
+    return result

@@ -1,0 +1,97 @@
+"""Algorithm 2: with votes that tell the truth, it finds exactly the words."""
+
+from collections.abc import Generator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from layers import small_campaign
+
+from neologue.discovery.algorithm import discover
+from neologue.discovery.release import Release
+from neologue.discovery.tally import Tally
+from neologue.language.candidates import strings
+from neologue.language.vocabulary import Vocabulary
+from neologue.protocol.campaign import Campaign
+from neologue.protocol.layer import Layer
+
+
+def truthful(layer: Layer, words: list[str]) -> Tally:
+    """Votes without chance: the expected ones if every user held every word that counts."""
+    channel = layer.randomizer.channel
+    votes = np.full(layer.candidates.size, round(channel.trials(layer.cohort) * float(channel.q)))
+    index = layer.candidates.index(strings([word for word in words if layer.counts(word)]))
+    votes[index[index >= 0]] = layer.cohort // 2
+    return Tally(votes, layer.cohort)
+
+
+def run(campaign: Campaign, words: list[str]) -> tuple[Release, list[Layer]]:
+    """A whole campaign over users who hold these words."""
+    rounds: Generator[Layer, Tally, Release] = discover(campaign)
+    layers = [next(rounds)]
+    while True:
+        try:
+            layers.append(rounds.send(truthful(layers[-1], words)))
+        except StopIteration as end:
+            return end.value, layers
+
+
+@given(words=st.sets(st.text("abc", min_size=1, max_size=6), max_size=8), adaptive=st.booleans())
+def test_exactly_the_words_are_found(words: set[str], adaptive: bool) -> None:
+    release, _ = run(small_campaign(adaptive=adaptive), sorted(words))
+    assert {word.word for word in release.words} == words
+
+
+@given(words=st.sets(st.text("abc", min_size=1, max_size=9), max_size=8), passes=st.integers(1, 3))
+def test_no_user_is_asked_twice_and_found_words_are_known_in_the_next_pass(words: set[str], passes: int) -> None:
+    campaign = small_campaign(passes=passes, known=Vocabulary(["abc"]))
+    release, layers = run(campaign, sorted(words))
+    assert sum(layer.cohort for layer in layers) <= campaign.users
+    assert {word.word for word in release.words} == {word for word in words if len(word) <= 6} - {"abc"}
+    for layer in layers:
+        earlier = {word.word for word in release.words if word.passage < layer.passage}
+        assert layer.found == earlier
+    assert all(word.passage == 1 for word in release.words)
+
+
+def test_the_papers_profile_has_15_layers_a_pass_of_equal_size_each_a_symbol_longer() -> None:
+    campaign = Campaign.from_profile("gboard-2024", users=30_000, frontier=20)
+    _, layers = run(campaign, ["lol", "dragonborn", "yayyy"])
+    first = [layer for layer in layers if layer.passage == 1]
+    assert [layer.number for layer in first] == list(range(1, 16))
+    assert {layer.cohort for layer in layers} == {1000}
+    assert [layer.candidates.depth + layer.extension for layer in first] == list(range(2, 17))
+    assert first[0].candidates.size == 9900
+    assert first[5].candidates.size <= 20 * 100
+
+
+def test_the_papers_rule_fills_its_quota_whatever_the_votes() -> None:
+    campaign = Campaign.from_profile("gboard-2024", users=30_000, frontier=50)
+    release, _ = run(campaign, ["lol"])
+    assert all(facts.kept + facts.words == 50 for facts in release.layers)
+
+
+def test_an_empty_frontier_ends_the_pass_and_leaves_users_unasked() -> None:
+    release, layers = run(small_campaign(adaptive=False, rule="significant"), ["ab"])
+    assert [word.word for word in release.words] == ["ab"]
+    assert len(layers) == 2
+
+
+def test_adaptive_layers_extend_by_as_much_as_fits_and_the_last_one_asks_all_who_are_left() -> None:
+    campaign = small_campaign(candidates=200, known=Vocabulary(["abcabc"]))
+    words = ["abcabc"[:length] + "b" for length in range(6)]
+    _, layers = run(campaign, words)
+    assert all(layer.candidates.size <= 200 for layer in layers)
+    assert layers[0].extension > 1
+    assert layers[-1].candidates.depth + layers[-1].extension == 7
+    assert sum(layer.cohort for layer in layers) == campaign.users
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 7.0])
+def test_no_layer_asks_for_a_longer_report_than_allowed(epsilon: float) -> None:
+    campaign = Campaign.from_profile(users=50_000, epsilon=epsilon, report_bytes=3000)
+    _, layers = run(campaign, ["hello", "world"])
+    assert all(9 + layer.randomizer.payload_bytes <= 3000 for layer in layers)
+    with pytest.raises(Exception, match="give a smaller alphabet or a larger ε"):
+        Campaign.from_profile(users=50_000, epsilon=0.5, report_bytes=500)

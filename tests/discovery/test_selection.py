@@ -1,0 +1,100 @@
+"""Selection: what is kept of a layer, and how much noise is among it."""
+
+import numpy as np
+import pytest
+from layers import small_campaign, small_layer
+from scipy.stats import binom
+
+from neologue.discovery.selection import NullLaw, mixed_weights, select
+from neologue.discovery.tally import Tally
+
+N, Q = 20_000, 1 / 1097.63
+FALSE = 0.05
+
+
+def noise_share(weights: np.ndarray, level: float, tails_of: float = Q) -> tuple[float, int]:
+    """The share of noise among what is kept, over repeated layers of 5,000 candidates, 100 of them held."""
+    rng = np.random.default_rng(5)
+    false = kept = 0
+    shares = []
+    for _ in range(200):
+        votes = rng.binomial(N, Q, 5000)
+        votes[:100] += rng.binomial(30, 0.5, 100)
+        passed = NullLaw.of(N, tails_of, int(votes.max())).benjamini_hochberg(votes, weights, level)
+        false, kept = int((passed.places >= 100).sum()), kept + int((passed.places < 100).sum())
+        shares.append(false / max(1, len(passed.places)))
+        assert (votes[passed.places] >= passed.thresholds).all()
+    return float(np.mean(shares)), kept
+
+
+def test_the_expected_share_of_noise_is_at_most_the_level() -> None:
+    share, kept = noise_share(np.ones(5000), FALSE)
+    # The mean of 200 shares has an sd below 0.002.
+    assert share <= FALSE + 0.006
+    assert kept > 7_000
+
+
+def test_a_null_law_that_is_too_low_breaks_the_level() -> None:
+    share, _ = noise_share(np.ones(5000), FALSE, tails_of=0.9 * Q)
+    assert share > 2 * FALSE
+
+
+def test_good_weights_keep_more_at_the_same_level_and_bad_ones_do_no_harm_to_it() -> None:
+    worth = np.where(np.arange(5000) < 500, 1.0, 0.0)
+    _, plain = noise_share(np.ones(5000), FALSE)
+    share, helped = noise_share(mixed_weights(worth), FALSE)
+    assert helped > 1.02 * plain
+    assert share <= FALSE + 0.006
+    share, _ = noise_share(mixed_weights(worth[::-1].copy()), FALSE)
+    assert share <= FALSE + 0.006
+
+
+def test_weights_average_one() -> None:
+    assert mixed_weights(np.array([0.0, 5.0, 1.0])).mean() == pytest.approx(1)
+    assert mixed_weights(np.zeros(3)).tolist() == [1, 1, 1]
+
+
+def test_thresholds_are_the_fewest_votes_that_pass() -> None:
+    rng = np.random.default_rng(3)
+    votes = rng.binomial(N, Q, 5000)
+    votes[:300] += 60
+    law = NullLaw.of(N, Q, int(votes.max()))
+    passed = law.benjamini_hochberg(votes, np.ones(5000), FALSE)
+    threshold = passed.thresholds[0]
+    assert (passed.thresholds == threshold).all()
+    assert set(passed.places) == set(np.flatnonzero(votes >= threshold))
+    assert 5000 * binom.sf(threshold - 1, N, Q) <= FALSE * len(passed.places)
+
+
+def test_nothing_is_kept_of_pure_noise_most_of_the_time_nor_of_an_empty_layer() -> None:
+    rng = np.random.default_rng(1)
+    law = NullLaw.of(N, Q, 100)
+    kept = [len(law.benjamini_hochberg(rng.binomial(N, Q, 5000), np.ones(5000), 0.001).places) for _ in range(100)]
+    assert sum(count > 0 for count in kept) <= 2
+    assert len(law.benjamini_hochberg(np.empty(0, np.int64), np.empty(0), 0.1).places) == 0
+
+
+def test_top_keeps_exactly_the_largest_with_ties_by_lot_and_all_if_there_are_few() -> None:
+    layer = small_layer(["aa", "ab", "ac"])
+    campaign = small_campaign(rule="top", frontier=4)
+    votes = np.array([9, 1, 5, 5, 5, 5, 0, 0, 8, 0, 0, 0])
+    selection = select(layer, Tally(votes, 100), campaign)
+    assert len(selection.index) == 4
+    assert {0, 8} <= set(selection.index.tolist()) <= {0, 2, 3, 4, 5, 8}
+    assert selection.thresholds.tolist() == [5] * 4
+    assert np.array_equal(select(layer, Tally(votes, 100), campaign).index, selection.index)
+    layers = [small_layer(["aa", "ab", "ac"], number=number) for number in range(60)]
+    assert len({tuple(select(each, Tally(votes, 100), campaign).index) for each in layers}) == 6
+    assert len(select(layer, Tally(votes, 100), small_campaign(rule="top", frontier=50)).index) == 12
+
+
+def test_significant_is_stricter_with_words_than_with_prefixes_and_keeps_to_the_cap() -> None:
+    layer = small_layer(["aa", "ab", "ac", "ba"], cohort=2000, epsilon=5.0)
+    campaign = small_campaign(rule="significant", false_words=1e-6, false_prefixes=0.3)
+    quiet = round(2000 * float(layer.randomizer.channel.q))
+    votes = np.full(16, quiet)
+    votes[[0, 1, 4, 6]] = quiet + 14
+    kept = select(layer, Tally(votes, 2000), campaign).index
+    assert kept.tolist() == [1, 6]
+    capped = select(layer, Tally(votes, 2000), small_campaign(frontier=1, false_prefixes=0.3))
+    assert sum(not layer.candidates.ended[place] for place in capped.index) == 1

@@ -1,0 +1,41 @@
+"""Spelling: the chances of symbols, learnt from known words."""
+
+import numpy as np
+import pytest
+
+from neologue.language.alphabet import Alphabet
+from neologue.language.candidates import Candidates, root, strings
+from neologue.language.spelling import Spelling
+
+ABC = Alphabet("abc")
+
+
+@pytest.mark.parametrize("extension", [1, 2, 3])
+@pytest.mark.parametrize("words", [[], ["abc", "abb", "cab"], ["xyz"]])
+def test_the_chances_of_all_extensions_of_a_prefix_sum_to_one(words: list[str], extension: int) -> None:
+    spelling = Spelling.of(ABC, words)
+    for frontier in (root(ABC), strings(["ab", "ca"])):
+        chances = spelling.after(Candidates(ABC, frontier, extension))
+        assert chances.shape == (len(frontier), Candidates(ABC, frontier[:1], extension).size)
+        assert np.allclose(chances.sum(axis=1), 1)
+        assert (chances > 0).all()
+    assert spelling.beginning().sum() <= 1
+
+
+def test_what_follows_often_is_likely() -> None:
+    spelling = Spelling.of(ABC, ["abc"] * 1000)
+    candidates = Candidates(ABC, strings(["ab"]), 2)
+    chances = spelling.after(candidates)[0]
+    assert np.argmax(chances) == candidates.index(strings(["abc"]))[0]
+    assert np.argmax(spelling.beginning()) == 0
+
+
+def test_a_word_ends_where_known_words_end_and_not_in_their_middle() -> None:
+    spelling = Spelling.of(ABC, ["ab"] * 500 + ["cb"] * 500)
+    ends = spelling.after(Candidates(ABC, strings(["ab", "ca"]), 1))[:, 0]
+    assert ends[0] > 0.9
+    assert ends[1] < 0.5
+
+
+def test_without_known_words_all_symbols_are_alike() -> None:
+    assert np.allclose(Spelling.of(ABC, []).after(Candidates(ABC, strings(["ab"]), 1)), 1 / ABC.size)

@@ -1,0 +1,271 @@
+"""The committed vectors are what the code gives, and what a plain reading of vectors/README.md gives."""
+
+import hashlib
+import json
+import runpy
+import unicodedata
+from collections.abc import Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from math import ceil, comb, floor, isqrt
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from scipy import stats
+
+VECTORS = Path(__file__).parents[2] / "vectors"
+GENERATOR = runpy.run_path(str(VECTORS / "generate.py"))
+Case = dict[str, Any]
+
+
+def committed(name: str) -> Any:  # noqa: ANN401
+    return json.loads((VECTORS / name).read_text(encoding="ascii"))
+
+
+def named(cases: list[Case]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("case", cases, ids=[case["name"] for case in cases])
+
+
+@pytest.mark.parametrize("name", list(GENERATOR["FILES"]))
+def test_the_code_gives_the_committed_vectors_byte_for_byte(name: str) -> None:
+    assert GENERATOR["rendered"](GENERATOR["FILES"][name]()) == (VECTORS / name).read_bytes().decode("ascii")
+
+
+def test_every_committed_file_is_written_by_the_generator() -> None:
+    assert {path.name for path in VECTORS.glob("*.json")} == set(GENERATOR["FILES"])
+
+
+# A plain reading of the README, with nothing of neologue
+
+
+class Stream:
+    """The draws that the README describes."""
+
+    def __init__(self, entropy: str) -> None:
+        octets = bytes.fromhex(entropy)
+        self.words = [int.from_bytes(octets[place : place + 8], "little") for place in range(0, len(octets), 8)]
+
+    def word(self) -> int:
+        return self.words.pop(0)
+
+    def integer(self, bits: int) -> int:
+        return sum(self.word() << 64 * place for place in range(bits // 64))
+
+    def below(self, bound: int, count: int) -> list[int]:
+        taken: list[int] = []
+        while len(taken) < count:
+            words = [self.word() for _ in range(ceil((count - len(taken)) / 2))]
+            halves = [half for word in words for half in (word % 2**32, word >> 32)]
+            taken = (taken + uniform(halves, bound))[:count]
+        return taken
+
+    def subset(self, size: int, count: int) -> set[int]:
+        if 2 * count > size:
+            return set(range(size)) - self.subset(size, size - count)
+        taken: set[int] = set()
+        while len(taken) < count:
+            taken |= set(self.below(size, count - len(taken)))
+        return taken
+
+    def order(self, count: int) -> list[int]:
+        while len(set(keys := [self.word() for _ in range(count)])) < count:
+            pass
+        return sorted(range(count), key=lambda place: keys[place])
+
+    def binomial(self, trials: int, numerator: int) -> int:
+        bits, drawn = 128, self.integer(128)
+        if trials > 10_000:  # exact fractions would take minutes; such a draw is never near a boundary
+            return int(stats.binom.ppf(drawn / 2**128, trials, numerator / 2**64))
+        while True:
+            # All as integers over 2^(64·trials).
+            unit = 64 * trials - bits
+            least, most = (at << unit if unit >= 0 else Fraction(at, 1 << -unit) for at in (drawn, drawn + 1))
+            below, j = 0, 0
+            failure = 2**64 - numerator
+            while (upto := below + comb(trials, j) * numerator**j * failure ** (trials - j)) <= least:
+                below, j = upto, j + 1
+            if most <= upto:
+                return j
+            drawn = drawn << bits | self.integer(bits)
+            bits *= 2
+
+
+def uniform(halves: Sequence[int], bound: int) -> list[int]:
+    return [half * bound >> 32 for half in halves if half * bound % 2**32 >= 2**32 % bound]
+
+
+def exponential(epsilon: float) -> Fraction:
+    with localcontext() as context:
+        context.prec = 100
+        return Fraction(Decimal(epsilon).exp())
+
+
+def unary_report(candidates: int, epsilon: float, bound: int, held: list[int], stream: Stream) -> list[int]:
+    noise = ceil(2**64 / (exponential(epsilon) + 1))
+    chosen = stream.subset(candidates, stream.binomial(candidates, noise))
+    coins = [stream.word() < 2**63 for _ in range(bound)]
+    return sorted(chosen - set(held) | {word for word, coin in zip(held, coins, strict=False) if coin})
+
+
+def unary_payload(candidates: int, epsilon: float, bound: int, positions: list[int]) -> bytes:
+    noise = ceil(2**64 / (exponential(epsilon) + 1))
+    r = max(0, (2**64 * 45426 // (65536 * noise)).bit_length() - 1)
+    mean = ceil(Fraction(candidates * noise, 2**64))
+    most = min(candidates, mean + bound + 11 + isqrt(87 + 56 * mean))
+    usual = ceil((32 + most * (r + 1) + candidates // 2**r) / 8)
+    gaps = [here - before - 1 for before, here in zip([-1, *positions], positions, strict=False)]
+    bits = f"{len(positions):032b}"
+    bits += "".join(f"{gap % 2**r:0{r}b}" for gap in gaps if r)
+    bits += "".join("1" * (gap // 2**r) + "0" for gap in gaps)
+    length = usual
+    while 8 * length < len(bits):
+        length *= 2
+    return int(bits.ljust(8 * length, "0"), 2).to_bytes(length, "big")
+
+
+def values_of(seed: bytes, domain: int) -> list[int]:
+    keystream = Cipher(algorithms.AES128(seed), modes.CTR(bytes(16))).encryptor().update(bytes(40_000))
+    return uniform([int.from_bytes(keystream[i : i + 4], "little") for i in range(0, 40_000, 4)], domain)
+
+
+def expand(seed: bytes, domain: int, rows: int, size: int) -> list[list[int]]:
+    values = iter(values_of(seed, domain))
+    subsets: list[list[int]] = []
+    for _ in range(rows):
+        row: list[int] = []
+        while len(row) < size:
+            if (value := next(values)) not in row:
+                row.append(value)
+        subsets.append(row)
+    return subsets
+
+
+def selection_report(
+    candidates: int, epsilon: float, bound: int, held: list[int], stream: Stream
+) -> tuple[bytes, list[int], list[int]]:
+    """The payload, the offsets and the votes."""
+    s, e = candidates + 1, exponential(epsilon)
+    d = ceil(s / (e + 1))
+    truth = floor(2**64 * d * e / (d * e + s - d))
+    padded = held + [candidates] * (bound - len(held))
+    words = [padded[place] for place in stream.order(bound)]
+    seed = stream.integer(128).to_bytes(16, "little")
+    bases = expand(seed, s, bound, d)
+    hits = [(word - base[i]) % s for word, base, i in zip(words, bases, stream.below(d, bound), strict=True)]
+    events = [stream.word() < truth for _ in range(bound)]
+    misses = stream.below(s, bound)
+    while again := [j for j in range(bound) if words[j] in {(x + misses[j]) % s for x in bases[j]}]:
+        for j, offset in zip(again, stream.below(s, len(again)), strict=True):
+            misses[j] = offset
+    offsets = [hit if event else miss for hit, event, miss in zip(hits, events, misses, strict=True)]
+    width = (s - 1).bit_length()
+    bits = "".join(f"{offset:0{width}b}" for offset in offsets)
+    length = ceil(len(bits) / 8)
+    payload = seed + int(bits.ljust(8 * length, "0"), 2).to_bytes(length, "big")
+    votes = [(x + offset) % s for base, offset in zip(bases, offsets, strict=True) for x in base]
+    return payload, offsets, [vote for vote in votes if vote != candidates]
+
+
+def ways(characters: int, symbols: int) -> int:
+    return 1 + characters * ways(characters, symbols - 1) if symbols else 1
+
+
+def candidate(word: str, alphabet: str, frontier: list[str], extension: int) -> int | None:
+    depth = len(frontier[0])
+    if word[:depth] not in frontier:
+        return None
+    tail, way = word[depth : depth + extension], 0
+    for place, character in enumerate(tail):
+        if character not in alphabet:
+            return None
+        way += 1 + alphabet.index(character) * ways(len(alphabet), extension - place - 1)
+    return frontier.index(word[:depth]) * ways(len(alphabet), extension) + way
+
+
+@named(committed("candidates.json"))
+def test_candidates_are_as_described(case: Case) -> None:
+    alphabet, frontier, extension = case["alphabet"], case["frontier"], case["extension"]
+    assert list(alphabet) == sorted(alphabet)
+    assert frontier == sorted(frontier)
+    assert case["size"] == len(frontier) * ways(len(alphabet), extension)
+    for entry in case["words"]:
+        assert candidate(entry["word"], alphabet, frontier, extension) == entry["candidate"]
+    for entry in case["candidates"]:
+        prefix = entry["prefix"]
+        assert candidate(prefix, alphabet, frontier, extension) == entry["candidate"]
+        assert entry["ends"] or len(prefix) == len(frontier[0]) + extension
+
+
+@named(committed("unary.json"))
+def test_unary_reports_are_as_described(case: Case) -> None:
+    parameters = case["candidates"], case["epsilon"], case["bound"]
+    stream = Stream(case["entropy"])
+    assert unary_report(*parameters, case["held"], stream) == case["positions"]
+    assert stream.words == []
+    assert unary_payload(*parameters, case["positions"]).hex() == case["payload"]
+
+
+@named(committed("subset_selection.json")["expansions"])
+def test_seeds_expand_as_described(case: Case) -> None:
+    assert expand(bytes.fromhex(case["seed"]), case["domain"], case["rows"], case["size"]) == case["subsets"]
+
+
+@named(committed("subset_selection.json")["reports"])
+def test_subset_selection_reports_are_as_described(case: Case) -> None:
+    stream = Stream(case["entropy"])
+    payload, offsets, votes = selection_report(case["candidates"], case["epsilon"], case["bound"], case["held"], stream)
+    assert stream.words == []
+    assert (payload.hex(), offsets, votes) == (case["payload"], case["offsets"], case["votes"])
+
+
+@named(committed("reports.json"))
+def test_whole_reports_are_as_described(case: Case) -> None:
+    layer, stream = case["layer"], Stream(case["entropy"])
+    canonical = json.dumps(layer, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    digest = hashlib.sha256(canonical).digest()
+    assert digest.hex() == case["digest"]
+    assert hashlib.sha256("\n".join(case["known_words"]).encode()).hexdigest() == layer["known"]
+
+    typed: dict[int, int] = {}
+    for word, times in case["words"].items():
+        form = unicodedata.normalize("NFC", word).strip()
+        wanted = form not in case["known_words"] if layer["targets"] is None else form in layer["targets"]
+        expressible = 0 < len(form) <= layer["depth"] and set(form) <= set(layer["alphabet"])
+        place = candidate(form, layer["alphabet"], layer["frontier"], layer["extension"])
+        if expressible and wanted and form not in layer["found"] and place is not None:
+            typed[place] = typed.get(place, 0) + times
+    prefixes = sorted(typed)
+    assert (prefixes, [typed[prefix] for prefix in prefixes]) == (case["prefixes"], case["times"])
+
+    order = stream.order(len(prefixes))
+    if layer["sampler"] == "greedy":
+        order.sort(key=lambda place: -typed[prefixes[place]])
+    held = [prefixes[place] for place in order[: layer["bound"]]]
+    size = len(layer["frontier"]) * ways(len(layer["alphabet"]), layer["extension"])
+    parameters = size, float(layer["epsilon"]), layer["bound"]
+    if layer["randomizer"] == "unary":
+        votes = unary_report(*parameters, held, stream)
+        payload = unary_payload(*parameters, votes)
+    else:
+        payload, _, votes = selection_report(*parameters, held, stream)
+    assert stream.words == []
+    assert (bytes([1]) + digest[:8] + payload).hex() == case["report"]
+    assert votes == case["votes"]
+
+
+# The vectors show what they are there to show
+
+
+def test_the_vectors_reach_the_rare_paths() -> None:
+    unary = {case["name"]: case for case in committed("unary.json")}
+    assert len(unary["longer than usual"]["payload"]) // 2 > unary["longer than usual"]["usual_bytes"]
+    assert len(unary["more than half of the bits set"]["positions"]) > 10
+    undecided = unary["128 bits do not decide"]
+    with pytest.raises(IndexError, match="empty"):
+        Stream(undecided["entropy"][:32]).binomial(undecided["candidates"], int(undecided["noise"]))
+    repeats = {case["name"]: case for case in committed("subset_selection.json")["expansions"]}["with repeats"]
+    assert [value for row in repeats["subsets"] for value in row] != values_of(
+        bytes.fromhex(repeats["seed"]), repeats["domain"]
+    )[:12]

@@ -1,0 +1,102 @@
+"""Whole runs: the same for the same seed, whatever the machine; scored against the truth."""
+
+import numpy as np
+import pytest
+
+from neologue import Campaign, Population, Vocabulary, Watch, discover
+from neologue.discovery.release import LayerFacts
+from neologue.errors import ParameterError
+from neologue.protocol.layer import Layer
+from neologue.reporting.document import release_text
+
+WORDS = ["aab", "abba", "bab", "cabba", "acca", "baca", "known"]
+
+
+@pytest.fixture(scope="module")
+def population() -> Population:
+    rng = np.random.default_rng(7)
+    held = rng.random((6000, len(WORDS))) < np.array([0.3, 0.2, 0.15, 0.1, 0.05, 0.0002, 0.9])
+    users = {str(user): {word: 1 for word, has in zip(WORDS, row, strict=True) if has} for user, row in enumerate(held)}
+    return Population.from_words(users | {"x": {"toolongforthis": 1}})
+
+
+def campaign(users: int = 6000, **changes: object) -> Campaign:
+    from neologue import Alphabet
+
+    settings: dict[str, object] = {"depth": 6, "epsilon": 4.0, "alphabet": Alphabet("abc")} | changes
+    return Campaign.from_profile(users=users, known=Vocabulary(["known"]), **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("fidelity", ["fast", "devices"])
+@pytest.mark.parametrize("randomizer", ["unary", "subset-selection"])
+def test_common_words_are_found_with_honest_intervals(population: Population, fidelity: str, randomizer: str) -> None:
+    wanted = campaign(randomizer=randomizer, words_per_user=4)
+    found = discover(population, wanted, fidelity=fidelity, seed=5)
+    words = {word.word: word for word in found.release.words}
+    assert {"aab", "abba", "bab"} <= set(words) <= set(WORDS) - {"known"}
+    truth = dict(zip(population.words, population.holders().tolist(), strict=True))
+    for word in ("aab", "abba", "bab"):
+        assert 0.5 * truth[word] < words[word].estimate < 1.6 * truth[word]
+    assert found.score.precision == 1.0
+    assert found.score.words_true == 6
+    released = sum(truth[word] for word in words)
+    assert found.score.coverage == pytest.approx(released / sum(truth[word] for word in WORDS[:-1]))
+
+
+def test_the_same_seed_gives_the_same_bytes_on_any_number_of_cores(
+    population: Population, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedded = Population.embedded("en", 30_000, seed=2)
+    wanted = Campaign.from_profile(
+        users=30_000, known=Vocabulary.builtin("en"), depth=4, epsilon=8.0, candidates=100_000
+    )
+    texts = set()
+    for cores in (1, 2, 5):
+        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+        texts.add(release_text(discover(embedded, wanted, seed=9)))
+    assert len(texts) == 1
+    assert release_text(discover(population, campaign(), seed=1)) != release_text(
+        discover(population, campaign(), seed=2)
+    )
+
+
+def test_an_onlooker_hears_of_every_layer_and_every_user(population: Population) -> None:
+    class Diarist(Watch):
+        def __init__(self) -> None:
+            self.layers: list[Layer] = []
+            self.facts: list[LayerFacts] = []
+            self.users = 0
+
+        def layer_begins(self, layer: Layer) -> None:
+            self.layers.append(layer)
+
+        def users_done(self, users: int) -> None:
+            self.users += users
+
+        def layer_ends(self, facts: LayerFacts, words: int) -> None:
+            self.facts.append(facts)
+
+    diarist = Diarist()
+    found = discover(population, campaign(), watch=diarist)
+    assert tuple(diarist.facts) == found.release.layers
+    assert [layer.cohort for layer in diarist.layers] == [facts.asked for facts in diarist.facts]
+    assert diarist.users == sum(facts.reports for facts in diarist.facts)
+
+
+def test_nobody_is_asked_twice_so_a_campaign_can_not_be_larger_than_its_population(population: Population) -> None:
+    with pytest.raises(ParameterError, match="nobody is asked twice"):
+        discover(population, campaign(users=population.users + 1))
+    with pytest.raises(ParameterError, match="fidelity must be one of"):
+        discover(population, campaign(), fidelity="perfect")
+
+
+def test_targets_limit_what_is_found(population: Population) -> None:
+    found = discover(population, campaign(targets=["abba", "known", "zzz"], depth=6), seed=1)
+    assert {word.word for word in found.release.words} <= {"abba"}
+    assert found.score.words_true == 1
+
+
+def test_the_stated_epsilon_is_the_enforced_one_of_the_weakest_layer(population: Population) -> None:
+    statement = discover(population, campaign(randomizer="subset-selection", words_per_user=3)).release.statement
+    assert statement.enforced_epsilon <= statement.epsilon == 4.0
+    assert statement.user_epsilon == 12.0

@@ -1,0 +1,246 @@
+"""The house has rooms: which may import which is declared here once, and every import of the source is held to it."""
+
+import ast
+import json
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import neologue
+
+SOURCE = Path(neologue.__file__).parent
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+# A room may import itself and every room of an earlier step; the rooms of one step never import each other.
+STEPS = (
+    ("errors",),
+    ("entropy", "clock"),
+    ("language",),
+    ("randomizers",),
+    ("privacy",),
+    ("protocol",),
+    ("device", "discovery"),
+    ("aggregation",),
+    ("service", "simulation"),
+    ("studies", "reporting", "web"),
+    ("cli",),
+)
+STEP_OF = {room: number for number, rooms in enumerate(STEPS) for room in rooms}
+DOORS = ("neologue", "neologue.__main__")
+"""Modules outside all rooms: what users import or start, which leads into every room."""
+
+NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc"}
+HEAVY = {"duckdb", "numba", "numpy", "rich", "scipy", "spylls", "wordfreq"}
+
+
+def module_name(path: Path, source: Path = SOURCE) -> str:
+    """The dotted name under which a file of the source is imported."""
+    parts = path.relative_to(source.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def room_of(module: str) -> str | None:
+    """The room that a module of neologue is in, if it is in any."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "neologue" and module not in DOORS and len(parts) > 1 else None
+
+
+def imports(text: str, package: str) -> Iterator[str]:
+    """Every module of neologue that a text imports: at the top, inside functions, relatively or by name."""
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                above = package.split(".")[: len(package.split(".")) - level + 1] if level else []
+                base = ".".join([*above, *([module] if module else [])])
+                # What `from neologue import …` gives has a home of its own, or is a room.
+                yield from (_home(alias.name) if base == "neologue" else base for alias in names)
+            case ast.Call(func=ast.Name(id="import_module" | "__import__"), args=[ast.Constant(value=str(name)), *_]):
+                yield name
+            case ast.Call(func=ast.Attribute(attr="import_module"), args=[ast.Constant(value=str(name)), *_]):
+                yield name
+
+
+def _home(name: str) -> str:
+    if name in STEP_OF:
+        return f"neologue.{name}"
+    return neologue._HOMES.get(name, "neologue")
+
+
+def violations(text: str, module: str, *, is_package: bool = False) -> list[str]:
+    """The imports of a module that its room does not permit."""
+    here = room_of(module)
+    if here is None:
+        return []
+    package = module if is_package else module.rpartition(".")[0]
+    there = {room for imported in imports(text, package) if (room := room_of(imported))}
+    return [
+        f"{module} imports {room}"
+        for room in sorted(there - {here})
+        if room not in STEP_OF or STEP_OF[room] >= STEP_OF[here]
+    ]
+
+
+def test_imports_go_one_way() -> None:
+    found = [
+        broken
+        for path in MODULES
+        for broken in violations(path.read_text("utf-8"), module_name(path), is_package=path.name == "__init__.py")
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_every_module_is_in_a_room_that_is_declared() -> None:
+    homeless = [name for name in map(module_name, MODULES) if name not in DOORS and room_of(name) not in STEP_OF]
+    assert not homeless
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "broken"),
+    [
+        ("neologue.device.diary", "from neologue.discovery.tally import Tally", "discovery"),
+        ("neologue.discovery.tally", "import neologue.device.diary", "device"),
+        ("neologue.language.alphabet", "def f():\n    from neologue.protocol.layer import Layer", "protocol"),
+        ("neologue.privacy.planning", "from ..simulation import engine", "simulation"),
+        ("neologue.protocol.layer", "from .. import cli", "cli"),
+        ("neologue.protocol.layer", "from neologue import discover", "simulation"),
+        ("neologue.protocol.layer", "from neologue import service", "service"),
+        ("neologue.protocol.layer", "from importlib import import_module\nimport_module('neologue.cli')", "cli"),
+        ("neologue.reporting.files", "from neologue.studies import sweep", "studies"),
+        ("neologue.errors", "if TYPE_CHECKING:\n    from neologue.language.alphabet import Alphabet", "language"),
+        ("neologue.cli.main", "import neologue.attic", "attic"),
+    ],
+)
+def test_a_wrong_import_is_caught_wherever_it_hides(module: str, text: str, broken: str) -> None:
+    assert violations(text, module) == [f"{module} imports {broken}"]
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        ("neologue.device.sampling", "from neologue.entropy import Entropy\nfrom . import diary"),
+        ("neologue.reporting.document", "from neologue.simulation.discovery_run import Discovery"),
+        ("neologue.cli.main", "from neologue import __version__\nimport neologue.web.pages"),
+        ("neologue.__main__", "from neologue.cli import main"),
+    ],
+)
+def test_a_right_import_is_left_in_peace(module: str, text: str) -> None:
+    assert violations(text, module) == []
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    assert not [path for path in MODULES if NAMELESS & set(path.relative_to(SOURCE).with_suffix("").parts)]
+
+
+def undocumented(tree: ast.Module) -> Iterator[str]:
+    """What is public in a module, the module itself included, and lacks a docstring."""
+    if not ast.get_docstring(tree):
+        yield "the module"
+    definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    public = [node for node in tree.body if isinstance(node, definitions) and not node.name.startswith("_")]
+    for node in public:
+        if isinstance(node, ast.ClassDef):
+            public.extend(d for d in node.body if isinstance(d, definitions) and not d.name.startswith("_"))
+        if not ast.get_docstring(node):
+            yield f"{node.name} in line {node.lineno}"
+
+
+def test_everything_public_has_a_docstring() -> None:
+    missing = [
+        f"{module_name(path)}: {what}" for path in MODULES for what in undocumented(ast.parse(path.read_text("utf-8")))
+    ]
+    assert not missing, "\n".join(missing)
+
+
+def test_a_missing_docstring_is_noticed() -> None:
+    text = "class A:\n    'Has one.'\n    def b(self): ...\n    def _c(self): ...\ndef d(): ..."
+    assert list(undocumented(ast.parse(text))) == ["the module", "d in line 5", "b in line 3"]
+
+
+def run_script(text: str) -> str:
+    """What a script prints in a Python of its own."""
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_device_needs_numpy_cryptography_and_the_standard_library_alone() -> None:
+    reports = run_script(
+        """
+        import json
+        import sys
+
+        ALLOWED = sys.stdlib_module_names | {"neologue", "numpy", "cryptography", "cffi", "_cffi_backend"}
+
+        class Customs:
+            def find_spec(self, name, path=None, target=None):
+                if name.partition(".")[0] not in ALLOWED:
+                    raise ModuleNotFoundError(f"{name} is refused", name=name)
+
+        # Editable installations and pytest-cov put finders of their own into the process before us.
+        for name in [name for name in sys.modules if name.partition(".")[0] not in ALLOWED | {"__main__"}]:
+            del sys.modules[name]
+        sys.meta_path.insert(0, Customs())
+
+        refused = []
+        for name in ("scipy", "numba", "duckdb", "click", "rich", "wordfreq", "spylls", "msgspec"):
+            try:
+                __import__(name)
+            except ModuleNotFoundError as error:
+                refused.append(str(error))
+
+        from neologue.device import contribute
+        from neologue.entropy import SeededEntropy
+        from neologue.language.alphabet import Alphabet
+        from neologue.language.candidates import root
+        from neologue.language.vocabulary import Vocabulary
+        from neologue.protocol.layer import Layer
+        from neologue.protocol.report import read_report
+
+        alphabet = Alphabet("abc")
+        answers = {}
+        for mechanism in ("unary", "subset-selection"):
+            layer = Layer(
+                passage=1, number=1, cohort=100, alphabet=alphabet, frontier=root(alphabet), extension=2, depth=5,
+                mechanism=mechanism, epsilon=20.0, bound=2, sampler="greedy", known=Vocabulary(["cab"]),
+            )
+            secure = contribute({"abba": 3, "cab": 9}, layer)
+            seeded = contribute({"abba": 3, "cab": 9}, layer, SeededEntropy(0))
+            votes = read_report(layer, seeded).tolist()
+            held = layer.candidates.index(__import__("numpy").array(["abba", "cab"])).tolist()
+            answers[mechanism] = {"same size": len(secure) == len(seeded), "held": held, "votes": votes}
+        print(json.dumps({"refused": refused, "answers": answers}))
+        """
+    )
+    seen = json.loads(reports)
+    assert len(seen["refused"]) == 8
+    for answer in seen["answers"].values():
+        new, known = answer["held"]
+        assert answer["same size"]
+        assert new in answer["votes"], "with ε = 20 the word held is voted for"
+        assert known not in answer["votes"], "and a known word is not"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["discover", "--help"], ["--version"]], ids=" ".join)
+def test_nothing_heavy_is_loaded_for_help(arguments: list[str]) -> None:
+    printed = run_script(
+        f"""
+        import runpy, sys
+        sys.argv = ["neologue", *{arguments!r}]
+        try:
+            runpy.run_module("neologue", run_name="__main__")
+        except SystemExit as end:
+            assert not end.code
+        print("loaded:", *sorted({HEAVY!r} & set(sys.modules)))
+        """
+    )
+    assert printed.splitlines()[-1] == "loaded:"
+
+
+def test_nothing_heavy_is_loaded_by_importing_the_package() -> None:
+    assert run_script(f"import sys, neologue; print(*sorted({HEAVY!r} & set(sys.modules)))") == "\n"

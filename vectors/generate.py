@@ -1,0 +1,297 @@
+"""Writes the test vectors in this folder; README.md says what they mean. Run: python vectors/generate.py"""
+
+import json
+import string
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.device.contribution import contribute, held_prefixes
+from neologue.entropy import Entropy, SeededEntropy
+from neologue.language.alphabet import Alphabet
+from neologue.language.candidates import Candidates, root, strings
+from neologue.language.vocabulary import Vocabulary
+from neologue.protocol.layer import PROTOCOL_VERSION, Layer
+from neologue.protocol.report import read_report
+from neologue.randomizers.binomial import enclose
+from neologue.randomizers.expansion import base_subsets
+from neologue.randomizers.subset_selection import SubsetSelection
+from neologue.randomizers.unary import Unary
+
+HERE = Path(__file__).parent
+Vector = dict[str, Any]
+
+HUNDRED = string.ascii_letters + "".join(map(chr, range(0x410, 0x440)))
+"""Latin and Cyrillic letters: with two more symbols after the first, 1,010,100 candidates."""
+
+
+class Recorded(Entropy):
+    """Gives out the scripted words first and seeded ones after them, and remembers all that it gave."""
+
+    def __init__(self, seed: int, *script: int) -> None:
+        self._source = SeededEntropy(seed)
+        self._script = list(script)
+        self.given: list[int] = []
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """The next words, from the script as long as it lasts."""
+        taken, self._script = self._script[:count], self._script[count:]
+        taken += self._source.words(count - len(taken)).tolist()
+        self.given += taken
+        return np.array(taken, np.uint64)
+
+    @property
+    def hex(self) -> str:
+        """All words given out, 8 bytes each, little-endian."""
+        return b"".join(word.to_bytes(8, "little") for word in self.given).hex()
+
+
+# Candidates
+
+
+def candidate_case(name: str, alphabet: Alphabet, frontier: list[str], extension: int, words: list[str]) -> Vector:
+    """Where each word falls, and what some candidates stand for."""
+    candidates = Candidates(alphabet, strings(frontier), extension)
+    index = candidates.index(strings(words)).tolist()
+    shown = sorted({0, 1, candidates.size // 2, candidates.size - 1, *(place for place in index if place >= 0)})
+    prefixes, ended = candidates.prefixes(np.array(shown))
+    return {
+        "name": name,
+        "alphabet": alphabet.characters,
+        "frontier": frontier,
+        "extension": extension,
+        "size": candidates.size,
+        "words": [{"word": w, "candidate": None if i < 0 else i} for w, i in zip(words, index, strict=True)],
+        "candidates": [
+            {"candidate": i, "prefix": p, "ends": e}
+            for i, p, e in zip(shown, prefixes.tolist(), ended.tolist(), strict=True)
+        ],
+    }
+
+
+def candidates() -> list[Vector]:
+    """Vectors of words and candidates."""
+    ab, hundred = Alphabet("ab"), Alphabet(HUNDRED)
+    wide = Alphabet("aé｡𐐀")
+    return [
+        candidate_case("first layer", ab, ["a", "b"], 1, ["a", "aa", "aab", "ab", "abba", "b", "ba", "bb", "c", "ac"]),
+        candidate_case(
+            "two symbols more", ab, ["ab", "bb"], 2, ["a", "ab", "aba", "abaa", "ababb", "bb", "bbb", "bbba"]
+        ),
+        candidate_case(
+            "order by code point, not by UTF-16 unit", wide, ["a｡", "a𐐀"], 1, ["a｡", "a｡𐐀", "a𐐀｡", "a𐐀𐐀é", "aé", "𐐀"]
+        ),
+        candidate_case(
+            "large",
+            hundred,
+            sorted(hundred.characters),
+            2,
+            ["A", "Az", "zzzz", "hello", "Ёж", "да", "нет", "xЯa", "яяя", "q"],
+        ),
+    ]
+
+
+# Unary
+
+
+def unary_case(name: str, unary: Unary, held: list[int], entropy: Recorded) -> Vector:
+    """One report and the randomness that went into it."""
+    report = unary.randomize(np.array(held, np.int64), entropy)
+    return {
+        "name": name,
+        "candidates": unary.candidates,
+        "epsilon": unary.epsilon,
+        "bound": unary.bound,
+        "noise": str(unary.noise),
+        "remainder_bits": unary.code.remainder_bits,
+        "usual_bytes": unary.code.usual_bytes,
+        "held": held,
+        "entropy": entropy.hex,
+        "positions": report.positions.tolist(),
+        "payload": unary.encode(report).hex(),
+    }
+
+
+def undecided(unary: Unary) -> list[int]:
+    """128 bits that lie right at a boundary of the distribution function, as two words."""
+    bounds = enclose(unary.candidates, unary.noise, 256)
+    boundary = next(lower for lower in bounds.lower if lower >> 255) >> 128
+    return [boundary & (1 << 64) - 1, boundary >> 64]
+
+
+def unary() -> list[Vector]:
+    """Vectors of unary reports."""
+    small, dense, middle = Unary(5, 1.0, 2), Unary(20, 0.1, 3), Unary(300, 3.0, 5)
+    rare, large = Unary(2000, 10.0, 5), Unary(1_000_000, 10.0, 60)
+    return [
+        unary_case("nothing held", small, [], Recorded(1)),
+        unary_case("two held", small, [0, 3], Recorded(2)),
+        unary_case("held in no order", small, [4, 1], Recorded(3)),
+        unary_case("more than half of the bits set", dense, [7], Recorded(4, 0, 0xF800_0000_0000_0000)),
+        unary_case("middle", middle, [3, 77, 120, 298, 299], Recorded(5)),
+        unary_case("128 bits do not decide", middle, [150], Recorded(6, *undecided(middle))),
+        unary_case("longer than usual", rare, [1, 2, 3], Recorded(7, *[(1 << 64) - 1] * 8)),
+        unary_case("large", large, list(range(0, 1_000_000, 16_667)), Recorded(8)),
+    ]
+
+
+# Subset Selection
+
+
+def expansion_case(name: str, seed: bytes, domain: int, rows: int, size: int) -> Vector:
+    """The base subsets of a seed."""
+    subsets = base_subsets(seed, domain, rows, size).tolist()
+    return {"name": name, "seed": seed.hex(), "domain": domain, "rows": rows, "size": size, "subsets": subsets}
+
+
+def selection_case(name: str, selection: SubsetSelection, held: list[int], entropy: Recorded) -> Vector:
+    """One report, the randomness that went into it, and its votes."""
+    report = selection.randomize(np.array(held, np.int64), entropy)
+    return {
+        "name": name,
+        "candidates": selection.candidates,
+        "epsilon": selection.epsilon,
+        "bound": selection.bound,
+        "domain": selection.domain,
+        "subset_size": selection.subset_size,
+        "truth": str(selection.truth),
+        "held": held,
+        "entropy": entropy.hex,
+        "seed": report.seed.hex(),
+        "offsets": report.offsets.tolist(),
+        "payload": selection.encode(report).hex(),
+        "votes": selection.votes(report).tolist(),
+    }
+
+
+def subset_selection() -> Vector:
+    """Vectors of base subsets and of Subset Selection reports."""
+    seeds = [bytes(range(first, first + 16)) for first in range(5)]
+    large = SubsetSelection(1_000_000, 10.0, 6)
+    return {
+        "expansions": [
+            expansion_case("one value each", seeds[0], 5, 4, 1),
+            expansion_case("with repeats", seeds[1], 7, 3, 4),
+            expansion_case("words passed over", seeds[2], 3 << 30, 1, 70),
+            expansion_case("large", seeds[3], 1_000_001, 3, 46),
+        ],
+        "reports": [
+            selection_case("nothing held", SubsetSelection(4, 1.0, 2), [], Recorded(11)),
+            selection_case("two held", SubsetSelection(4, 1.0, 2), [0, 3], Recorded(12)),
+            # The first two words, the keys of the order, are equal and are drawn again.
+            selection_case("equal keys", SubsetSelection(4, 2.0, 2), [1, 2], Recorded(13, 5, 5)),
+            selection_case("middle", SubsetSelection(300, 3.0, 5), [3, 77, 299], Recorded(14)),
+            selection_case("large", large, [0, 17, 999_999], Recorded(15)),
+        ],
+    }
+
+
+# Whole reports
+
+
+def told(layer: Layer) -> Vector:
+    """What a device is told of a layer: the object whose canonical form is digested."""
+    return {
+        "version": PROTOCOL_VERSION,
+        "pass": layer.passage,
+        "layer": layer.number,
+        "cohort": layer.cohort,
+        "alphabet": layer.alphabet.characters,
+        "frontier": layer.frontier.tolist(),
+        "extension": layer.extension,
+        "depth": layer.depth,
+        "randomizer": layer.mechanism,
+        "epsilon": repr(layer.epsilon),
+        "bound": layer.bound,
+        "sampler": layer.sampler,
+        "known": layer.known.digest,
+        "found": sorted(layer.found),
+        "targets": None if layer.targets is None else sorted(layer.targets),
+    }
+
+
+def report_case(name: str, layer: Layer, words: Mapping[str, int], entropy: Recorded) -> Vector:
+    """A report from the words of a device to its bytes and votes."""
+    prefixes, times = held_prefixes(words, layer)
+    report = contribute(words, layer, entropy)
+    return {
+        "name": name,
+        "layer": told(layer),
+        "known_words": sorted(layer.known.words),
+        "digest": layer.digest.hex(),
+        "words": dict(words),
+        "prefixes": prefixes.tolist(),
+        "times": times.tolist(),
+        "entropy": entropy.hex,
+        "report": report.hex(),
+        "votes": read_report(layer, report).tolist(),
+    }
+
+
+def reports() -> list[Vector]:
+    """Vectors of whole reports."""
+
+    def layer(mechanism: str, sampler: str = "greedy", **changes: Any) -> Layer:  # noqa: ANN401
+        settings: dict[str, Any] = {
+            "passage": 1,
+            "number": 2,
+            "cohort": 1000,
+            "alphabet": Alphabet("abcdefé"),
+            "frontier": strings(["ab", "be", "fa"]),
+            "extension": 1,
+            "depth": 6,
+            "epsilon": 4.0,
+            "bound": 3,
+            "known": Vocabulary(["bed", "fade"]),
+        }
+        return Layer(mechanism=mechanism, sampler=sampler, **settings | changes)
+
+    typed = {"bead": 2, "beaded": 1, "bed": 9, "abc": 1, "fa": 4, "face": 1, "be\u0301e": 3, "faceless": 7, " be ": 1}
+    hundred = Alphabet(HUNDRED)
+    large = layer(
+        "unary", alphabet=hundred, frontier=root(hundred), extension=2, epsilon=10.0, bound=60, number=1, cohort=500_000
+    )
+    return [
+        report_case("unary, no words", layer("unary"), {}, Recorded(21)),
+        report_case("unary, greedy", layer("unary"), typed, Recorded(22)),
+        report_case("unary, random", layer("unary", "random", found=frozenset({"abc"})), typed, Recorded(23)),
+        report_case("subset selection, no words", layer("subset-selection"), {}, Recorded(24)),
+        report_case(
+            "subset selection, targets",
+            layer("subset-selection", "random", targets=frozenset({"bead", "fa", "é"})),
+            typed,
+            Recorded(25),
+        ),
+        report_case("large", large, {"hello": 3, "да": 1, "нет": 2, "A": 1, "bed": 5}, Recorded(26)),
+    ]
+
+
+FILES: Mapping[str, Callable[[], object]] = {
+    "candidates.json": candidates,
+    "unary.json": unary,
+    "subset_selection.json": subset_selection,
+    "reports.json": reports,
+}
+
+
+def rendered(vectors: object) -> str:
+    """The text of a file: a line for each field of a case, so that a difference is easy to see."""
+    return _block(vectors, "\n") + "\n"
+
+
+def _block(value: object, line: str) -> str:
+    inner = line + " "
+    if isinstance(value, dict) and ("name" in value or line == "\n"):
+        fields = (f"{json.dumps(key)}: {_block(item, inner)}" for key, item in value.items())
+        return "{" + inner + ("," + inner).join(fields) + line + "}"
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[" + inner + ("," + inner).join(_block(item, inner) for item in value) + line + "]"
+    return json.dumps(value)
+
+
+if __name__ == "__main__":
+    for file_name, vectors in FILES.items():
+        (HERE / file_name).write_text(rendered(vectors()), encoding="utf-8")
