@@ -11,6 +11,7 @@ from rich.text import Text
 
 from neologue.discovery.release import LayerFacts
 from neologue.protocol.layer import Layer
+from neologue.protocol.profiles import PROFILES
 from neologue.simulation.discovery_run import Discovery, Watch
 
 SHOWN_WORDS = 20
@@ -50,7 +51,7 @@ def show_discovery(discovery: Discovery) -> None:
         for word in words[:SHOWN_WORDS]
     ]
     rest = f", the first {len(rows)} of {len(words):,}" if len(words) > len(rows) else ""
-    columns = ("word", "users who hold it", "95 % interval", "length", "found in layer")
+    columns = ("word", "users reporting it", "95 % interval", "length", "found in layer")
     show_table(f"New words{rest}", columns, rows, numbers=(1, 2, 3, 4))
     for line in summary(discovery):
         console().print(Text(line))
@@ -64,8 +65,14 @@ def summary(discovery: Discovery) -> list[str]:
     asked = sum(facts.asked for facts in release.layers)
     sizes = sorted({facts.asked for facts in release.layers})
     cohorts = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    made_for = PROFILES[campaign.profile].users if campaign.profile in PROFILES else campaign.users
+    sized = (
+        f"Sized: profile {campaign.profile} was made for {made_for:,} users; its layers were sized to these "
+        f"{campaign.users:,}."
+    )
     return [
         f"Population: {discovery.population}.",
+        *([sized] if campaign.users < made_for else []),
         f"Asked: {asked:,} of {campaign.users:,} users, once each, in {len(release.layers)} layers of {cohorts} "
         f"(profile {campaign.profile}, {parameters.passes} {'pass' if parameters.passes == 1 else 'passes'}).",
         f"Found: {score.words_released:,} new words. They cover {score.coverage:.1%} of what users hold of "

@@ -9,7 +9,11 @@ from neologue.randomizers.statement import LocalStatement
 
 @dataclass(frozen=True)
 class ReleasedWord:
-    """A word that no dictionary had, and how many users of the population hold it."""
+    """A word that no dictionary had, and how many users of the population would report it.
+
+    They hold the word and have it in the sample that their report speaks of; a user with more new words than a report
+    covers counts in part.
+    """
 
     word: str
     estimate: float

@@ -14,6 +14,8 @@ class Profile:
 
     name: str
     source: str
+    users: int
+    """The population that the parameters were made for."""
     alphabet: str
     parameters: Parameters
 
@@ -24,6 +26,7 @@ GBOARD_2024 = Profile(
         "Sun, Kairouz, Sun, Gascón and Suresh, Private federated discovery of out-of-vocabulary words for Gboard, "
         "2024: section 4 and the production run in en-US (15 million users, 500,000 in each of 2 × 15 layers)"
     ),
+    users=15_000_000,
     alphabet="paper",
     parameters=Parameters(
         randomizer="subset-selection",
@@ -49,6 +52,7 @@ NEOLOGUE = Profile(
         "This project: one unary report per device, the significance rule and layers sized to the data; at 15 "
         "million users ε = 7, for other populations see neologue.privacy.planning.local_epsilon"
     ),
+    users=15_000_000,
     alphabet="ascii",
     parameters=Parameters(
         randomizer="unary",
