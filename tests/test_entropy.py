@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations, pairwise, permutations
 
 import numpy as np
@@ -294,3 +295,16 @@ def test_a_forked_child_does_not_repeat_its_parent() -> None:
     # figure shows that the comparison would see a child that went on from its parent's state.
     run = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["0", "64"]
+
+
+def test_threads_that_share_a_secure_source_never_get_the_same_words() -> None:
+    source = SecureEntropy()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            parts = pool.map(lambda _: [int(source.words(1)[0]) for _ in range(5000)], range(4))
+            drawn = [word for part in parts for word in part]
+    finally:
+        sys.setswitchinterval(before)
+    assert len(set(drawn)) == len(drawn)

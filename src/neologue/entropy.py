@@ -6,6 +6,7 @@ exactly the fraction that the privacy statement names. Floating point never deci
 
 import os
 from abc import ABC, abstractmethod
+from threading import Lock
 from typing import NoReturn
 
 import numpy as np
@@ -85,8 +86,9 @@ def bounded(halves: NDArray[np.uint32], bound: int) -> NDArray[np.int64]:
 class SecureEntropy(Entropy):
     """OS entropy expanded by ChaCha20 under a key that is erased at every refill.
 
-    Whoever reads the memory later learns nothing of what was drawn before. A forked child starts from
-    entropy of its own, and an instance can't be copied or stored: either would repeat randomness.
+    Whoever reads the memory later learns nothing of what was drawn before. Nothing is given out twice:
+    threads take turns, a forked child starts from entropy of its own, and an instance can't be copied or
+    stored.
     """
 
     REFILL = 8192
@@ -95,6 +97,7 @@ class SecureEntropy(Entropy):
         self._reseed()
 
     def _reseed(self) -> None:
+        self._turn = Lock()
         self._key = os.urandom(32)
         self._buffer = b""
         self._process = os.getpid()
@@ -110,9 +113,10 @@ class SecureEntropy(Entropy):
         if os.getpid() != self._process:
             self._reseed()
         wanted = 8 * count
-        if wanted > len(self._buffer):
-            self._buffer += self._refill(wanted - len(self._buffer))
-        taken, self._buffer = self._buffer[:wanted], self._buffer[wanted:]
+        with self._turn:
+            if wanted > len(self._buffer):
+                self._buffer += self._refill(wanted - len(self._buffer))
+            taken, self._buffer = self._buffer[:wanted], self._buffer[wanted:]
         return np.frombuffer(taken, "<u8").astype(np.uint64)
 
     def __reduce__(self) -> NoReturn:

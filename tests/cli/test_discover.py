@@ -158,7 +158,6 @@ class TestOwnData:
         right = [entry["low"] <= truth[entry["word"]] <= entry["high"] for entry in document["words"]]
         assert sum(right) >= 7, "of nine intervals of 95 %"
 
-    @pytest.mark.xfail(reason="the threshold of a word is the fewest votes seen to pass, not the fewest that would")
     def test_no_estimate_is_far_from_the_truth(self, written: Path, typed: Path) -> None:
         document = json.loads((written / "release.json").read_text("utf-8"))
         truth = Counter(row["word"] for row in csv.DictReader(typed.read_text("utf-8").splitlines()))
@@ -186,7 +185,7 @@ class TestOwnData:
 
     def test_only_the_newest_days_count(self, neologue: Neologue, known: Path, tmp_path: Path) -> None:
         data = tmp_path / "dated.csv"
-        rows = [f"u{user},{word},{day}" for user in range(300) for word, day in (("olds", 1), ("news", 30))]
+        rows = [f"u{user},{word},{day}" for user in range(600) for word, day in (("olds", 1), ("news", 30))]
         data.write_text("\n".join(["user,word,on", *rows]) + "\n", "utf-8")
         options = ("--known", known, "--depth", 4, "--json", "--day-column", "on")
         newest, all_days = (
@@ -270,21 +269,18 @@ class TestFiles:
         result = neologue("discover", typed, "--known", known, "--depth", 4, "--json", "--out", tmp_path)
         assert result.stdout_bytes == (tmp_path / "release.json").read_bytes()
 
-    @pytest.mark.xfail(reason="white space in a word of the paper's alphabet breaks the lines of words.dic")
-    def test_a_word_with_white_space_in_it_stays_one_entry_of_the_dictionary(
+    def test_a_word_with_white_space_in_it_is_none_even_where_the_alphabet_has_it(
         self, neologue: Neologue, known: Path, tmp_path: Path
     ) -> None:
-        data, odd = tmp_path / "data.csv", ["a\nb", "c\td", "e f"]
+        data, odd = tmp_path / "data.csv", ["a\nb", "c\td", "e f", "gh"]
         rows = [f'u{user},"{word}"' for user in range(600) for word in odd]
         data.write_text("\n".join(["user,word", *rows]) + "\n", "utf-8")
         options = ("--known", known, "--profile", "gboard-2024", "--rule", "significant", "--depth", 3)
         result = neologue("discover", data, *options, "--out", tmp_path / "out")
         assert result.exit_code == 0, result.stderr
         words = found(json.loads((tmp_path / "out" / "release.json").read_text("utf-8")))
-        count, *entries = (tmp_path / "out" / "words.dic").read_text("utf-8").splitlines()
-        assert "e f" in words
-        assert int(count) == len(entries)
-        assert Vocabulary.from_file(tmp_path / "out" / "words.dic").words <= words
+        assert words == {"gh"}
+        assert (tmp_path / "out" / "words.dic").read_text("utf-8") == "1\ngh\n"
 
 
 class TestWords:
@@ -312,7 +308,6 @@ class TestWords:
         assert "zonk" not in found(document)
         assert "quux" in found(document)
 
-    @pytest.mark.xfail(reason="nobody contributes a known word, so one that is released is noise, and it is released")
     def test_a_known_word_is_never_released_however_loud_the_noise(self, release: Release, tmp_path: Path) -> None:
         letters, pairs = tmp_path / "letters.txt", tmp_path / "pairs.txt"
         letters.write_text("abcd", "utf-8")

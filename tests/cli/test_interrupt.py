@@ -62,7 +62,6 @@ def interrupted(folder: Path) -> Ending:
     return Ending(running.returncode, after, printed)
 
 
-@pytest.mark.xfail(reason="click turns an interrupt into exit code 1")
 def test_the_exit_code_tells_that_somebody_interrupted(interrupted: Ending) -> None:
     assert interrupted.code == INTERRUPTED
 
@@ -108,6 +107,5 @@ def test_a_reader_who_leaves_early_gets_no_traceback(unread: tuple[Ending, Path]
         assert not [word for word in ("Traceback", "Exception", "Broken") if word in ending.told], ending.told
 
 
-@pytest.mark.xfail(reason="the table is printed before the files are written, and fails")
 def test_the_files_are_written_whether_or_not_anybody_reads_the_table(unread: tuple[Ending, Path]) -> None:
     assert (unread[1] / "release.json").exists()

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from layers import small_layer
 
+from layers import small_layer
 from neologue.device.contribution import contribute, held_prefixes
 from neologue.device.sampling import sample
 from neologue.entropy import SeededEntropy

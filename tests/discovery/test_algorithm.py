@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from layers import small_campaign
 
+from layers import small_campaign
 from neologue.discovery.algorithm import discover
 from neologue.discovery.release import Release
 from neologue.discovery.tally import Tally
+from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.campaign import Campaign
@@ -67,7 +68,7 @@ def test_the_papers_profile_has_15_layers_a_pass_of_equal_size_each_a_symbol_lon
 
 
 def test_the_papers_rule_fills_its_quota_whatever_the_votes() -> None:
-    campaign = Campaign.from_profile("gboard-2024", users=30_000, frontier=50)
+    campaign = Campaign.from_profile("gboard-2024", users=30_000, frontier=50, alphabet=Alphabet.named("ascii"))
     release, _ = run(campaign, ["lol"])
     assert all(facts.kept + facts.words == 50 for facts in release.layers)
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from layers import small_campaign, small_layer
 from scipy.stats import binom
 
+from layers import small_campaign, small_layer
 from neologue.discovery.selection import NullLaw, mixed_weights, select
 from neologue.discovery.tally import Tally
 

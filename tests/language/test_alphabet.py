@@ -55,7 +55,7 @@ def test_an_alphabet_without_room_is_refused(characters: str) -> None:
 
 
 def test_unknown_names_and_unreadable_samples_are_refused_with_a_remedy(tmp_path: Path) -> None:
-    with pytest.raises(LanguageError, match="'klingon'.*ascii"):
+    with pytest.raises(LanguageError, match=r"'klingon'.*ascii"):
         Alphabet.named("klingon")
     with pytest.raises(LanguageError, match="can't read"):
         Alphabet.from_file(tmp_path / "none.txt")

@@ -1,6 +1,6 @@
 """Candidates: one canonical order that device and server derive from the frontier alone."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_candidates_are_distinct_prefix_free_and_in_lexicographic_order(frontier
     prefixes, ended = candidates.prefixes(np.arange(candidates.size))
     symbols = [prefix + "\0" * end for prefix, end in zip(prefixes.tolist(), ended.tolist(), strict=True)]
     assert symbols == sorted(set(symbols))
-    assert not any(b.startswith(a) for a, b in zip(symbols, symbols[1:], strict=False))
+    assert not any(b.startswith(a) for a, b in pairwise(symbols))
     assert candidates.ended.tolist() == ended.tolist()
 
 

@@ -12,7 +12,7 @@ from neologue.simulation import kernels
 
 REPEATS = 20_000
 SIGNIFICANCE = 1e-6
-"""A right law fails once in a million seeds; the wrong ones below are off by several percent and fail with near certainty."""
+"""A right law fails once in a million seeds; the wrong ones below are off by several percent."""
 
 
 @pytest.mark.parametrize("shares", [[1.0], [0.5, 0.25, 0.25], [0.7, 0.1, 0.1, 0.05, 0.05], [1e-9, 1 - 1e-9]])

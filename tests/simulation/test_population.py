@@ -57,7 +57,7 @@ def test_unknown_english_words_are_those_that_a_dictionary_lacks(english: Popula
 
 
 def test_the_volume_of_typing_has_the_published_median_and_mean() -> None:
-    assert typing_model.MEDIAN_WORDS == pytest.approx(5160)
+    assert pytest.approx(5160) == typing_model.MEDIAN_WORDS
     mean = typing_model.MEDIAN_WORDS * math.exp(typing_model.VOLUME_SIGMA**2 / 2)
     assert mean / typing_model.MEDIAN_WORDS == pytest.approx(4.15)
     different = typing_model.concentration() * math.log1p(5160 / typing_model.concentration())

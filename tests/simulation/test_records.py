@@ -101,7 +101,7 @@ def refusal(path: Path, columns: Columns = records.DEFAULT_COLUMNS) -> str:
 # What a good file gives
 
 
-@pytest.mark.parametrize("ending", records.ENDINGS)
+@pytest.mark.parametrize("ending", raw_file.ENDINGS)
 def test_every_format_gives_the_same_records(tmp_path: Path, ending: str) -> None:
     found = read_records(write_table(tmp_path / f"table{ending}", HEADER, ROWS))
     assert found.words == ["007", "naïve", 'say "hi", now', "yeet", "😀"]
@@ -317,7 +317,7 @@ def test_a_glob_of_other_files_is_refused(tmp_path: Path) -> None:
         assert "more than parquet files" in refusal(tmp_path / pattern)
 
 
-@pytest.mark.parametrize("ending", records.ENDINGS)
+@pytest.mark.parametrize("ending", raw_file.ENDINGS)
 def test_an_empty_file_is_refused(tmp_path: Path, ending: str) -> None:
     assert "is empty" in refusal(write_bytes(tmp_path / f"a{ending}", b""))
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from layers import small_layer
 
+from layers import small_layer
 from neologue.discovery.tally import Tally
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.layer import Layer

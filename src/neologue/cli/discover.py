@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from neologue.simulation.population import Population
 
 DEFAULT_USERS = 1_000_000
+CHANGEABLE = ("epsilon", "words_per_user", "depth", "passes", "sampler", "randomizer", "rule", "frontier", "days")
 
 
 def _completes(names: Callable[[], Sequence[str]]) -> Any:  # noqa: ANN401 - what click's option takes
@@ -120,64 +121,71 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
 
     if options["out"]:
         check_folder(options["out"])
+    wanted = _checked(options)
     with progress(sys.stderr) as watch:
         watch.says("Reading words …")
-        campaign, population = _set_up(data, options)
+        campaign, population = _set_up(data, wanted, options)
         watch.says(population.description)
         discovery = run(population, campaign, fidelity=options["fidelity"], seed=options["seed"], watch=watch)
-    if as_json:
-        click.echo(release_text(discovery), nl=False)
-    else:
-        show_discovery(discovery)
+    # Files first: whatever becomes of the screen, what was asked for is kept.
     if options["out"]:
         for path in write_files(discovery, options["out"]):
             click.echo(f"wrote {path}", err=True)
+    if as_json:
+        click.echo(release_text(discovery).encode(), nl=False)
+    else:
+        show_discovery(discovery)
 
 
-def _set_up(data: Path | None, options: dict[str, Any]) -> "tuple[Campaign, Population]":
-    """The campaign and the population that the options ask for; every mistake in them is found here."""
+def _checked(options: dict[str, Any]) -> "Campaign":
+    """The campaign that the options ask for, without words; most mistakes show here, before anything is read."""
+    from neologue.language import builtin
+    from neologue.protocol.campaign import Campaign
+    from neologue.protocol.profiles import profile as profile_named
+
+    profile, language = profile_named(options["profile"]), builtin.check_language(options["language"])
+    return Campaign.from_profile(
+        profile.name,
+        users=DEFAULT_USERS if options["users"] is None else options["users"],
+        alphabet=_alphabet(options["alphabet"], profile.alphabet, language),
+        **_changes(options),
+    )
+
+
+def _set_up(data: Path | None, wanted: "Campaign", options: dict[str, Any]) -> "tuple[Campaign, Population]":
+    """The campaign with its words, and the population."""
     from neologue.language import builtin
     from neologue.language.vocabulary import Vocabulary
     from neologue.protocol.campaign import Campaign
-    from neologue.protocol.profiles import profile as profile_named
     from neologue.simulation.population import Population
     from neologue.simulation.records import Columns
 
-    names = (
-        "epsilon",
-        "words_per_user",
-        "depth",
-        "passes",
-        "sampler",
-        "randomizer",
-        "rule",
-        "frontier",
-        "days",
-    )
-    changes = {name: options[name] for name in names if options[name] is not None}
-    profile, language = profile_named(options["profile"]), builtin.check_language(options["language"])
-    alphabet = _alphabet(options["alphabet"], profile.alphabet, language)
-    # Whatever can be refused is refused before words are read, which takes seconds.
-    asked = DEFAULT_USERS if options["users"] is None else options["users"]
-    Campaign.from_profile(profile.name, users=asked, alphabet=alphabet, **changes)
-
-    known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(language)
-    targets = Vocabulary.from_file(options["targets"]).words if options["targets"] else None
-    population: Population
-    if data is None:
-        users = DEFAULT_USERS if options["users"] is None else options["users"]
-        population = Population.embedded(language, users, known=known, targets=targets, seed=options["seed"])
-    else:
+    population: Population | None = None
+    if data is not None:
         columns = Columns(
             options["user_column"], options["word_column"], options["count_column"], options["day_column"]
         )
-        days = changes.get("days", profile.parameters.days)
-        population = Population.from_file(data, columns, days=days, seed=options["seed"])
-        users = population.users if options["users"] is None else options["users"]
+        days = wanted.parameters.days
+        population = Population.from_file(data, columns, days=days, users=options["users"], seed=options["seed"])
+    targets = Vocabulary.from_file(options["targets"]).words if options["targets"] else None
+    known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(options["language"])
+    if population is None:
+        population = Population.embedded(
+            options["language"], wanted.users, known=known, targets=targets, seed=options["seed"]
+        )
     campaign = Campaign.from_profile(
-        profile.name, users=users, alphabet=alphabet, known=known, targets=targets, **changes
+        wanted.profile,
+        users=population.users,
+        alphabet=wanted.alphabet,
+        known=known,
+        targets=targets,
+        **_changes(options),
     )
     return campaign, population
+
+
+def _changes(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: options[name] for name in CHANGEABLE if options[name] is not None}
 
 
 def _alphabet(wanted: str | None, of_profile: str, language: str) -> "Alphabet":

@@ -70,13 +70,19 @@ def summary(discovery: Discovery) -> list[str]:
         f"Sized: profile {campaign.profile} was made for {made_for:,} users; its layers were sized to these "
         f"{campaign.users:,}."
     )
+    found = (
+        f"Found: {score.words_released:,} new words. They cover {score.coverage:.1%} of what users hold of "
+        f"{score.words_true:,} unknown words; {score.precision:.2%} of them are really held by someone."
+        if score.words_released
+        else f"Found: no new word; {score.words_true:,} unknown words are held. More users or a larger ε find more."
+    )
+    layers = "1 layer" if len(release.layers) == 1 else f"{len(release.layers)} layers"
     return [
         f"Population: {discovery.population}.",
         *([sized] if campaign.users < made_for else []),
-        f"Asked: {asked:,} of {campaign.users:,} users, once each, in {len(release.layers)} layers of {cohorts} "
+        f"Asked: {asked:,} of {campaign.users:,} users, once each, in {layers} of {cohorts} "
         f"(profile {campaign.profile}, {parameters.passes} {'pass' if parameters.passes == 1 else 'passes'}).",
-        f"Found: {score.words_released:,} new words. They cover {score.coverage:.1%} of what users hold of "
-        f"{score.words_true:,} unknown words; {score.precision:.2%} of them are really held by someone.",
+        found,
         f"Privacy: every report hides each word with local ε = {statement.epsilon:g} ({statement.mechanism}), "
         f"{parameters.words_per_user} words at most, {statement.user_epsilon:g} for a whole user.",
         f"Simulated with fidelity {discovery.fidelity}, seed {discovery.seed}.",
@@ -91,13 +97,13 @@ class Spoken(Watch):
 
     def says(self, line: str) -> None:
         """A line of news."""
-        self.screen.print(Text(line))
+        self.screen.print(Text(line), soft_wrap=True)
 
     def layer_ends(self, facts: LayerFacts, words: int) -> None:
         """One line a layer."""
         self.says(
             f"pass {facts.passage} layer {facts.layer}: {facts.asked:,} users asked about {facts.candidates:,} "
-            f"candidates of {facts.length + facts.extension} characters, {facts.kept:,} prefixes kept, "
+            f"candidates of {facts.length + facts.extension} symbols, {facts.kept:,} prefixes kept, "
             f"{words:,} words so far"
         )
 

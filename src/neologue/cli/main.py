@@ -4,6 +4,7 @@ Whatever a command needs beyond click is imported when it runs, so that `--help`
 once.
 """
 
+import io
 import os
 import sys
 from typing import Any
@@ -23,15 +24,27 @@ class Commands(click.Group):
 
     def main(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - click's own signature
         """Run a command and leave with its exit code."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                # A terminal that can't show ε shows a question mark instead of a traceback.
+                stream.reconfigure(errors="replace")
         try:
             return super().main(*arguments, **options)
-        except InputError as error:
-            click.echo(f"neologue: {error}", err=True)
-            sys.exit(2)
         except BrokenPipeError:
             # The reader of a pipe went away; without this, Python complains again while it exits.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
+
+    def invoke(self, context: click.Context) -> Any:  # noqa: ANN401 - click's own signature
+        """Run the command; what a user did wrong or broke off ends with a sentence."""
+        try:
+            return super().invoke(context)
+        except InputError as error:
+            click.echo(f"neologue: {error}", err=True)
+            context.exit(2)
+        except KeyboardInterrupt:
+            click.echo("neologue: interrupted; nothing was written", err=True)
+            context.exit(INTERRUPTED)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

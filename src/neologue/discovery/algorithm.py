@@ -36,10 +36,10 @@ def discover(campaign: Campaign, decided: Decided = lambda facts, words: None) -
             tally = yield layer
             selection = select(layer, tally, campaign, shares[:, None] * spelling.after(layer.candidates))
             prefixes, ended = layer.candidates.prefixes(selection.index)
-            for word in _released(layer, tally, selection, prefixes.tolist(), ended, campaign.users):
-                words.setdefault(word.word, word)
+            released = _released(layer, tally, selection, prefixes.tolist(), ended, campaign.users)
+            words.update((word.word, word) for word in released)
             frontier, shares = prefixes[~ended], _shares(layer, tally, selection.index[~ended])
-            facts.append(_facts(layer, tally, len(frontier), int(ended.sum())))
+            facts.append(_facts(layer, tally, len(frontier), len(released)))
             decided(facts[-1], len(words))
     ranked = sorted(words.values(), key=lambda word: (-word.estimate, word.word))
     return Release(campaign, tuple(facts), tuple(ranked))
@@ -48,13 +48,14 @@ def discover(campaign: Campaign, decided: Decided = lambda facts, words: None) -
 def _released(
     layer: Layer, tally: Tally, selection: Selection, prefixes: list[str], ended: NDArray[np.bool_], users: int
 ) -> list[ReleasedWord]:
-    """The words that end in this layer, with their estimates."""
+    """The words that end in this layer, with their estimates; one that no device would contribute is noise."""
     law = VoteLaw(layer.randomizer.channel, tally.reports, users)
     found = estimate_holders(law, tally.votes[selection.index[ended]], selection.thresholds[ended])
     figures = zip(found.estimate.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
     return [
         ReleasedWord(prefixes[place], *figure, layer.number, layer.passage)
         for place, figure in zip(np.flatnonzero(ended), figures, strict=True)
+        if layer.counts(prefixes[place])
     ]
 
 

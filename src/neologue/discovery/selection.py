@@ -115,7 +115,7 @@ class NullLaw:
         enough = np.flatnonzero(ranked * len(votes) <= level * np.arange(1, len(ranked) + 1))
         if not len(enough):
             return Passed(np.empty(0, np.int64), np.empty(0, np.int64))
-        cut = ranked[enough[-1]]
+        cut = level * (enough[-1] + 1) / len(votes)
         places = small[values[small] <= cut]
         # tails fall with the votes, so the fewest votes that pass are where they first come down to the cut.
         thresholds = np.searchsorted(-self.tails, -cut * weights[places])

@@ -20,6 +20,7 @@ from neologue.errors import LanguageError
 END = "⊥"
 """How the end mark is shown; it is a symbol of its own, never a character of a word."""
 
+JOINERS = "\u200c\u200d"
 LATIN = string.ascii_letters + "'-"
 
 NAMED: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -40,7 +41,7 @@ NAMED: Mapping[str, tuple[str, str]] = MappingProxyType(
         "sv": (LATIN + "åäöéÅÄÖÉ", "Swedish: English and å, ä, ö, é"),
         "ru": ("".join(map(chr, range(0x410, 0x450))) + "Ёё-", "Russian: Cyrillic letters, hyphen"),
         "hi": (
-            "".join(c for c in map(chr, range(0x900, 0x980)) if unicodedata.category(c)[0] in "LM") + "\u200c\u200d",
+            "".join(c for c in map(chr, range(0x900, 0x980)) if unicodedata.category(c)[0] in "LM") + JOINERS,
             "Hindi: Devanagari letters and signs, joiners",
         ),
     }
@@ -78,7 +79,7 @@ class Alphabet:
     def from_words(cls, words: Iterable[str], name: str = "own") -> "Alphabet":
         """The visible characters that occur in some words."""
         found = {character for word in words for character in normalised(word)}
-        visible = {c for c in found if not (c.isspace() or unicodedata.category(c) in ("Cc", "Cs", "Cn"))}
+        visible = {c for c in found if not c.isspace() and (unicodedata.category(c)[0] != "C" or c in JOINERS)}
         return cls("".join(visible), name)
 
     @classmethod

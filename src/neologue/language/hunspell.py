@@ -7,6 +7,7 @@ the second opinion on what no finite set can hold: compounds, words with a break
 
 from __future__ import annotations
 
+import hashlib
 import re
 import warnings
 from codecs import BOM_UTF8
@@ -58,7 +59,8 @@ def read(path: Path) -> Vocabulary:
     except UnicodeEncodeError as error:
         raise LanguageError(f"{stem}.dic is not in the encoding that {stem}.aff says; correct SET") from error
     opinion = _SecondOpinion(lookup, doubtful, on_every_word=not every_form)
-    return Vocabulary(forms, opinion, f"Hunspell {stem.name}")
+    rules = hashlib.sha256(b"\0".join(Path(f"{stem}{end}").read_bytes() for end in (".aff", ".dic"))).hexdigest()
+    return Vocabulary(forms, opinion, f"Hunspell {stem.name}", rules)
 
 
 class _Lines:

@@ -6,6 +6,7 @@ of `PRIOR` words). It says nothing about users: it only tells which candidates d
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +55,17 @@ class Spelling:
         points = candidates.frontier.view(np.uint32).reshape(len(candidates.frontier), candidates.depth)
         codes = np.pad(self.alphabet.codes(points), ((0, 0), (1, 0)), constant_values=START)
         contexts, places = np.unique(codes[:, -2:], axis=0, return_inverse=True)
-        rows = np.array([self._extensions(int(a), int(b), candidates.extension) for a, b in contexts])
+
+        @cache
+        def extensions(before: int, last: int, symbols: int) -> NDArray[np.float64]:
+            """The chance of every extension, in canonical order: ⊥ first, then by character."""
+            chances = self._chances(before, last)
+            if symbols == 1:
+                return chances
+            longer = [chances[code] * extensions(last, code, symbols - 1) for code in range(1, len(chances))]
+            return np.concatenate([chances[:1], *longer])
+
+        rows = np.array([extensions(int(a), int(b), candidates.extension) for a, b in contexts])
         return rows[places.ravel()]
 
     def _chances(self, before: int, last: int) -> NDArray[np.float64]:
@@ -62,14 +73,6 @@ class Spelling:
         codes, seen = self.after_two.get((before, last), (np.empty(0, np.int64), np.empty(0, np.int64)))
         weighed[codes] += seen
         return np.asarray(weighed / (seen.sum() + PRIOR))
-
-    def _extensions(self, before: int, last: int, symbols: int) -> NDArray[np.float64]:
-        """The chance of every extension by so many symbols, in canonical order: ⊥ first, then by character."""
-        chances = self._chances(before, last)
-        if symbols == 1:
-            return chances
-        longer = [chances[code] * self._extensions(last, code, symbols - 1) for code in range(1, len(chances))]
-        return np.concatenate([chances[:1], *longer])
 
 
 def _triples(alphabet: Alphabet, words: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import io
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from pathlib import Path
 from unicodedata import normalize
@@ -21,7 +21,7 @@ class Vocabulary:
     """The known words, immutable: `word in vocabulary` also permits the case forms that Hunspell would.
 
     `accepts` is a second opinion, asked only for words that the set does not settle (a compound, a number).
-    It takes the word in NFC, and its answers are remembered.
+    It takes the word in NFC, and its answers are remembered. `rules` says which opinion it is, for the digest.
     """
 
     def __init__(
@@ -29,10 +29,12 @@ class Vocabulary:
         words: Iterable[str],
         accepts: Callable[[str], bool] | None = None,
         source: str = "given words",
+        rules: str = "",
     ) -> None:
         self._words = frozenset(_normalised(words))
         self._accepts = None if accepts is None else lru_cache(REMEMBERED_OPINIONS)(accepts)
         self._source = source
+        self._rules = rules
 
     @classmethod
     def empty(cls) -> Vocabulary:
@@ -81,23 +83,16 @@ class Vocabulary:
     def __repr__(self) -> str:
         return f"<Vocabulary of {len(self)} words from {self._source}>"
 
-    def known(self, words: Sequence[str]) -> list[bool]:
+    def known(self, words: Iterable[str]) -> list[bool]:
         """Say of each word whether it is known."""
         return [word in self for word in words]
 
-    def extended(self, words: Iterable[str]) -> Vocabulary:
-        """The same vocabulary with exactly these words added, such as those released in an earlier pass."""
-        extension = Vocabulary.empty()
-        extension._words = self._words.union(_normalised(words))
-        extension._accepts = self._accepts  # shared, so that what it remembers is not asked again
-        extension._source = self._source
-        return extension
-
     @cached_property
     def digest(self) -> str:
-        """The hex SHA-256 of the sorted words, by which a device and the server agree on what is known."""
+        """The hex SHA-256 of the sorted words and the rules, by which device and server agree on what is known."""
         # Code point order is also the order of the UTF-8 bytes, so other languages can sort either.
-        return hashlib.sha256("\n".join(sorted(self._words)).encode("utf-8", "surrogatepass")).hexdigest()
+        lines = [*sorted(self._words), *([f"\n{self._rules}"] if self._rules else [])]
+        return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _normalised(words: Iterable[str]) -> Iterable[str]:

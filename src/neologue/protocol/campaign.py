@@ -41,11 +41,11 @@ class Campaign:
                 f"{self.largest_layer:,} candidates that fit into a report of {self.parameters.report_bytes:,} bytes "
                 f"at ε = {self.epsilon:g}: give a smaller alphabet or a larger ε"
             )
-        layers = self.parameters.passes * (1 if self.parameters.adaptive else self.parameters.depth)
+        layers = self.parameters.passes * self.parameters.depth
         needed = SMALLEST_COHORT * layers
         if self.users < needed:
             raise ParameterError(
-                f"{self.users} users are too few: {layers} layers of at least {SMALLEST_COHORT} need {needed:,}; "
+                f"{self.users} users are too few: {layers} layers, {SMALLEST_COHORT} users each, need {needed:,}; "
                 "take more users, fewer passes or a smaller depth"
             )
 

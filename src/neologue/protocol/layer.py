@@ -51,9 +51,9 @@ class Layer:
         """Whether a normalised word may be contributed at all.
 
         Words with foreign characters or beyond the depth do not count: cutting them would invent words and
-        give away the beginnings of long secrets.
+        give away the beginnings of long secrets. White space ends a word, even where the alphabet has it.
         """
-        if not 0 < len(word) <= self.depth or not self.alphabet.expresses(word) or word in self.found:
+        if len(word) > self.depth or not self.alphabet.expresses(word) or word.split() != [word] or word in self.found:
             return False
         return word not in self.known if self.targets is None else word in self.targets
 
@@ -70,7 +70,7 @@ class Layer:
             "extension": self.extension,
             "depth": self.depth,
             "randomizer": self.mechanism,
-            "epsilon": repr(self.epsilon),
+            "epsilon": repr(float(self.epsilon)),
             "bound": self.bound,
             "sampler": self.sampler,
             "known": self.known.digest,

@@ -23,6 +23,8 @@ from neologue.randomizers.packing import field_bits, field_values
 
 COUNT_BITS = 32
 TAIL = 28
+MOST_DOUBLINGS = 3
+"""A report of more than 8 times the usual length is nobody's: it would take far more ones than chance ever sets."""
 LN2_NUMERATOR, LN2_DENOMINATOR = 45_426, 65_536
 
 
@@ -58,8 +60,7 @@ class RiceCode:
 
     def decode(self, payload: bytes) -> NDArray[np.int64]:
         """The positions in a payload; a ReportError unless these are the very bytes that encode gives them."""
-        most = COUNT_BITS + self.places * (self.remainder_bits + 1)
-        if len(payload) < self.usual_bytes or len(payload) > self._length(-(-most // 8)):
+        if not self.usual_bytes <= len(payload) <= self.usual_bytes << MOST_DOUBLINGS:
             raise ReportError(f"{len(payload)} bytes are no length of this layer's reports")
         count = int.from_bytes(payload[: COUNT_BITS // 8], "big")
         bits = np.unpackbits(np.frombuffer(payload, np.uint8))[COUNT_BITS:]

@@ -53,6 +53,8 @@ class SubsetSelection:
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
+        if self.candidates < 1:
+            raise ValueError(f"a layer has at least 1 candidate, not {self.candidates}")
 
     @property
     def domain(self) -> int:

@@ -7,14 +7,15 @@ from fractions import Fraction
 from neologue.entropy import ONE
 from neologue.errors import ParameterError
 
+SMALLEST_EPSILON = 0.001
 LARGEST_EPSILON = 20.0
 
 
 def check_epsilon(epsilon: float) -> float:
     """The ε itself, if a randomizer can promise it."""
-    if not (math.isfinite(epsilon) and 0 < epsilon <= LARGEST_EPSILON):
+    if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
         raise ParameterError(
-            f"epsilon must be a number above 0 and at most {LARGEST_EPSILON:g}, not {epsilon}: "
+            f"epsilon must be a number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}, not {epsilon}: "
             "1 is strong, 10 is the paper's"
         )
     return epsilon

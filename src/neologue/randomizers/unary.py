@@ -47,6 +47,8 @@ class Unary:
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
+        if self.candidates < 1:
+            raise ValueError(f"a layer has at least 1 candidate, not {self.candidates}")
 
     @cached_property
     def noise(self) -> int:

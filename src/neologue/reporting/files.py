@@ -14,12 +14,15 @@ from neologue.simulation.discovery_run import Discovery
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse, before any work, a folder that can't be written to."""
+    """Refuse, before any work, a folder that no file can be made in; leaves nothing behind."""
     existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not existing.is_dir():
         raise ParameterError(f"{existing} is a file; give --out a folder")
-    if not os.access(existing, os.W_OK):
-        raise ParameterError(f"{existing} can't be written to; give --out another folder")
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            pass
+    except OSError as error:
+        raise ParameterError(f"{existing} can't be written to ({error.strerror}); give --out another folder") from error
 
 
 def write_files(discovery: Discovery, folder: Path) -> list[Path]:
@@ -31,8 +34,11 @@ def write_files(discovery: Discovery, folder: Path) -> list[Path]:
         "words.aff": "SET UTF-8\n",
         "release.json": release_text(discovery),
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    return [_write(folder / name, text) for name, text in texts.items()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return [_write(folder / name, text) for name, text in texts.items()]
+    except OSError as error:
+        raise ParameterError(f"{folder} can't be written to ({error.strerror}); give --out another folder") from error
 
 
 def words_csv(words: Iterable[ReleasedWord]) -> str:

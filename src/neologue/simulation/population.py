@@ -63,17 +63,18 @@ class Population(ABC):
         vocabulary = builtin.vocabulary(language) if known is None else known
         typed = typed_words(language)
         if targets is None:
-            held = {word: share for word, share in typed.items() if word not in vocabulary}
+            held = {word: typed[word] for word, known in zip(typed, vocabulary.known(typed), strict=True) if not known}
         else:
             held = {word: typed[word] for word in set(targets).intersection(typed)}
         return EmbeddedPopulation(language, users, dict(sorted(held.items())), seed)
 
     @staticmethod
     def from_file(
-        path: Path | str, columns: Columns | None = None, *, days: int = 60, seed: int = 0
+        path: Path | str, columns: Columns | None = None, *, days: int = 60, users: int | None = None, seed: int = 0
     ) -> "RecordedPopulation":
-        """The users of a file: CSV, TSV, JSON lines or Parquet."""
-        return RecordedPopulation(read_records(Path(path), columns or Columns(), days=days), str(Path(path).name), seed)
+        """The users of a file, CSV, TSV, JSON lines or Parquet, or so many of them drawn at random."""
+        records = read_records(Path(path), columns or Columns(), days=days)
+        return RecordedPopulation(records, Path(path).name, records.holdings.users if users is None else users, seed)
 
     @staticmethod
     def from_words(users: Mapping[str, Mapping[str, int]], *, seed: int = 0) -> "RecordedPopulation":
@@ -95,7 +96,8 @@ class Population(ABC):
             np.array([word for row in rows for word in row], np.int32),
             np.array([times for row in rows for times in row.values()], np.int32),
         )
-        return RecordedPopulation(Records(lexicon, holdings, len(holdings.words), 0), "given users", seed)
+        records = Records(lexicon, holdings, len(holdings.words), 0)
+        return RecordedPopulation(records, "memory", holdings.users, seed)
 
 
 class EmbeddedPopulation(Population):
@@ -136,21 +138,27 @@ class EmbeddedPopulation(Population):
 class RecordedPopulation(Population):
     """Real users from a record, in a random order that the seed fixes; nobody is drawn twice."""
 
-    def __init__(self, records: Records, name: str, seed: int) -> None:
-        self.users = records.holdings.users
+    def __init__(self, records: Records, name: str, users: int, seed: int) -> None:
+        recorded = records.holdings.users
+        if not 1 <= users <= recorded:
+            raise ParameterError(
+                f"{name} has {recorded:,} users and nobody is asked twice: take from 1 to all of them, not {users}"
+            )
+        self.users = users
         self.words = records.words
         self._holdings = records.holdings
-        self._order = np.random.default_rng((seed, 0)).permutation(self.users)
+        self._order = np.random.default_rng((seed, 0)).permutation(recorded)[:users]
         aged = f", {records.dropped:,} rows too old" if records.dropped else ""
-        self.description = f"{self.users:,} users of {name}, {records.rows:,} rows{aged}, {len(self.words):,} words"
+        drawn = f" of {recorded:,}" if users < recorded else ""
+        self.description = f"{users:,}{drawn} users of {name}, {records.rows:,} rows{aged}, {len(self.words):,} words"
 
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
         """What these users hold."""
         return self._holdings.take(self._order[start:stop])
 
     def holders(self) -> NDArray[np.int64]:
-        """How many users hold each word."""
-        return np.bincount(self._holdings.words, minlength=len(self.words))
+        """How many of the users hold each word."""
+        return np.bincount(self._holdings.take(self._order).words, minlength=len(self.words))
 
 
 @cache
