@@ -46,11 +46,11 @@ def canonical(code: RiceCode, payload: bytes) -> bool:
 
 @st.composite
 def coded_positions(draw: st.DrawFn) -> tuple[RiceCode, list[int]]:
-    candidates = draw(st.integers(0, 3000))
+    candidates = draw(st.integers(1, 3000))
     unary = Unary(candidates, draw(EPSILONS), draw(st.integers(1, 100)))
     share = draw(st.sampled_from([0.0, 0.001, 0.05, 0.5, 1.0]))
     chosen = np.random.default_rng(draw(st.integers(0, 2**32))).random(candidates) <= share
-    ends = draw(st.lists(st.sampled_from([0, candidates - 1]), max_size=2)) if candidates else []
+    ends = draw(st.lists(st.sampled_from([0, candidates - 1]), max_size=2))
     return unary.code, sorted({*np.flatnonzero(chosen).tolist(), *ends})
 
 
