@@ -15,7 +15,7 @@ from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import HEADER_BYTES, header, make_report, read_report
-from neologue.randomizers.randomizer import RANDOMIZERS
+from neologue.randomizers.registry import RANDOMIZERS
 
 
 @pytest.fixture(params=list(RANDOMIZERS))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from neologue.protocol.campaign import Campaign
-from neologue.randomizers.randomizer import randomizer
+from neologue.randomizers.registry import randomizer
 from neologue.randomizers.statement import LocalStatement
 
 

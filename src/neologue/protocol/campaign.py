@@ -13,7 +13,7 @@ from neologue.privacy.planning import local_epsilon
 from neologue.protocol.parameters import Parameters
 from neologue.protocol.profiles import profile as profile_named
 from neologue.protocol.report import HEADER_BYTES
-from neologue.randomizers.randomizer import randomizer
+from neologue.randomizers.registry import randomizer
 
 SMALLEST_COHORT = 100
 

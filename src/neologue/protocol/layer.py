@@ -9,7 +9,8 @@ from typing import Any
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, Strings
 from neologue.language.vocabulary import Vocabulary
-from neologue.randomizers.randomizer import Randomizer, randomizer
+from neologue.randomizers.randomizer import Randomizer
+from neologue.randomizers.registry import randomizer
 
 PROTOCOL_VERSION = 1
 

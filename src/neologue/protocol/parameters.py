@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, fields
 
 from neologue.errors import ParameterError
-from neologue.randomizers.randomizer import RANDOMIZERS
+from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import check_epsilon
 
 SAMPLERS = ("greedy", "random")

@@ -1,9 +1,9 @@
-"""The interface of a randomizer, and the ones there are."""
+"""What every randomizer is given, and what it answers for."""
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
-from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,53 +11,67 @@ from numpy.typing import NDArray
 from neologue.entropy import Entropy
 from neologue.randomizers.channel import Channel
 from neologue.randomizers.statement import LocalStatement
-from neologue.randomizers.subset_selection import SubsetSelection
-from neologue.randomizers.unary import Unary
+from neologue.randomizers.thresholds import check_epsilon, log_above
 
 Report = TypeVar("Report")
 
 
-class Randomizer(Protocol[Report]):
+@dataclass(frozen=True)
+class Randomizer(ABC, Generic[Report]):
     """What a device does to its sample in one layer, and what the server can say of the sum."""
 
-    @property
-    def name(self) -> str:
-        """What operators call it."""
+    name: ClassVar[str]
+    """What operators call it."""
+
+    candidates: int
+    epsilon: float
+    bound: int
+    """The most candidates that one report speaks of (B)."""
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        if self.candidates < 1:
+            raise ValueError(f"a layer has at least 1 candidate, not {self.candidates}")
 
     @property
+    @abstractmethod
     def channel(self) -> Channel:
         """How votes come through: estimator and variance."""
 
     @property
+    @abstractmethod
     def worst_ratio(self) -> Fraction:
         """The largest likelihood ratio of any report between samples that differ in one word."""
 
     @property
     def statement(self) -> LocalStatement:
         """What one report gives away, at most."""
+        return LocalStatement(self.name, self.epsilon, log_above(self.worst_ratio), self.bound)
 
+    @abstractmethod
     def randomize(self, held: NDArray[np.int64], entropy: Entropy) -> Report:
         """A report on the distinct candidates held, at most B."""
 
+    @abstractmethod
     def votes(self, report: Report) -> NDArray[np.int64]:
         """The candidates that a report votes for, with repetition."""
 
     @property
+    @abstractmethod
     def payload_bytes(self) -> int:
         """The length of a report, but for one in 2^40."""
 
+    @abstractmethod
     def encode(self, report: Report) -> bytes:
         """The report's bytes, of the same length for every user."""
 
+    @abstractmethod
     def decode(self, payload: bytes) -> Report:
         """The report in the bytes, or a ReportError."""
 
-
-RANDOMIZERS: Mapping[str, type[Unary] | type[SubsetSelection]] = MappingProxyType(
-    {kind.name: kind for kind in (Unary, SubsetSelection)}
-)
-
-
-def randomizer(name: str, candidates: int, epsilon: float, bound: int) -> Randomizer[Any]:
-    """The randomizer of that name for a layer of so many candidates."""
-    return RANDOMIZERS[name](candidates, epsilon, bound)
+    def check_held(self, held: NDArray[np.int64]) -> None:
+        """Refuse a sample that the privacy statement does not cover. The message names no candidate."""
+        if len(held) > self.bound:
+            raise ValueError(f"{len(held)} candidates held, but a report covers at most {self.bound}")
+        if len(held) and (held.min() < 0 or held.max() >= self.candidates or len(np.unique(held)) != len(held)):
+            raise ValueError("held candidates must be distinct and inside the layer")

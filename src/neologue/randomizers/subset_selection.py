@@ -29,8 +29,8 @@ from neologue.errors import ReportError
 from neologue.randomizers.channel import Channel
 from neologue.randomizers.expansion import SEED_BYTES, base_subsets
 from neologue.randomizers.packing import pack, unpack
-from neologue.randomizers.statement import LocalStatement, check_held
-from neologue.randomizers.thresholds import check_epsilon, exp_below, log_above, numerator_down
+from neologue.randomizers.randomizer import Randomizer
+from neologue.randomizers.thresholds import exp_below, numerator_down
 
 
 @dataclass(frozen=True)
@@ -42,19 +42,10 @@ class Translates:
 
 
 @dataclass(frozen=True)
-class SubsetSelection:
+class SubsetSelection(Randomizer[Translates]):
     """The Subset Selection randomizer of one layer."""
 
     name: ClassVar[str] = "subset-selection"
-
-    candidates: int
-    epsilon: float
-    bound: int
-
-    def __post_init__(self) -> None:
-        check_epsilon(self.epsilon)
-        if self.candidates < 1:
-            raise ValueError(f"a layer has at least 1 candidate, not {self.candidates}")
 
     @property
     def domain(self) -> int:
@@ -84,14 +75,9 @@ class SubsetSelection:
         p, d, s = self.channel.p, self.subset_size, self.domain
         return p * (s - d) / ((1 - p) * d)
 
-    @property
-    def statement(self) -> LocalStatement:
-        """What one report gives away, at most."""
-        return LocalStatement(self.name, self.epsilon, log_above(self.worst_ratio), self.bound)
-
     def randomize(self, held: NDArray[np.int64], entropy: Entropy) -> Translates:
         """A report on the distinct candidates held, padded with γ to exactly B words."""
-        check_held(held, self.candidates, self.bound)
+        self.check_held(held)
         padded = np.full(self.bound, self.candidates, np.int64)
         padded[: len(held)] = held
         words = padded[entropy.permutation(self.bound)]

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from neologue.entropy import ONE, Entropy
 from neologue.randomizers.binomial import draw_binomial
 from neologue.randomizers.channel import Channel
+from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.rice import RiceCode
-from neologue.randomizers.statement import LocalStatement, check_held
-from neologue.randomizers.thresholds import check_epsilon, exp_below, log_above, numerator_up
+from neologue.randomizers.thresholds import exp_below, numerator_up
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,10 @@ class Ones:
 
 
 @dataclass(frozen=True)
-class Unary:
+class Unary(Randomizer[Ones]):
     """The unary randomizer of one layer."""
 
     name: ClassVar[str] = "unary"
-
-    candidates: int
-    epsilon: float
-    bound: int
-
-    def __post_init__(self) -> None:
-        check_epsilon(self.epsilon)
-        if self.candidates < 1:
-            raise ValueError(f"a layer has at least 1 candidate, not {self.candidates}")
 
     @cached_property
     def noise(self) -> int:
@@ -65,14 +56,9 @@ class Unary:
         """The largest likelihood ratio between two sets that differ in one candidate."""
         return (1 - self.channel.q) / self.channel.q
 
-    @property
-    def statement(self) -> LocalStatement:
-        """What one report gives away, at most."""
-        return LocalStatement(self.name, self.epsilon, log_above(self.worst_ratio), self.bound)
-
     def randomize(self, held: NDArray[np.int64], entropy: Entropy) -> Ones:
         """A report on the distinct candidates held. The randomness used does not depend on them."""
-        check_held(held, self.candidates, self.bound)
+        self.check_held(held)
         count = draw_binomial(self.candidates, self.noise, entropy)
         noise = entropy.subset(self.candidates, count)
         coins = entropy.chances(ONE // 2, self.bound)[: len(held)]
