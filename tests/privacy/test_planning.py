@@ -1,12 +1,14 @@
 """Planning: ε for a population, and the shape and size of layers."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from neologue.errors import ParameterError
 from neologue.language.candidates import extensions
-from neologue.privacy.planning import layer_weights, local_epsilon, longest_extension, next_cohort
+from neologue.privacy.planning import Shape, local_epsilon, longest_extension
 
 
 def test_epsilon_is_7_at_15_million_users_and_10_at_most() -> None:
@@ -33,15 +35,32 @@ def test_an_extension_is_the_longest_that_fits(prefixes: int, characters: int, c
         assert prefixes * extensions(characters, extension + 1) > candidates
 
 
+SHAPE = Shape(characters=30, candidates=100_000, depth=12, known_lengths=Counter({3: 900, 10: 100}))
+
+
 def test_layers_that_decide_more_words_get_more_users_but_less_than_in_proportion() -> None:
-    lengths = [3] * 900 + [10] * 100
-    early, late = layer_weights(lengths, (2, 8))
-    assert early > late > early * 0.1
-    (twentieth, thirtieth) = layer_weights(lengths, (20, 30))
-    assert twentieth == thirtieth == 0.6 * early
-    assert len(set(layer_weights([], (1, 2, 3)))) == 1
+    assert SHAPE.weight(2) > SHAPE.weight(8) == SHAPE.weight(12) == 0.6
+    uneven = Shape(characters=30, candidates=100_000, depth=12, known_lengths=Counter({3: 50, 10: 50}))
+    assert SHAPE.weight(2) > uneven.weight(8) > 0.6
+    silent = Shape(characters=30, candidates=100_000, depth=12, known_lengths=Counter())
+    assert silent.weight(1) == silent.weight(12)
+
+
+@given(st.integers(1, 100_000), st.integers(1, 12))
+def test_the_layers_to_come_begin_where_the_one_before_ends_and_reach_the_depth(prefixes: int, length: int) -> None:
+    lengths = SHAPE.coming(prefixes, length)
+    assert lengths[0] == length
+    assert lengths == sorted(set(lengths))
+    assert lengths[-1] <= SHAPE.depth
+    if len(lengths) > 1:
+        assert lengths[1] == length + SHAPE.extension(prefixes, length)
+
+
+def test_fewer_layers_are_expected_where_prefixes_die_out() -> None:
+    lasting = Shape(characters=30, candidates=100_000, depth=12, known_lengths=Counter({12: 1}))
+    assert len(SHAPE.coming(3000, 2)) < len(lasting.coming(3000, 2)) == 11
 
 
 def test_the_last_layer_gets_all_users_left() -> None:
-    assert next_cohort(1234, [0.3]) == 1234
-    assert next_cohort(1000, [1.0, 3.0]) == 250
+    assert SHAPE.cohort(1234, 5, 12) == 1234
+    assert SHAPE.cohort(1000, 3000, 2) < 500

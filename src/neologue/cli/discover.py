@@ -123,7 +123,7 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
         check_folder(options["out"])
     wanted = _checked(options)
     with progress(sys.stderr) as watch:
-        watch.says("Reading words …")
+        watch.says("Reading words; the first run also compiles, which takes some seconds …")
         campaign, population = _set_up(data, wanted, options)
         watch.says(population.description)
         discovery = run(population, campaign, fidelity=options["fidelity"], seed=options["seed"], watch=watch)

@@ -1,10 +1,11 @@
 """Which layer comes next in a pass: its prefixes' extension and its share of the users left."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from neologue.language.candidates import Strings
-from neologue.privacy.planning import layer_weights, longest_extension, next_cohort
+from neologue.privacy.planning import Shape
 from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
 
@@ -29,7 +30,7 @@ class Schedule:
         if not len(frontier) or length > depth:
             return None
         extension = self._extension(len(frontier), length)
-        cohort = self._cohort(length, extension)
+        cohort = self._cohort(len(frontier), length)
         if cohort < 1:
             return None
         self.number += 1
@@ -52,19 +53,19 @@ class Schedule:
         )
 
     def _extension(self, prefixes: int, length: int) -> int:
-        parameters = self.campaign.parameters
-        if not parameters.adaptive:
-            return 1
-        characters = self.campaign.alphabet.size - 1
-        return longest_extension(prefixes, characters, self.campaign.largest_layer, parameters.depth + 1 - length)
+        return self._shape.extension(prefixes, length) if self.campaign.parameters.adaptive else 1
 
-    def _cohort(self, length: int, extension: int) -> int:
+    def _cohort(self, prefixes: int, length: int) -> int:
         parameters = self.campaign.parameters
-        if not parameters.adaptive:
-            return self.campaign.users // (parameters.passes * parameters.depth)
-        coming = (length, *range(length + extension, parameters.depth + 1))
-        return next_cohort(self.users_left, layer_weights(self._known_lengths, coming))
+        if parameters.adaptive:
+            return self._shape.cohort(self.users_left, prefixes, length)
+        return self.campaign.users // (parameters.passes * parameters.depth)
 
     @cached_property
-    def _known_lengths(self) -> list[int]:
-        return [len(word) for word in self.campaign.known.words]
+    def _shape(self) -> Shape:
+        return Shape(
+            characters=self.campaign.alphabet.size - 1,
+            candidates=self.campaign.largest_layer,
+            depth=self.campaign.parameters.depth,
+            known_lengths=Counter(map(len, self.campaign.known.words)),
+        )

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from neologue.errors import ParameterError
 from neologue.language.candidates import extensions
@@ -35,19 +35,49 @@ def longest_extension(prefixes: int, characters: int, candidates: int, symbols_l
     return extension
 
 
-def layer_weights(known_lengths: Collection[int], lengths: Iterable[int]) -> list[float]:
-    """How many users layers should have, relative to each other, whose prefixes have these lengths.
+@dataclass(frozen=True)
+class Shape:
+    """What the planner knows about a campaign's layers before any vote."""
 
-    A layer decides the words that reach it, and what share of them does, the known words of the language tell. Users in
-    proportion to it would find the most words, but the run's central ε is that of its smallest layer, for which equal
-    layers are best. The square root, with a floor, lies between.
-    """
-    histogram = Counter(known_lengths)
-    total = max(1, histogram.total())
-    reaching = [sum(count for known, count in histogram.items() if known >= length) for length in lengths]
-    return [max(SMALLEST_WEIGHT, math.sqrt(words / total)) for words in reaching]
+    characters: int
+    candidates: int
+    """The most candidates of a layer."""
+    depth: int
+    known_lengths: Counter[int]
+    """How many known words have so many characters: new words are about as long."""
 
+    def reaching(self, length: int) -> float:
+        """The share of words with at least so many characters."""
+        total = self.known_lengths.total()
+        longer = sum(words for known, words in self.known_lengths.items() if known >= length)
+        return longer / total if total else 1.0
 
-def next_cohort(users_left: int, weights: Sequence[float]) -> int:
-    """The users of the next layer, when the layers still to come have these weights, the next one first."""
-    return int(users_left * weights[0] / sum(weights))
+    def extension(self, prefixes: int, length: int) -> int:
+        """How many symbols a layer extends so many prefixes of this length by."""
+        return longest_extension(prefixes, self.characters, self.candidates, self.depth + 1 - length)
+
+    def coming(self, prefixes: int, length: int) -> list[int]:
+        """The lengths at which layers will begin, this one first, if prefixes die out as known words do.
+
+        How many there are after single characters nobody knows before the first votes: as many as fit, it is assumed.
+        """
+        lengths = [length]
+        most = prefixes if length > 1 else self.candidates // (self.characters + 1)
+        while (end := lengths[-1] + self.extension(prefixes, lengths[-1])) <= self.depth:
+            prefixes = max(1, round(most * self.reaching(end) / max(self.reaching(length), 1e-9)))
+            lengths.append(end)
+        return lengths
+
+    def weight(self, length: int) -> float:
+        """How many users a layer should have, relative to others, whose prefixes have this length.
+
+        A layer decides the words that reach it. Users in proportion to them would find the most words, but the run's
+        central ε is that of its smallest layer, for which equal layers are best. The square root, with a floor, lies
+        between.
+        """
+        return max(SMALLEST_WEIGHT, math.sqrt(self.reaching(length)))
+
+    def cohort(self, users_left: int, prefixes: int, length: int) -> int:
+        """The users of the next layer, so that the layers still to come get their due."""
+        weights = [self.weight(start) for start in self.coming(prefixes, length)]
+        return int(users_left * weights[0] / sum(weights))
