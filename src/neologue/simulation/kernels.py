@@ -4,18 +4,28 @@ Each function releases the GIL and is compiled once, then kept on disk. Randomne
 passed in, so that the result depends on their seeds alone.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 from numba import njit
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+Loop = TypeVar("Loop", bound=Callable[..., object])
 Ints = NDArray[np.int64]
 Ids = NDArray[np.int32]
 
 
 MOST_TIMES = 1 << 24
+
+
+def compiled(loop: Loop) -> Loop:
+    """Compile a loop when it is first called, and keep the result on disk where there is a place for it."""
+    try:
+        return cast(Loop, njit(cache=True, nogil=True)(loop))
+    except RuntimeError:  # neither beside this file nor in the user's own cache may anything be written
+        return cast(Loop, njit(nogil=True)(loop))
 
 
 class AliasTable(NamedTuple):
@@ -25,7 +35,7 @@ class AliasTable(NamedTuple):
     alias: Ids
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def alias_table(shares: NDArray[np.float64]) -> AliasTable:
     """The table for shares that sum to 1 (Vose 1991)."""
     size = len(shares)
@@ -57,7 +67,7 @@ def alias_table(shares: NDArray[np.float64]) -> AliasTable:
     return AliasTable(chance, alias)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def draw_users(
     words_source: Generator,
     counts_source: Generator,
@@ -101,7 +111,7 @@ def draw_users(
     return starts, ids[:end], counts[:end]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sample_users(
     source: Generator,
     starts: Ints,
@@ -156,7 +166,7 @@ def sample_users(
     return samples[:end]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_counts(ids: Ids, totals: Ints) -> None:
     """Count each id once more."""
     for place in ids:
