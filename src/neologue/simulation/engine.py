@@ -15,14 +15,12 @@ from neologue.protocol.report import read_report
 from neologue.simulation import kernels
 from neologue.simulation.counting import count_ids
 from neologue.simulation.population import Population
+from neologue.simulation.streams import Stream, generator
 
 Advance = Callable[[int], None]
 """Told how many more users are done."""
 
 FIDELITIES = ("fast", "devices")
-
-# Each use of the seed draws from a stream of its own.
-_SAMPLING, _VOTES, _REPORTS = 2, 3, 4
 
 
 class Engine:
@@ -55,7 +53,7 @@ class Engine:
             for row in range(held.users):
                 own = slice(held.starts[row], held.starts[row + 1])
                 typed = zip(held.words[own].tolist(), held.counts[own].tolist(), strict=True)
-                entropy = SeededEntropy(self._seed, _REPORTS, start + row)
+                entropy = SeededEntropy(Stream.REPORTS, self._seed, start + row)
                 report = contribute({words[word]: times for word, times in typed}, layer, entropy)
                 yield read_report(layer, report)
             self._advance(held.users)
@@ -69,7 +67,7 @@ class Engine:
         held, holders = self.sampled_holders(layer, first)
         channel = layer.randomizer.channel
         p, q, trials = float(channel.p), float(channel.q), channel.trials(layer.cohort)
-        rng = np.random.default_rng((self._seed, _VOTES, first))
+        rng = generator(Stream.VOTES, self._seed, first)
         votes = rng.binomial(trials, q, layer.candidates.size)
         votes[held] = rng.binomial(holders, p) + rng.binomial(trials - holders, q)
         return Tally(votes, layer.cohort)
@@ -86,7 +84,7 @@ class Engine:
 
         def samples(start: int, stop: int) -> NDArray[np.int32]:
             users = self._population.draw(start, stop, counted=greedy)
-            source = np.random.default_rng((self._seed, _SAMPLING, start))
+            source = generator(Stream.SAMPLES, self._seed, start)
             return kernels.sample_users(
                 source, users.starts, users.words, users.counts, group_of_word, len(held), layer.bound, greedy
             )

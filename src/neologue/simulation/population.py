@@ -15,6 +15,7 @@ from neologue.language.vocabulary import Vocabulary
 from neologue.simulation.counting import count_ids
 from neologue.simulation.holdings import Holdings
 from neologue.simulation.records import Columns, Records, read_records
+from neologue.simulation.streams import Stream, generator
 from neologue.simulation.typing_model import TypingModel
 
 CHUNK = 1 << 13
@@ -147,7 +148,7 @@ class RecordedPopulation(Population):
         self.users = users
         self.words = records.words
         self._holdings = records.holdings
-        self._order = np.random.default_rng((seed, 0)).permutation(recorded)[:users]
+        self._order = generator(Stream.ORDER, seed).permutation(recorded)[:users]
         aged = f", {records.dropped:,} rows too old" if records.dropped else ""
         drawn = f" of {recorded:,}" if users < recorded else ""
         self.description = f"{users:,}{drawn} users of {name}, {records.rows:,} rows{aged}, {len(self.words):,} words"

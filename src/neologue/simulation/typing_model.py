@@ -29,6 +29,7 @@ from scipy.optimize import brentq
 
 from neologue.simulation import kernels
 from neologue.simulation.holdings import Holdings
+from neologue.simulation.streams import Stream, generator
 
 MEDIAN_MESSAGES_A_DAY = 10 / 2
 MEAN_TO_MEDIAN = 41.5 / 10
@@ -64,7 +65,7 @@ class TypingModel:
 
     def draw(self, users: int, *seed: int, counted: bool) -> Holdings:
         """What so many users hold, the same for the same seed; counting how often costs as much again."""
-        words, counts = (np.random.default_rng((*seed, stream)) for stream in (0, 1))
+        words, counts = generator(Stream.WORDS, *seed), generator(Stream.TIMES, *seed)
         log_median = math.log(MEDIAN_WORDS * self.share)
         law = (log_median, VOLUME_SIGMA, self.concentration, self.table)
         return Holdings(*kernels.draw_users(words, counts, users, *law, counted))

@@ -1,0 +1,21 @@
+"""One stream of seeded randomness for each use, so that no two uses ever share their draws."""
+
+from enum import IntEnum
+
+import numpy as np
+
+
+class Stream(IntEnum):
+    """What randomness is used for; part of every seed."""
+
+    WORDS = 1
+    TIMES = 2
+    ORDER = 3
+    SAMPLES = 4
+    VOTES = 5
+    REPORTS = 6
+
+
+def generator(stream: Stream, seed: int, *place: int) -> np.random.Generator:
+    """The generator for one use at one place, such as a chunk of users."""
+    return np.random.default_rng((stream, seed, *place))
