@@ -266,17 +266,17 @@ def test_secure_words_come_from_the_operating_system_alone(monkeypatch: pytest.M
 
 FORK = """
 import os, sys
-from neologue.entropy import SecureEntropy
+from neologue import entropy
 
-def after_fork(disguised):
-    "The words that parent and child draw next; a disguised child passes for its parent."
-    source = SecureEntropy()
+def after_fork(forgotten):
+    "The words that parent and child draw next; a forgotten source is not told of the fork."
+    source = entropy.SecureEntropy()
     source.words(10)
+    if forgotten:
+        entropy._IN_USE.discard(source)
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        if disguised:
-            source._process = os.getpid()
         os.write(writer, source.octets(512))
         os._exit(0)
     os.waitpid(child, 0)
@@ -286,7 +286,7 @@ def repeated(parent, child):
     words = [stream[place:place + 8] for stream in (parent, child) for place in range(0, 512, 8)]
     return len(words) - len(set(words))
 
-print(repeated(*after_fork(disguised=False)), repeated(*after_fork(disguised=True)))
+print(repeated(*after_fork(forgotten=False)), repeated(*after_fork(forgotten=True)))
 """
 
 

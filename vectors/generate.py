@@ -208,7 +208,7 @@ def told(layer: Layer) -> Vector:
         "bound": layer.bound,
         "sampler": layer.sampler,
         "known": layer.known.digest,
-        "found": sorted(layer.found),
+        "found": sorted(layer.found.words),
         "targets": None if layer.targets is None else sorted(layer.targets),
     }
 
@@ -257,7 +257,7 @@ def reports() -> list[Vector]:
     return [
         report_case("unary, no words", layer("unary"), {}, Recorded(21)),
         report_case("unary, greedy", layer("unary"), typed, Recorded(22)),
-        report_case("unary, random", layer("unary", "random", found=frozenset({"abc"})), typed, Recorded(23)),
+        report_case("unary, random", layer("unary", "random", found=Vocabulary(["abc"])), typed, Recorded(23)),
         report_case("subset selection, no words", layer("subset-selection"), {}, Recorded(24)),
         report_case(
             "subset selection, targets",

@@ -8,6 +8,7 @@ import os
 from abc import ABC, abstractmethod
 from threading import Lock
 from typing import NoReturn
+from weakref import WeakSet
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
@@ -84,23 +85,23 @@ def bounded(halves: NDArray[np.uint32], bound: int) -> NDArray[np.int64]:
 
 
 class SecureEntropy(Entropy):
-    """OS entropy expanded by ChaCha20 under a key that is erased at every refill.
+    """OS entropy expanded by ChaCha20 under a key that is replaced at every refill.
 
-    Whoever reads the memory later learns nothing of what was drawn before. Nothing is given out twice:
-    threads take turns, a forked child starts from entropy of its own, and an instance can't be copied or
-    stored.
+    Nothing is given out twice: threads take turns, a forked child starts from entropy of its own, and an instance can't
+    be copied or stored.
     """
 
     REFILL = 8192
 
     def __init__(self) -> None:
-        self._reseed()
+        self.reseed()
+        _IN_USE.add(self)
 
-    def _reseed(self) -> None:
+    def reseed(self) -> None:
+        """Start from fresh entropy of the system."""
         self._turn = Lock()
         self._key = os.urandom(32)
         self._buffer = b""
-        self._process = os.getpid()
 
     def _refill(self, count: int) -> bytes:
         keystream = Cipher(algorithms.ChaCha20(self._key, bytes(16)), mode=None).encryptor()
@@ -110,8 +111,6 @@ class SecureEntropy(Entropy):
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """The next `count` words; each byte of the keystream is given out once."""
-        if os.getpid() != self._process:
-            self._reseed()
         wanted = 8 * count
         with self._turn:
             if wanted > len(self._buffer):
@@ -121,6 +120,17 @@ class SecureEntropy(Entropy):
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("secure entropy can't be copied or stored: it would repeat randomness")
+
+
+_IN_USE: WeakSet[SecureEntropy] = WeakSet()
+
+
+def _reseed_all() -> None:
+    for source in list(_IN_USE):
+        source.reseed()
+
+
+os.register_at_fork(after_in_child=_reseed_all)
 
 
 class SeededEntropy(Entropy):

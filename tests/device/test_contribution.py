@@ -7,6 +7,7 @@ from layers import small_layer
 from neologue.device.contribution import contribute, held_prefixes
 from neologue.device.sampling import sample
 from neologue.entropy import SeededEntropy
+from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
 
@@ -41,7 +42,7 @@ def test_words_shorter_than_the_layers_prefixes_do_not_count() -> None:
 
 
 def test_words_found_in_an_earlier_pass_do_not_count() -> None:
-    assert held({"abc": 1, "abb": 1}, small_layer(["ab"], found=frozenset({"abc"}))) == {"abb": 1}
+    assert held({"abc": 1, "abb": 1}, small_layer(["ab"], found=Vocabulary(["abc"]))) == {"abb": 1}
 
 
 def test_with_targets_only_they_count_even_if_known() -> None:
@@ -80,3 +81,8 @@ def test_a_device_without_words_sends_a_report_of_the_same_length(mechanism: str
 def test_reports_are_never_the_same_twice_with_secure_randomness() -> None:
     layer = small_layer(["ab", "ca"], extension=3, mechanism="subset-selection")
     assert len({contribute({"abc": 1}, layer) for _ in range(50)}) == 50
+
+
+def test_counts_that_no_one_can_type_neither_silence_a_device_nor_move_other_words() -> None:
+    layer = small_layer(["ab"])
+    assert held({"aba": -10, "abb": 2**70, "abc": 0}, layer) == {"aba": 1, "abb": 2**31 - 1, "abc": 1}

@@ -52,7 +52,7 @@ def test_no_user_is_asked_twice_and_found_words_are_known_in_the_next_pass(words
     assert {word.word for word in release.words} == {word for word in words if len(word) <= 6} - {"abc"}
     for layer in layers:
         earlier = {word.word for word in release.words if word.passage < layer.passage}
-        assert layer.found == earlier
+        assert layer.found.words == earlier
     assert all(word.passage == 1 for word in release.words)
 
 
@@ -62,7 +62,7 @@ def test_the_papers_profile_has_15_layers_a_pass_of_equal_size_each_a_symbol_lon
     first = [layer for layer in layers if layer.passage == 1]
     assert [layer.number for layer in first] == list(range(1, 16))
     assert {layer.cohort for layer in layers} == {1000}
-    assert [layer.candidates.depth + layer.extension for layer in first] == list(range(2, 17))
+    assert [layer.candidates.length + layer.extension for layer in first] == list(range(2, 17))
     assert first[0].candidates.size == 9900
     assert first[5].candidates.size <= 20 * 100
 
@@ -85,14 +85,47 @@ def test_adaptive_layers_extend_by_as_much_as_fits_and_the_last_one_asks_all_who
     _, layers = run(campaign, words)
     assert all(layer.candidates.size <= 200 for layer in layers)
     assert layers[0].extension > 1
-    assert layers[-1].candidates.depth + layers[-1].extension == 7
+    assert layers[-1].candidates.length + layers[-1].extension == 7
     assert sum(layer.cohort for layer in layers) == campaign.users
 
 
+@pytest.mark.parametrize("rule", ["top", "significant"])
 @pytest.mark.parametrize("epsilon", [2.0, 7.0])
-def test_no_layer_asks_for_a_longer_report_than_allowed(epsilon: float) -> None:
-    campaign = Campaign.from_profile(users=50_000, epsilon=epsilon, report_bytes=3000)
+def test_no_layer_asks_for_a_longer_report_than_allowed(epsilon: float, rule: str) -> None:
+    campaign = Campaign.from_profile(users=50_000, epsilon=epsilon, report_bytes=3000, rule=rule)
     _, layers = run(campaign, ["hello", "world"])
     assert all(9 + layer.randomizer.payload_bytes <= 3000 for layer in layers)
-    with pytest.raises(Exception, match="give a smaller alphabet or a larger ε"):
+    with pytest.raises(Exception, match="give a smaller alphabet, a larger ε"):
         Campaign.from_profile(users=50_000, epsilon=0.5, report_bytes=500)
+
+
+def test_a_layer_with_too_few_reports_is_not_decided_and_ends_its_pass() -> None:
+    rounds = discover(small_campaign(smallest_layer=100))
+    layer = next(rounds)
+    with pytest.raises(StopIteration) as end:
+        rounds.send(Tally(truthful(layer, ["ab"]).votes, 99))
+    (facts,) = end.value.value.layers
+    assert not facts.decided
+    assert end.value.value.words == ()
+
+
+def test_no_layer_asks_fewer_users_than_may_decide_it() -> None:
+    campaign = Campaign.from_profile(users=1500, known=Vocabulary(["abc"]), epsilon=10.0)
+    _, layers = run(campaign, ["hello", "world", "internationally"])
+    assert all(layer.cohort >= 100 for layer in layers)
+
+
+def test_users_whom_one_pass_did_not_need_are_asked_in_the_next() -> None:
+    campaign = small_campaign(passes=2, candidates=200, adaptive=True)
+    _, layers = run(campaign, ["a"])
+    first = sum(layer.cohort for layer in layers if layer.passage == 1)
+    assert first < campaign.users // 2
+    (second,) = [layer for layer in layers if layer.passage == 2]
+    assert second.cohort > layers[0].cohort
+
+
+def test_a_case_form_of_a_found_word_is_not_asked_for_again() -> None:
+    _, layers = run(small_campaign(passes=2, alphabet=Alphabet("abA")), ["ab", "Ab"])
+    second = next(layer for layer in layers if layer.passage == 2)
+    assert not second.counts("ab")
+    assert not second.counts("Ab")

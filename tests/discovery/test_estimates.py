@@ -62,3 +62,20 @@ def test_extreme_votes_have_estimates_within_the_population() -> None:
     assert (found.low >= 0).all()
     assert (found.high <= USERS).all()
     assert np.isfinite(found.estimate).all()
+
+
+@pytest.mark.parametrize(("epsilon", "reports", "threshold", "holders"), [(10.0, 2000, 4, 600), (6.0, 20_000, 80, 500)])
+def test_the_estimate_is_as_often_too_high_as_too_low_and_never_nothing(
+    epsilon: float, reports: int, threshold: int, holders: int
+) -> None:
+    channel = Unary(1000, epsilon, 60).channel
+    rng = np.random.default_rng(1)
+    in_cohort = rng.hypergeometric(holders, USERS - holders, reports, 60_000)
+    votes = rng.binomial(in_cohort, float(channel.p)) + rng.binomial(reports - in_cohort, float(channel.q))
+    released = votes[votes >= threshold]
+    found = estimate_holders(VoteLaw(channel, reports, USERS), released, np.full(len(released), threshold)).estimate
+    assert (found > 0).all()
+    low, high = (found < holders).mean(), (found > holders).mean()
+    # Votes are whole numbers: the truth lies within one vote of the middle, which has up to a quarter of the law here.
+    assert low < 0.75
+    assert high < 0.75

@@ -10,9 +10,3 @@ def test_a_tally_counts_votes_with_repetition_and_reports_without_any() -> None:
     assert tally.votes.tolist() == [1, 0, 3, 1]
     assert tally.reports == 3
     assert Tally.of(2, []).reports == 0
-
-
-def test_tallies_of_two_groups_add_up() -> None:
-    one, other = Tally(np.array([1, 2]), 3), Tally(np.array([10, 0]), 4)
-    assert (one + other).votes.tolist() == [11, 2]
-    assert (one + other).reports == 7

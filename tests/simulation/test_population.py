@@ -57,24 +57,25 @@ def test_unknown_english_words_are_those_that_a_dictionary_lacks(english: Popula
 
 
 def test_the_volume_of_typing_has_the_published_median_and_mean() -> None:
-    assert pytest.approx(5160) == typing_model.MEDIAN_WORDS
-    mean = typing_model.MEDIAN_WORDS * math.exp(typing_model.VOLUME_SIGMA**2 / 2)
-    assert mean / typing_model.MEDIAN_WORDS == pytest.approx(4.15)
+    assert pytest.approx(5160) == 60 * typing_model.MEDIAN_WORDS_A_DAY
+    mean = 60 * typing_model.MEDIAN_WORDS_A_DAY * math.exp(typing_model.VOLUME_SIGMA**2 / 2)
+    assert mean / (60 * typing_model.MEDIAN_WORDS_A_DAY) == pytest.approx(4.15)
     different = typing_model.concentration() * math.log1p(5160 / typing_model.concentration())
     assert different == pytest.approx(44 * 5160**0.49)
 
 
 def test_the_model_draws_as_many_tokens_and_words_as_it_says() -> None:
     shares = np.array([0.004, 0.003, 0.002, 0.001])
-    model = typing_model.TypingModel.of(shares)
+    model = typing_model.TypingModel.of(shares, 60)
     drawn = model.draw(200_000, 1, counted=True)
     tokens = np.bincount(drawn.words, drawn.counts, 4) / 200_000
-    expected = shares * typing_model.MEDIAN_WORDS * math.exp(typing_model.VOLUME_SIGMA**2 / 2)
+    expected = shares * 60 * typing_model.MEDIAN_WORDS_A_DAY * math.exp(typing_model.VOLUME_SIGMA**2 / 2)
     # A user's count has an sd of about 4.4 times its mean (log-normal volume): 1 % of it in 200,000.
     assert np.allclose(tokens, expected, rtol=0.06)
     # P(a user holds w) = 1 - E[(1 + m/ρA)^(-ρA·f_w)], over the law of the volume m.
     volume = (
-        typing_model.MEDIAN_WORDS
+        60
+        * typing_model.MEDIAN_WORDS_A_DAY
         * model.share
         * np.exp(typing_model.VOLUME_SIGMA * np.random.default_rng(0).standard_normal(400_000))
     )
@@ -85,10 +86,12 @@ def test_the_model_draws_as_many_tokens_and_words_as_it_says() -> None:
 
 def test_favourites_concentrate_a_word_on_fewer_users_than_independent_typing_would() -> None:
     shares = np.array([5e-5, 5e-5])
-    model = typing_model.TypingModel.of(shares)
+    model = typing_model.TypingModel.of(shares, 60)
     holders = len(model.draw(100_000, 2, counted=True).words) / (2 * 100_000)
-    volume = typing_model.MEDIAN_WORDS * np.exp(
-        typing_model.VOLUME_SIGMA * np.random.default_rng(0).standard_normal(200_000)
+    volume = (
+        60
+        * typing_model.MEDIAN_WORDS_A_DAY
+        * np.exp(typing_model.VOLUME_SIGMA * np.random.default_rng(0).standard_normal(200_000))
     )
     independent = 1 - np.exp(-volume * shares[0]).mean()
     assert holders < 0.75 * independent
@@ -133,3 +136,21 @@ def test_spellings_that_are_the_same_word_are_counted_together() -> None:
     population = Population.from_words({"u": {"nin\u0303o": 1, "niño": 2, " niño": 4}})
     assert population.words == ["niño"]
     assert population.draw(0, 1).counts.tolist() == [7]
+
+
+def test_more_days_of_typing_make_more_words() -> None:
+    week, quarter = (Population.embedded("en", 2000, days=days).draw(0, 2000) for days in (7, 90))
+    assert 2 * len(week.words) < len(quarter.words)
+
+
+@pytest.mark.parametrize("times", [0, -3, 1.5, 2**31])
+def test_counts_that_nobody_can_type_are_refused(times: int) -> None:
+    with pytest.raises(DataError, match=f"{times} times"):
+        Population.from_words({"u": {"lol": times}})
+
+
+def test_an_embedded_population_brings_its_known_words_and_alphabet() -> None:
+    german = Population.embedded("de", 1000)
+    assert german.alphabet is not None
+    assert german.alphabet.expresses("größe")
+    assert "und" in german.known

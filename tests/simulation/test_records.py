@@ -259,7 +259,7 @@ def test_quotes_are_followed_from_piece_to_piece(tmp_path: Path, monkeypatch: py
 
 
 def test_gzip_may_have_several_members(tmp_path: Path) -> None:
-    content = gzip.compress(b"user,word\nu,x\n") + gzip.compress(b"u,y\n")
+    content = gzip.compress(b"user,word\nu,x\n", mtime=0) + gzip.compress(b"u,y\n", mtime=0)
     assert read_records(write_bytes(tmp_path / "a.csv.gz", content)).words == ["x", "y"]
 
 
@@ -331,7 +331,7 @@ def test_a_blank_file_is_refused(tmp_path: Path, ending: str) -> None:
 
 def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
     assert "no rows" in refusal(write_bytes(tmp_path / "a.csv", b"user,word\n"))
-    assert "no rows" in refusal(write_bytes(tmp_path / "b.tsv.gz", gzip.compress(b"user\tword")))
+    assert "no rows" in refusal(write_bytes(tmp_path / "b.tsv.gz", gzip.compress(b"user\tword", mtime=0)))
     duckdb.execute(f"COPY (SELECT 1 AS user, 'x' AS word LIMIT 0) TO '{tmp_path / 'c.parquet'}' (FORMAT parquet)")
     assert "no rows" in refusal(tmp_path / "c.parquet")
 
@@ -429,19 +429,19 @@ MALFORMED: list[tuple[str, bytes, str]] = [
     ("a.csv", "user,word\nu,secret\n".encode("utf-16"), "not UTF-8"),
     ("a.csv", "user,word\nu,secret\n".encode("utf-16-le"), "NUL byte"),
     ("a.csv", b"user,word\nu,x\nu,sec\0ret\n", "NUL byte at line 3"),
-    ("a.csv", gzip.compress(b"user,word\nu,secret\n"), "not UTF-8"),
+    ("a.csv", gzip.compress(b"user,word\nu,secret\n", mtime=0), "not UTF-8"),
     ("a.csv", b'"' + b"secret" * 30_000 + b'",word\n', "header"),
     ("a.csv", b"\nuser,word\nu,secret\n", "header"),
     ("a.csv.gz", b"user,word\nu,secret\n", "gzip"),
-    ("a.csv.gz", gzip.compress(b"user,word\nu,secret\n")[:-9], "gzip"),
-    ("a.csv.gz", gzip.compress(b"user,word\nu,secret\n")[:-8] + b"12345678", "gzip"),
+    ("a.csv.gz", gzip.compress(b"user,word\nu,secret\n", mtime=0)[:-9], "gzip"),
+    ("a.csv.gz", gzip.compress(b"user,word\nu,secret\n", mtime=0)[:-8] + b"12345678", "gzip"),
     ("a.jsonl", b'{"user": 1, "word": "x"}\n{"user": 1, "word": "secret', "at line 2"),
     ("a.jsonl", b'{"user": 1, "word": "x"}\n["secret"]\n', "at line 2"),
     ("a.json", b'[{"user": 1, "word": "secret"}]', "at line 1"),
     ("a.json", b'{"user": 1, "word": "secret\\ud800"}', "one JSON object per line"),
     ("a.jsonl", b'\xef\xbb\xbf{"user": 1, "word": "secret"}\n', "byte order mark"),
     ("a.jsonl", b'{"user": 1, "word": "secret\\u0000"}\n', "NUL character"),
-    ("a.jsonl.gz", gzip.compress(b'{"user": 1, "word": "secret"}\n{secret')[:-9], "gzip"),
+    ("a.jsonl.gz", gzip.compress(b'{"user": 1, "word": "secret"}\n{secret', mtime=0)[:-9], "gzip"),
     ("a.parquet", b"PAR1secret", "cut short"),
     ("a.parquet", b"user,word\nu,secret\n", "cut short"),
 ]

@@ -52,6 +52,11 @@ def worst_z(layer: Layer, population: Population, draw: Callable[[int], Tally]) 
     channel = layer.randomizer.channel
     mean, variance = channel.mean(exact, USERS), channel.variance(exact, USERS)
     of_means = np.abs(votes.mean(axis=0) - mean) / np.sqrt(variance / REPEATS)
+    if layer.mechanism == "unary":
+        # The votes of different candidates are independent, so the variance of their sum is the sum of variances.
+        total = votes.sum(axis=1)
+        of_total = abs(total.var() / variance.sum() - 1) / np.sqrt(2 / REPEATS)
+        assert of_total < LARGEST_Z
     of_variances = np.abs(votes.var(axis=0) / variance - 1) / np.sqrt(2 / REPEATS)
     return float(max(of_means.max(), of_variances.max()))
 

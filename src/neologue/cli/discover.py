@@ -102,7 +102,7 @@ def _languages() -> Sequence[str]:
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for words.csv, words.dic and release.json.")
 @click.option("--json", "as_json", is_flag=True, help="Print release.json instead of tables.")
-@click.option("--days", type=int, help="How many days of DATA count, from its newest day on back (T).")
+@click.option("--days", type=int, help="How many days of typing count (T); of DATA, those up to its newest day.")
 @click.option("--user-column", default="user", show_default=True, help="Column of DATA that tells users apart.")
 @click.option("--word-column", default="word", show_default=True, help="Column of DATA with the words.")
 @click.option("--count-column", help="Column of DATA with the times typed  [default: count, if there]")
@@ -171,7 +171,12 @@ def _set_up(data: Path | None, wanted: "Campaign", options: dict[str, Any]) -> "
     known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(options["language"])
     if population is None:
         population = Population.embedded(
-            options["language"], wanted.users, known=known, targets=targets, seed=options["seed"]
+            options["language"],
+            wanted.users,
+            known=known,
+            targets=targets,
+            days=wanted.parameters.days,
+            seed=options["seed"],
         )
     campaign = Campaign.from_profile(
         wanted.profile,

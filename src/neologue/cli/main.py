@@ -42,8 +42,13 @@ class Commands(click.Group):
         except InputError as error:
             click.echo(f"neologue: {error}", err=True)
             context.exit(2)
+        except OSError as error:
+            if error.filename is None:
+                raise
+            click.echo(f"neologue: {error.filename} can't be used ({error.strerror}); give another path", err=True)
+            context.exit(2)
         except KeyboardInterrupt:
-            click.echo("neologue: interrupted; nothing was written", err=True)
+            click.echo("neologue: interrupted", err=True)
             context.exit(INTERRUPTED)
 
 

@@ -12,12 +12,14 @@ from neologue.language.candidates import strings
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import make_report
 
+MOST_TIMES = 2**31 - 1
+
 
 def contribute(words: Mapping[str, int], layer: Layer, entropy: Entropy | None = None) -> bytes:
     """The report of a device that typed these words so many times each.
 
-    A device without a word that counts sends a full report too: whether it reports never depends on its
-    words. A report is made once; a device that has to send again sends the same bytes.
+    A device without a word that counts sends a full report too: whether it reports never depends on its words. Two
+    reports on the same words spend the budget twice: the caller makes one, and sends the same bytes again if need be.
     """
     source = SecureEntropy() if entropy is None else entropy
     prefixes, times = held_prefixes(words, layer)
@@ -25,14 +27,20 @@ def contribute(words: Mapping[str, int], layer: Layer, entropy: Entropy | None =
 
 
 def held_prefixes(words: Mapping[str, int], layer: Layer) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct candidates that the words belong to, and how often words of each were typed."""
+    """The distinct candidates that the words belong to, and how often words of each were typed.
+
+    Counts out of range are brought into it: an error would make a device silent because of what it holds, and a
+    negative count would let one word change the places of several prefixes.
+    """
     counting: dict[str, int] = {}
     for word, times in words.items():
         form = normalised(word)
         if layer.counts(form):
-            counting[form] = counting.get(form, 0) + times
+            counting[form] = counting.get(form, 0) + min(max(1, times), MOST_TIMES)
     index = layer.candidates.index(strings(list(counting)))
     typed = np.fromiter(counting.values(), np.int64, len(counting))
     belongs = index >= 0
     prefixes, places = np.unique(index[belongs], return_inverse=True)
-    return prefixes, np.bincount(places, typed[belongs], len(prefixes)).astype(np.int64)
+    summed = np.zeros(len(prefixes), np.int64)
+    np.add.at(summed, places, typed[belongs])
+    return prefixes, summed

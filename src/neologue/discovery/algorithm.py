@@ -16,31 +16,39 @@ from neologue.discovery.selection import Selection, select
 from neologue.discovery.tally import Tally
 from neologue.language.candidates import root
 from neologue.language.spelling import Spelling
+from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
 from neologue.randomizers.channel import Floats
 
-Decided = Callable[[LayerFacts, int], None]
+Hears = Callable[[LayerFacts, int], None]
 """Hears of every layer that is decided, and how many words are found by then."""
 
 
-def discover(campaign: Campaign, decided: Decided = lambda facts, words: None) -> Generator[Layer, Tally, Release]:
+def discover(campaign: Campaign, hears: Hears = lambda facts, words: None) -> Generator[Layer, Tally, Release]:
     """Grow a trie from votes, layer by layer and pass by pass; return the words that it ends in."""
     words: dict[str, ReleasedWord] = {}
     facts: list[LayerFacts] = []
+    parameters = campaign.parameters
     spelling = Spelling.of(campaign.alphabet, campaign.known.words)
-    for passage in range(1, campaign.parameters.passes + 1):
-        schedule = Schedule(campaign, passage, found=frozenset(words))
+    for passage in range(1, parameters.passes + 1):
+        unasked = campaign.users - sum(layer.asked for layer in facts)
+        schedule = Schedule(campaign, passage, Vocabulary(words), unasked // (parameters.passes + 1 - passage))
         frontier, shares = root(campaign.alphabet), spelling.beginning()
         while layer := schedule.next(frontier):
             tally = yield layer
-            selection = select(layer, tally, campaign, shares[:, None] * spelling.after(layer.candidates))
+            if tally.reports < parameters.smallest_layer:
+                facts.append(_facts(layer, tally, kept=0, words=0, decided=False))
+                hears(facts[-1], len(words))
+                break
+            expected = shares[:, None] * spelling.after(layer.candidates) if parameters.rule == "significant" else None
+            selection = select(layer, tally, campaign, expected)
             prefixes, ended = layer.candidates.prefixes(selection.index)
             released = _released(layer, tally, selection, prefixes.tolist(), ended, campaign.users)
             words.update((word.word, word) for word in released)
             frontier, shares = prefixes[~ended], _shares(layer, tally, selection.index[~ended])
-            facts.append(_facts(layer, tally, len(frontier), len(released)))
-            decided(facts[-1], len(words))
+            facts.append(_facts(layer, tally, kept=len(frontier), words=len(released), decided=True))
+            hears(facts[-1], len(words))
     ranked = sorted(words.values(), key=lambda word: (-word.estimate, word.word))
     return Release(campaign, tuple(facts), tuple(ranked))
 
@@ -65,15 +73,16 @@ def _shares(layer: Layer, tally: Tally, index: NDArray[np.int64]) -> Floats:
     return np.maximum(holders, 1.0) / max(tally.reports, 1)
 
 
-def _facts(layer: Layer, tally: Tally, kept: int, words: int) -> LayerFacts:
+def _facts(layer: Layer, tally: Tally, *, kept: int, words: int, decided: bool) -> LayerFacts:
     return LayerFacts(
         passage=layer.passage,
         layer=layer.number,
-        length=layer.candidates.depth,
+        length=layer.candidates.length,
         extension=layer.extension,
         candidates=layer.candidates.size,
         asked=layer.cohort,
         reports=tally.reports,
         kept=kept,
         words=words,
+        decided=decided,
     )

@@ -5,10 +5,11 @@ of holders is hypergeometric. Its mean μ and variance σ² are exact, and its l
 the same two moments, n = μ²/(μ-σ²) trials of probability 1-σ²/μ, which is exact when nobody or everybody
 holds the word. A released word had at least θ votes, so the law of its votes v is that binomial cut off below
 θ, and the interval is the set of H for which v is in neither 2.5 % tail of the cut law (Weinstein, Fithian
-and Benjamini 2013). The estimate is the H for which v is the median: near the threshold it is lower than the
-plain unbiased one, which selection has pushed up.
+and Benjamini 2013). The estimate is the H for which v is in the middle of the cut law, half of P(votes = v) counted
+on either side: near the threshold it is lower than the plain unbiased one, which selection has pushed up.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,18 +67,28 @@ def estimate_holders(law: VoteLaw, votes: NDArray[np.int64], thresholds: NDArray
     cases, places = np.unique(np.column_stack([votes, thresholds]), axis=0, return_inverse=True)
     seen, least = cases.T
     tail = (1 - CONFIDENCE) / 2
-    median, low, high = (
-        _holders_with_tail(law, level, least, wanted)[places.ravel()]
-        for level, wanted in ((seen, 0.5), (seen, tail), (seen + 1, 1 - tail))
+
+    def at_least(holders: Floats) -> Floats:
+        return law.released_at_least(seen, least, holders)
+
+    def above(holders: Floats) -> Floats:
+        return law.released_at_least(seen + 1, least, holders)
+
+    def middle(holders: Floats) -> Floats:
+        return (at_least(holders) + above(holders)) / 2
+
+    estimate, low, high = (
+        _holders_where(chance, wanted, law.users, len(seen))[places.ravel()]
+        for chance, wanted in ((middle, 0.5), (at_least, tail), (above, 1 - tail))
     )
-    return Estimates(median, np.minimum(low, median), np.maximum(high, median))
+    return Estimates(estimate, np.minimum(low, estimate), np.maximum(high, estimate))
 
 
-def _holders_with_tail(law: VoteLaw, votes: NDArray[np.int64], thresholds: NDArray[np.int64], wanted: float) -> Floats:
-    """The number of holders at which P(votes ≥ v | released) reaches `wanted`; it grows with the holders."""
-    low, high = np.zeros(len(votes)), np.full(len(votes), float(law.users))
+def _holders_where(chance: Callable[[Floats], Floats], wanted: float, users: int, count: int) -> Floats:
+    """The numbers of holders at which a chance that grows with them reaches `wanted`."""
+    low, high = np.zeros(count), np.full(count, float(users))
     for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        reached = law.released_at_least(votes, thresholds, middle) >= wanted
-        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+        halfway = (low + high) / 2
+        reached = chance(halfway) >= wanted
+        low, high = np.where(reached, low, halfway), np.where(reached, halfway, high)
     return np.asarray((low + high) / 2)

@@ -39,6 +39,8 @@ class LayerFacts:
     """The prefixes that go on."""
     words: int
     """The words that end here."""
+    decided: bool
+    """Whether enough reports came; if not, nothing of the layer is released and its pass ends."""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
 """Which layer comes next in a pass: its prefixes' extension and its share of the users left."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from neologue.language.candidates import Strings
+from neologue.language.vocabulary import Vocabulary
 from neologue.privacy.planning import Shape
 from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
@@ -16,12 +17,10 @@ class Schedule:
 
     campaign: Campaign
     passage: int
-    found: frozenset[str]
+    found: Vocabulary
+    """The words of earlier passes."""
+    users_left: int
     number: int = 0
-    users_left: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.users_left = self.campaign.users // self.campaign.parameters.passes
 
     def next(self, frontier: Strings) -> Layer | None:
         """The next layer, unless the trie is complete: no prefix is left, or none that a word could still end."""
@@ -31,7 +30,7 @@ class Schedule:
             return None
         extension = self._extension(len(frontier), length)
         cohort = self._cohort(len(frontier), length)
-        if cohort < 1:
+        if cohort < parameters.smallest_layer:
             return None
         self.number += 1
         self.users_left -= cohort
@@ -58,7 +57,8 @@ class Schedule:
     def _cohort(self, prefixes: int, length: int) -> int:
         parameters = self.campaign.parameters
         if parameters.adaptive:
-            return self._shape.cohort(self.users_left, prefixes, length)
+            planned = self._shape.cohort(self.users_left, prefixes, length)
+            return min(self.users_left, max(planned, parameters.smallest_layer))
         return self.campaign.users // (parameters.passes * parameters.depth)
 
     @cached_property

@@ -32,7 +32,7 @@ DETECTABLE = 1e-3
 """The p-value at which more expected holders stop earning a candidate more weight: it will be seen anyway."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Selection:
     """The candidates kept, in order, and for each the fewest votes that would have done."""
 
@@ -48,9 +48,7 @@ def select(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | No
 
 
 def _top(layer: Layer, tally: Tally, campaign: Campaign) -> Selection:
-    kept = _largest(np.arange(len(tally.votes)), tally.votes, campaign.parameters.frontier, layer)
-    edge = tally.votes[kept].min() if len(kept) else 0
-    return Selection(kept, np.full(len(kept), edge))
+    return _largest(np.arange(len(tally.votes)), tally.votes, _room(layer, campaign), layer)
 
 
 def _significant(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | None) -> Selection:
@@ -66,11 +64,9 @@ def _significant(layer: Layer, tally: Tally, campaign: Campaign, expected: Float
         passed = null.benjamini_hochberg(tally.votes[places], weights, level)
         kept.append(places[passed.places])
         thresholds.append(passed.thresholds)
-    room = min(parameters.frontier, campaign.largest_layer // layer.alphabet.size)
-    if len(kept[1]) > room:
-        chosen = np.isin(kept[1], _largest(kept[1], tally.votes[kept[1]], room, layer))
-        edge = tally.votes[kept[1][chosen]].min()
-        kept[1], thresholds[1] = kept[1][chosen], np.maximum(thresholds[1][chosen], edge)
+    largest = _largest(kept[1], tally.votes[kept[1]], _room(layer, campaign), layer)
+    thresholds[1] = np.maximum(thresholds[1][np.isin(kept[1], largest.index)], largest.thresholds)
+    kept[1] = largest.index
     index = np.concatenate(kept)
     order = np.argsort(index)
     return Selection(index[order], np.concatenate(thresholds)[order])
@@ -122,12 +118,26 @@ class NullLaw:
         return Passed(places, np.minimum(thresholds, votes[places]))
 
 
-def _largest(index: NDArray[np.int64], votes: NDArray[np.int64], count: int, layer: Layer) -> NDArray[np.int64]:
-    """The `count` with the most votes, sorted; ties at the edge fall by lots that the layer's digest fixes."""
+def _room(layer: Layer, campaign: Campaign) -> int:
+    """The most prefixes that may be kept, so that the next layer fits."""
+    if not campaign.parameters.adaptive:
+        return campaign.parameters.frontier
+    return min(campaign.parameters.frontier, campaign.largest_layer // layer.alphabet.size)
+
+
+def _largest(index: NDArray[np.int64], votes: NDArray[np.int64], count: int, layer: Layer) -> Selection:
+    """The `count` with the most votes; ties at the edge fall by lots that the layer's digest fixes.
+
+    With more votes than the best that was left out a candidate would surely have been kept, so that is its threshold;
+    if nothing was left out, none was needed.
+    """
     if len(index) <= count:
-        return index
+        return Selection(index, np.zeros(len(index), np.int64))
     edge = np.partition(votes, len(votes) - count)[len(votes) - count]
-    sure = index[votes > edge]
-    tied = index[votes == edge]
+    tied = np.flatnonzero(votes == edge)
+    sure = np.flatnonzero(votes > edge)
     lots = SeededEntropy(int.from_bytes(layer.digest, "big"))
-    return np.sort(np.concatenate([sure, tied[lots.subset(len(tied), count - len(sure))]]))
+    lucky = tied[lots.subset(len(tied), count - len(sure))]
+    kept = np.sort(np.concatenate([sure, lucky]))
+    left_out = np.delete(votes, kept).max()
+    return Selection(index[kept], np.minimum(votes[kept], left_out + 1))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tally:
     """How many votes each candidate got, and from how many reports."""
 
@@ -22,7 +22,3 @@ class Tally:
         for count, cast in enumerate(reports, 1):  # noqa: B007 - the last count is the number of reports
             np.add.at(votes, cast, 1)
         return cls(votes, count)
-
-    def __add__(self, other: "Tally") -> "Tally":
-        """The tally of both groups of reports together."""
-        return Tally(self.votes + other.votes, self.reports + other.reports)

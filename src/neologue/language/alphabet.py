@@ -23,6 +23,12 @@ END = "⊥"
 JOINERS = "\u200c\u200d"
 LATIN = string.ascii_letters + "'-"
 
+
+def _spells(character: str) -> bool:
+    """Whether a character is a letter or sign that stays as it is in NFC."""
+    return unicodedata.category(character)[0] in "LM" and unicodedata.is_normalized("NFC", character)
+
+
 NAMED: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "ascii": (string.digits + string.ascii_letters + string.punctuation, "visible ASCII, the default"),
@@ -41,7 +47,12 @@ NAMED: Mapping[str, tuple[str, str]] = MappingProxyType(
         "sv": (LATIN + "åäöéÅÄÖÉ", "Swedish: English and å, ä, ö, é"),
         "ru": ("".join(map(chr, range(0x410, 0x450))) + "Ёё-", "Russian: Cyrillic letters, hyphen"),
         "hi": (
-            "".join(c for c in map(chr, range(0x900, 0x980)) if unicodedata.category(c)[0] in "LM") + JOINERS,
+            "".join(
+                c
+                for c in map(chr, range(0x900, 0x980))
+                if unicodedata.category(c)[0] in "LM" and unicodedata.is_normalized("NFC", c)
+            )
+            + JOINERS,
             "Hindi: Devanagari letters and signs, joiners",
         ),
     }

@@ -32,7 +32,7 @@ def strings(words: Sequence[str]) -> Strings:
     return np.array(words, dtype=f"U{max(map(len, words), default=1)}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Candidates:
     """Z_i: the frontier P_{i-1}, sorted strings of equal length, extended by m symbols."""
 
@@ -41,7 +41,7 @@ class Candidates:
     extension: int
 
     @property
-    def depth(self) -> int:
+    def length(self) -> int:
         """The number of characters of the frontier's prefixes."""
         return int(self.frontier.dtype.itemsize // 4)
 
@@ -62,9 +62,9 @@ class Candidates:
         heads = words.astype(self.frontier.dtype)
         ranks = np.searchsorted(self.frontier, heads)
         found = self.frontier[np.minimum(ranks, len(self.frontier) - 1)] == heads
-        width = self.depth + self.extension
+        width = self.length + self.extension
         points = words.astype(f"U{width}").view(np.uint32).reshape(len(words), width)
-        codes = self.alphabet.codes(points[:, self.depth :])
+        codes = self.alphabet.codes(points[:, self.length :])
         found &= (codes >= 0).all(axis=1)
 
         tails = np.zeros(len(words), np.int64)
@@ -78,14 +78,14 @@ class Candidates:
     def prefixes(self, index: NDArray[np.int64]) -> tuple[Strings, NDArray[np.bool_]]:
         """The prefixes of some candidates, and whether each ends there, in ⊥."""
         ranks, tails = np.divmod(index, self._below[0])
-        width = self.depth + self.extension
+        width = self.length + self.extension
         points = np.zeros((len(index), width), np.uint32)
-        points[:, : self.depth] = self.frontier[ranks].view(np.uint32).reshape(len(index), self.depth)
+        points[:, : self.length] = self.frontier[ranks].view(np.uint32).reshape(len(index), self.length)
         ended = np.zeros(len(index), np.bool_)
         for place, below in enumerate(self._below[1:]):
             ended |= tails == 0
             codes, tails = np.divmod(np.maximum(tails - 1, 0), below)
-            points[:, self.depth + place] = np.where(ended, 0, self.alphabet.points[np.where(ended, 0, codes)])
+            points[:, self.length + place] = np.where(ended, 0, self.alphabet.points[np.where(ended, 0, codes)])
             tails = np.where(ended, 0, tails)
         return points.view(f"U{width}").ravel(), ended
 

@@ -52,7 +52,7 @@ class Spelling:
 
     def after(self, candidates: Candidates) -> NDArray[np.float64]:
         """The chance of each extension after each prefix of the frontier: one row a prefix."""
-        points = candidates.frontier.view(np.uint32).reshape(len(candidates.frontier), candidates.depth)
+        points = candidates.frontier.view(np.uint32).reshape(len(candidates.frontier), candidates.length)
         codes = np.pad(self.alphabet.codes(points), ((0, 0), (1, 0)), constant_values=START)
         contexts, places = np.unique(codes[:, -2:], axis=0, return_inverse=True)
 

@@ -15,8 +15,6 @@ from neologue.protocol.profiles import profile as profile_named
 from neologue.protocol.report import HEADER_BYTES
 from neologue.randomizers.registry import randomizer
 
-SMALLEST_COHORT = 100
-
 
 @dataclass(frozen=True)
 class Campaign:
@@ -34,18 +32,21 @@ class Campaign:
         if self.parameters.epsilon is None:
             chosen = replace(self.parameters, epsilon=local_epsilon(self.users))
             object.__setattr__(self, "parameters", chosen)
+        if self.targets is not None:
+            object.__setattr__(self, "targets", self._usable(self.targets))
         pairs = (self.alphabet.size - 1) * self.alphabet.size
         if pairs > self.largest_layer:
             raise ParameterError(
                 f"an alphabet of {self.alphabet.size} symbols has {pairs:,} pairs, more than the "
                 f"{self.largest_layer:,} candidates that fit into a report of {self.parameters.report_bytes:,} bytes "
-                f"at ε = {self.epsilon:g}: give a smaller alphabet or a larger ε"
+                f"at ε = {self.epsilon:g} and {self.parameters.words_per_user:,} words per user: give a smaller "
+                "alphabet, a larger ε or fewer words per user"
             )
         layers = self.parameters.passes * self.parameters.depth
-        needed = SMALLEST_COHORT * layers
+        needed = self.parameters.smallest_layer * layers
         if self.users < needed:
             raise ParameterError(
-                f"{self.users} users are too few: {layers} layers, {SMALLEST_COHORT} users each, need {needed:,}; "
+                f"{self.users} users are too few: {layers} layers of {self.parameters.smallest_layer} need {needed:,}; "
                 "take more users, fewer passes or a smaller depth"
             )
 
@@ -66,8 +67,8 @@ class Campaign:
             users=users,
             parameters=replace(base.parameters, **changes),
             alphabet=alphabet or Alphabet.named(base.alphabet),
-            known=known or Vocabulary.empty(),
-            targets=None if targets is None else _usable(targets),
+            known=Vocabulary.empty() if known is None else known,
+            targets=None if targets is None else frozenset(targets),
             profile=name,
         )
 
@@ -88,9 +89,16 @@ class Campaign:
         assert self.parameters.epsilon is not None
         return self.parameters.epsilon
 
-
-def _usable(words: Iterable[str]) -> frozenset[str]:
-    usable = frozenset(filter(None, map(normalised, words)))
-    if not usable:
-        raise LanguageError("the list of target words has no usable word; give one word a line")
-    return usable
+    def _usable(self, words: Iterable[str]) -> frozenset[str]:
+        """The words that devices could contribute at all."""
+        usable = frozenset(
+            word
+            for word in map(normalised, words)
+            if 0 < len(word) <= self.parameters.depth and self.alphabet.expresses(word)
+        )
+        if not usable:
+            raise LanguageError(
+                f"no target word has 1 to {self.parameters.depth} characters of the alphabet {self.alphabet.name}; "
+                "give one word a line, or another alphabet"
+            )
+        return usable

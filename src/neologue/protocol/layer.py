@@ -2,20 +2,22 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, Strings
 from neologue.language.vocabulary import Vocabulary
+from neologue.protocol.parameters import SAMPLERS
 from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.registry import randomizer
 
 PROTOCOL_VERSION = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layer:
     """One round of votes: which prefixes, and how a device answers."""
 
@@ -34,9 +36,18 @@ class Layer:
     bound: int
     sampler: str
     known: Vocabulary
-    found: frozenset[str] = frozenset()
+    found: Vocabulary = field(default_factory=Vocabulary.empty)
     """Words released in earlier passes."""
     targets: frozenset[str] | None = None
+
+    def __post_init__(self) -> None:
+        prefixes = self.frontier.tolist()
+        if not prefixes or prefixes != sorted(set(prefixes)):
+            raise ParameterError("a layer's frontier must have prefixes, each once and in order")
+        if len(set(map(len, prefixes))) != 1 or not all(map(self.alphabet.expresses, prefixes)):
+            raise ParameterError("a layer's prefixes must be of one length and of its alphabet")
+        if self.extension < 1 or self.sampler not in SAMPLERS:
+            raise ParameterError(f"a layer extends by at least 1 symbol and samples by one of {', '.join(SAMPLERS)}")
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -75,7 +86,7 @@ class Layer:
             "bound": self.bound,
             "sampler": self.sampler,
             "known": self.known.digest,
-            "found": sorted(self.found),
+            "found": sorted(self.found.words),
             "targets": None if self.targets is None else sorted(self.targets),
         }
         canonical = json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

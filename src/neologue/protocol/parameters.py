@@ -39,6 +39,8 @@ class Parameters:
     """The most candidates voted on in a layer; bounds the work and the size of a report."""
     report_bytes: int
     """The longest report that a device may be asked for, where layers are sized to the data."""
+    smallest_layer: int
+    """The fewest reports from which a layer is decided; with fewer, nothing of it is released."""
     adaptive: bool
     """Whether layers extend by as many characters, and get as many users, as suits the data."""
     false_prefixes: float
@@ -59,6 +61,7 @@ class Parameters:
         _whole("frontier", self.frontier, 1, LARGEST_LAYER)
         _whole("candidates", self.candidates, 1, LARGEST_LAYER)
         _whole("report bytes", self.report_bytes, 100, 1 << 30)
+        _whole("smallest layer", self.smallest_layer, 1, 1 << 30)
         _share("false prefixes", self.false_prefixes)
         _share("false words", self.false_words)
 

@@ -33,7 +33,7 @@ from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.thresholds import exp_below, numerator_down
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Translates:
     """What a Subset Selection report says: the seed of its base subsets and how far each one is moved."""
 
@@ -54,7 +54,7 @@ class SubsetSelection(Randomizer[Translates]):
 
     @cached_property
     def subset_size(self) -> int:
-        """D = ⌈s/(e^ε+1)⌉."""
+        """The size of a subset, d = ⌈s/(e^ε+1)⌉."""
         return math.ceil(self.domain / (exp_below(self.epsilon) + 1))
 
     @cached_property
@@ -65,7 +65,7 @@ class SubsetSelection(Randomizer[Translates]):
 
     @cached_property
     def channel(self) -> Channel:
-        """P as the sampler uses it and q = (d-p)/(s-1), which follows from it."""
+        """The p that the sampler uses, and q = (d-p)/(s-1), which follows from it."""
         p = Fraction(self.truth, ONE)
         return Channel(p, (self.subset_size - p) / (self.domain - 1), contributions=self.bound)
 

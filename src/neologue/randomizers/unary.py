@@ -28,7 +28,7 @@ from neologue.randomizers.rice import RiceCode
 from neologue.randomizers.thresholds import exp_below, numerator_up
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ones:
     """What a unary report says: the sorted positions of its set bits."""
 
@@ -48,7 +48,7 @@ class Unary(Randomizer[Ones]):
 
     @cached_property
     def channel(self) -> Channel:
-        """P = 1/2 and q as the sampler uses them."""
+        """The p = 1/2 and the q that the sampler uses."""
         return Channel(Fraction(1, 2), Fraction(self.noise, ONE), contributions=1)
 
     @property

@@ -52,7 +52,9 @@ def discover(
 
     Every user is asked at most once. The same arguments give the same result, whatever the number of cores.
     """
-    asked_of = campaign or Campaign.from_profile(users=population.users)
+    asked_of = campaign or Campaign.from_profile(
+        users=population.users, known=population.known, alphabet=population.alphabet
+    )
     if asked_of.users > population.users:
         raise ParameterError(
             f"the campaign is for {asked_of.users:,} users, but the population has {population.users:,}; "

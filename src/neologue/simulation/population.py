@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from neologue.errors import DataError, ParameterError
 from neologue.language import builtin
-from neologue.language.alphabet import normalised
+from neologue.language.alphabet import Alphabet, normalised
 from neologue.language.vocabulary import Vocabulary
 from neologue.simulation.counting import count_ids
 from neologue.simulation.holdings import Holdings
@@ -20,6 +20,7 @@ from neologue.simulation.typing_model import TypingModel
 
 CHUNK = 1 << 13
 MOST_USERS = 1_000_000_000
+MOST_TIMES = 2**31 - 1
 
 
 class Population(ABC):
@@ -28,6 +29,10 @@ class Population(ABC):
     users: int
     words: list[str]
     description: str
+    known: Vocabulary = Vocabulary.empty()
+    """The words that a campaign need not find, if it does not say otherwise."""
+    alphabet: Alphabet | None = None
+    """The alphabet that suits the words, if one is known to."""
 
     @abstractmethod
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
@@ -54,6 +59,7 @@ class Population(ABC):
         *,
         known: Vocabulary | None = None,
         targets: Collection[str] | None = None,
+        days: int = 60,
         seed: int = 0,
     ) -> "EmbeddedPopulation":
         """Users who write a language with its real word frequencies.
@@ -67,7 +73,7 @@ class Population(ABC):
             held = {word: typed[word] for word, known in zip(typed, vocabulary.known(typed), strict=True) if not known}
         else:
             held = {word: typed[word] for word in set(targets).intersection(typed)}
-        return EmbeddedPopulation(language, users, dict(sorted(held.items())), seed)
+        return EmbeddedPopulation(language, users, dict(sorted(held.items())), vocabulary, days, seed)
 
     @staticmethod
     def from_file(
@@ -89,8 +95,10 @@ class Population(ABC):
         for user in sorted(users):
             row: dict[int, int] = {}
             for word, times in users[user].items():
+                if not 1 <= times <= MOST_TIMES or times != int(times):
+                    raise DataError(f"a user typed a word {times} times; give whole numbers from 1 to {MOST_TIMES:,}")
                 if forms[word]:
-                    row[place[forms[word]]] = row.get(place[forms[word]], 0) + times
+                    row[place[forms[word]]] = min(MOST_TIMES, row.get(place[forms[word]], 0) + times)
             rows.append(row)
         holdings = Holdings(
             np.cumsum([0, *map(len, rows)], dtype=np.int64),
@@ -104,7 +112,9 @@ class Population(ABC):
 class EmbeddedPopulation(Population):
     """Users who type words as often as their language does, each with favourites of their own."""
 
-    def __init__(self, language: str, users: int, shares: Mapping[str, float], seed: int) -> None:
+    def __init__(
+        self, language: str, users: int, shares: Mapping[str, float], known: Vocabulary, days: int, seed: int
+    ) -> None:
         if not 1 <= users <= MOST_USERS:
             raise ParameterError(f"a population has from 1 to {MOST_USERS:,} users, not {users}")
         if not shares:
@@ -113,7 +123,9 @@ class EmbeddedPopulation(Population):
             )
         self.users = users
         self.words = list(shares)
-        self._model = TypingModel.of(np.array(list(shares.values())))
+        self.known = known
+        self.alphabet = Alphabet.named(builtin.alphabet_name(language))
+        self._model = TypingModel.of(np.array(list(shares.values())), days)
         self._seed = seed
         self.description = (
             f"{users:,} simulated users who write {language} with wordfreq's real frequencies; the {len(self.words):,} "

@@ -7,12 +7,13 @@ Americans and Text Messaging, Pew Research Center 2011); half of them are taken 
 that median and mean has σ = √(2 ln 4.15) = 1.69. A message has 17.2 words (Tagg, A corpus linguistics study
 of SMS text messaging, Birmingham 2009).
 
-Favourites. A user's rate of a word is its share in the language times a gamma variable of the user's own, so
-that counts are negative binomial, as words in documents are (Church and Gale, Poisson mixtures, 1995): the
-rates of one user form a gamma process of concentration A. Such a user who types n words knows A·ln(1 + n/A)
-different ones on average; A is set so that the median user, at 5160 words in 60 days, has the 44·n^0.49
-different ones of Heaps' law for RCV1 (Manning, Raghavan and Schütze, Introduction to Information Retrieval,
-2008, section 5.1.1).
+Favourites. A user's rate of a word is its share in the language times a gamma variable of the user's own, so that
+counts are negative binomial, as words in documents are (Church and Gale, Poisson mixtures, 1995): the rates of one user
+form a gamma process of concentration A. A user who types n words then draws A·ln(1 + n/A) times from the language on
+average, and types each draw again and again. A is set so that the median user, at 5160 words in 60 days, draws
+44·n^0.49 = 2902 times, which is Heaps' law for RCV1 (Manning, Raghavan and Schütze, Introduction to Information
+Retrieval, 2008, section 5.1.1). Draws repeat: in English that median user has 1335 different words, known ones
+included, fewer than Heaps' law says; no A would reach it with these frequencies.
 
 Restricted to words outside a dictionary, with a share ρ of all typed words, this is again a gamma process, of
 concentration ρA, and it can be drawn without drawing every typed word: a user with m such words typed on
@@ -34,17 +35,18 @@ from neologue.simulation.streams import Stream, generator
 MEDIAN_MESSAGES_A_DAY = 10 / 2
 MEAN_TO_MEDIAN = 41.5 / 10
 WORDS_PER_MESSAGE = 17.2
-DAYS = 60
+HEAPS_DAYS = 60
 HEAPS_FACTOR, HEAPS_EXPONENT = 44.0, 0.49
 
-MEDIAN_WORDS = MEDIAN_MESSAGES_A_DAY * WORDS_PER_MESSAGE * DAYS
+MEDIAN_WORDS_A_DAY = MEDIAN_MESSAGES_A_DAY * WORDS_PER_MESSAGE
 VOLUME_SIGMA = math.sqrt(2 * math.log(MEAN_TO_MEDIAN))
 
 
 def concentration() -> float:
-    """A: the concentration at which the median user has as many different words as Heaps' law says."""
-    different = HEAPS_FACTOR * MEDIAN_WORDS**HEAPS_EXPONENT
-    return float(brentq(lambda a: a * math.log1p(MEDIAN_WORDS / a) - different, 1.0, 1e9))
+    """A: the concentration at which the median user draws as often in 60 days as Heaps' law has different words."""
+    words = MEDIAN_WORDS_A_DAY * HEAPS_DAYS
+    draws = HEAPS_FACTOR * words**HEAPS_EXPONENT
+    return float(brentq(lambda a: a * math.log1p(words / a) - draws, 1.0, 1e9))
 
 
 @dataclass(frozen=True)
@@ -55,17 +57,18 @@ class TypingModel:
     """ρ: the share of these words among all typed."""
     concentration: float
     """ρA."""
+    days: int
     table: kernels.AliasTable
 
     @classmethod
-    def of(cls, shares: NDArray[np.float64]) -> "TypingModel":
-        """The model for words with these shares of all typed words."""
+    def of(cls, shares: NDArray[np.float64], days: int) -> "TypingModel":
+        """The model for words with these shares of all words typed in so many days."""
         total = float(shares.sum())
-        return cls(total, total * concentration(), kernels.alias_table(shares / total))
+        return cls(total, total * concentration(), days, kernels.alias_table(shares / total))
 
     def draw(self, users: int, *seed: int, counted: bool) -> Holdings:
         """What so many users hold, the same for the same seed; counting how often costs as much again."""
         words, counts = generator(Stream.WORDS, *seed), generator(Stream.TIMES, *seed)
-        log_median = math.log(MEDIAN_WORDS * self.share)
+        log_median = math.log(MEDIAN_WORDS_A_DAY * self.days * self.share)
         law = (log_median, VOLUME_SIGMA, self.concentration, self.table)
         return Holdings(*kernels.draw_users(words, counts, users, *law, counted))
