@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from neologue.errors import ParameterError
+
 if TYPE_CHECKING:
     from neologue.language.alphabet import Alphabet
     from neologue.protocol.campaign import Campaign
@@ -76,6 +78,7 @@ def _languages() -> Sequence[str]:
 @click.option("--randomizer", type=click.Choice(["unary", "subset-selection"]), help="What a device does to its words.")
 @click.option("--rule", type=click.Choice(["top", "significant"]), help="Which prefixes are kept.")
 @click.option("--frontier", type=int, help="The most prefixes kept in a layer (η_max).")
+@click.option("--candidates", type=int, help="The most candidates voted on in a layer.")
 @click.option(
     "--known",
     type=click.Path(path_type=Path),
@@ -100,11 +103,13 @@ def _languages() -> Sequence[str]:
     show_default=True,
     help="The same seed gives the same result.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for words.csv, words.dic and release.json.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for words.csv, words.dic, words.aff and release.json."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print release.json instead of tables.")
 @click.option("--days", type=int, help="How many days of typing count (T); of DATA, those up to its newest day.")
-@click.option("--user-column", default="user", show_default=True, help="Column of DATA that tells users apart.")
-@click.option("--word-column", default="word", show_default=True, help="Column of DATA with the words.")
+@click.option("--user-column", help="Column of DATA that tells users apart  [default: user]")
+@click.option("--word-column", help="Column of DATA with the words  [default: word]")
 @click.option("--count-column", help="Column of DATA with the times typed  [default: count, if there]")
 @click.option("--day-column", help="Column of DATA with the day  [default: day, if there]")
 def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
@@ -121,7 +126,7 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
 
     if options["out"]:
         check_folder(options["out"])
-    wanted = _checked(options)
+    wanted = _checked(data, options)
     with progress(sys.stderr) as watch:
         watch.says("Reading words; the first run also compiles, which takes some seconds …")
         campaign, population = _set_up(data, wanted, options)
@@ -137,12 +142,16 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
         show_discovery(discovery)
 
 
-def _checked(options: dict[str, Any]) -> "Campaign":
+def _checked(data: Path | None, options: dict[str, Any]) -> "Campaign":
     """The campaign that the options ask for, without words; most mistakes show here, before anything is read."""
     from neologue.language import builtin
     from neologue.protocol.campaign import Campaign
     from neologue.protocol.profiles import profile as profile_named
 
+    for name in ("user_column", "word_column", "count_column", "day_column"):
+        if data is None and options[name] is not None:
+            option = "--" + name.replace("_", "-")
+            raise ParameterError(f"{option} {options[name]} is about a column of DATA; give a file, or leave it out")
     profile, language = profile_named(options["profile"]), builtin.check_language(options["language"])
     return Campaign.from_profile(
         profile.name,
@@ -163,7 +172,10 @@ def _set_up(data: Path | None, wanted: "Campaign", options: dict[str, Any]) -> "
     population: Population | None = None
     if data is not None:
         columns = Columns(
-            options["user_column"], options["word_column"], options["count_column"], options["day_column"]
+            options["user_column"] or "user",
+            options["word_column"] or "word",
+            options["count_column"],
+            options["day_column"],
         )
         days = wanted.parameters.days
         population = Population.from_file(data, columns, days=days, users=options["users"], seed=options["seed"])
@@ -198,8 +210,7 @@ def _alphabet(wanted: str | None, of_profile: str, language: str) -> "Alphabet":
     from neologue.language.alphabet import NAMED, Alphabet
 
     if wanted is None:
-        suited = builtin.alphabet_name(language)
-        return Alphabet.named(of_profile if suited == "ascii" else suited)
+        return Alphabet.named(of_profile) if language == "en" else builtin.alphabet(language)
     if wanted in NAMED or not Path(wanted).exists():
         return Alphabet.named(wanted)
     return Alphabet.from_file(Path(wanted))

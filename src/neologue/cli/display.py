@@ -70,11 +70,16 @@ def summary(discovery: Discovery) -> list[str]:
         f"Sized: profile {campaign.profile} was made for {made_for:,} users; its layers were sized to these "
         f"{campaign.users:,}."
     )
+    nothing = (
+        f"{score.words_true:,} unknown words are held; more users or a larger ε find more."
+        if score.words_true
+        else "Nobody holds one that counts: look at the known words, the targets, the alphabet and the depth."
+    )
     found = (
         f"Found: {score.words_released:,} new words. They cover {score.coverage:.1%} of what users hold of "
         f"{score.words_true:,} unknown words; {score.precision:.2%} of them are really held by someone."
         if score.words_released
-        else f"Found: no new word; {score.words_true:,} unknown words are held. More users or a larger ε find more."
+        else "Found: no new word. " + nothing
     )
     layers = "1 layer" if len(release.layers) == 1 else f"{len(release.layers)} layers"
     return [
@@ -82,6 +87,7 @@ def summary(discovery: Discovery) -> list[str]:
         *([sized] if campaign.users < made_for else []),
         f"Asked: {asked:,} of {campaign.users:,} users, once each, in {layers} of {cohorts} "
         f"(profile {campaign.profile}, {parameters.passes} {'pass' if parameters.passes == 1 else 'passes'}).",
+        *([f"Not asked: {campaign.users - asked:,} users, as no prefix was left."] if asked < campaign.users else []),
         found,
         f"Privacy: every report hides each word with local ε = {statement.epsilon:g} ({statement.mechanism}), "
         f"{parameters.words_per_user} words at most, {statement.user_epsilon:g} for a whole user.",

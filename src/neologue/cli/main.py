@@ -43,9 +43,10 @@ class Commands(click.Group):
             click.echo(f"neologue: {error}", err=True)
             context.exit(2)
         except OSError as error:
-            if error.filename is None:
+            if isinstance(error, BrokenPipeError):
                 raise
-            click.echo(f"neologue: {error.filename} can't be used ({error.strerror}); give another path", err=True)
+            what = "the output" if error.filename is None else error.filename
+            click.echo(f"neologue: {what} can't be used ({error.strerror}); give another path", err=True)
             context.exit(2)
         except KeyboardInterrupt:
             click.echo("neologue: interrupted", err=True)

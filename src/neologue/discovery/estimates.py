@@ -5,8 +5,9 @@ of holders is hypergeometric. Its mean μ and variance σ² are exact, and its l
 the same two moments, n = μ²/(μ-σ²) trials of probability 1-σ²/μ, which is exact when nobody or everybody
 holds the word. A released word had at least θ votes, so the law of its votes v is that binomial cut off below
 θ, and the interval is the set of H for which v is in neither 2.5 % tail of the cut law (Weinstein, Fithian
-and Benjamini 2013). The estimate is the H for which v is in the middle of the cut law, half of P(votes = v) counted
-on either side: near the threshold it is lower than the plain unbiased one, which selection has pushed up.
+and Benjamini 2013). The estimate is the plain unbiased one, kept inside the interval. Selection pushes it up
+near the threshold, but words that few hold rarely come that far: they have to pass in every layer before,
+each with users of its own.
 """
 
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from neologue.randomizers.channel import Channel, Floats
 
 CONFIDENCE = 0.95
 BISECTIONS = 60
+NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -74,14 +76,11 @@ def estimate_holders(law: VoteLaw, votes: NDArray[np.int64], thresholds: NDArray
     def above(holders: Floats) -> Floats:
         return law.released_at_least(seen + 1, least, holders)
 
-    def middle(holders: Floats) -> Floats:
-        return (at_least(holders) + above(holders)) / 2
-
-    estimate, low, high = (
-        _holders_where(chance, wanted, law.users, len(seen))[places.ravel()]
-        for chance, wanted in ((middle, 0.5), (at_least, tail), (above, 1 - tail))
+    low, high = (
+        _holders_where(chance, wanted, law.users, len(seen)) for chance, wanted in ((at_least, tail), (above, 1 - tail))
     )
-    return Estimates(estimate, np.minimum(low, estimate), np.maximum(high, estimate))
+    plain = law.channel.estimate(seen, law.reports) * law.users / max(law.reports, 1)
+    return Estimates(np.clip(plain, low, high)[places.ravel()], low[places.ravel()], high[places.ravel()])
 
 
 def _holders_where(chance: Callable[[Floats], Floats], wanted: float, users: int, count: int) -> Floats:
@@ -91,4 +90,5 @@ def _holders_where(chance: Callable[[Floats], Floats], wanted: float, users: int
         halfway = (low + high) / 2
         reached = chance(halfway) >= wanted
         low, high = np.where(reached, low, halfway), np.where(reached, halfway, high)
-    return np.asarray((low + high) / 2)
+    # A chance that is reached even without holders leaves a sliver of the last halving.
+    return np.where(high < NEGLIGIBLE, 0.0, (low + high) / 2)

@@ -120,8 +120,6 @@ class NullLaw:
 
 def _room(layer: Layer, campaign: Campaign) -> int:
     """The most prefixes that may be kept, so that the next layer fits."""
-    if not campaign.parameters.adaptive:
-        return campaign.parameters.frontier
     return min(campaign.parameters.frontier, campaign.largest_layer // layer.alphabet.size)
 
 

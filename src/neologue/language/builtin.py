@@ -6,16 +6,18 @@ wordfreq's own most frequent ones.
 """
 
 import re
+from collections import defaultdict
 from functools import cache
 from itertools import islice
 
 from neologue.errors import LanguageError
 from neologue.language import hunspell
-from neologue.language.alphabet import NAMED
+from neologue.language.alphabet import NAMED, Alphabet, normalised
 from neologue.language.vocabulary import Vocabulary
 
 DICTIONARIES = {"en": "en_US", "ru": "ru", "sv": "sv_SE"}
 FREQUENT_WORDS = 10_000
+MOST_CHARACTERS = 1000
 
 # wordfreq writes the digits of longer numbers as zeros: such tokens are classes of numbers, not words, as
 # "0,000" is.
@@ -37,9 +39,20 @@ def check_language(language: str) -> str:
     return language
 
 
-def alphabet_name(language: str) -> str:
-    """The named alphabet that suits a language."""
-    return language if language in NAMED and language != "en" else "ascii"
+@cache
+def alphabet(language: str) -> Alphabet:
+    """The alphabet that suits a language: a named one, or the characters that its words use most."""
+    if language == "en":
+        return Alphabet.named("ascii")
+    if language in NAMED:
+        return Alphabet.named(language)
+    shares: defaultdict[str, float] = defaultdict(float)
+    for word, share in frequencies(language).items():
+        for character in normalised(word):
+            shares[character] += share
+    visible = Alphabet.from_words(shares).characters
+    frequent = sorted(visible, key=lambda character: -shares[character])[:MOST_CHARACTERS]
+    return Alphabet("".join(frequent), language)
 
 
 @cache

@@ -15,6 +15,8 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, strings
 
 PRIOR = 10.0
+LONGEST = 64
+"""Longer entries of a word list are no words, and one of them would cost as much memory as all others."""
 START = 0
 """Before the first character there is nothing; the code of ⊥ stands there, which no character can follow."""
 
@@ -33,7 +35,9 @@ class Spelling:
     def of(cls, alphabet: Alphabet, words: Iterable[str]) -> "Spelling":
         """The spelling of those words that the alphabet expresses."""
         size = alphabet.size
-        triples, counts = _triples(alphabet, [word for word in words if alphabet.expresses(word)])
+        triples, counts = _triples(
+            alphabet, [word for word in words if len(word) <= LONGEST and alphabet.expresses(word)]
+        )
         pairs = np.zeros((size, size))
         np.add.at(pairs, (triples[:, 1], triples[:, 2]), counts)
         single = (pairs.sum(axis=0) + 1) / (pairs.sum() + size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import os
 import zlib
 from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
@@ -56,7 +57,7 @@ class Vocabulary:
             from neologue.language import hunspell
 
             return hunspell.read(path)
-        vocabulary = cls(_lines(path), source=str(path))
+        vocabulary = cls(_lines(path), source=os.fsencode(path.name).decode("utf-8", "replace"))
         if not len(vocabulary):
             raise LanguageError(f"{path} has no words; give a file with one word a line")
         return vocabulary

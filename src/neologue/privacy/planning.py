@@ -11,6 +11,8 @@ REFERENCE_USERS = 15_000_000
 REFERENCE_EPSILON = 7.0
 LARGEST_CHOSEN_EPSILON = 10.0
 SMALLEST_CHOSEN_EPSILON = 1.0
+NEGLIGIBLE_SHARE = 0.001
+"""Where fewer words than this are as long, one layer is planned for all that may come."""
 SMALLEST_WEIGHT = 0.6
 """A layer has at least this share of the users of the largest, whatever it decides."""
 
@@ -63,7 +65,9 @@ class Shape:
         """
         lengths = [length]
         most = prefixes if length > 1 else self.candidates // (self.characters + 1)
-        while (end := lengths[-1] + self.extension(prefixes, lengths[-1])) <= self.depth:
+        while (end := lengths[-1] + self.extension(prefixes, lengths[-1])) <= self.depth and self.reaching(
+            lengths[-1]
+        ) >= NEGLIGIBLE_SHARE:
             prefixes = max(1, round(most * self.reaching(end) / max(self.reaching(length), 1e-9)))
             lengths.append(end)
         return lengths

@@ -10,10 +10,12 @@ from neologue.errors import LanguageError, ParameterError
 from neologue.language.alphabet import Alphabet, normalised
 from neologue.language.vocabulary import Vocabulary
 from neologue.privacy.planning import local_epsilon
-from neologue.protocol.parameters import Parameters
+from neologue.protocol.parameters import Parameters, check_whole
 from neologue.protocol.profiles import profile as profile_named
 from neologue.protocol.report import HEADER_BYTES
 from neologue.randomizers.registry import randomizer
+
+MOST_USERS = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Campaign:
     profile: str = "own"
 
     def __post_init__(self) -> None:
+        check_whole("users", self.users, 1, MOST_USERS)
         if self.parameters.epsilon is None:
             chosen = replace(self.parameters, epsilon=local_epsilon(self.users))
             object.__setattr__(self, "parameters", chosen)
@@ -41,6 +44,12 @@ class Campaign:
                 f"{self.largest_layer:,} candidates that fit into a report of {self.parameters.report_bytes:,} bytes "
                 f"at ε = {self.epsilon:g} and {self.parameters.words_per_user:,} words per user: give a smaller "
                 "alphabet, a larger ε or fewer words per user"
+            )
+        widest = self.parameters.frontier * self.alphabet.size
+        if not self.parameters.adaptive and widest > self.largest_layer:
+            raise ParameterError(
+                f"a frontier of {self.parameters.frontier:,} prefixes and {self.alphabet.size} symbols make {widest:,} "
+                f"candidates, more than the {self.largest_layer:,} allowed: allow more, or keep fewer prefixes"
             )
         layers = self.parameters.passes * self.parameters.depth
         needed = self.parameters.smallest_layer * layers

@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from unicodedata import is_normalized
 
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
@@ -66,6 +67,8 @@ class Layer:
         give away the beginnings of long secrets. White space ends a word, even where the alphabet has it.
         """
         if len(word) > self.depth or not self.alphabet.expresses(word) or word.split() != [word] or word in self.found:
+            return False
+        if not is_normalized("NFC", word):
             return False
         return word not in self.known if self.targets is None else word in self.targets
 

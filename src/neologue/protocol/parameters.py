@@ -54,14 +54,14 @@ class Parameters:
         _choice("rule", self.rule, RULES)
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
-        _whole("words per user", self.words_per_user, 1, 10_000)
-        _whole("days", self.days, 1, 3650)
-        _whole("depth", self.depth, 2, DEEPEST)
-        _whole("passes", self.passes, 1, 100)
-        _whole("frontier", self.frontier, 1, LARGEST_LAYER)
-        _whole("candidates", self.candidates, 1, LARGEST_LAYER)
-        _whole("report bytes", self.report_bytes, 100, 1 << 30)
-        _whole("smallest layer", self.smallest_layer, 1, 1 << 30)
+        check_whole("words per user", self.words_per_user, 1, 10_000)
+        check_whole("days", self.days, 1, 3650)
+        check_whole("depth", self.depth, 2, DEEPEST)
+        check_whole("passes", self.passes, 1, 100)
+        check_whole("frontier", self.frontier, 1, LARGEST_LAYER)
+        check_whole("candidates", self.candidates, 1, LARGEST_LAYER)
+        check_whole("report bytes", self.report_bytes, 100, 1 << 30)
+        check_whole("smallest layer", self.smallest_layer, 1, 1 << 30)
         _share("false prefixes", self.false_prefixes)
         _share("false words", self.false_words)
 
@@ -75,7 +75,8 @@ def _choice(what: str, value: str, allowed: Collection[str]) -> None:
         raise ParameterError(f"{what} must be one of {', '.join(allowed)}, not {value!r}")
 
 
-def _whole(what: str, value: int, least: int, most: int) -> None:
+def check_whole(what: str, value: int, least: int, most: int) -> None:
+    """Refuse what is not a whole number in a range."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise ParameterError(f"{what} must be a whole number from {least} to {most:,}, not {value}")
 

@@ -1,4 +1,4 @@
-"""The files that a discovery leaves behind, written whole or not at all."""
+"""The files that a discovery leaves behind, all of them whole or none."""
 
 import csv
 import io
@@ -12,12 +12,17 @@ from neologue.errors import ParameterError
 from neologue.reporting.document import release_text
 from neologue.simulation.discovery_run import Discovery
 
+NAMES = ("words.csv", "words.dic", "words.aff", "release.json")
+
 
 def check_folder(folder: Path) -> None:
-    """Refuse, before any work, a folder that no file can be made in; leaves nothing behind."""
+    """Refuse, before any work, a folder that the files can't be put into; leaves nothing behind."""
     existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not existing.is_dir():
         raise ParameterError(f"{existing} is a file; give --out a folder")
+    for name in NAMES:
+        if (folder / name).is_dir():
+            raise ParameterError(f"{folder / name} is a folder where a file is to be; give --out another folder")
     try:
         with tempfile.TemporaryFile(dir=existing):
             pass
@@ -26,17 +31,23 @@ def check_folder(folder: Path) -> None:
 
 
 def write_files(discovery: Discovery, folder: Path) -> list[Path]:
-    """Write `words.csv`, `words.dic` with `words.aff`, and `release.json`."""
+    """Write `words.csv`, `words.dic` with `words.aff`, and `release.json`, and put them in place when all are whole."""
     words = discovery.release.words
-    texts = {
-        "words.csv": words_csv(words),
-        "words.dic": hunspell_dic(word.word for word in words),
-        "words.aff": "SET UTF-8\n",
-        "release.json": release_text(discovery),
-    }
+    texts = (
+        words_csv(words),
+        hunspell_dic(word.word for word in words),
+        "SET UTF-8\n",
+        release_text(discovery),
+    )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return [_write(folder / name, text) for name, text in texts.items()]
+        with tempfile.TemporaryDirectory(dir=folder) as drafts:
+            for name, text in zip(NAMES, texts, strict=True):
+                with (Path(drafts) / name).open("w", encoding="utf-8", newline="") as draft:
+                    draft.write(text)
+                    draft.flush()
+                    os.fsync(draft.fileno())
+            return [(Path(drafts) / name).replace(folder / name) for name in NAMES]
     except OSError as error:
         raise ParameterError(f"{folder} can't be written to ({error.strerror}); give --out another folder") from error
 
@@ -56,18 +67,3 @@ def hunspell_dic(words: Iterable[str]) -> str:
     """A Hunspell dictionary of the words; a slash would begin flags and is escaped."""
     entries = sorted(word.replace("/", "\\/") for word in words)
     return "\n".join([str(len(entries)), *entries]) + "\n"
-
-
-def _write(path: Path, text: str) -> Path:
-    """Put the text in place in one step, so that nobody ever reads half of it."""
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="", dir=path.parent, delete=False) as draft:
-        try:
-            draft.write(text)
-            draft.flush()
-            os.fsync(draft.fileno())
-            Path(draft.name).chmod(0o644)
-            Path(draft.name).replace(path)
-        except BaseException:
-            Path(draft.name).unlink(missing_ok=True)
-            raise
-    return path

@@ -1,5 +1,6 @@
 """Users and the words they hold: recorded ones, or drawn from a language's real frequencies."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
@@ -12,6 +13,8 @@ from neologue.errors import DataError, ParameterError
 from neologue.language import builtin
 from neologue.language.alphabet import Alphabet, normalised
 from neologue.language.vocabulary import Vocabulary
+from neologue.protocol.campaign import MOST_USERS
+from neologue.protocol.parameters import check_whole
 from neologue.simulation.counting import count_ids
 from neologue.simulation.holdings import Holdings
 from neologue.simulation.records import Columns, Records, read_records
@@ -19,7 +22,6 @@ from neologue.simulation.streams import Stream, generator
 from neologue.simulation.typing_model import TypingModel
 
 CHUNK = 1 << 13
-MOST_USERS = 1_000_000_000
 MOST_TIMES = 2**31 - 1
 
 
@@ -81,7 +83,8 @@ class Population(ABC):
     ) -> "RecordedPopulation":
         """The users of a file, CSV, TSV, JSON lines or Parquet, or so many of them drawn at random."""
         records = read_records(Path(path), columns or Columns(), days=days)
-        return RecordedPopulation(records, Path(path).name, records.holdings.users if users is None else users, seed)
+        name = os.fsencode(Path(path).name).decode("utf-8", "replace")
+        return RecordedPopulation(records, name, records.holdings.users if users is None else users, seed)
 
     @staticmethod
     def from_words(users: Mapping[str, Mapping[str, int]], *, seed: int = 0) -> "RecordedPopulation":
@@ -115,8 +118,7 @@ class EmbeddedPopulation(Population):
     def __init__(
         self, language: str, users: int, shares: Mapping[str, float], known: Vocabulary, days: int, seed: int
     ) -> None:
-        if not 1 <= users <= MOST_USERS:
-            raise ParameterError(f"a population has from 1 to {MOST_USERS:,} users, not {users}")
+        check_whole("users", users, 1, MOST_USERS)
         if not shares:
             raise DataError(
                 f"no word of the built-in {language} list could be found; give fewer known words or other targets"
@@ -124,12 +126,12 @@ class EmbeddedPopulation(Population):
         self.users = users
         self.words = list(shares)
         self.known = known
-        self.alphabet = Alphabet.named(builtin.alphabet_name(language))
+        self.alphabet = builtin.alphabet(language)
         self._model = TypingModel.of(np.array(list(shares.values())), days)
         self._seed = seed
         self.description = (
-            f"{users:,} simulated users who write {language} with wordfreq's real frequencies; the {len(self.words):,} "
-            f"words that could be found are {self._model.share:.1%} of all typed"
+            f"{users:,} simulated users who write {language} with wordfreq's real frequencies and hold some of "
+            f"{len(self.words):,} words, {self._model.share:.1%} of all typed"
         )
 
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:

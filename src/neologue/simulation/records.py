@@ -147,7 +147,7 @@ def read_records(
         except RuntimeError as error:
             if str(error) == "Query interrupted":  # what DuckDB makes of Ctrl-C
                 raise KeyboardInterrupt from None
-            raise
+            problem = f"{path} can't be read: give it a name in plain characters, and write it again if that fails"
     # Not raised by the handlers: as its context, DuckDB's error would carry a line of the file along.
     raise DataError(problem)
 
