@@ -21,9 +21,9 @@ def noise_share(weights: np.ndarray, level: float, tails_of: float = Q) -> tuple
         votes = rng.binomial(N, Q, 5000)
         votes[:100] += rng.binomial(30, 0.5, 100)
         passed = NullLaw.of(N, tails_of, int(votes.max())).benjamini_hochberg(votes, weights, level)
-        false, kept = int((passed.places >= 100).sum()), kept + int((passed.places < 100).sum())
-        shares.append(false / max(1, len(passed.places)))
-        assert (votes[passed.places] >= passed.thresholds).all()
+        false, kept = int((passed.index >= 100).sum()), kept + int((passed.index < 100).sum())
+        shares.append(false / max(1, len(passed.index)))
+        assert (votes[passed.index] >= passed.thresholds).all()
     return float(np.mean(shares)), kept
 
 
@@ -62,16 +62,16 @@ def test_thresholds_are_the_fewest_votes_that_pass() -> None:
     passed = law.benjamini_hochberg(votes, np.ones(5000), FALSE)
     threshold = passed.thresholds[0]
     assert (passed.thresholds == threshold).all()
-    assert set(passed.places) == set(np.flatnonzero(votes >= threshold))
-    assert 5000 * binom.sf(threshold - 1, N, Q) <= FALSE * len(passed.places)
+    assert set(passed.index) == set(np.flatnonzero(votes >= threshold))
+    assert 5000 * binom.sf(threshold - 1, N, Q) <= FALSE * len(passed.index)
 
 
 def test_nothing_is_kept_of_pure_noise_most_of_the_time_nor_of_an_empty_layer() -> None:
     rng = np.random.default_rng(1)
     law = NullLaw.of(N, Q, 100)
-    kept = [len(law.benjamini_hochberg(rng.binomial(N, Q, 5000), np.ones(5000), 0.001).places) for _ in range(100)]
+    kept = [len(law.benjamini_hochberg(rng.binomial(N, Q, 5000), np.ones(5000), 0.001).index) for _ in range(100)]
     assert sum(count > 0 for count in kept) <= 2
-    assert len(law.benjamini_hochberg(np.empty(0, np.int64), np.empty(0), 0.1).places) == 0
+    assert len(law.benjamini_hochberg(np.empty(0, np.int64), np.empty(0), 0.1).index) == 0
 
 
 def test_top_keeps_exactly_the_largest_with_ties_by_lot_and_all_if_there_are_few() -> None:

@@ -62,7 +62,7 @@ def _significant(layer: Layer, tally: Tally, campaign: Campaign, expected: Float
         places = np.flatnonzero(members)
         weights = np.ones(len(places)) if worth is None else mixed_weights(worth[places])
         passed = null.benjamini_hochberg(tally.votes[places], weights, level)
-        kept.append(places[passed.places])
+        kept.append(places[passed.index])
         thresholds.append(passed.thresholds)
     largest = _largest(kept[1], tally.votes[kept[1]], _room(layer, campaign), layer)
     thresholds[1] = np.maximum(thresholds[1][np.isin(kept[1], largest.index)], largest.thresholds)
@@ -81,14 +81,6 @@ def mixed_weights(worth: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Passed:
-    """The places that passed a test, and the fewest votes with which each would have."""
-
-    places: NDArray[np.int64]
-    thresholds: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
 class NullLaw:
     """The law of the votes of a candidate that nobody holds."""
 
@@ -103,19 +95,19 @@ class NullLaw:
         detectable = float(binom.isf(DETECTABLE, trials, noise)) + 1 - trials * noise
         return cls(binom.sf(np.arange(most + 1) - 1, trials, noise), detectable)
 
-    def benjamini_hochberg(self, votes: NDArray[np.int64], weights: Floats, level: float) -> Passed:
+    def benjamini_hochberg(self, votes: NDArray[np.int64], weights: Floats, level: float) -> Selection:
         """The candidates whose votes noise does not explain, at an expected share of noise of `level`."""
         values = self.tails[votes] / weights
         small = np.flatnonzero(values <= level)
         ranked = np.sort(values[small])
         enough = np.flatnonzero(ranked * len(votes) <= level * np.arange(1, len(ranked) + 1))
         if not len(enough):
-            return Passed(np.empty(0, np.int64), np.empty(0, np.int64))
+            return Selection(np.empty(0, np.int64), np.empty(0, np.int64))
         cut = level * (enough[-1] + 1) / len(votes)
         places = small[values[small] <= cut]
         # tails fall with the votes, so the fewest votes that pass are where they first come down to the cut.
         thresholds = np.searchsorted(-self.tails, -cut * weights[places])
-        return Passed(places, np.minimum(thresholds, votes[places]))
+        return Selection(places, np.minimum(thresholds, votes[places]))
 
 
 def _room(layer: Layer, campaign: Campaign) -> int:
