@@ -31,6 +31,12 @@ USERS = 1500
 
 
 @pytest.fixture(scope="session")
+def new_words() -> tuple[str, ...]:
+    """The words that no list of the tests knows."""
+    return NEW_WORDS
+
+
+@pytest.fixture(scope="session")
 def neologue() -> Callable[..., Result]:
     """Run a command; its exit code, output and errors come back apart."""
 

@@ -24,17 +24,15 @@ from numpy.typing import NDArray
 from neologue.errors import DataError, ParameterError
 from neologue.simulation.holdings import Holdings
 from neologue.simulation.raw_file import DELIMITERS, ENDINGS, check_file, ending_of, open_bytes
+from neologue.simulation.record_sql import DAYS_END, MOST_TIMES, day_of, identifier, literal, times_of
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-MOST_TIMES = 2**31 - 1
-DAYS_END = 10**7  # a "day" from here on is a Unix time or 20240131, and a window of days would be wrong
 LONGEST_LINE = 2**24  # bytes of CSV, as for JSON: a word of a megabyte is odd, but no reason to stop
 ROWS_AT_ONCE = 2**26  # pairs that leave DuckDB in one piece, about 2 GB while they are sorted
 
 WHITE_SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))  # all that str.strip() takes away
-NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)")
 NESTED = re.compile(r".*\[\d*\]|(STRUCT|MAP|UNION)\(.*", re.DOTALL)
 
 
@@ -81,14 +79,6 @@ class _Fault:
     condition: str
     rows: str
     remedy: str
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _blank(column: str) -> str:
@@ -189,18 +179,18 @@ def _connect(memory_limit: str) -> "DuckDBPyConnection":
 def _open_table(
     connection: "DuckDBPyConnection", path: Path, files: list[Path], ending: str, columns: Columns
 ) -> _Table:
-    names = ", ".join(_literal(re.sub(r"[*?\[]", r"[\g<0>]", str(file.absolute()))) for file in files)
+    names = ", ".join(literal(re.sub(r"[*?\[]", r"[\g<0>]", str(file.absolute()))) for file in files)
     if ending == ".parquet":
         # A lone file may lie in a folder "user=7" that says nothing about it; parts of a table do mean it.
         hive = ", hive_partitioning = false" if files == [path] else ""
         return _describe(connection, f"read_parquet([{names}], binary_as_string = true{hive})")
     kind = ending.removesuffix(".gz")
-    source = f"[{names}], compression = {_literal('none' if kind == ending else 'gzip')}"
+    source = f"[{names}], compression = {literal('none' if kind == ending else 'gzip')}"
     if kind not in DELIMITERS:
         return _open_json(connection, f"{source}, format = 'newline_delimited'", columns)
     types = dict.fromkeys(_read_header(path, DELIMITERS[kind]), "VARCHAR")
     return _Table(
-        f"read_csv({source}, auto_detect = false, header = true, delim = {_literal(DELIMITERS[kind])}, "
+        f"read_csv({source}, auto_detect = false, header = true, delim = {literal(DELIMITERS[kind])}, "
         f"quote = '\"', escape = '\"', max_line_size = {LONGEST_LINE}, columns = {_struct(types)})",
         types,
     )
@@ -212,7 +202,7 @@ def _describe(connection: "DuckDBPyConnection", sql: str) -> _Table:
 
 
 def _struct(types: dict[str, str]) -> str:
-    return "{" + ", ".join(f"{_literal(name)}: {_literal(type_)}" for name, type_ in types.items()) + "}"
+    return "{" + ", ".join(f"{literal(name)}: {literal(type_)}" for name, type_ in types.items()) + "}"
 
 
 def _read_header(file: Path, delimiter: str) -> list[str]:
@@ -243,7 +233,7 @@ def _open_json(connection: "DuckDBPyConnection", source: str, columns: Columns) 
     # Keys may first come after the sample; to miss "count" there would let every row count once.
     late = [name for name in wanted if name not in types]
     if late:
-        present = ", ".join(f"bool_or({_identifier(name)} IS NOT NULL)" for name in late)
+        present = ", ".join(f"bool_or({identifier(name)} IS NOT NULL)" for name in late)
         found = _one(connection, f"SELECT {present} FROM {table}")
         types.update(dict.fromkeys(compress(late, found), "VARCHAR"))
     return _Table(table, types)
@@ -262,15 +252,15 @@ def _create_view(connection: "DuckDBPyConnection", path: Path, table: _Table, co
             raise DataError(f"{path} has no column {_shown(name)}, only {others}: name it with {option}")
         if NESTED.fullmatch(table.types[name]):
             raise DataError(f"the column {_shown(name)} of {path} is nested: write one row per word")
-        return _identifier(name), table.types[name]
+        return identifier(name), table.types[name]
 
     user, _ = column(columns.user, "--user-column")
     word, _ = column(columns.word, "--word-column")
     times, day = "1", "0"
     if columns.count is not None or "count" in table.types:
-        times = _times(*column(columns.count or "count", "--count-column"))
+        times = times_of(*column(columns.count or "count", "--count-column"))
     if columns.day is not None or "day" in table.types:
-        day = _day(*column(columns.day or "day", "--day-column"))
+        day = day_of(*column(columns.day or "day", "--day-column"))
     connection.execute(
         f"CREATE TEMP VIEW records AS SELECT {user} AS person, CAST({word} AS VARCHAR) AS word, "
         f"{times} AS times, {day} AS day FROM {table.sql}"
@@ -279,34 +269,6 @@ def _create_view(connection: "DuckDBPyConnection", path: Path, table: _Table, co
 
 def _shown(name: str) -> str:
     return repr(name if len(name) <= 40 else f"{name[:40]}…")
-
-
-def _text(column: str) -> str:
-    # Without the trim, DuckDB 2.0 moves a TRY_CAST into its CSV reader, where it fails instead of trying.
-    return f"trim(CAST({column} AS VARCHAR))"
-
-
-def _number(column: str, type_: str) -> str:
-    # Any other type goes by its text, or True would be the number 1.
-    return f"TRY_CAST({column if NUMERIC.fullmatch(type_) else _text(column)} AS DOUBLE)"
-
-
-def _times(column: str, type_: str) -> str:
-    number = _number(column, type_)
-    whole = f"{number} >= 1 AND {number} = floor({number}) AND isfinite({number})"
-    return f"CASE WHEN {whole} THEN CAST(least({number}, {MOST_TIMES}) AS INTEGER) END"
-
-
-def _day(column: str, type_: str) -> str:
-    if type_.startswith(("DATE", "TIMESTAMP")):
-        number = f"floor(epoch({column}) / 86400)"
-    elif NUMERIC.fullmatch(type_):
-        number = _number(column, type_)
-    else:
-        date = f"TRY_CAST({_text(column)} AS DATE)"
-        number = f"coalesce({_number(column, type_)}, epoch({date}) / 86400)"
-    whole = f"abs({number}) < {DAYS_END} AND {number} = floor({number})"
-    return f"CASE WHEN {whole} THEN CAST({number} AS BIGINT) END"
 
 
 def _encode(connection: "DuckDBPyConnection", path: Path, days: int) -> Records:
