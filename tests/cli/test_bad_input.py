@@ -152,7 +152,6 @@ def test_a_file_can_t_be_the_output_folder(neologue: Neologue, tmp_path: Path) -
     assert path.read_text("utf-8") == "mine"
 
 
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="/proc is a folder that even root can't write to")
 def test_an_output_folder_that_can_t_be_made_is_refused_before_the_run(
     neologue: Neologue, typed: Path, known: Path
 ) -> None:

@@ -314,6 +314,11 @@ class TestWords:
         assert document["parameters"]["targets"] == 2  # the third is too long to be contributed
         assert document["score"]["words_true"] == 2
 
+    def test_the_most_candidates_of_a_layer_are_chosen(self, release: Release) -> None:
+        document = release("--candidates", 20_000)
+        assert document["parameters"]["candidates"] == 20_000
+        assert max(layer["candidates"] for layer in document["layers"]) <= 20_000
+
     def test_an_alphabet_is_chosen_by_name(self, release: Release) -> None:
         document = release("--alphabet", "es")
         assert document["parameters"]["alphabet"] == {"name": "es", "symbols": 69}

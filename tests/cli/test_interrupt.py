@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes of POSIX")
-
 INTERRUPTED = 128 + 2
 """What shells report of a command that SIGINT ended, and what scripts look for."""
 

@@ -16,7 +16,18 @@ if TYPE_CHECKING:
     from neologue.simulation.population import Population
 
 DEFAULT_USERS = 1_000_000
-CHANGEABLE = ("epsilon", "words_per_user", "depth", "passes", "sampler", "randomizer", "rule", "frontier", "days")
+CHANGEABLE = (
+    "epsilon",
+    "words_per_user",
+    "depth",
+    "passes",
+    "sampler",
+    "randomizer",
+    "rule",
+    "frontier",
+    "candidates",
+    "days",
+)
 
 
 def _completes(names: Callable[[], Sequence[str]]) -> Any:  # noqa: ANN401 - what click's option takes

@@ -7,7 +7,6 @@ table of its own, because SQLite alone can't keep that promise (see `Diary._stri
 
 import os
 import sqlite3
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Final, Self
 
 from neologue.clock import Clock, system_days
 from neologue.errors import DiaryError, ParameterError
+from neologue.language.alphabet import normalised
 
 _VERSION: Final = 1
 _PATIENCE: Final = 10.0  # seconds to wait for another process with the same diary
@@ -227,7 +227,7 @@ class Diary:
 
 def _plain(word: str) -> str:
     """The word as the diary keeps it; empty if it is no text, such as half of a surrogate pair."""
-    word = unicodedata.normalize("NFC", word).strip()
+    word = normalised(word)
     # Checked here, because the error of a failed encoding carries the word.
     return "" if any("\ud800" <= letter <= "\udfff" for letter in word) else word
 

@@ -24,9 +24,9 @@ class Schedule:
 
     def next(self, frontier: Strings) -> Layer | None:
         """The next layer, unless the trie is complete: no prefix is left, or none that a word could still end."""
-        depth, parameters = self.campaign.parameters.depth, self.campaign.parameters
+        parameters = self.campaign.parameters
         length = frontier.dtype.itemsize // 4
-        if not len(frontier) or length > depth:
+        if not len(frontier) or length > parameters.depth:
             return None
         extension = self._extension(len(frontier), length)
         cohort = self._cohort(len(frontier), length)
@@ -41,7 +41,7 @@ class Schedule:
             alphabet=self.campaign.alphabet,
             frontier=frontier,
             extension=extension,
-            depth=depth,
+            depth=parameters.depth,
             mechanism=parameters.randomizer,
             epsilon=self.campaign.epsilon,
             bound=parameters.words_per_user,

@@ -24,7 +24,7 @@ JOINERS = "\u200c\u200d"
 LATIN = string.ascii_letters + "'-"
 
 
-def _spells(character: str) -> bool:
+def _stands(character: str) -> bool:
     """Whether a character is a letter or sign that stays as it is in NFC."""
     return unicodedata.category(character)[0] in "LM" and unicodedata.is_normalized("NFC", character)
 
@@ -47,12 +47,7 @@ NAMED: Mapping[str, tuple[str, str]] = MappingProxyType(
         "sv": (LATIN + "åäöéÅÄÖÉ", "Swedish: English and å, ä, ö, é"),
         "ru": ("".join(map(chr, range(0x410, 0x450))) + "Ёё-", "Russian: Cyrillic letters, hyphen"),
         "hi": (
-            "".join(
-                c
-                for c in map(chr, range(0x900, 0x980))
-                if unicodedata.category(c)[0] in "LM" and unicodedata.is_normalized("NFC", c)
-            )
-            + JOINERS,
+            "".join(filter(_stands, map(chr, range(0x900, 0x980)))) + JOINERS,
             "Hindi: Devanagari letters and signs, joiners",
         ),
     }
@@ -113,9 +108,16 @@ class Alphabet:
     def _members(self) -> frozenset[str]:
         return frozenset(self.characters)
 
-    def expresses(self, word: str) -> bool:
-        """Whether every character of a normalised word is in the alphabet."""
-        return self._members.issuperset(word)
+    def expresses(self, text: str) -> bool:
+        """Whether every character of a text is in the alphabet."""
+        return self._members.issuperset(text)
+
+    def spells(self, word: str, depth: int) -> bool:
+        """Whether this is a word of 1 to `depth` characters of the alphabet, in the one form that is compared.
+
+        White space ends a word, even where the alphabet has it.
+        """
+        return len(word) <= depth and self.expresses(word) and word.split() == [word] and normalised(word) == word
 
     @cached_property
     def _code_of_point(self) -> NDArray[np.int64]:

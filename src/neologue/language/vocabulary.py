@@ -13,6 +13,7 @@ from pathlib import Path
 from unicodedata import normalize
 
 from neologue.errors import LanguageError
+from neologue.language.alphabet import normalised
 
 REMEMBERED_OPINIONS = 1 << 20
 """How many answers of a second opinion are kept; a server asks about the same words in every pass."""
@@ -32,7 +33,7 @@ class Vocabulary:
         source: str = "given words",
         rules: str = "",
     ) -> None:
-        self._words = frozenset(_normalised(words))
+        self._words = frozenset(map(normalised, words)) - {""}
         self._accepts = None if accepts is None else lru_cache(REMEMBERED_OPINIONS)(accepts)
         self._source = source
         self._rules = rules
@@ -94,11 +95,6 @@ class Vocabulary:
         # Code point order is also the order of the UTF-8 bytes, so other languages can sort either.
         lines = [*sorted(self._words), *([f"\n{self._rules}"] if self._rules else [])]
         return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _normalised(words: Iterable[str]) -> Iterable[str]:
-    """Each word in NFC without the white space around it; what is then empty is no word."""
-    return filter(None, (normalize("NFC", word.strip()) for word in words))
 
 
 def _permitted_forms(word: str) -> tuple[str, ...]:

@@ -100,14 +100,11 @@ class Campaign:
 
     def _usable(self, words: Iterable[str]) -> frozenset[str]:
         """The words that devices could contribute at all."""
-        usable = frozenset(
-            word
-            for word in map(normalised, words)
-            if 0 < len(word) <= self.parameters.depth and self.alphabet.expresses(word)
-        )
+        depth = self.parameters.depth
+        usable = frozenset(word for word in map(normalised, words) if self.alphabet.spells(word, depth))
         if not usable:
             raise LanguageError(
-                f"no target word has 1 to {self.parameters.depth} characters of the alphabet {self.alphabet.name}; "
+                f"no target word has 1 to {depth} characters of the alphabet {self.alphabet.name}; "
                 "give one word a line, or another alphabet"
             )
         return usable

@@ -5,7 +5,6 @@ import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from unicodedata import is_normalized
 
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
@@ -64,11 +63,9 @@ class Layer:
         """Whether a normalised word may be contributed at all.
 
         Words with foreign characters or beyond the depth do not count: cutting them would invent words and
-        give away the beginnings of long secrets. White space ends a word, even where the alphabet has it.
+        give away the beginnings of long secrets.
         """
-        if len(word) > self.depth or not self.alphabet.expresses(word) or word.split() != [word] or word in self.found:
-            return False
-        if not is_normalized("NFC", word):
+        if not self.alphabet.spells(word, self.depth) or word in self.found:
             return False
         return word not in self.known if self.targets is None else word in self.targets
 

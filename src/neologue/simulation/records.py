@@ -11,7 +11,6 @@ import csv
 import io
 import json
 import re
-import unicodedata
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import compress
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue.errors import DataError, ParameterError
+from neologue.language.alphabet import normalised
 from neologue.simulation.holdings import Holdings
 from neologue.simulation.raw_file import DELIMITERS, ENDINGS, check_file, ending_of, open_bytes
 from neologue.simulation.record_sql import DAYS_END, MOST_TIMES, day_of, identifier, literal, times_of
@@ -341,7 +341,7 @@ def _check_rows(connection: "DuckDBPyConnection", path: Path) -> None:
 
 def _settle(spellings: list[str]) -> tuple[list[str], NDArray[np.int64]]:
     """The lexicon behind some sorted spellings, and which of its words each spelling stands for."""
-    settled = [unicodedata.normalize("NFC", spelling.strip()) for spelling in spellings]
+    settled = list(map(normalised, spellings))
     if settled == spellings:
         return spellings, np.arange(len(spellings))
     words = sorted(set(settled))
