@@ -162,14 +162,15 @@ def test_a_missing_docstring_is_noticed() -> None:
     assert list(undocumented(ast.parse(text))) == ["the module", "d in line 5", "b in line 3"]
 
 
-def run_script(text: str) -> str:
+def run_script(text: str, *arguments: str | Path) -> str:
     """What a script prints in a Python of its own."""
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=120)
+    command = [sys.executable, "-c", textwrap.dedent(text), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_a_device_needs_numpy_cryptography_and_the_standard_library_alone() -> None:
+def test_a_device_needs_numpy_cryptography_and_the_standard_library_alone(tmp_path: Path) -> None:
     reports = run_script(
         """
         import json
@@ -194,14 +195,19 @@ def test_a_device_needs_numpy_cryptography_and_the_standard_library_alone() -> N
             except ModuleNotFoundError as error:
                 refused.append(str(error))
 
-        from neologue.device import contribute
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        from neologue.device import Account, Policy, contribute
         from neologue.entropy import SeededEntropy
         from neologue.language.alphabet import Alphabet
         from neologue.language.candidates import root
         from neologue.language.vocabulary import Vocabulary
+        from neologue.protocol.invitation import invite
         from neologue.protocol.layer import Layer
         from neologue.protocol.report import read_report
 
+        key = Ed25519PrivateKey.generate()
+        account = Account(sys.argv[1])
+        policy = Policy(operators=frozenset({key.public_key().public_bytes_raw()}), largest_epsilon=20.0)
         alphabet = Alphabet("abc")
         answers = {}
         for mechanism in ("unary", "subset-selection"):
@@ -209,13 +215,15 @@ def test_a_device_needs_numpy_cryptography_and_the_standard_library_alone() -> N
                 passage=1, number=1, cohort=100, alphabet=alphabet, frontier=root(alphabet), extension=2, depth=5,
                 mechanism=mechanism, epsilon=20.0, bound=2, sampler="greedy", known=Vocabulary(["cab"]),
             )
-            secure = contribute({"abba": 3, "cab": 9}, layer)
+            invitation = invite(mechanism.encode().ljust(16), layer, key)
+            secure = account.answer(invitation, {"abba": 3, "cab": 9}, policy)
             seeded = contribute({"abba": 3, "cab": 9}, layer, SeededEntropy(0))
             votes = read_report(layer, seeded).tolist()
             held = layer.candidates.index(__import__("numpy").array(["abba", "cab"])).tolist()
             answers[mechanism] = {"same size": len(secure) == len(seeded), "held": held, "votes": votes}
         print(json.dumps({"refused": refused, "answers": answers}))
-        """
+        """,
+        tmp_path / "account.db",
     )
     seen = json.loads(reports)
     assert len(seen["refused"]) == 8

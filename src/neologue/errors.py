@@ -6,6 +6,9 @@ NeologueError
 │   ├── LanguageError     an alphabet, a language or a list of known words
 │   └── DataError         a file of users and words
 ├── ReportError           bytes that are not a report for this layer
+├── PolicyError           an invitation that the device's owner would not accept
+│   └── AnsweredError     to a campaign that the device has taken part in, which is final
+├── AccountError          an account of what was spent that can't be opened or read
 └── DiaryError            a diary that can't be opened or read
 
 A message names the value and the remedy, and never anything that one person typed: where the value is
@@ -35,6 +38,18 @@ class DataError(InputError):
 
 class ReportError(NeologueError):
     """The bytes are not a report for this layer."""
+
+
+class PolicyError(NeologueError):
+    """A device refuses an invitation; the message says which limit it breaks, and never depends on the words held."""
+
+
+class AnsweredError(PolicyError):
+    """A device has taken part in the campaign, and has nothing more to send; asking again is no use."""
+
+
+class AccountError(NeologueError):
+    """An account of what was spent can't be opened or read."""
 
 
 class DiaryError(NeologueError):

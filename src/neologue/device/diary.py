@@ -5,15 +5,15 @@ of its bytes are left in the diary's file, and there is no other file. The words
 table of its own, because SQLite alone can't keep that promise (see `Diary._strike`).
 """
 
-import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from neologue.clock import Clock, system_days
+from neologue.device.database import explained, make_private
 from neologue.errors import DiaryError, ParameterError
 from neologue.language.alphabet import normalised
 
@@ -234,13 +234,8 @@ def _plain(word: str) -> str:
 
 def _connected(path: str) -> sqlite3.Connection:
     """A connection to the file, which is created for its owner alone."""
-    # Resolved, so that SQLite neither takes "file:..." for a URI nor follows a link to a file yet to be made.
-    target = path if path == ":memory:" else str(Path(path).resolve())
+    target = path if path == ":memory:" else make_private(DiaryError, "diary", path)
     with _explained(path):
-        if target != ":memory:":
-            # Only ever a new file: to close a second handle on an open diary would drop SQLite's locks.
-            with suppress(FileExistsError):
-                os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode=0o600))
         db = sqlite3.connect(target, timeout=_PATIENCE, isolation_level=None)
     db.text_factory = _decoded
     return db
@@ -253,33 +248,6 @@ def _decoded(text: bytes) -> str:
     raise sqlite3.DatabaseError("text that is not UTF-8")
 
 
-@contextmanager
-def _explained(path: str) -> Iterator[None]:
-    """Turn the errors of SQLite and of the file system into one that names the diary and the remedy."""
-    try:
-        yield
-    except OSError as error:
-        raise DiaryError(f"can't open the diary {path}: {error.strerror}; check its folder") from error
-    except sqlite3.ProgrammingError as error:
-        raise DiaryError(
-            f"can't use the diary {path}: it is closed, or of another thread; open it where it is used"
-        ) from error
-    except sqlite3.Error as error:
-        # The low byte is the kind of error; the rest says where it arose.
-        match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF:
-            case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-                message = f"the diary {path} is in use by another process: try again"
-            case (
-                sqlite3.SQLITE_PERM
-                | sqlite3.SQLITE_READONLY
-                | sqlite3.SQLITE_IOERR
-                | sqlite3.SQLITE_FULL
-                | sqlite3.SQLITE_CANTOPEN
-            ):
-                message = (
-                    f"can't read or write the diary {path} ({error.sqlite_errorname}):"
-                    " check the permissions of the file and its folder, and the room on the disk"
-                )
-            case _:
-                message = f"{path} is damaged or not a diary: {_START_ANEW}"
-        raise DiaryError(message) from error
+def _explained(path: str) -> AbstractContextManager[None]:
+    """Turn the errors of SQLite into one that names the diary and the remedy."""
+    return explained(DiaryError, "diary", path, f"is damaged or not a diary: {_START_ANEW}")

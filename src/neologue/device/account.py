@@ -1,0 +1,190 @@
+"""The account: which campaigns this device answered, and the ε spent in each. It holds no words.
+
+Its promise is that a report leaves the device only after it, and what it costs, is on the disk. A device that is
+killed or loses power at any moment has either spent nothing and sent nothing, or sends the same bytes again: never
+a second draw of randomness on the same words, which would spend the ε twice.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+from neologue.clock import Clock, system_days
+from neologue.device.contribution import contribute
+from neologue.device.database import explained, make_private
+from neologue.device.policy import Policy, epsilon_of, rounded_up
+from neologue.entropy import Entropy
+from neologue.errors import AccountError, AnsweredError
+from neologue.protocol.invitation import Invitation
+
+_VERSION: Final = 1
+_PATIENCE: Final = 60.0  # seconds to wait for another process that makes its report
+
+_SCHEMA: Final = (
+    """
+    CREATE TABLE answers (
+        campaign BLOB PRIMARY KEY,                                      -- its identity, 16 bytes
+        layer    BLOB NOT NULL,                                         -- the digest of the layer answered
+        epsilon  REAL NOT NULL CHECK (epsilon > 0 AND epsilon < 1000),  -- the local ε that it cost
+        day      INTEGER NOT NULL                                       -- days since 1970-01-01, as the clock had it
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE reports (
+        campaign BLOB NOT NULL UNIQUE,  -- answers.campaign
+        report   BLOB NOT NULL          -- the bytes, until they are confirmed
+    )
+    """,
+    f"PRAGMA user_version = {_VERSION}",
+)
+
+_PRAGMAS: Final = (
+    # FULL would not do: it leaves the end of the journal, which is the commit, to the file system, and after a loss of
+    # power the journal may be back and undo what was sent already. EXTRA waits for the folder as well.
+    "PRAGMA synchronous = EXTRA",
+    # Confirmed reports are overwritten with zeros, not merely unlinked.
+    "PRAGMA secure_delete = ON",
+)
+
+_DAMAGED: Final = (
+    "is damaged or not an account, and what this device has spent can't be told: answer no more campaigns;"
+    " a new account would start from nothing and could answer a campaign a second time"
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """That this device took part in a campaign."""
+
+    campaign_id: bytes
+    epsilon: float
+    """The local ε that it cost."""
+    day: int
+    """When, in days since 1970-01-01."""
+    confirmed: bool
+    """Whether the report was confirmed, and is no longer kept."""
+
+
+class Account:
+    """What this device has answered and spent, in a file of its own that several processes and threads may share."""
+
+    def __init__(self, path: Path | str, clock: Clock = system_days) -> None:
+        self._path = str(path)
+        self._clock = clock
+        self._file = make_private(AccountError, "account", self._path)
+        with self._turn() as db:
+            self._require_version(db)
+            if db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+                raise AccountError(f"{self._path} {_DAMAGED}")
+
+    def answer(
+        self, invitation: Invitation, words: Mapping[str, int], policy: Policy, entropy: Entropy | None = None
+    ) -> bytes:
+        """The report of this device in a campaign, recorded before it is returned.
+
+        A device takes part in a campaign once, ever. Asked again about the same layer, it gives the same bytes until
+        they are confirmed, if its policy would still let it; in every other case it refuses, with a PolicyError.
+        """
+        campaign, layer = invitation.campaign_id, invitation.layer
+        with self._turn() as db:
+            policy.check(invitation, _spent(db, besides=campaign))
+            report = _answered(db, invitation)
+            if report is None:
+                report = contribute(words, layer, entropy)
+                cost = epsilon_of(layer)
+                db.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", (campaign, layer.digest, cost, self._clock()))
+                db.execute("INSERT INTO reports VALUES (?, ?)", (campaign, report))
+        # Only here, behind the commit.
+        return report
+
+    def confirm(self, campaign_id: bytes) -> None:
+        """Erase the report of a campaign, because it has arrived. What it cost stays; a second time changes nothing."""
+        with self._turn() as db:
+            self._require_answer(db, campaign_id)
+            waiting = db.execute("SELECT campaign, report FROM reports WHERE campaign <> ?", (campaign_id,)).fetchall()
+            # A deleted row may leave a copy where SQLite once had it; a table emptied as a whole leaves nothing.
+            db.execute("DELETE FROM reports")
+            db.executemany("INSERT INTO reports VALUES (?, ?)", waiting)
+
+    @property
+    def spent(self) -> float:
+        """The sum of the local ε of all campaigns answered, rounded up."""
+        with self._turn() as db:
+            return rounded_up(_spent(db))
+
+    def answers(self) -> list[Answer]:
+        """All campaigns that this device took part in, by day."""
+        with self._turn() as db:
+            rows = db.execute(
+                "SELECT campaign, epsilon, day, campaign NOT IN (SELECT campaign FROM reports) FROM answers"
+                " ORDER BY day, campaign"
+            ).fetchall()
+        return [Answer(campaign, epsilon, day, bool(confirmed)) for campaign, epsilon, day, confirmed in rows]
+
+    def __repr__(self) -> str:
+        return f"Account({self._path!r})"
+
+    @contextmanager
+    def _turn(self) -> Iterator[sqlite3.Connection]:
+        """One exclusive transaction, on a connection of its own: no thread and no forked child can inherit one."""
+        # Never creates the file: one that vanished has taken the record of what was spent with it.
+        existing = f"{self._file.as_uri()}?mode=rw"
+        with (
+            explained(AccountError, "account", self._path, _DAMAGED),
+            closing(sqlite3.connect(existing, timeout=_PATIENCE, isolation_level=None, uri=True)) as db,
+        ):
+            for pragma in _PRAGMAS:
+                db.execute(pragma)
+            with db:
+                db.execute("BEGIN IMMEDIATE")
+                yield db
+
+    def _require_version(self, db: sqlite3.Connection) -> None:
+        """Write the schema into an empty file; refuse what is neither empty nor of our version."""
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        (tables,) = db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        if version == 0 and tables == 0:
+            for statement in _SCHEMA:
+                db.execute(statement)
+        elif version != _VERSION:
+            raise AccountError(
+                f"{self._path} has the schema version {version}, and this neologue reads {_VERSION}:"
+                " use the neologue that wrote it, or name another file if it is no account"
+            )
+
+    def _require_answer(self, db: sqlite3.Connection, campaign_id: bytes) -> None:
+        if not db.execute("SELECT 1 FROM answers WHERE campaign = ?", (campaign_id,)).fetchone():
+            raise AccountError(
+                f"the account {self._path} has no answer to the campaign {campaign_id.hex()}: confirm one that it has"
+            )
+
+
+def _spent(db: sqlite3.Connection, besides: bytes = b"") -> Fraction:
+    """The ε of all campaigns but one, as the exact sum of the numbers recorded."""
+    rows = db.execute("SELECT epsilon FROM answers WHERE campaign <> ?", (besides,))
+    return sum((Fraction(epsilon) for (epsilon,) in rows), Fraction(0))
+
+
+def _answered(db: sqlite3.Connection, invitation: Invitation) -> bytes | None:
+    """The report that answered this very layer before; None if the campaign is new to this device."""
+    campaign = invitation.campaign_id
+    answer = db.execute("SELECT layer FROM answers WHERE campaign = ?", (campaign,)).fetchone()
+    if answer is None:
+        return None
+    if answer != (invitation.layer.digest,):
+        raise AnsweredError(
+            f"this device has answered another layer of the campaign {campaign.hex()}, and takes part once: "
+            "invite it to the next campaign"
+        )
+    stored = db.execute("SELECT report FROM reports WHERE campaign = ?", (campaign,)).fetchone()
+    if stored is None:
+        raise AnsweredError(
+            f"this device's report for the campaign {campaign.hex()} was confirmed and erased, and it makes no second: "
+            "invite it to the next campaign"
+        )
+    report: bytes = stored[0]
+    return report

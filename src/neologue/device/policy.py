@@ -1,0 +1,197 @@
+"""What the owner of a device accepts, whatever a server says.
+
+A layer comes from outside and may be hostile, so every check works on what the layer says of itself, in a few steps
+of arithmetic: nothing is allocated that the layer asks for before all of them have passed. None of them looks at a
+word of the device: whether it answers must give nothing away.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from neologue.errors import ParameterError, PolicyError
+from neologue.protocol.invitation import KEY_BYTES, Invitation, check_bytes
+from neologue.protocol.layer import Layer
+from neologue.protocol.parameters import DEEPEST, LARGEST_LAYER, check_whole
+from neologue.protocol.report import HEADER_BYTES
+from neologue.randomizers.registry import RANDOMIZERS
+from neologue.randomizers.thresholds import LARGEST_EPSILON, SMALLEST_EPSILON
+
+LARGEST_NUMBER = (1 << 31) - 1
+MOST_EPSILON = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """The limits of a device; docs/device-policy.md says why the defaults are what they are."""
+
+    operators: frozenset[bytes] = frozenset()
+    """The raw public keys of the operators whose campaigns are answered; with none, nobody's are."""
+    enabled: bool = True
+    """Whether anything is answered at all."""
+    largest_epsilon: float = 10.0
+    """The largest local ε of one word in one report."""
+    largest_user_epsilon: float = 600.0
+    """The largest B·ε: that of all words of one report together."""
+    lifetime_epsilon: float = 40.0
+    """The largest sum of the local ε of all campaigns ever answered."""
+    smallest_cohort: int = 100
+    """The fewest users that a layer may say it asks."""
+    longest_word: int = 32
+    """The most characters of a word that may count; long ones are likelier secrets."""
+    largest_layer: int = 1 << 24
+    """The most candidates of a layer."""
+    largest_report: int = 10_000
+    """The most bytes of a report."""
+    most_votes: int = 1 << 20
+    """The most votes of a report, and words it has room for: what it takes to make one grows with these."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.operators, frozenset):
+            raise ParameterError(f"operators must be a frozenset of public keys, not {type(self.operators).__name__}")
+        for key in self.operators:
+            check_bytes("an operator's public key", key, KEY_BYTES)
+        if not isinstance(self.enabled, bool):
+            raise ParameterError(f"enabled must be True or False, not {self.enabled!r}")
+        _check_limit("largest epsilon", self.largest_epsilon)
+        _check_limit("largest user epsilon", self.largest_user_epsilon)
+        _check_limit("lifetime epsilon", self.lifetime_epsilon)
+        check_whole("smallest cohort", self.smallest_cohort, 1, 1 << 30)
+        check_whole("longest word", self.longest_word, 1, DEEPEST)
+        check_whole("largest layer", self.largest_layer, 1, LARGEST_LAYER)
+        check_whole("largest report", self.largest_report, 100, 1 << 30)
+        check_whole("most votes", self.most_votes, 1, LARGEST_LAYER)
+
+    def check(self, invitation: Invitation, spent: Fraction = Fraction(0)) -> None:
+        """Raise a PolicyError unless a device that has spent so much of its lifetime ε may answer."""
+        for complaint in self._complaints(invitation, spent):
+            raise PolicyError(complaint)
+
+    def _complaints(self, invitation: Invitation, spent: Fraction) -> Iterator[str]:
+        """What is wrong, in an order in which each check may rely on those before it."""
+        layer = invitation.layer
+        if not self.enabled:
+            yield "this device answers no campaign: its owner has switched that off, and can switch it on (enabled)"
+        if invitation.operator not in self.operators:
+            yield (
+                f"the operator with the public key {invitation.operator.hex()} is not one of the "
+                f"{len(self.operators)} that this device answers; its owner can add the key to operators"
+            )
+        yield from _malformed(layer)
+        if not invitation.genuine:
+            yield "the signature is not the operator's for this campaign and layer; get the invitation anew from them"
+        yield from self._promises_too_little(layer, layer.epsilon)
+        yield from self._asks_for_too_much(layer)
+        # Only now is it safe to work out what the randomizer enforces.
+        cost = epsilon_of(layer)
+        yield from self._promises_too_little(layer, cost)
+        total = spent + Fraction(cost)
+        if total > Fraction(self.lifetime_epsilon):
+            yield _beyond(
+                f"{rounded_up(spent)!r} of ε spent before and {cost!r} now make {rounded_up(total)!r}, "
+                f"above the {self.lifetime_epsilon!r} in a lifetime",
+                "lifetime_epsilon",
+            )
+
+    def _promises_too_little(self, layer: Layer, epsilon: float) -> Iterator[str]:
+        if epsilon > self.largest_epsilon:
+            yield _beyond(f"the layer's ε is {epsilon!r}, above the {self.largest_epsilon!r}", "largest_epsilon")
+        if layer.bound * Fraction(epsilon) > Fraction(self.largest_user_epsilon):
+            yield _beyond(
+                f"{layer.bound:,} words with an ε of {epsilon!r} each are above the "
+                f"{self.largest_user_epsilon!r} for one report",
+                "largest_user_epsilon",
+            )
+        if layer.cohort < self.smallest_cohort:
+            yield _beyond(
+                f"the layer asks {layer.cohort:,} users, below the {self.smallest_cohort:,}", "smallest_cohort"
+            )
+        longest = max(layer.depth, _width(layer))
+        if longest > self.longest_word:
+            yield _beyond(
+                f"the layer asks for words of {longest:,} characters, above the {self.longest_word}", "longest_word"
+            )
+
+    def _asks_for_too_much(self, layer: Layer) -> Iterator[str]:
+        if not _fits(layer, self.largest_layer):
+            yield _beyond(
+                f"{len(layer.frontier):,} prefixes and up to {layer.extension:,} of {layer.alphabet.size:,} symbols "
+                f"make more than the {self.largest_layer:,} candidates",
+                "largest_layer",
+            )
+        size = HEADER_BYTES + layer.randomizer.payload_bytes
+        if size > self.largest_report:
+            yield _beyond(f"a report has {size:,} bytes, above the {self.largest_report:,}", "largest_report")
+        # Subset Selection writes few bytes for many votes, so their number is a limit of its own.
+        channel = layer.randomizer.channel
+        votes = math.ceil(channel.contributions * (layer.candidates.size * channel.q + channel.p))
+        if max(votes, layer.bound) > self.most_votes:
+            yield _beyond(
+                f"a report has {votes:,} votes and room for {layer.bound:,} words, above the {self.most_votes:,}",
+                "most_votes",
+            )
+
+
+def epsilon_of(layer: Layer) -> float:
+    """The local ε that answering a layer costs: the one it states, or the one its randomizer enforces if larger."""
+    return max(float(layer.epsilon), layer.randomizer.statement.enforced_epsilon)
+
+
+def rounded_up(value: Fraction) -> float:
+    """The smallest float at or above a fraction."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def _malformed(layer: Layer) -> Iterator[str]:
+    """What makes a layer unusable under any policy."""
+    numbers = {
+        "pass": layer.passage,
+        "number": layer.number,
+        "cohort": layer.cohort,
+        "extension": layer.extension,
+        "depth": layer.depth,
+        "bound": layer.bound,
+    }
+    for name, value in numbers.items():
+        # The value isn't named: Python refuses to write numbers of thousands of digits.
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_NUMBER:
+            yield f"the layer's {name} is no whole number from 1 to {LARGEST_NUMBER:,}; no policy permits that"
+    # Written so that what compares with nothing is refused too.
+    if not SMALLEST_EPSILON <= layer.epsilon <= LARGEST_EPSILON:
+        yield f"the layer's ε is no number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}; no policy permits that"
+    if layer.mechanism not in RANDOMIZERS:
+        yield (
+            f"the layer's randomizer is not one of {', '.join(RANDOMIZERS)}, the ones that this device can answer for; "
+            "a newer neologue may know it"
+        )
+    if _width(layer) != len(layer.frontier[0]):
+        yield "the layer's prefixes are not as long as they claim to be; no policy permits that"
+    # Lists are hashed line by line: such a word would pass for several, and the signature for that of another list.
+    if any("\n" in word for word in layer.known.words):
+        yield "a known word of the layer has a line break, so that its digest doesn't vouch for the list of them"
+
+
+def _width(layer: Layer) -> int:
+    """The length of the layer's prefixes, as the work on them has it."""
+    return layer.frontier.dtype.itemsize // 4
+
+
+def _fits(layer: Layer, most: int) -> bool:
+    """Whether a layer has at most so many candidates, found without counting on: extensions at least double."""
+    extensions = 1
+    for _ in range(layer.extension):
+        extensions = 1 + (layer.alphabet.size - 1) * extensions
+        if len(layer.frontier) * extensions > most:
+            return False
+    return True
+
+
+def _beyond(what: str, limit: str) -> str:
+    return f"{what} that this device accepts; its owner can change {limit}"
+
+
+def _check_limit(what: str, value: float) -> None:
+    if isinstance(value, bool) or not (isinstance(value, int | float) and 0 < value <= MOST_EPSILON):
+        raise ParameterError(f"{what} must be a number above 0 and at most {MOST_EPSILON:,}, not {value!r}")

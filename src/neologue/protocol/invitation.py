@@ -1,0 +1,69 @@
+"""An invitation: a layer, the campaign that it belongs to, and the word of an operator that both are theirs.
+
+The operator signs, with Ed25519, these 71 bytes:
+
+    bytes 0–22     "neologue invitation v1" and a NUL byte, so that no other signature passes for this one
+    bytes 23–38    the identity of the campaign, 16 random bytes
+    bytes 39–70    the digest of the layer
+
+All parts have one length each, so that no two invitations share a message. The digest covers all that a device is
+told, except where a known word has a line break: see `neologue.device.policy`.
+"""
+
+from dataclasses import dataclass
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from neologue.errors import ParameterError
+from neologue.protocol.layer import Layer
+
+DOMAIN = b"neologue invitation v1\0"
+CAMPAIGN_BYTES = 16
+KEY_BYTES = 32
+SIGNATURE_BYTES = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Invitation:
+    """What a device is given. That there is one says nothing yet: `genuine` tells whether the operator signed it."""
+
+    layer: Layer
+    campaign_id: bytes
+    operator: bytes
+    """The operator's raw public key."""
+    signature: bytes
+
+    def __post_init__(self) -> None:
+        check_bytes("the identity of a campaign", self.campaign_id, CAMPAIGN_BYTES)
+        check_bytes("an operator's public key", self.operator, KEY_BYTES)
+        check_bytes("an operator's signature", self.signature, SIGNATURE_BYTES)
+
+    @property
+    def genuine(self) -> bool:
+        """Whether the signature is the operator's, for this campaign and this layer."""
+        try:
+            key = Ed25519PublicKey.from_public_bytes(self.operator)
+            key.verify(self.signature, signed_message(self.campaign_id, self.layer))
+        except (InvalidSignature, ValueError):  # the second if the key is no point of the curve
+            return False
+        return True
+
+
+def invite(campaign_id: bytes, layer: Layer, private_key: Ed25519PrivateKey) -> Invitation:
+    """The operator's invitation to answer a layer of a campaign."""
+    check_bytes("the identity of a campaign", campaign_id, CAMPAIGN_BYTES)
+    signature = private_key.sign(signed_message(campaign_id, layer))
+    return Invitation(layer, campaign_id, private_key.public_key().public_bytes_raw(), signature)
+
+
+def signed_message(campaign_id: bytes, layer: Layer) -> bytes:
+    """The bytes that an operator signs."""
+    return DOMAIN + campaign_id + layer.digest
+
+
+def check_bytes(what: str, value: bytes, length: int) -> None:
+    """Refuse what is not a byte string of just this length."""
+    if not isinstance(value, bytes) or len(value) != length:
+        size = f"{len(value)} bytes" if isinstance(value, bytes) else type(value).__name__
+        raise ParameterError(f"{what} must be {length} bytes, not {size}")

@@ -1,0 +1,331 @@
+"""The policy: a device refuses what its owner would not accept, whatever a server says and whoever signed it."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from invitations import OPERATOR, STRANGER, campaign_id, invitation, policy
+from layers import small_campaign, small_layer
+from neologue.device.policy import Policy, epsilon_of, rounded_up
+from neologue.errors import ParameterError, PolicyError
+from neologue.language.alphabet import Alphabet
+from neologue.language.candidates import Candidates, root
+from neologue.language.vocabulary import Vocabulary
+from neologue.protocol.invitation import Invitation, invite
+from neologue.protocol.layer import Layer
+from neologue.protocol.profiles import PROFILES
+from neologue.protocol.report import HEADER_BYTES
+from neologue.randomizers.unary import Unary
+
+OPERATORS = frozenset({OPERATOR.public_key().public_bytes_raw()})
+
+
+def refusal(given: Invitation, by: Policy, spent: Fraction = Fraction(0)) -> str:
+    """What the policy says to an invitation that it refuses."""
+    with pytest.raises(PolicyError) as caught:
+        by.check(given, spent)
+    return str(caught.value)
+
+
+# What is accepted
+
+
+@pytest.mark.parametrize("mechanism", ["unary", "subset-selection"])
+def test_an_ordinary_layer_of_a_known_operator_is_accepted(mechanism: str) -> None:
+    policy().check(invitation(mechanism=mechanism))
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_the_default_limits_accept_what_the_profiles_ask(name: str) -> None:
+    parameters = PROFILES[name].parameters
+    alphabet = Alphabet.named(PROFILES[name].alphabet)
+    layer = Layer(
+        passage=1,
+        number=1,
+        cohort=parameters.smallest_layer,
+        alphabet=alphabet,
+        frontier=root(alphabet),
+        extension=1,
+        depth=parameters.depth,
+        mechanism=parameters.randomizer,
+        epsilon=parameters.epsilon or 10.0,
+        bound=parameters.words_per_user,
+        sampler=parameters.sampler,
+        known=Vocabulary.empty(),
+    )
+    policy().check(invite(campaign_id(1), layer, OPERATOR))
+    assert parameters.report_bytes <= policy().largest_report
+    assert parameters.candidates <= policy().largest_layer
+
+
+# Who may ask
+
+
+def test_by_default_nobody_may_ask() -> None:
+    assert "not one of the 0 that this device answers; its owner can add the key" in refusal(invitation(), Policy())
+
+
+def test_an_operator_who_is_not_named_is_refused_by_their_key() -> None:
+    stranger = invite(campaign_id(1), small_layer(["ab"]), STRANGER)
+    assert stranger.genuine
+    assert STRANGER.public_key().public_bytes_raw().hex() in refusal(stranger, policy())
+
+
+def test_a_forged_signature_is_refused() -> None:
+    forged = replace(
+        invite(campaign_id(1), small_layer(["ab"]), STRANGER), operator=OPERATOR.public_key().public_bytes_raw()
+    )
+    assert "signature is not the operator's" in refusal(forged, policy())
+
+
+def test_a_layer_altered_on_the_way_is_refused() -> None:
+    signed = invitation(epsilon=1.0)
+    altered = replace(signed, layer=replace(signed.layer, epsilon=9.0))
+    assert "signature is not the operator's" in refusal(altered, policy())
+
+
+def test_a_device_that_is_switched_off_answers_nobody() -> None:
+    assert "its owner has switched that off" in refusal(invitation(), policy(enabled=False))
+
+
+# Each limit, at its edge and one step beyond
+
+LIMITS: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]] = [
+    (
+        {"largest_epsilon": 3.0},
+        {"epsilon": 3.0},
+        {"epsilon": math.nextafter(3.0, 4)},
+        r"ε is 3\.0000000000000004, above the 3\.0 .*its owner can change largest_epsilon",
+    ),
+    (
+        {"largest_user_epsilon": 12.0},
+        {"bound": 4},
+        {"bound": 5},
+        r"5 words with an ε of 3\.0 each are above the 12\.0 .*largest_user_epsilon",
+    ),
+    (
+        {"smallest_cohort": 1000},
+        {"cohort": 1000},
+        {"cohort": 999},
+        r"asks 999 users, below the 1,000 .*smallest_cohort",
+    ),
+    ({"longest_word": 6}, {"depth": 6}, {"depth": 7}, r"words of 7 characters, above the 6 .*longest_word"),
+    (
+        {"largest_layer": 26},
+        {"extension": 2},
+        {"extension": 3},
+        r"2 prefixes and up to 3 of 4 symbols make more than the 26 candidates .*largest_layer",
+    ),
+    ({"most_votes": 4}, {"bound": 4}, {"bound": 5}, r"room for 5 words, above the 4 .*most_votes"),
+]
+
+
+@pytest.mark.parametrize(("limit", "at", "beyond", "said"), LIMITS, ids=[next(iter(limit[0])) for limit in LIMITS])
+def test_each_limit_holds_at_its_edge(
+    limit: dict[str, Any], at: dict[str, Any], beyond: dict[str, Any], said: str
+) -> None:
+    policy(**limit).check(invitation(**at))
+    with pytest.raises(PolicyError, match=said):
+        policy(**limit).check(invitation(**beyond))
+
+
+def test_the_longest_report_holds_at_its_edge() -> None:
+    asked = invitation(extension=5, epsilon=1.0)
+    size = HEADER_BYTES + asked.layer.randomizer.payload_bytes
+    policy(largest_report=size).check(asked)
+    said = refusal(asked, policy(largest_report=size - 1))
+    assert f"a report has {size:,} bytes, above the {size - 1:,}" in said
+    assert "largest_report" in said
+
+
+def test_prefixes_count_towards_the_longest_word() -> None:
+    asked = invitation(frontier=["a" * 33])
+    assert "words of 33 characters" in refusal(asked, policy())
+
+
+def test_the_lifetime_holds_at_its_edge() -> None:
+    asked = invitation(epsilon=3.0)
+    policy(lifetime_epsilon=10.0).check(asked, Fraction(7))
+    said = refusal(asked, policy(lifetime_epsilon=10.0), Fraction(7) + Fraction(1, 10**30))
+    assert (
+        "7.000000000000001 of ε spent before and 3.0 now make 10.000000000000002, above the 10.0 in a lifetime" in said
+    )
+    assert "lifetime_epsilon" in said
+
+
+@pytest.mark.parametrize("mechanism", ["unary", "subset-selection"])
+@pytest.mark.parametrize("epsilon", [0.001, 0.1, 1.0, 7.0, 9.7])
+def test_what_is_counted_is_never_less_than_stated_or_enforced(mechanism: str, epsilon: float) -> None:
+    layer = small_layer(["ab", "ca"], mechanism=mechanism, epsilon=epsilon)
+    assert epsilon_of(layer) >= layer.randomizer.statement.enforced_epsilon
+    assert epsilon_of(layer) >= epsilon
+
+
+def test_a_randomizer_that_enforces_less_than_it_states_is_held_to_what_it_enforces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Unary, "worst_ratio", property(lambda self: Fraction(1000)))  # ln 1000 is about 6.9
+    asked = invitation(epsilon=3.0, bound=4)
+    policy().check(asked)
+    assert "ε is 6.9077552789821" in refusal(asked, policy(largest_epsilon=6.9))
+    assert "4 words with an ε of 6.9077552789821" in refusal(asked, policy(largest_user_epsilon=27.6))
+    assert "6.9077552789821" in refusal(asked, policy(lifetime_epsilon=6.9))
+
+
+@given(st.fractions(min_value=0, max_value=10**6))
+def test_rounding_up_is_to_the_next_float_and_never_below(value: Fraction) -> None:
+    rounded = rounded_up(value)
+    assert Fraction(rounded) >= value
+    assert value == 0 or Fraction(math.nextafter(rounded, -math.inf)) < value
+
+
+# Hostile layers
+
+
+@pytest.fixture
+def nothing_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make it an error to count the candidates of a layer or to build its randomizer."""
+
+    def forbidden(self: object) -> None:
+        raise AssertionError("the policy has not said yes")
+
+    monkeypatch.setattr(Candidates, "size", property(forbidden))
+    monkeypatch.setattr(Layer, "randomizer", property(forbidden))
+
+
+@pytest.mark.usefixtures("nothing_is_made")
+@pytest.mark.parametrize("extension", [25, 40, 1_000_000, 2**31 - 1])
+def test_an_extension_that_makes_countless_candidates_is_refused_without_counting_them(extension: int) -> None:
+    assert "candidates" in refusal(invitation(extension=extension), policy())
+
+
+@pytest.mark.usefixtures("nothing_is_made")
+def test_a_huge_alphabet_is_refused_without_counting_candidates() -> None:
+    asked = invitation(frontier=["\u4e00"], alphabet=Alphabet("".join(map(chr, range(0x4E00, 0x9FFF)))), extension=2)
+    assert "1 prefixes and up to 2 of 20,992 symbols make more than" in refusal(asked, policy())
+
+
+@pytest.mark.usefixtures("nothing_is_made")
+def test_a_prefix_as_long_as_a_book_is_refused_before_any_word_is_laid_beside_it() -> None:
+    assert "words of 100,000 characters" in refusal(invitation(frontier=["a" * 100_000]), policy())
+
+
+@pytest.mark.usefixtures("nothing_is_made")
+def test_a_depth_that_takes_in_whole_secrets_is_refused() -> None:
+    assert "words of 1,000,000 characters" in refusal(invitation(depth=1_000_000), policy())
+
+
+@pytest.mark.usefixtures("nothing_is_made")
+def test_ten_thousand_words_in_one_report_are_refused() -> None:
+    assert "10,000 words with" in refusal(invitation(bound=10_000), policy())
+
+
+@pytest.mark.usefixtures("nothing_is_made")
+def test_many_words_are_refused_even_with_the_smallest_epsilon_and_the_widest_limits() -> None:
+    asked = invitation(bound=2**31 - 1, epsilon=0.001)
+    assert "2,147,483,647 words" in refusal(asked, policy(largest_user_epsilon=1000.0))
+
+
+def test_room_for_too_many_words_is_refused_where_every_epsilon_is_permitted() -> None:
+    asked = invitation(bound=2**24, epsilon=0.001)
+    assert "room for 16,777,216 words" in refusal(asked, policy(largest_user_epsilon=1_000_000))
+
+
+@pytest.mark.usefixtures("nothing_is_made")
+def test_a_cohort_of_one_is_refused() -> None:
+    assert "asks 1 users" in refusal(invitation(cohort=1), policy())
+
+
+def test_a_short_report_that_expands_into_countless_votes_is_refused() -> None:
+    asked = invitation(extension=14, mechanism="subset-selection", epsilon=0.001, bound=60)
+    assert asked.layer.candidates.size > 10**7
+    assert asked.layer.randomizer.payload_bytes < 1000
+    assert "a report has 430,252,020 votes" in refusal(asked, policy())
+
+
+@pytest.mark.usefixtures("nothing_is_made")
+@pytest.mark.parametrize("mechanism", ["", "none", "Unary", "unary "])
+def test_an_unknown_randomizer_is_refused(mechanism: str) -> None:
+    assert "not one of unary, subset-selection" in refusal(invitation(mechanism=mechanism), policy())
+
+
+@pytest.mark.usefixtures("nothing_is_made")
+@pytest.mark.parametrize("epsilon", [math.nan, math.inf, -math.inf, -1.0, 0.0, 1e-9, 20.1, 1e300])
+def test_an_epsilon_that_no_randomizer_has_is_refused(epsilon: float) -> None:
+    assert "no number from 0.001 to 20" in refusal(invitation(epsilon=epsilon), policy(largest_epsilon=1000.0))
+
+
+@pytest.mark.usefixtures("nothing_is_made")
+@pytest.mark.parametrize(
+    "value", [0, -1, 2**31, 10**5000, True, 2.5], ids=["0", "-1", "2^31", "10^5000", "True", "2.5"]
+)
+@pytest.mark.parametrize("name", ["passage", "number", "cohort", "extension", "depth", "bound"])
+def test_numbers_that_are_no_whole_numbers_are_refused(name: str, value: float) -> None:
+    layer = small_layer(["ab"])
+    # Behind the layer's own checks, as a damaged or hostile decoder might.
+    object.__setattr__(layer, name, value)
+    unsigned = Invitation(layer, campaign_id(1), OPERATOR.public_key().public_bytes_raw(), bytes(64))
+    assert "is no whole number from 1 to" in refusal(unsigned, policy())
+
+
+@pytest.mark.usefixtures("nothing_is_made")
+@pytest.mark.parametrize(
+    "frontier", [np.array(["ab"], "U10"), np.array([""], "U1")], ids=["wider than its prefixes", "empty"]
+)
+def test_prefixes_that_claim_another_length_are_refused(frontier: Any) -> None:  # noqa: ANN401
+    honest = invitation(frontier=["ab"])
+    altered = replace(honest, layer=replace(honest.layer, frontier=frontier))
+    assert "not as long as they claim" in refusal(altered, policy())
+
+
+@pytest.mark.usefixtures("nothing_is_made")
+def test_a_list_of_known_words_melted_into_one_is_refused() -> None:
+    honest = invitation(known=Vocabulary(["aba", "abc"]))
+    altered = replace(honest, layer=replace(honest.layer, known=Vocabulary(["aba\nabc"])))
+    assert "line break" in refusal(altered, policy())
+
+
+def test_a_layer_that_knows_no_words_is_accepted_because_the_promise_is_the_same_for_known_words() -> None:
+    policy().check(invitation(known=Vocabulary.empty()))
+
+
+# The policy's own values
+
+
+@pytest.mark.parametrize("name", ["largest_epsilon", "largest_user_epsilon", "lifetime_epsilon"])
+@pytest.mark.parametrize("value", [0, -1.0, math.nan, math.inf, True, "10", 10**7])
+def test_an_epsilon_out_of_range_is_named_with_its_value(name: str, value: Any) -> None:  # noqa: ANN401
+    with pytest.raises(ParameterError, match=rf"{name.replace('_', ' ')} must be a number above 0 .* not .*{value}"):
+        Policy(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["smallest_cohort", "longest_word", "largest_layer", "largest_report", "most_votes"])
+@pytest.mark.parametrize("value", [0, -1, 2**40, 1.5, True])
+def test_a_whole_number_out_of_range_is_named_with_its_value(name: str, value: Any) -> None:  # noqa: ANN401
+    with pytest.raises(ParameterError, match=rf"{name.replace('_', ' ')} must be a whole number .* not {value}"):
+        Policy(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"operators": frozenset({b"key"})}, "public key must be 32 bytes, not 3 bytes"),
+        ({"operators": [bytes(32)]}, "operators must be a frozenset of public keys, not list"),
+        ({"enabled": "no"}, "enabled must be True or False, not 'no'"),
+    ],
+)
+def test_other_values_that_make_no_sense_are_named(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        Policy(**changes)
+
+
+def test_a_campaign_of_the_planner_fits_the_default_policy() -> None:
+    campaign = small_campaign()
+    assert campaign.epsilon <= Policy().largest_epsilon
+    assert campaign.parameters.depth <= Policy().longest_word
