@@ -105,6 +105,10 @@ class Spoken(Watch):
         """A line of news."""
         self.screen.print(Text(line), soft_wrap=True)
 
+    def begins(self, what: str, total: int) -> None:
+        """Work of so many parts, told of by `users_done`."""
+        self.says(f"{what} …")
+
     def layer_ends(self, facts: LayerFacts, words: int) -> None:
         """One line a layer."""
         self.says(
@@ -126,10 +130,15 @@ class Drawn(Spoken):
         self.bars = bars
         self.bar = bars.add_task("Setting up", total=None)
 
-    def layer_begins(self, layer: Layer) -> None:
+    def begins(self, what: str, total: int) -> None:
         """A new bar."""
-        what = f"pass {layer.passage} layer {layer.number}: {layer.candidates.size:,} candidates"
-        self.bars.reset(self.bar, description=what, total=layer.cohort)
+        self.bars.reset(self.bar, description=what, total=total)
+
+    def layer_begins(self, layer: Layer) -> None:
+        """A bar over the cohort."""
+        self.begins(
+            f"pass {layer.passage} layer {layer.number}: {layer.candidates.size:,} candidates", total=layer.cohort
+        )
 
     def users_done(self, users: int) -> None:
         """Some more of it."""

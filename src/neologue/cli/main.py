@@ -13,6 +13,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from neologue import __version__
+from neologue.cli.audit import audit
 from neologue.cli.discover import discover
 from neologue.errors import InputError
 
@@ -60,6 +61,7 @@ def main() -> None:
 
 
 main.add_command(discover)
+main.add_command(audit)
 
 
 @main.command()
