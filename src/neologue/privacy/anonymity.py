@@ -1,0 +1,112 @@
+"""k-anonymity of what is released, up to a stated chance.
+
+A run is k-anonymous with certainty α if a candidate that fewer than k contributions of its cohort hold is kept with a
+chance of at most 1-α, whatever everybody else holds. With h contributions a candidate has f(h) = Bin(h, p) +
+Bin(n-h, q) votes, so a threshold θ on the votes gives it exactly: P(f(k-1) ≥ θ) ≤ 1-α.
+
+Keeping the η candidates with the most votes has a threshold too, but a random one. `docs/privacy/anonymity.md` has the
+paper's lemma on it, why that can't be used as printed, and the proof of the one used here.
+"""
+
+from bisect import bisect_left
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from neologue.errors import ParameterError
+from neologue.privacy.bound import ROUNDING
+from neologue.privacy.coins import plausible
+from neologue.randomizers.channel import Channel
+from neologue.randomizers.subset_selection import SubsetSelection
+
+Floats = NDArray[np.float64]
+
+LARGEST_K = 1_000_000
+NEGLIGIBLE = 1e-18
+
+
+def check_alpha(alpha: float) -> float:
+    """The α itself, if it is a certainty that can be promised."""
+    if not 0 < alpha < 1:
+        raise ParameterError(f"alpha must lie between 0 and 1, not {alpha}: 0.95 is the paper's")
+    return alpha
+
+
+def kept_chance(channel: Channel, contributions: int, holders: int, votes: NDArray[np.int64]) -> Floats:
+    """P(f(h) ≥ v) for each v, rounded up."""
+    p, q = float(channel.p), float(channel.q)
+    low, high = plausible(holders, p, NEGLIGIBLE)
+    held = np.arange(low, high + 1)
+    weights = binom.pmf(held, holders, p)
+    tails = binom.sf(votes[:, None] - 1 - held, contributions - holders, q)
+    return np.asarray(np.minimum(1.0, (tails @ weights + NEGLIGIBLE) * (1 + ROUNDING)))
+
+
+def release_threshold(channel: Channel, reports: int, k: int, alpha: float) -> int:
+    """The fewest votes θ that fewer than k holders reach with a chance of at most 1-α."""
+    contributions = channel.trials(reports)
+    holders = min(k - 1, contributions)
+    low = int(channel.mean(holders, reports))
+    high = low + 2
+    while not _rare(channel, contributions, holders, high, alpha):
+        high += high - low
+    return low + bisect_left(
+        range(low, high), True, key=lambda votes: _rare(channel, contributions, holders, votes, alpha)
+    )
+
+
+def threshold_k(channel: Channel, reports: int, threshold: int, alpha: float) -> int:
+    """The largest k for which a threshold on the votes is enough; 0 if it is for none."""
+    contributions = channel.trials(reports)
+
+    def too_many(holders: int) -> bool:
+        return not _rare(channel, contributions, holders, threshold, alpha)
+
+    return bisect_left(range(min(LARGEST_K, contributions) + 1), True, key=too_many)
+
+
+def top_k(selection: SubsetSelection, reports: int, kept: int, alpha: float) -> int:
+    """The largest k that is certain when the `kept` candidates with the most votes are; 0 if none is.
+
+    For any x, a candidate with fewer than x votes is kept only if fewer than `kept` others have x or more. Those are at
+    least as many as if nobody held anything, and the votes are negatively associated, so that Chernoff's bound holds.
+    """
+    channel = selection.channel
+    contributions = channel.trials(reports)
+    low, high = plausible(contributions, float(channel.q), NEGLIGIBLE)
+    votes = np.arange(max(low, 1), high + 1)
+    expected = (selection.candidates - 1) * binom.sf(votes - 1, contributions, float(channel.q)) * (1 - ROUNDING)
+    crowded = expected > kept
+    if not crowded.any():
+        return 0
+    votes, expected = votes[crowded], expected[crowded]
+    quiet = np.exp(-((expected - kept + 1) ** 2) / (2 * expected))
+
+    def too_many(holders: int) -> bool:
+        return bool((kept_chance(channel, contributions, holders, votes) + quiet).min() > 1 - alpha)
+
+    return bisect_left(range(min(LARGEST_K, contributions) + 1), True, key=too_many)
+
+
+def printed_k(selection: SubsetSelection, reports: int, kept: int, alpha: float) -> int | None:
+    """The largest k by the paper's lemma as printed, whose threshold comes from subsets of size d-2; None if none."""
+    if selection.subset_size < 3:
+        return None
+    contributions = selection.channel.trials(reports)
+    chance = Fraction(selection.subset_size - 2, selection.candidates)
+    low, high = plausible(contributions, float(chance), NEGLIGIBLE)
+    votes = np.arange(max(low, 1), high + 1)
+    reached = binom.sf(kept - 1, selection.candidates, binom.sf(votes - 1, contributions, float(chance)))
+    threshold = reached - np.append(reached[1:], 0.0)
+
+    def too_many(holders: int) -> bool:
+        return float(threshold @ kept_chance(selection.channel, contributions, holders, votes)) > 1 - alpha
+
+    found = bisect_left(range(min(LARGEST_K, contributions) + 1), True, key=too_many) - 1
+    return found if found > 0 else None
+
+
+def _rare(channel: Channel, contributions: int, holders: int, votes: int, alpha: float) -> bool:
+    return bool(kept_chance(channel, contributions, holders, np.array([votes]))[0] <= 1 - alpha)

@@ -1,0 +1,48 @@
+"""What was collected: the facts that the central privacy of a run follows from, and nothing else."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from neologue.randomizers.randomizer import Randomizer
+from neologue.randomizers.registry import randomizer
+
+
+@dataclass(frozen=True, order=True)
+class Cohort:
+    """The users of one layer: how many reports came, and on how many candidates."""
+
+    reports: int
+    candidates: int
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The sums of a run: one mechanism, one ε, and a cohort for every sum. Each user is in one cohort."""
+
+    mechanism: str
+    epsilon: float
+    words_per_user: int
+    cohorts: tuple[Cohort, ...]
+
+    def randomizer(self, cohort: Cohort) -> Randomizer[Any]:
+        """The randomizer that the devices of a cohort used."""
+        return randomizer(self.mechanism, cohort.candidates, self.epsilon, self.words_per_user)
+
+    def in_sums_of(self, reports: int | None, colluders: float = 0.0) -> "Collection":
+        """The same as seen by someone who sees sums of so many reports, a share of which hides nothing.
+
+        Reports of colluders, or that they made up, are known to them and hide nobody.
+        """
+        seen = tuple(
+            Cohort(
+                _honest(cohort.reports if reports is None else min(cohort.reports, reports), colluders),
+                cohort.candidates,
+            )
+            for cohort in self.cohorts
+        )
+        return Collection(self.mechanism, self.epsilon, self.words_per_user, seen)
+
+
+def _honest(reports: int, colluders: float) -> int:
+    """Of so many reports, the honest ones, rounded down; the one in question is always among them."""
+    return max(1, int(reports * (1 - colluders)))
