@@ -4,7 +4,9 @@ NeologueError
 ├── InputError            a person gave something that can't be used; the command line exits with 2
 │   ├── ParameterError    a number or a choice
 │   ├── LanguageError     an alphabet, a language or a list of known words
-│   └── DataError         a file of users and words
+│   ├── DataError         a file of users and words
+│   ├── ReleaseError      a release.json that can't be read
+│   └── SignatureError    a key, or a signature that is required
 ├── ReportError           bytes that are not a report for this layer
 ├── PolicyError           an invitation that the device's owner would not accept
 │   └── AnsweredError     to a campaign that the device has taken part in, which is final
@@ -34,6 +36,14 @@ class LanguageError(InputError):
 
 class DataError(InputError):
     """A file of users and words is missing, empty, or not in the shape that was promised."""
+
+
+class ReleaseError(InputError):
+    """A release.json is cut, of another version, or not one at all."""
+
+
+class SignatureError(InputError):
+    """A key can't be used, or a signature that is required is missing."""
 
 
 class ReportError(NeologueError):

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from neologue.simulation.population import Population
 
 DEFAULT_USERS = 1_000_000
+LARGEST_SEED = 2**53 - 1
+"""The largest whole number that every reader of JSON takes as it is."""
 CHANGEABLE = (
     "epsilon",
     "words_per_user",
@@ -27,6 +29,10 @@ CHANGEABLE = (
     "frontier",
     "candidates",
     "days",
+    "k_anonymity",
+    "alpha",
+    "delta",
+    "colluders",
 )
 
 
@@ -90,6 +96,10 @@ def _languages() -> Sequence[str]:
 @click.option("--rule", type=click.Choice(["top", "significant"]), help="Which prefixes are kept.")
 @click.option("--frontier", type=int, help="The most prefixes kept in a layer (η_max).")
 @click.option("--candidates", type=int, help="The most candidates voted on in a layer.")
+@click.option("--k-anonymity", type=int, help="Keep what fewer than k users of a cohort hold at most 1-α of the time.")
+@click.option("--alpha", type=float, help="How certain k-anonymity is (α).")
+@click.option("--delta", type=float, help="The δ of the central privacy statement.")
+@click.option("--colluders", type=float, help="Assumed share of reports that hide nobody.")
 @click.option(
     "--known",
     type=click.Path(path_type=Path),
@@ -109,13 +119,18 @@ def _languages() -> Sequence[str]:
 )
 @click.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, LARGEST_SEED),
     default=0,
     show_default=True,
     help="The same seed gives the same result.",
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Folder for words.csv, words.dic, words.aff and release.json."
+)
+@click.option(
+    "--sign",
+    type=click.Path(path_type=Path),
+    help="Sign release.json with this private key (see neologue keygen).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print release.json instead of tables.")
 @click.option("--days", type=int, help="How many days of typing count (T); of DATA, those up to its newest day.")
@@ -131,26 +146,32 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     frequencies.
     """
     from neologue.cli.display import progress, show_discovery
-    from neologue.reporting.document import release_text
+    from neologue.privacy.signature import private_key, signed
+    from neologue.reporting.document import release_document, release_text
     from neologue.reporting.files import check_folder, write_files
     from neologue.simulation.discovery_run import discover as run
 
     if options["out"]:
         check_folder(options["out"])
+    key = private_key(options["sign"]) if options["sign"] else None
     wanted = _checked(data, options)
     with progress(sys.stderr) as watch:
         watch.says("Reading words; the first run also compiles, which takes some seconds …")
         campaign, population = _set_up(data, wanted, options)
         watch.says(population.description)
         discovery = run(population, campaign, fidelity=options["fidelity"], seed=options["seed"], watch=watch)
+        watch.says("Working out what the release gives away …")
+        document = release_document(discovery)
+        if key:
+            document = signed(document, key)
     # Files first: whatever becomes of the screen, what was asked for is kept.
     if options["out"]:
-        for path in write_files(discovery, options["out"]):
+        for path in write_files(discovery, document, options["out"]):
             click.echo(f"wrote {path}", err=True)
     if as_json:
-        click.echo(release_text(discovery).encode(), nl=False)
+        click.echo(release_text(document).encode(), nl=False)
     else:
-        show_discovery(discovery)
+        show_discovery(discovery, document)
 
 
 def _checked(data: Path | None, options: dict[str, Any]) -> "Campaign":

@@ -1,8 +1,8 @@
 """What people see: tables on the output, progress beside it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -37,7 +37,7 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
     console().print(table)
 
 
-def show_discovery(discovery: Discovery) -> None:
+def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
     """The top words, and what it took to find them."""
     words = discovery.release.words
     rows = [
@@ -53,7 +53,7 @@ def show_discovery(discovery: Discovery) -> None:
     rest = f", the first {len(rows)} of {len(words):,}" if len(words) > len(rows) else ""
     columns = ("word", "users reporting it", "95 % interval", "length", "found in layer")
     show_table(f"New words{rest}", columns, rows, numbers=(1, 2, 3, 4))
-    for line in summary(discovery):
+    for line in [*summary(discovery), *privacy_lines(document["privacy"])]:
         console().print(Text(line))
 
 
@@ -61,7 +61,6 @@ def summary(discovery: Discovery) -> list[str]:
     """The run in a few sentences."""
     release, score = discovery.release, discovery.score
     campaign, parameters = release.campaign, release.campaign.parameters
-    statement = release.statement
     asked = sum(facts.asked for facts in release.layers)
     sizes = sorted({facts.asked for facts in release.layers})
     cohorts = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
@@ -89,9 +88,26 @@ def summary(discovery: Discovery) -> list[str]:
         f"(profile {campaign.profile}, {parameters.passes} {'pass' if parameters.passes == 1 else 'passes'}).",
         *([f"Not asked: {campaign.users - asked:,} users, as no prefix was left."] if asked < campaign.users else []),
         found,
-        f"Privacy: every report hides each word with local ε = {statement.epsilon:g} ({statement.mechanism}), "
-        f"{parameters.words_per_user} words at most, {statement.user_epsilon:g} for a whole user.",
         f"Simulated with fidelity {discovery.fidelity}, seed {discovery.seed}.",
+    ]
+
+
+def privacy_lines(statement: Mapping[str, Any]) -> list[str]:
+    """The privacy statement in a few sentences."""
+    item, user, anonymity = (statement[part] for part in ("item_central", "user_central", "k_anonymity"))
+    k = (
+        f"what fewer than {anonymity['k']} users of a cohort hold is published with a chance of at most "
+        f"{1 - anonymity['alpha']:.2g}"
+        if anonymity["k"]
+        else f"none for the run: {anonymity['reasons']['k']}"
+    )
+    return [
+        f"Privacy of a report, from everyone: local ε = {statement['local_epsilon']:g} for a word "
+        f"({statement['mechanism']}), {statement['user_local_epsilon']:g} for the up to "
+        f"{statement['words_per_user']} words of a user.",
+        f"Privacy of the release, from its readers: ε = {item['best']:.3g} for a word, {user['best']:.3g} for a whole "
+        f"user, at δ = {statement['delta']:g}.",
+        f"k-anonymity: {k}.",
     ]
 
 

@@ -14,6 +14,7 @@ from click.shell_completion import get_completion_class
 
 from neologue import __version__
 from neologue.cli.audit import audit
+from neologue.cli.certify import certify, keygen
 from neologue.cli.discover import discover
 from neologue.errors import InputError
 
@@ -61,6 +62,8 @@ def main() -> None:
 
 
 main.add_command(discover)
+main.add_command(certify)
+main.add_command(keygen)
 main.add_command(audit)
 
 

@@ -38,7 +38,7 @@ def discover(campaign: Campaign, hears: Hears = lambda facts, words: None) -> Ge
         while layer := schedule.next(frontier):
             tally = yield layer
             if tally.reports < parameters.smallest_layer:
-                facts.append(_facts(layer, tally, kept=0, words=0, decided=False))
+                facts.append(_facts(layer, tally, kept=0, words=0, fewest_votes=0, decided=False))
                 hears(facts[-1], len(words))
                 break
             expected = shares[:, None] * spelling.after(layer.candidates) if parameters.rule == "significant" else None
@@ -47,7 +47,10 @@ def discover(campaign: Campaign, hears: Hears = lambda facts, words: None) -> Ge
             released = _released(layer, tally, selection, prefixes.tolist(), ended, campaign.users)
             words.update((word.word, word) for word in released)
             frontier, shares = prefixes[~ended], _shares(layer, tally, selection.index[~ended])
-            facts.append(_facts(layer, tally, kept=len(frontier), words=len(released), decided=True))
+            fewest = int(tally.votes[selection.index].min()) if len(selection.index) else 0
+            facts.append(
+                _facts(layer, tally, kept=len(frontier), words=len(released), fewest_votes=fewest, decided=True)
+            )
             hears(facts[-1], len(words))
     ranked = sorted(words.values(), key=lambda word: (-word.estimate, word.word))
     return Release(campaign, tuple(facts), tuple(ranked))
@@ -58,8 +61,9 @@ def _released(
 ) -> list[ReleasedWord]:
     """The words that end in this layer, with their estimates; one that no device would contribute is noise."""
     law = VoteLaw(layer.randomizer.channel, tally.reports, users)
-    found = estimate_holders(law, tally.votes[selection.index[ended]], selection.thresholds[ended])
-    figures = zip(found.estimate.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
+    votes = tally.votes[selection.index[ended]]
+    found = estimate_holders(law, votes, selection.thresholds[ended])
+    figures = zip(votes.tolist(), found.estimate.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
     return [
         ReleasedWord(prefixes[place], *figure, layer.number, layer.passage)
         for place, figure in zip(np.flatnonzero(ended), figures, strict=True)
@@ -73,7 +77,7 @@ def _shares(layer: Layer, tally: Tally, index: NDArray[np.int64]) -> Floats:
     return np.maximum(holders, 1.0) / max(tally.reports, 1)
 
 
-def _facts(layer: Layer, tally: Tally, *, kept: int, words: int, decided: bool) -> LayerFacts:
+def _facts(layer: Layer, tally: Tally, *, kept: int, words: int, fewest_votes: int, decided: bool) -> LayerFacts:
     return LayerFacts(
         passage=layer.passage,
         layer=layer.number,
@@ -84,5 +88,6 @@ def _facts(layer: Layer, tally: Tally, *, kept: int, words: int, decided: bool) 
         reports=tally.reports,
         kept=kept,
         words=words,
+        fewest_votes=fewest_votes,
         decided=decided,
     )

@@ -1,8 +1,12 @@
 """What a campaign gives back: words with estimates, and the facts of every layer."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from neologue.privacy.collection import Cohort
+from neologue.privacy.statement import Facts, LayerShown
 from neologue.protocol.campaign import Campaign
+from neologue.protocol.parameters import Parameters
 from neologue.randomizers.registry import randomizer
 from neologue.randomizers.statement import LocalStatement
 
@@ -16,6 +20,7 @@ class ReleasedWord:
     """
 
     word: str
+    votes: int
     estimate: float
     low: float
     high: float
@@ -39,6 +44,8 @@ class LayerFacts:
     """The prefixes that go on."""
     words: int
     """The words that end here."""
+    fewest_votes: int
+    """The fewest votes of what was kept; 0 if nothing was."""
     decided: bool
     """Whether enough reports came; if not, nothing of the layer is released and its pass ends."""
 
@@ -53,6 +60,11 @@ class Release:
     """The most widely held first."""
 
     @property
+    def facts(self) -> Facts:
+        """What the privacy of the release follows from."""
+        return privacy_facts(self.campaign.parameters, self.layers)
+
+    @property
     def statement(self) -> LocalStatement:
         """The local privacy of the layer that enforces it least: each user is in one layer, so it covers everyone."""
         parameters = self.campaign.parameters
@@ -63,3 +75,23 @@ class Release:
             for facts in self.layers
         )
         return max(statements, key=lambda statement: statement.enforced_epsilon)
+
+
+def privacy_facts(parameters: Parameters, layers: Iterable[LayerFacts]) -> Facts:
+    """The facts of a run as its privacy statement takes them: of the layers of which something is published."""
+    assert parameters.epsilon is not None
+    return Facts(
+        mechanism=parameters.randomizer,
+        epsilon=parameters.epsilon,
+        words_per_user=parameters.words_per_user,
+        delta=parameters.delta,
+        colluders=parameters.colluders,
+        layers=tuple(
+            LayerShown(Cohort(layer.reports, layer.candidates), layer.kept + layer.words, layer.fewest_votes)
+            for layer in layers
+            if layer.decided
+        ),
+        frontier=parameters.frontier if parameters.rule == "top" else None,
+        k=parameters.k_anonymity,
+        alpha=parameters.alpha,
+    )

@@ -13,6 +13,8 @@ the others. So each p-value is divided by a weight before the procedure, which k
 weights are as long as they average 1 and do not depend on this layer's votes (Genovese, Roeder and Wasserman
 2006). Half of the weight is the same for all; the other half follows how many holders a candidate should
 have, by the votes of its prefix in the layer before and the spelling of the known words.
+
+Under either rule nothing is kept with fewer votes than the campaign's k-anonymity calls for.
 """
 
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ from scipy.stats import binom
 
 from neologue.discovery.tally import Tally
 from neologue.entropy import SeededEntropy
+from neologue.privacy.anonymity import release_threshold
 from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
 from neologue.randomizers.channel import Floats
@@ -42,9 +45,11 @@ class Selection:
 
 def select(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | None = None) -> Selection:
     """Apply the campaign's rule to a layer; `expected` is each candidate's expected share of users, if known."""
-    if campaign.parameters.rule == "top":
-        return _top(layer, tally, campaign)
-    return _significant(layer, tally, campaign, expected)
+    parameters = campaign.parameters
+    rule = _top(layer, tally, campaign) if parameters.rule == "top" else _significant(layer, tally, campaign, expected)
+    least = release_threshold(layer.randomizer.channel, tally.reports, parameters.k_anonymity, parameters.alpha)
+    enough = tally.votes[rule.index] >= least
+    return Selection(rule.index[enough], np.maximum(rule.thresholds[enough], least))
 
 
 def _top(layer: Layer, tally: Tally, campaign: Campaign) -> Selection:

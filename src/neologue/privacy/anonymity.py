@@ -9,13 +9,13 @@ paper's lemma on it, why that can't be used as printed, and the proof of the one
 """
 
 from bisect import bisect_left
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from neologue.errors import ParameterError
 from neologue.privacy.bound import ROUNDING
 from neologue.privacy.coins import plausible
 from neologue.randomizers.channel import Channel
@@ -23,15 +23,7 @@ from neologue.randomizers.subset_selection import SubsetSelection
 
 Floats = NDArray[np.float64]
 
-LARGEST_K = 1_000_000
 NEGLIGIBLE = 1e-18
-
-
-def check_alpha(alpha: float) -> float:
-    """The α itself, if it is a certainty that can be promised."""
-    if not 0 < alpha < 1:
-        raise ParameterError(f"alpha must lie between 0 and 1, not {alpha}: 0.95 is the paper's")
-    return alpha
 
 
 def kept_chance(channel: Channel, contributions: int, holders: int, votes: NDArray[np.int64]) -> Floats:
@@ -45,7 +37,9 @@ def kept_chance(channel: Channel, contributions: int, holders: int, votes: NDArr
 
 
 def release_threshold(channel: Channel, reports: int, k: int, alpha: float) -> int:
-    """The fewest votes θ that fewer than k holders reach with a chance of at most 1-α."""
+    """The fewest votes θ that fewer than k holders reach with a chance of at most 1-α; 0 for a k of 0."""
+    if k == 0:
+        return 0
     contributions = channel.trials(reports)
     holders = min(k - 1, contributions)
     low = int(channel.mean(holders, reports))
@@ -64,7 +58,7 @@ def threshold_k(channel: Channel, reports: int, threshold: int, alpha: float) ->
     def too_many(holders: int) -> bool:
         return not _rare(channel, contributions, holders, threshold, alpha)
 
-    return bisect_left(range(min(LARGEST_K, contributions) + 1), True, key=too_many)
+    return _first(too_many, contributions)
 
 
 def top_k(selection: SubsetSelection, reports: int, kept: int, alpha: float) -> int:
@@ -77,7 +71,8 @@ def top_k(selection: SubsetSelection, reports: int, kept: int, alpha: float) -> 
     contributions = channel.trials(reports)
     low, high = plausible(contributions, float(channel.q), NEGLIGIBLE)
     votes = np.arange(max(low, 1), high + 1)
-    expected = (selection.candidates - 1) * binom.sf(votes - 1, contributions, float(channel.q)) * (1 - ROUNDING)
+    nobody: Floats = np.asarray(binom.sf(votes - 1, contributions, float(channel.q)))
+    expected = (selection.candidates - 1) * nobody * (1 - ROUNDING)
     crowded = expected > kept
     if not crowded.any():
         return 0
@@ -87,7 +82,7 @@ def top_k(selection: SubsetSelection, reports: int, kept: int, alpha: float) -> 
     def too_many(holders: int) -> bool:
         return bool((kept_chance(channel, contributions, holders, votes) + quiet).min() > 1 - alpha)
 
-    return bisect_left(range(min(LARGEST_K, contributions) + 1), True, key=too_many)
+    return _first(too_many, contributions)
 
 
 def printed_k(selection: SubsetSelection, reports: int, kept: int, alpha: float) -> int | None:
@@ -104,8 +99,16 @@ def printed_k(selection: SubsetSelection, reports: int, kept: int, alpha: float)
     def too_many(holders: int) -> bool:
         return float(threshold @ kept_chance(selection.channel, contributions, holders, votes)) > 1 - alpha
 
-    found = bisect_left(range(min(LARGEST_K, contributions) + 1), True, key=too_many) - 1
+    found = _first(too_many, contributions) - 1
     return found if found > 0 else None
+
+
+def _first(too_many: Callable[[int], bool], contributions: int) -> int:
+    """The fewest holders that are too many, sought from below, where it costs little."""
+    high = 1
+    while high < contributions and not too_many(high):
+        high *= 2
+    return bisect_left(range(min(high, contributions) + 1), True, key=too_many)
 
 
 def _rare(channel: Channel, contributions: int, holders: int, votes: int, alpha: float) -> bool:

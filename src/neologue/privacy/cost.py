@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from neologue.privacy.bound import Bound, check_delta, rounded_up
+from neologue.privacy.bound import Bound, rounded_up
 from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.levels import check_delta
 from neologue.privacy.shuffling import (
     BLANKET,
     CLONES,

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, fields
 
 from neologue.errors import ParameterError
+from neologue.privacy.levels import check_alpha, check_delta
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import check_epsilon
 
@@ -48,6 +49,15 @@ class Parameters:
     false_words: float
     """The expected share of noise among released words, for the rule `significant`."""
 
+    k_anonymity: int
+    """Prefixes and words that fewer than k users of their cohort hold are kept with a chance of at most 1-α (k)."""
+    alpha: float
+    """How certain that is (α)."""
+    delta: float
+    """The δ of the central privacy statement."""
+    colluders: float
+    """The assumed share of reports that hide nobody, because whoever looks at the sums made them up or knows them."""
+
     def __post_init__(self) -> None:
         _choice("randomizer", self.randomizer, RANDOMIZERS)
         _choice("sampler", self.sampler, SAMPLERS)
@@ -64,6 +74,11 @@ class Parameters:
         check_whole("smallest layer", self.smallest_layer, 1, 1 << 30)
         _share("false prefixes", self.false_prefixes)
         _share("false words", self.false_words)
+        check_whole("k", self.k_anonymity, 0, 1_000_000)
+        check_alpha(self.alpha)
+        check_delta(self.delta)
+        if not 0 <= self.colluders < 1:
+            raise ParameterError(f"colluders must be a share from 0 to below 1, not {self.colluders}")
 
     def as_dict(self) -> dict[str, object]:
         """The parameters as they stand in a release."""

@@ -44,6 +44,10 @@ GBOARD_2024 = Profile(
         adaptive=False,
         false_prefixes=0.05,
         false_words=0.001,
+        k_anonymity=0,
+        alpha=0.95,
+        delta=1e-10,
+        colluders=0.0,
     ),
 )
 
@@ -71,6 +75,10 @@ NEOLOGUE = Profile(
         adaptive=True,
         false_prefixes=0.2,
         false_words=0.002,
+        k_anonymity=10,
+        alpha=0.95,
+        delta=1e-10,
+        colluders=0.0,
     ),
 )
 

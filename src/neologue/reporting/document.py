@@ -4,11 +4,13 @@ The fields are part of the interface; `docs/release.md` describes each.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from neologue.discovery.release import LayerFacts, ReleasedWord
+from neologue.privacy.signature import digest
+from neologue.privacy.statement import privacy_statement
 from neologue.protocol.campaign import Campaign
-from neologue.randomizers.statement import LocalStatement
 from neologue.simulation.discovery_run import Discovery
 
 FORMAT = 1
@@ -17,7 +19,7 @@ FORMAT = 1
 def release_document(discovery: Discovery) -> dict[str, object]:
     """The discovery as plain values."""
     release, campaign = discovery.release, discovery.release.campaign
-    return {
+    said = {
         "format": FORMAT,
         "profile": campaign.profile,
         "parameters": _parameters(campaign),
@@ -27,13 +29,14 @@ def release_document(discovery: Discovery) -> dict[str, object]:
         "layers": [_layer(facts) for facts in release.layers],
         "words": [_word(word) for word in release.words],
         "score": asdict(discovery.score),
-        "privacy": _privacy(release.statement),
+        "privacy": privacy_statement(release.facts),
     }
+    return {**said, "digest": digest(said)}
 
 
-def release_text(discovery: Discovery) -> str:
+def release_text(document: Mapping[str, object]) -> str:
     """The document as text."""
-    return json.dumps(release_document(discovery), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
 def _parameters(campaign: Campaign) -> dict[str, object]:
@@ -56,21 +59,10 @@ def _layer(facts: LayerFacts) -> dict[str, object]:
 def _word(word: ReleasedWord) -> dict[str, object]:
     return {
         "word": word.word,
+        "votes": word.votes,
         "estimate": round(word.estimate, 1),
         "low": round(word.low, 1),
         "high": round(word.high, 1),
         "layer": word.layer,
         "pass": word.passage,
-    }
-
-
-def _privacy(statement: LocalStatement) -> dict[str, object]:
-    return {
-        "unit": "item: one word of one user, with all its typings, replaced by another",
-        "mechanism": statement.mechanism,
-        "local_epsilon": statement.epsilon,
-        "enforced_local_epsilon": statement.enforced_epsilon,
-        "user_local_epsilon": statement.user_epsilon,
-        "reports_per_user": 1,
-        "trust": "none: the local figures hold against whoever sees a report, the server included",
     }

@@ -4,7 +4,7 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from neologue.discovery.release import ReleasedWord
@@ -30,14 +30,14 @@ def check_folder(folder: Path) -> None:
         raise ParameterError(f"{existing} can't be written to ({error.strerror}); give --out another folder") from error
 
 
-def write_files(discovery: Discovery, folder: Path) -> list[Path]:
+def write_files(discovery: Discovery, document: Mapping[str, object], folder: Path) -> list[Path]:
     """Write `words.csv`, `words.dic` with `words.aff`, and `release.json`, and put them in place when all are whole."""
     words = discovery.release.words
     texts = (
         words_csv(words),
         hunspell_dic(word.word for word in words),
         "SET UTF-8\n",
-        release_text(discovery),
+        release_text(document),
     )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -56,10 +56,10 @@ def words_csv(words: Iterable[ReleasedWord]) -> str:
     """One line a word, the most widely held first."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(["word", "estimate", "low", "high", "layer", "pass"])
+    table.writerow(["word", "votes", "estimate", "low", "high", "layer", "pass"])
     for word in words:
         figures = (f"{figure:.1f}" for figure in (word.estimate, word.low, word.high))
-        table.writerow([word.word, *figures, word.layer, word.passage])
+        table.writerow([word.word, word.votes, *figures, word.layer, word.passage])
     return text.getvalue()
 
 

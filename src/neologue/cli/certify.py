@@ -1,0 +1,91 @@
+"""`neologue certify` and `neologue keygen`: a release computed again, and the keys that sign one."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from neologue.reporting.certification import Certification
+
+FAILED = 1
+
+
+@click.command()
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option(
+    "--verify",
+    type=click.Path(path_type=Path),
+    help="Require a signature by this public key (the .pub file of neologue keygen).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print every claim as JSON instead of a table.")
+@click.pass_context
+def certify(context: click.Context, release: Path, verify: Path | None, as_json: bool) -> None:
+    """Compute the privacy statement of RELEASE, a release.json, again from its facts.
+
+    Exits with 1 if a claim is not covered, and with 2 if the file can't be read.
+    """
+    from neologue.privacy.signature import public_key
+    from neologue.reporting.certification import certify as certified
+    from neologue.reporting.certification import read_document
+
+    key = public_key(verify) if verify else None
+    document = read_document(release)
+    certification = certified(document, key)
+    if as_json:
+        click.echo(json.dumps(_plain(certification), ensure_ascii=False, indent=1))
+    else:
+        _show(certification, signed="signature" in document.whole, verified=key is not None)
+    if not certification.passed:
+        context.exit(FAILED)
+
+
+def _plain(certification: "Certification") -> dict[str, object]:
+    from neologue.reporting.certification import claim_rows
+
+    return {
+        "passed": certification.passed,
+        "objections": list(certification.objections),
+        "claims": claim_rows(certification),
+    }
+
+
+def _show(certification: "Certification", *, signed: bool, verified: bool) -> None:
+    from neologue.cli.display import show_table
+
+    rows = [
+        (
+            claim.name.replace("_", " "),
+            _figure(claim.stated),
+            _figure(claim.recomputed),
+            "yes" if claim.covered else "NO",
+        )
+        for claim in certification.claims
+        if not claim.covered or isinstance(claim.recomputed, int | float)
+    ]
+    if rows:
+        show_table("Claims", ("claim", "stated", "computed again", "covered"), rows, numbers=(1, 2))
+    for objection in certification.objections:
+        click.echo(f"Objection: {objection}.")
+    if not certification.passed:
+        missing = sum(not claim.covered for claim in certification.claims)
+        click.echo(f"NOT CERTIFIED: {missing} claims are not covered, {len(certification.objections)} objections.")
+        return
+    signature = "signature verified" if verified else "signed, signature not verified" if signed else "not signed"
+    click.echo(f"Certified: all {len(certification.claims)} claims follow from the facts of the release ({signature}).")
+
+
+def _figure(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else "–" if value is None else str(value)
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+def keygen(path: Path) -> None:
+    """Make a key to sign releases with: PATH, to be kept secret, and PATH.pub, for everyone."""
+    from neologue.privacy.signature import generate_key
+
+    private, public = generate_key(path)
+    click.echo(f"wrote {private}, which signs: keep it secret", err=True)
+    click.echo(f"wrote {public}, which verifies: give it to everyone", err=True)

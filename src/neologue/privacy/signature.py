@@ -1,0 +1,107 @@
+"""Signed documents: a digest and an Ed25519 signature over one canonical form (RFC 8785) that any language can make.
+
+The digest is the SHA-256 of the document without `digest` and `signature`. The signature is over `neologue release v1`,
+a zero byte, and the 32 bytes of the digest.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import rfc8785
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
+
+from neologue.errors import SignatureError
+
+PURPOSE = b"neologue release v1\0"
+APART = ("digest", "signature")
+LARGEST_KEY_FILE = 10_000
+
+
+def digest(document: Mapping[str, object]) -> str:
+    """The digest of everything that a document says, in hexadecimal."""
+    said = {name: value for name, value in document.items() if name not in APART}
+    try:
+        return hashlib.sha256(rfc8785.dumps(said)).hexdigest()  # type: ignore[arg-type]
+    except rfc8785.CanonicalizationError as error:
+        raise SignatureError(f"the document has no canonical form ({error}); keep whole numbers below 2^53") from error
+
+
+def signed(document: Mapping[str, object], key: Ed25519PrivateKey) -> dict[str, object]:
+    """The document with its signature."""
+    value = digest(document)
+    return {
+        **{name: said for name, said in document.items() if name not in APART},
+        "digest": value,
+        "signature": {
+            "algorithm": "Ed25519",
+            "key": key.public_key().public_bytes_raw().hex(),
+            "value": key.sign(PURPOSE + bytes.fromhex(value)).hex(),
+        },
+    }
+
+
+def check_signature(document: Mapping[str, object], key: Ed25519PublicKey) -> str | None:
+    """What is wrong with the signature of a document that this key should have signed; None if nothing is."""
+    signature = document.get("signature")
+    if not isinstance(signature, Mapping) or not isinstance(signature.get("value"), str):
+        raise SignatureError("the release is not signed, and a signature is required; get the signed one")
+    try:
+        key.verify(bytes.fromhex(signature["value"]), PURPOSE + bytes.fromhex(digest(document)))
+    except (InvalidSignature, ValueError):
+        return f"the signature is not one by {key.public_bytes_raw().hex()} over what the release says"
+    return None
+
+
+def generate_key(path: Path) -> tuple[Path, Path]:
+    """Write a new private key, for its owner alone, and its public key beside it; never over an older one."""
+    public = path.with_name(path.name + ".pub")
+    for place in (path, public):
+        if place.exists():
+            raise SignatureError(f"{place} exists; give another name, a key is never overwritten")
+    key = Ed25519PrivateKey.generate()
+    texts = (
+        (path, 0o600, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())),
+        (public, 0o644, key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)),
+    )
+    for place, mode, text in texts:
+        with os.fdopen(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as file:
+            file.write(text)
+    return path, public
+
+
+def private_key(path: Path) -> Ed25519PrivateKey:
+    """The private key in a PEM file."""
+    try:
+        key = load_pem_private_key(_read(path), password=None)
+    except (ValueError, TypeError) as error:
+        raise SignatureError(f"{path} is not a private key that can be used; make one with neologue keygen") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise SignatureError(f"{path} is not an Ed25519 key; make one with neologue keygen")
+    return key
+
+
+def public_key(path: Path) -> Ed25519PublicKey:
+    """The public key in a PEM file."""
+    try:
+        key = load_pem_public_key(_read(path))
+    except ValueError as error:
+        raise SignatureError(f"{path} is not a public key; give the .pub file of neologue keygen") from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise SignatureError(f"{path} is not an Ed25519 key; give the .pub file of neologue keygen")
+    return key
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(LARGEST_KEY_FILE)

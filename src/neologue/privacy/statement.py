@@ -1,0 +1,189 @@
+"""The privacy statement of a run: a function of its facts, for whoever publishes it and whoever checks it.
+
+`docs/privacy/statement.md` describes every field.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from neologue.privacy.anonymity import printed_k, release_threshold, top_k
+from neologue.privacy.bound import Bound
+from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.cost import Cost, cost
+from neologue.randomizers.subset_selection import SubsetSelection
+
+UNIT = "item: one distinct word of one user, with all its typings"
+NEIGHBOURS = "swap: one word of one user replaced by another; at user level, all words of one user"
+
+ASSUMPTIONS = (
+    "every honest device ran the stated randomizer with secure randomness, once, in one layer",
+    "nobody but the stated observer's own view is combined: no other sums of the same reports were published",
+    "which users were asked, and when, does not depend on their words",
+)
+EXPANSION = "AES-128 in counter mode, keyed by a device's secret seed, is as good as random subsets"
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """The smallest sum that each observer sees, in reports; None is a whole layer."""
+
+    disk: int | None = None
+    server: int | None = 1
+
+    def observers(self) -> tuple[tuple[str, str, int | None], ...]:
+        """Who sees what, and in sums of how many reports."""
+        return (
+            ("reader of the release", "words, estimates, prefixes and the facts of layers: sums of whole layers", None),
+            ("leaked disk", f"what was stored: sums of {_reports(self.disk)}", self.disk),
+            ("server", f"what it works on: sums of {_reports(self.server)}", self.server),
+        )
+
+
+@dataclass(frozen=True)
+class LayerShown:
+    """A layer of which something was published, as far as its privacy depends on it."""
+
+    cohort: Cohort
+    kept: int
+    """The prefixes and words that were kept."""
+    fewest_votes: int
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that a privacy statement follows from."""
+
+    mechanism: str
+    epsilon: float
+    words_per_user: int
+    delta: float
+    colluders: float
+    layers: tuple[LayerShown, ...]
+    frontier: int | None
+    """The most candidates kept in a layer if those with the most votes are, whatever their number; else None."""
+    k: int
+    """The k that the release thresholds enforce."""
+    alpha: float
+    exposure: Exposure = Exposure()
+
+    @property
+    def collection(self) -> Collection:
+        """The sums of the layers."""
+        cohorts = tuple(layer.cohort for layer in self.layers)
+        return Collection(self.mechanism, self.epsilon, self.words_per_user, cohorts)
+
+
+def privacy_statement(facts: Facts) -> dict[str, object]:
+    """What can be promised of a run with these facts."""
+    released = _cost(facts.collection.in_sums_of(None, facts.colluders), facts.delta)
+    return {
+        "unit": UNIT,
+        "neighbours": NEIGHBOURS,
+        "mechanism": facts.mechanism,
+        "local_epsilon": facts.epsilon,
+        "enforced_local_epsilon": released.item_local,
+        "user_local_epsilon": facts.epsilon * facts.words_per_user,
+        "words_per_user": facts.words_per_user,
+        "reports_per_user": 1,
+        "delta": facts.delta,
+        "item_central": _central(released.item, released.item_best) | {"lower_bound": released.item_floor},
+        "user_central": _central(released.user, released.user_best),
+        "k_anonymity": anonymity_statement(facts),
+        "trust": {
+            "local": "none: the local figures hold against whoever sees a report, the server included",
+            "central": "that the observer sees the stated sums and nothing smaller",
+            "colluders": facts.colluders,
+            "assumptions": [*ASSUMPTIONS, *([EXPANSION] if facts.mechanism == SubsetSelection.name else [])],
+            "observers": [_observer(facts, *observer) for observer in facts.exposure.observers()],
+        },
+    }
+
+
+def anonymity_statement(facts: Facts) -> dict[str, object]:
+    """The k for which everything that was published is k-anonymous with certainty α."""
+    certain = [(_layer_k(facts, layer), number) for number, layer in enumerate(facts.layers, 1)]
+    k, number = min(certain, default=(facts.k, 0))
+    statement: dict[str, object] = {
+        "k": k or None,
+        "alpha": facts.alpha,
+        "covers": "the words of the release and the prefixes that devices are told, by holders in their cohort",
+        "printed_lemma": None,
+        "reasons": {},
+    }
+    reasons: dict[str, str] = {}
+    if not k and number:
+        layer = facts.layers[number - 1]
+        later = min((found for found, _ in certain if found), default=0)
+        reasons["k"] = (
+            f"the layer on {layer.cohort.candidates:,} candidates keeps them without a threshold"
+            if facts.frontier is not None and layer.cohort.candidates <= facts.frontier
+            else "no number of holders is too few for what was kept"
+        ) + (f"; in the layers that have one, k is at least {later}" if later else "")
+    elif not k:
+        reasons["k"] = "no layer was decided and no threshold is set"
+    statement["printed_lemma"], reason = _printed(facts)
+    if reason:
+        reasons["printed_lemma"] = reason
+    return statement | {"reasons": reasons}
+
+
+def _layer_k(facts: Facts, layer: LayerShown) -> int:
+    """The k of one layer: the one its threshold enforces, or the one that follows from keeping the most voted."""
+    mechanism = facts.collection.randomizer(layer.cohort)
+    needed = release_threshold(mechanism.channel, layer.cohort.reports, facts.k, facts.alpha)
+    enforced = facts.k if not layer.kept or layer.fewest_votes >= needed else 0
+    if facts.frontier is None or not isinstance(mechanism, SubsetSelection):
+        return enforced
+    return max(enforced, top_k(mechanism, layer.cohort.reports, facts.frontier, facts.alpha))
+
+
+def _printed(facts: Facts) -> tuple[int | None, str | None]:
+    """What the paper's lemma as printed would certify for the run's fullest layer, and why it does not."""
+    if facts.mechanism != SubsetSelection.name or facts.frontier is None:
+        return None, "the lemma is about keeping the candidates with the most votes of Subset Selection"
+    if not facts.layers:
+        return None, "no layer was decided"
+    fullest = max((layer.cohort for layer in facts.layers), key=lambda cohort: cohort.candidates)
+    mechanism = facts.collection.randomizer(fullest)
+    assert isinstance(mechanism, SubsetSelection)
+    k = printed_k(mechanism, fullest.reports, facts.frontier, facts.alpha)
+    if k is None:
+        return None, f"as printed it certifies no k at α = {facts.alpha:g}: its threshold is too low for the noise"
+    return k, None
+
+
+def _central(bounds: Mapping[str, Bound], best: Bound) -> dict[str, object]:
+    """One figure a theorem, null where it does not apply, and why."""
+    return {
+        **{name: bound.epsilon for name, bound in bounds.items()},
+        "best": best.epsilon,
+        "theorems": {name: bound.theorem for name, bound in bounds.items()} | {"best": best.theorem},
+        "reasons": {name: bound.reason for name, bound in bounds.items() if bound.reason},
+    }
+
+
+def _observer(facts: Facts, who: str, sees: str, smallest: int | None) -> dict[str, object]:
+    """What one observer learns at most, from the smallest sum that they see."""
+    view = facts.collection.in_sums_of(smallest, facts.colluders)
+    reports = min((cohort.reports for cohort in view.cohorts), default=0)
+    seen = _cost(view, facts.delta)
+    return {
+        "who": who,
+        "sees": sees,
+        "smallest_sum": reports,
+        "item_epsilon": seen.item_best.epsilon,
+        "user_epsilon": seen.user_best.epsilon,
+    }
+
+
+@lru_cache(maxsize=32)
+def _cost(collection: Collection, delta: float) -> Cost:
+    """As `cost`; observers often see the same sums."""
+    return cost(collection, delta)
+
+
+def _reports(smallest: int | None) -> str:
+    if smallest is None:
+        return "whole layers"
+    return "single reports" if smallest == 1 else f"{smallest:,} reports and more"

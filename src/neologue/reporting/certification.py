@@ -1,0 +1,225 @@
+"""Whether a `release.json` is covered by its own facts: everything that it claims, computed again.
+
+A release says what was asked of how many users and what came of it. From that alone its privacy statement follows,
+and so does much of what its words can be: a claim that the facts do not cover is named. The digest guards against
+accidents, a signature against people.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from neologue.discovery.release import LayerFacts, ReleasedWord, privacy_facts
+from neologue.errors import ParameterError, ReleaseError
+from neologue.language.candidates import extensions
+from neologue.privacy.anonymity import release_threshold
+from neologue.privacy.signature import check_signature, digest
+from neologue.privacy.statement import privacy_statement
+from neologue.protocol.parameters import Parameters
+from neologue.randomizers.registry import randomizer
+from neologue.reporting.document import FORMAT
+
+LARGEST_FILE = 1 << 30
+TOLERANCE = 2e-5
+"""Figures have six digits; the last may differ from machine to machine."""
+ROUNDED = 0.051
+"""Estimates are written with one decimal."""
+SAFER_SMALLER = frozenset({"k", "lower_bound"})
+"""Claims that are safe if they say less."""
+SAFER_LARGER = re.compile(r"epsilon$|^(item|user)_central\.[a-z0-9_]+$")
+"""Claims that are safe if they say more: every ε."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One figure of a privacy statement, as stated and as computed again."""
+
+    name: str
+    stated: object
+    recomputed: object
+    covered: bool
+
+
+@dataclass(frozen=True)
+class Certification:
+    """The claims of a release, and what is wrong with it."""
+
+    claims: tuple[Claim, ...]
+    objections: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every claim is covered and nothing else is wrong."""
+        return not self.objections and all(claim.covered for claim in self.claims)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A release as it was read: the facts that claims follow from, typed, and the whole text as it stands."""
+
+    parameters: Parameters
+    symbols: int
+    users: int
+    layers: tuple[LayerFacts, ...]
+    words: tuple[ReleasedWord, ...]
+    privacy: Mapping[str, object]
+    whole: Mapping[str, object]
+
+
+def read_document(path: Path) -> Document:
+    """The release in a file, or a ReleaseError that says why it is none."""
+    if path.is_file() and path.stat().st_size > LARGEST_FILE:
+        raise ReleaseError(f"{path} has more than {LARGEST_FILE >> 20:,} MiB; give the release.json of a discovery")
+    try:
+        whole = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ReleaseError(f"{path} is cut or no JSON; give the release.json of a discovery") from error
+    if not isinstance(whole, dict) or "format" not in whole:
+        raise ReleaseError(f"{path} does not say which format it has; give the release.json of a discovery")
+    if whole["format"] != FORMAT:
+        raise ReleaseError(f"{path} has format {whole['format']!r}, and this neologue reads {FORMAT}; use a newer one")
+    try:
+        stated = whole["parameters"]
+        return Document(
+            parameters=Parameters(**{field.name: stated[field.name] for field in fields(Parameters)}),
+            symbols=msgspec.convert(stated["alphabet"]["symbols"], int),
+            users=msgspec.convert(whole["population"]["users"], int),
+            layers=msgspec.convert([_passage(row) for row in whole["layers"]], tuple[LayerFacts, ...]),
+            words=msgspec.convert([_passage(row) for row in whole["words"]], tuple[ReleasedWord, ...]),
+            privacy=msgspec.convert(whole["privacy"], dict[str, Any]),
+            whole=whole,
+        )
+    except KeyError as error:
+        raise ReleaseError(f"{path} lacks {error}; give the release.json of a discovery") from error
+    except (msgspec.ValidationError, TypeError, AttributeError, ParameterError) as error:
+        raise ReleaseError(f"{path} is not what a discovery writes: {error}") from error
+
+
+def certify(document: Document, key: Ed25519PublicKey | None = None) -> Certification:
+    """Compute every claim of a release again; with a key, its signature is required too."""
+    signature = None if key is None else check_signature(document.whole, key)
+    objections = [*([signature] if signature else []), *_objections(document)]
+    if any(True for _ in _impossible(document)):
+        return Certification((), tuple(objections))
+    recomputed = privacy_statement(privacy_facts(document.parameters, document.layers))
+    return Certification(tuple(_claims("", recomputed, document.privacy)), tuple(objections))
+
+
+def _passage(row: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a file has in its place
+    return {"passage" if name == "pass" else name: value for name, value in row.items()}
+
+
+def _objections(document: Document) -> Iterator[str]:
+    """What is wrong with a release, apart from its privacy statement."""
+    if document.whole.get("digest") != digest(document.whole):
+        yield "the digest is not that of the release: something in it was changed"
+    yield from _impossible(document)
+    yield from _wrong_layers(document)
+    yield from _wrong_words(document)
+
+
+def _impossible(document: Document) -> Iterator[str]:
+    """Facts that nothing can be computed from."""
+    if document.parameters.epsilon is None:
+        yield "the parameters state no ε"
+    for layer in document.layers:
+        if layer.candidates < 1 or layer.reports < 0 or (layer.decided and layer.reports < 1):
+            yield f"{_name(layer)} has {layer.candidates:,} candidates and {layer.reports:,} reports"
+
+
+def _wrong_layers(document: Document) -> Iterator[str]:
+    parameters = document.parameters
+    asked = sum(layer.asked for layer in document.layers)
+    if asked > document.users:
+        yield f"{asked:,} users were asked, but there are {document.users:,}"
+    for layer in document.layers:
+        if not 0 <= layer.reports <= layer.asked:
+            yield f"{_name(layer)} has {layer.reports:,} reports from {layer.asked:,} users"
+        if layer.decided != (layer.reports >= parameters.smallest_layer):
+            yield f"{_name(layer)} has {layer.reports:,} reports, and {parameters.smallest_layer:,} decide a layer"
+        if layer.kept > parameters.frontier or layer.kept + layer.words > layer.candidates:
+            yield f"{_name(layer)} kept {layer.kept:,} prefixes and {layer.words:,} words, more than it may"
+    firsts = {layer.passage: layer for layer in reversed(document.layers)}
+    characters = document.symbols - 1
+    for first in firsts.values():
+        if first.length != 1 or first.candidates != characters * extensions(characters, first.extension):
+            yield f"{_name(first)} does not begin with the {characters:,} characters of the alphabet"
+    for before, after in pairwise(document.layers):
+        if before.passage == after.passage and (
+            after.length != before.length + before.extension
+            or after.candidates != before.kept * extensions(characters, after.extension)
+        ):
+            yield f"{_name(after)} does not follow from the {before.kept:,} prefixes that the layer before it kept"
+
+
+def _wrong_words(document: Document) -> Iterator[str]:
+    parameters = document.parameters
+    layers = {(layer.passage, layer.layer): layer for layer in document.layers}
+    if len({word.word for word in document.words}) != len(document.words):
+        yield "a word is released twice"
+    listed: dict[tuple[int, int], list[tuple[int, ReleasedWord]]] = {}
+    for number, word in enumerate(document.words, 1):
+        listed.setdefault((word.passage, word.layer), []).append((number, word))
+    for place, layer in layers.items():
+        if len(listed.get(place, [])) != layer.words:
+            yield f"{_name(layer)} ended {layer.words:,} words, and {len(listed.get(place, [])):,} are listed"
+    for place in listed.keys() - layers.keys():
+        yield f"words are listed for pass {place[0]} layer {place[1]}, which is not there"
+    for place, layer in layers.items():
+        if not layer.decided or not (layer.kept or layer.words):
+            continue
+        channel = randomizer(
+            parameters.randomizer, layer.candidates, parameters.epsilon or 1.0, parameters.words_per_user
+        ).channel
+        least = release_threshold(channel, layer.reports, parameters.k_anonymity, parameters.alpha)
+        if layer.fewest_votes < least:
+            yield f"{_name(layer)} kept what has {layer.fewest_votes:,} votes, and {least:,} are needed"
+        scale = document.users / layer.reports
+        for number, word in listed.get(place, []):
+            plain = float(channel.estimate(word.votes, layer.reports)) * scale
+            if not layer.fewest_votes <= word.votes <= channel.trials(layer.reports):
+                yield f"word {number} has {word.votes:,} votes, which {_name(layer)} would not release"
+            elif not layer.length <= len(word.word) < layer.length + layer.extension:
+                yield f"word {number} has {len(word.word)} characters and can't end in {_name(layer)}"
+            elif not word.low <= word.high or abs(min(max(plain, word.low), word.high) - word.estimate) > ROUNDED:
+                yield f"word {number} has an estimate that does not follow from its votes"
+
+
+def _claims(name: str, recomputed: object, stated: object) -> Iterator[Claim]:
+    """Every figure and sentence of a statement, beside what it should be."""
+    if isinstance(recomputed, Mapping):
+        found = stated if isinstance(stated, Mapping) else {}
+        for key in [*recomputed, *(key for key in found if key not in recomputed)]:
+            inner = f"{name}.{key}" if name else str(key)
+            yield from _claims(inner, recomputed.get(key), found.get(key))
+    elif isinstance(recomputed, list):
+        found = {str(place): entry for place, entry in enumerate(stated if isinstance(stated, list) else [])}
+        yield from _claims(name, {str(place): entry for place, entry in enumerate(recomputed)}, found)
+    else:
+        yield Claim(name, stated, recomputed, _covered(name, stated, recomputed))
+
+
+def _covered(name: str, stated: object, recomputed: object) -> bool:
+    if isinstance(stated, bool) or not isinstance(stated, int | float) or not isinstance(recomputed, int | float):
+        return stated == recomputed
+    if name.rpartition(".")[2] in SAFER_SMALLER:
+        return stated <= recomputed * (1 + TOLERANCE)
+    if SAFER_LARGER.search(name):
+        return stated >= recomputed * (1 - TOLERANCE)
+    return stated == recomputed
+
+
+def _name(layer: LayerFacts) -> str:
+    return f"pass {layer.passage} layer {layer.layer}"
+
+
+def claim_rows(certification: Certification) -> list[dict[str, object]]:
+    """The claims as plain values."""
+    return [asdict(claim) for claim in certification.claims]
