@@ -1,17 +1,15 @@
 """`neologue discover`: from a population to words, with progress, a table and files."""
 
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
+from neologue.cli.choices import alphabet_of, alphabets, completes, languages, profiles
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
-    from neologue.language.alphabet import Alphabet
     from neologue.protocol.campaign import Campaign
     from neologue.simulation.population import Population
 
@@ -36,50 +34,25 @@ CHANGEABLE = (
 )
 
 
-def _completes(names: Callable[[], Sequence[str]]) -> Any:  # noqa: ANN401 - what click's option takes
-    def complete(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-        return [CompletionItem(name) for name in names() if name.startswith(begun)]
-
-    return complete
-
-
-def _profiles() -> Sequence[str]:
-    from neologue.protocol.profiles import PROFILES
-
-    return tuple(PROFILES)
-
-
-def _alphabets() -> Sequence[str]:
-    from neologue.language.alphabet import NAMED
-
-    return tuple(NAMED)
-
-
-def _languages() -> Sequence[str]:
-    from neologue.language.builtin import languages
-
-    return languages()
-
-
 @click.command()
 @click.argument("data", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--profile",
     default="neologue",
     show_default=True,
-    shell_complete=_completes(_profiles),
+    shell_complete=completes(profiles),
     help="Named parameters.",
 )
 @click.option(
     "--language",
     default="en",
     show_default=True,
-    shell_complete=_completes(_languages),
+    shell_complete=completes(languages),
     help="Language of the embedded population and of the built-in known words.",
 )
 @click.option(
     "--alphabet",
-    shell_complete=_completes(_alphabets),
+    shell_complete=completes(alphabets),
     help="Name of an alphabet, or a text file to take the characters from.",
 )
 @click.option("--users", type=int, help=f"Users to ask  [default: all of DATA, or {DEFAULT_USERS:,} embedded]")
@@ -188,7 +161,7 @@ def _checked(data: Path | None, options: dict[str, Any]) -> "Campaign":
     return Campaign.from_profile(
         profile.name,
         users=DEFAULT_USERS if options["users"] is None else options["users"],
-        alphabet=_alphabet(options["alphabet"], profile.alphabet, language),
+        alphabet=alphabet_of(options["alphabet"], profile.alphabet, language),
         **_changes(options),
     )
 
@@ -235,14 +208,3 @@ def _set_up(data: Path | None, wanted: "Campaign", options: dict[str, Any]) -> "
 
 def _changes(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in CHANGEABLE if options[name] is not None}
-
-
-def _alphabet(wanted: str | None, of_profile: str, language: str) -> "Alphabet":
-    from neologue.language import builtin
-    from neologue.language.alphabet import NAMED, Alphabet
-
-    if wanted is None:
-        return Alphabet.named(of_profile) if language == "en" else builtin.alphabet(language)
-    if wanted in NAMED or not Path(wanted).exists():
-        return Alphabet.named(wanted)
-    return Alphabet.from_file(Path(wanted))

@@ -37,6 +37,11 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
     console().print(table)
 
 
+def say(line: str) -> None:
+    """Print a sentence."""
+    console().print(Text(line))
+
+
 def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
     """The top words, and what it took to find them."""
     words = discovery.release.words
@@ -54,7 +59,7 @@ def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
     columns = ("word", "users reporting it", "95 % interval", "length", "found in layer")
     show_table(f"New words{rest}", columns, rows, numbers=(1, 2, 3, 4))
     for line in [*summary(discovery), *privacy_lines(document["privacy"])]:
-        console().print(Text(line))
+        say(line)
 
 
 def summary(discovery: Discovery) -> list[str]:

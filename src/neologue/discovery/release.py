@@ -78,8 +78,9 @@ class Release:
 
 
 def privacy_facts(parameters: Parameters, layers: Iterable[LayerFacts]) -> Facts:
-    """The facts of a run as its privacy statement takes them: of the layers of which something is published."""
+    """The facts of a run as its privacy statement takes them; of an undecided layer nothing is published."""
     assert parameters.epsilon is not None
+    layers = tuple(layers)
     return Facts(
         mechanism=parameters.randomizer,
         epsilon=parameters.epsilon,
@@ -94,4 +95,7 @@ def privacy_facts(parameters: Parameters, layers: Iterable[LayerFacts]) -> Facts
         frontier=parameters.frontier if parameters.rule == "top" else None,
         k=parameters.k_anonymity,
         alpha=parameters.alpha,
+        withheld=tuple(
+            Cohort(layer.reports, layer.candidates) for layer in layers if layer.reports and not layer.decided
+        ),
     )

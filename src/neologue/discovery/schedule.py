@@ -28,12 +28,10 @@ class Schedule:
         length = frontier.dtype.itemsize // 4
         if not len(frontier) or length > parameters.depth:
             return None
-        extension = self._extension(len(frontier), length)
-        cohort = self._cohort(len(frontier), length)
-        if cohort < parameters.smallest_layer:
+        size = self.size(len(frontier), length)
+        if size is None:
             return None
-        self.number += 1
-        self.users_left -= cohort
+        extension, cohort = size
         return Layer(
             passage=self.passage,
             number=self.number,
@@ -50,6 +48,15 @@ class Schedule:
             found=self.found,
             targets=self.campaign.targets,
         )
+
+    def size(self, prefixes: int, length: int) -> tuple[int, int] | None:
+        """By how many symbols so many prefixes are extended, and how many users are asked, who are then spent."""
+        cohort = self._cohort(prefixes, length)
+        if cohort < self.campaign.parameters.smallest_layer:
+            return None
+        self.number += 1
+        self.users_left -= cohort
+        return self._extension(prefixes, length), cohort
 
     def _extension(self, prefixes: int, length: int) -> int:
         return self._shape.extension(prefixes, length) if self.campaign.parameters.adaptive else 1

@@ -53,7 +53,7 @@ def select(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | No
 
 
 def _top(layer: Layer, tally: Tally, campaign: Campaign) -> Selection:
-    return _largest(np.arange(len(tally.votes)), tally.votes, _room(layer, campaign), layer)
+    return _largest(np.arange(len(tally.votes)), tally.votes, room(campaign), layer)
 
 
 def _significant(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | None) -> Selection:
@@ -69,7 +69,7 @@ def _significant(layer: Layer, tally: Tally, campaign: Campaign, expected: Float
         passed = null.benjamini_hochberg(tally.votes[places], weights, level)
         kept.append(places[passed.index])
         thresholds.append(passed.thresholds)
-    largest = _largest(kept[1], tally.votes[kept[1]], _room(layer, campaign), layer)
+    largest = _largest(kept[1], tally.votes[kept[1]], room(campaign), layer)
     thresholds[1] = np.maximum(thresholds[1][np.isin(kept[1], largest.index)], largest.thresholds)
     kept[1] = largest.index
     index = np.concatenate(kept)
@@ -115,9 +115,9 @@ class NullLaw:
         return Selection(places, np.minimum(thresholds, votes[places]))
 
 
-def _room(layer: Layer, campaign: Campaign) -> int:
+def room(campaign: Campaign) -> int:
     """The most prefixes that may be kept, so that the next layer fits."""
-    return min(campaign.parameters.frontier, campaign.largest_layer // layer.alphabet.size)
+    return min(campaign.parameters.frontier, campaign.largest_layer // campaign.alphabet.size)
 
 
 def _largest(index: NDArray[np.int64], votes: NDArray[np.int64], count: int, layer: Layer) -> Selection:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue.language.alphabet import Alphabet
-from neologue.language.candidates import Candidates, strings
+from neologue.language.candidates import Candidates, Strings, strings
 
 PRIOR = 10.0
 LONGEST = 64
@@ -72,6 +72,20 @@ class Spelling:
         rows = np.array([extensions(int(a), int(b), candidates.extension) for a, b in contexts])
         return rows[places.ravel()]
 
+    def steps(self, words: Strings) -> NDArray[np.float64]:
+        """The chance of each symbol of some words after those before it: one row a word, 1 after its ⊥."""
+        codes = self.alphabet.codes(words.view(np.uint32).reshape(len(words), -1))
+        framed = np.pad(codes, ((0, 0), (2, 1)), constant_values=START)
+        chances = np.ones((len(words), codes.shape[1] + 1))
+        for place in range(chances.shape[1]):
+            # A word goes on, and then ⊥ is one more symbol, as long as it had a character in the place before.
+            rows = np.flatnonzero(framed[:, place + 1] > 0) if place else np.arange(len(words))
+            before, last = framed[rows, place].astype(np.int64), framed[rows, place + 1]
+            contexts, where = np.unique(before * self.alphabet.size + last, return_inverse=True)
+            table = np.array([self._chances(*divmod(int(context), self.alphabet.size)) for context in contexts])
+            chances[rows, place] = table[where, framed[rows, place + 2]]
+        return chances
+
     def _chances(self, before: int, last: int) -> NDArray[np.float64]:
         weighed = PRIOR * self.after_one[last]
         codes, seen = self.after_two.get((before, last), (np.empty(0, np.int64), np.empty(0, np.int64)))
@@ -91,4 +105,8 @@ def _triples(alphabet: Alphabet, words: list[str]) -> tuple[NDArray[np.int64], N
     windows = np.lib.stride_tricks.sliding_window_view(framed, 3, axis=1)
     inside = windows[:, :, 1] > 0
     inside[:, 0] = True
-    return np.unique(windows[inside], axis=0, return_counts=True)
+    kept = windows[inside].astype(np.int64)
+    # Sorting one number is much faster than sorting rows of three.
+    size = alphabet.size
+    numbers, counts = np.unique((kept[:, 0] * size + kept[:, 1]) * size + kept[:, 2], return_counts=True)
+    return np.column_stack([numbers // size**2, numbers // size % size, numbers % size]), counts

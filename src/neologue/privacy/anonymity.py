@@ -72,7 +72,7 @@ def top_k(selection: SubsetSelection, reports: int, kept: int, alpha: float) -> 
     low, high = plausible(contributions, float(channel.q), NEGLIGIBLE)
     votes = np.arange(max(low, 1), high + 1)
     nobody: Floats = np.asarray(binom.sf(votes - 1, contributions, float(channel.q)))
-    expected = (selection.candidates - 1) * nobody * (1 - ROUNDING)
+    expected: Floats = (selection.candidates - 1) * (1 - ROUNDING) * nobody
     crowded = expected > kept
     if not crowded.any():
         return 0
@@ -93,7 +93,8 @@ def printed_k(selection: SubsetSelection, reports: int, kept: int, alpha: float)
     chance = Fraction(selection.subset_size - 2, selection.candidates)
     low, high = plausible(contributions, float(chance), NEGLIGIBLE)
     votes = np.arange(max(low, 1), high + 1)
-    reached = binom.sf(kept - 1, selection.candidates, binom.sf(votes - 1, contributions, float(chance)))
+    nobody: Floats = np.asarray(binom.sf(votes - 1, contributions, float(chance)))
+    reached: Floats = np.asarray(binom.sf(kept - 1, selection.candidates, nobody))
     threshold = reached - np.append(reached[1:], 0.0)
 
     def too_many(holders: int) -> bool:

@@ -14,25 +14,29 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from neologue.discovery.estimates import VoteLaw, estimate_holders
 from neologue.discovery.release import LayerFacts, ReleasedWord, privacy_facts
-from neologue.errors import ParameterError, ReleaseError
+from neologue.errors import ParameterError, ReleaseError, SignatureError
 from neologue.language.candidates import extensions
 from neologue.privacy.anonymity import release_threshold
 from neologue.privacy.signature import check_signature, digest
 from neologue.privacy.statement import privacy_statement
+from neologue.protocol.campaign import MOST_USERS
 from neologue.protocol.parameters import Parameters
 from neologue.randomizers.registry import randomizer
 from neologue.reporting.document import FORMAT
 
 LARGEST_FILE = 1 << 30
+DEEPEST_NESTING = 20
 TOLERANCE = 2e-5
 """Figures have six digits; the last may differ from machine to machine."""
 ROUNDED = 0.051
 """Estimates are written with one decimal."""
-SAFER_SMALLER = frozenset({"k", "lower_bound"})
-"""Claims that are safe if they say less."""
+SAFER_SMALLER = {"k": 0.0, "lower_bound": TOLERANCE}
+"""Claims that are safe if they say less, and how much more they may say."""
 SAFER_LARGER = re.compile(r"epsilon$|^(item|user)_central\.[a-z0-9_]+$")
 """Claims that are safe if they say more: every ε."""
 
@@ -71,16 +75,22 @@ class Document:
     words: tuple[ReleasedWord, ...]
     privacy: Mapping[str, object]
     whole: Mapping[str, object]
+    digest: str
+    """What the digest should be."""
 
 
 def read_document(path: Path) -> Document:
     """The release in a file, or a ReleaseError that says why it is none."""
-    if path.is_file() and path.stat().st_size > LARGEST_FILE:
+    with path.open("rb") as file:
+        text = file.read(LARGEST_FILE + 1)
+    if len(text) > LARGEST_FILE:
         raise ReleaseError(f"{path} has more than {LARGEST_FILE >> 20:,} MiB; give the release.json of a discovery")
     try:
-        whole = json.loads(path.read_bytes())
+        whole = json.loads(text, object_pairs_hook=_unambiguous)
     except (ValueError, RecursionError) as error:
         raise ReleaseError(f"{path} is cut or no JSON; give the release.json of a discovery") from error
+    if _deeper_than(whole, DEEPEST_NESTING):
+        raise ReleaseError(f"{path} is nested too deeply; give the release.json of a discovery")
     if not isinstance(whole, dict) or "format" not in whole:
         raise ReleaseError(f"{path} does not say which format it has; give the release.json of a discovery")
     if whole["format"] != FORMAT:
@@ -88,50 +98,76 @@ def read_document(path: Path) -> Document:
     try:
         stated = whole["parameters"]
         return Document(
-            parameters=Parameters(**{field.name: stated[field.name] for field in fields(Parameters)}),
+            parameters=msgspec.convert({field.name: stated[field.name] for field in fields(Parameters)}, Parameters),
             symbols=msgspec.convert(stated["alphabet"]["symbols"], int),
             users=msgspec.convert(whole["population"]["users"], int),
             layers=msgspec.convert([_passage(row) for row in whole["layers"]], tuple[LayerFacts, ...]),
             words=msgspec.convert([_passage(row) for row in whole["words"]], tuple[ReleasedWord, ...]),
             privacy=msgspec.convert(whole["privacy"], dict[str, Any]),
             whole=whole,
+            digest=digest(whole),
         )
     except KeyError as error:
         raise ReleaseError(f"{path} lacks {error}; give the release.json of a discovery") from error
-    except (msgspec.ValidationError, TypeError, AttributeError, ParameterError) as error:
+    except (msgspec.ValidationError, TypeError, AttributeError, ParameterError, SignatureError) as error:
         raise ReleaseError(f"{path} is not what a discovery writes: {error}") from error
 
 
 def certify(document: Document, key: Ed25519PublicKey | None = None) -> Certification:
     """Compute every claim of a release again; with a key, its signature is required too."""
     signature = None if key is None else check_signature(document.whole, key)
-    objections = [*([signature] if signature else []), *_objections(document)]
-    if any(True for _ in _impossible(document)):
-        return Certification((), tuple(objections))
+    objections = [signature] if signature else []
+    if document.whole.get("digest") != document.digest:
+        objections.append("the digest is not that of the release: something in it was changed")
+    if impossible := list(_impossible(document)):
+        return Certification((), (*objections, *impossible))
+    objections += [*_wrong_layers(document), *_wrong_words(document)]
     recomputed = privacy_statement(privacy_facts(document.parameters, document.layers))
     return Certification(tuple(_claims("", recomputed, document.privacy)), tuple(objections))
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are all different: of equal ones, another reader may take another."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found
+
+
+def _deeper_than(value: object, levels: int) -> bool:
+    inside = [value]
+    for _ in range(levels):
+        inside = [
+            each
+            for outer in inside
+            if isinstance(outer, dict | list)
+            for each in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return bool(inside)
 
 
 def _passage(row: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a file has in its place
     return {"passage" if name == "pass" else name: value for name, value in row.items()}
 
 
-def _objections(document: Document) -> Iterator[str]:
-    """What is wrong with a release, apart from its privacy statement."""
-    if document.whole.get("digest") != digest(document.whole):
-        yield "the digest is not that of the release: something in it was changed"
-    yield from _impossible(document)
-    yield from _wrong_layers(document)
-    yield from _wrong_words(document)
-
-
 def _impossible(document: Document) -> Iterator[str]:
     """Facts that nothing can be computed from."""
-    if document.parameters.epsilon is None:
+    parameters = document.parameters
+    if parameters.epsilon is None:
         yield "the parameters state no ε"
+    if not 1 <= document.users <= MOST_USERS:
+        yield f"there are {document.users:,} users"
+    if len(document.layers) > parameters.passes * parameters.depth:
+        yield f"there are {len(document.layers):,} layers, more than passes and depth allow"
     for layer in document.layers:
-        if layer.candidates < 1 or layer.reports < 0 or (layer.decided and layer.reports < 1):
-            yield f"{_name(layer)} has {layer.candidates:,} candidates and {layer.reports:,} reports"
+        if not 1 <= layer.candidates <= parameters.candidates:
+            yield f"{_name(layer)} has {layer.candidates:,} candidates, and {parameters.candidates:,} are the most"
+        if not int(layer.decided) <= layer.reports <= document.users:
+            yield f"{_name(layer)} has {layer.reports:,} reports from {document.users:,} users"
+        if min(layer.asked, layer.kept, layer.words, layer.fewest_votes) < 0:
+            yield f"{_name(layer)} has a number below 0"
+        if min(layer.length, layer.extension) < 1 or layer.length + layer.extension > parameters.depth + 1:
+            yield f"{_name(layer)} extends {layer.length:,} characters by {layer.extension:,}, beyond the depth"
 
 
 def _wrong_layers(document: Document) -> Iterator[str]:
@@ -140,12 +176,21 @@ def _wrong_layers(document: Document) -> Iterator[str]:
     if asked > document.users:
         yield f"{asked:,} users were asked, but there are {document.users:,}"
     for layer in document.layers:
-        if not 0 <= layer.reports <= layer.asked:
+        if layer.reports > layer.asked:
             yield f"{_name(layer)} has {layer.reports:,} reports from {layer.asked:,} users"
         if layer.decided != (layer.reports >= parameters.smallest_layer):
             yield f"{_name(layer)} has {layer.reports:,} reports, and {parameters.smallest_layer:,} decide a layer"
         if layer.kept > parameters.frontier or layer.kept + layer.words > layer.candidates:
             yield f"{_name(layer)} kept {layer.kept:,} prefixes and {layer.words:,} words, more than it may"
+        if not layer.decided and layer.kept + layer.words + layer.fewest_votes:
+            yield f"{_name(layer)} is not decided, but something of it was kept"
+    passage, number = 1, 0
+    for layer in document.layers:
+        if (layer.passage, layer.layer) not in {(passage, number + 1), (passage + 1, 1)}:
+            yield f"{_name(layer)} comes after pass {passage} layer {number}"
+        passage, number = layer.passage, layer.layer
+    if passage > parameters.passes:
+        yield f"pass {passage} is one more than the parameters allow"
     firsts = {layer.passage: layer for layer in reversed(document.layers)}
     characters = document.symbols - 1
     for first in firsts.values():
@@ -175,32 +220,54 @@ def _wrong_words(document: Document) -> Iterator[str]:
     for place, layer in layers.items():
         if not layer.decided or not (layer.kept or layer.words):
             continue
+        assert parameters.epsilon is not None
         channel = randomizer(
-            parameters.randomizer, layer.candidates, parameters.epsilon or 1.0, parameters.words_per_user
+            parameters.randomizer, layer.candidates, parameters.epsilon, parameters.words_per_user
         ).channel
         least = release_threshold(channel, layer.reports, parameters.k_anonymity, parameters.alpha)
         if layer.fewest_votes < least:
             yield f"{_name(layer)} kept what has {layer.fewest_votes:,} votes, and {least:,} are needed"
-        scale = document.users / layer.reports
+        fitting = []
         for number, word in listed.get(place, []):
-            plain = float(channel.estimate(word.votes, layer.reports)) * scale
-            if not layer.fewest_votes <= word.votes <= channel.trials(layer.reports):
+            if not max(least, layer.fewest_votes) <= word.votes <= channel.trials(layer.reports):
                 yield f"word {number} has {word.votes:,} votes, which {_name(layer)} would not release"
             elif not layer.length <= len(word.word) < layer.length + layer.extension:
                 yield f"word {number} has {len(word.word)} characters and can't end in {_name(layer)}"
-            elif not word.low <= word.high or abs(min(max(plain, word.low), word.high) - word.estimate) > ROUNDED:
-                yield f"word {number} has an estimate that does not follow from its votes"
+            else:
+                fitting.append((number, word))
+        yield from _wrong_estimates(VoteLaw(channel, layer.reports, document.users), least, fitting)
+
+
+def _wrong_estimates(law: VoteLaw, least: int, words: list[tuple[int, ReleasedWord]]) -> Iterator[str]:
+    """Words whose estimate or interval no threshold explains, from the fewest votes needed to the word's own.
+
+    Which threshold a word had to pass is not in a release. The higher it was, the lower both ends of the interval are.
+    """
+    if not words:
+        return
+    votes = np.array([word.votes for _, word in words])
+    highest, lowest = (estimate_holders(law, votes, passed) for passed in (np.full_like(votes, least), votes))
+    plain = law.channel.estimate(votes, law.reports) * law.users / law.reports
+    stated = np.array([[word.estimate, word.low, word.high] for _, word in words]).T
+    estimate, low, high = stated
+    right = (np.abs(np.clip(plain, low, high) - estimate) <= ROUNDED) & (low <= high)
+    for end, most, fewest in ((low, highest.low, lowest.low), (high, highest.high, lowest.high)):
+        right &= (fewest - ROUNDED <= end) & (end <= most + ROUNDED)
+    for place in np.flatnonzero(~right):
+        yield f"word {words[place][0]} has an estimate or an interval that does not follow from its votes"
 
 
 def _claims(name: str, recomputed: object, stated: object) -> Iterator[Claim]:
     """Every figure and sentence of a statement, beside what it should be."""
     if isinstance(recomputed, Mapping):
-        found = stated if isinstance(stated, Mapping) else {}
-        for key in [*recomputed, *(key for key in found if key not in recomputed)]:
+        if not isinstance(stated, Mapping):
+            yield Claim(name, stated, dict(recomputed), covered=False)
+            return
+        for key in [*recomputed, *(key for key in stated if key not in recomputed)]:
             inner = f"{name}.{key}" if name else str(key)
-            yield from _claims(inner, recomputed.get(key), found.get(key))
+            yield from _claims(inner, recomputed.get(key), stated.get(key))
     elif isinstance(recomputed, list):
-        found = {str(place): entry for place, entry in enumerate(stated if isinstance(stated, list) else [])}
+        found = {str(place): entry for place, entry in enumerate(stated)} if isinstance(stated, list) else stated
         yield from _claims(name, {str(place): entry for place, entry in enumerate(recomputed)}, found)
     else:
         yield Claim(name, stated, recomputed, _covered(name, stated, recomputed))
@@ -209,8 +276,9 @@ def _claims(name: str, recomputed: object, stated: object) -> Iterator[Claim]:
 def _covered(name: str, stated: object, recomputed: object) -> bool:
     if isinstance(stated, bool) or not isinstance(stated, int | float) or not isinstance(recomputed, int | float):
         return stated == recomputed
-    if name.rpartition(".")[2] in SAFER_SMALLER:
-        return stated <= recomputed * (1 + TOLERANCE)
+    last = name.rpartition(".")[2]
+    if last in SAFER_SMALLER:
+        return stated <= recomputed * (1 + SAFER_SMALLER[last])
     if SAFER_LARGER.search(name):
         return stated >= recomputed * (1 - TOLERANCE)
     return stated == recomputed

@@ -22,7 +22,7 @@ def release_document(discovery: Discovery) -> dict[str, object]:
     said = {
         "format": FORMAT,
         "profile": campaign.profile,
-        "parameters": _parameters(campaign),
+        "parameters": parameters_document(campaign),
         "fidelity": discovery.fidelity,
         "seed": discovery.seed,
         "population": {"users": discovery.users, "description": discovery.population},
@@ -39,7 +39,8 @@ def release_text(document: Mapping[str, object]) -> str:
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
-def _parameters(campaign: Campaign) -> dict[str, object]:
+def parameters_document(campaign: Campaign) -> dict[str, object]:
+    """The parameters of a campaign as plain values."""
     return {
         **campaign.parameters.as_dict(),
         "alphabet": {"name": campaign.alphabet.name, "symbols": campaign.alphabet.size},

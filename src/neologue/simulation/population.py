@@ -127,18 +127,18 @@ class EmbeddedPopulation(Population):
         self.words = list(shares)
         self.known = known
         self.alphabet = builtin.alphabet(language)
-        self._model = TypingModel.of(np.array(list(shares.values())), days)
+        self.model = TypingModel.of(np.array(list(shares.values())), days)
         self._seed = seed
         self.description = (
             f"{users:,} simulated users who write {language} with wordfreq's real frequencies and hold some of "
-            f"{len(self.words):,} words, {self._model.share:.1%} of all typed"
+            f"{len(self.words):,} words, {self.model.share:.1%} of all typed"
         )
 
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
         """What these users hold; a user holds the same words whatever range is asked for."""
         chunk = start // CHUNK
         first = chunk * CHUNK
-        drawn = self._model.draw(min(CHUNK, self.users - first), self._seed, chunk, counted=counted)
+        drawn = self.model.draw(min(CHUNK, self.users - first), self._seed, chunk, counted=counted)
         return drawn.rows(start - first, stop - first)
 
     def holders(self) -> NDArray[np.int64]:

@@ -59,12 +59,19 @@ class TypingModel:
     """ρA."""
     days: int
     table: kernels.AliasTable
+    shares: NDArray[np.float64]
+    """Each word's share of the draws."""
 
     @classmethod
     def of(cls, shares: NDArray[np.float64], days: int) -> "TypingModel":
         """The model for words with these shares of all words typed in so many days."""
         total = float(shares.sum())
-        return cls(total, total * concentration(), days, kernels.alias_table(shares / total))
+        return cls(total, total * concentration(), days, kernels.alias_table(shares / total), shares / total)
+
+    def draws(self, deviations: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How many draws users make on average whose volume is so many standard deviations above the median's."""
+        typed = MEDIAN_WORDS_A_DAY * self.days * self.share * np.exp(VOLUME_SIGMA * deviations)
+        return self.concentration * np.log1p(typed / self.concentration)
 
     def draw(self, users: int, *seed: int, counted: bool) -> Holdings:
         """What so many users hold, the same for the same seed; counting how often costs as much again."""

@@ -1,0 +1,165 @@
+"""`neologue plan`: what a campaign will find and cost, before anyone is asked."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neologue.cli.choices import alphabet_of, completes, languages, profiles
+
+if TYPE_CHECKING:
+    from neologue.protocol.campaign import Campaign
+    from neologue.simulation.plan import Plan
+
+CHANGEABLE = ("words_per_user", "depth", "passes", "randomizer", "rule", "k_anonymity", "alpha", "delta", "colluders")
+
+
+@click.command()
+@click.option("--users", type=int, help="Users that can be asked  [default: the fewest that keep to both epsilons]")
+@click.option(
+    "--language",
+    default="en",
+    show_default=True,
+    shell_complete=completes(languages),
+    help="Language whose real word frequencies are planned with.",
+)
+@click.option(
+    "--profile", default="neologue", show_default=True, shell_complete=completes(profiles), help="Named parameters."
+)
+@click.option("--local-epsilon", type=float, help="The largest local ε of one word.")
+@click.option("--central-epsilon", type=float, help="The largest central ε of the release.")
+@click.option(
+    "--unit",
+    type=click.Choice(["item", "user"]),
+    default="item",
+    show_default=True,
+    help="Whom the central ε is for: one word, or a whole user.",
+)
+@click.option("--delta", type=float, help="The δ of the central ε.")
+@click.option("--words-per-user", type=int, help="The most words in one report (B).")
+@click.option("--depth", type=int, help="The longest word that counts (D).")
+@click.option("--passes", type=int, help="How many tries are grown.")
+@click.option("--randomizer", type=click.Choice(["unary", "subset-selection"]), help="What a device does to its words.")
+@click.option("--rule", type=click.Choice(["top", "significant"]), help="Which prefixes are kept.")
+@click.option("--k-anonymity", type=int, help="Keep what fewer than k users of a cohort hold at most 1-α of the time.")
+@click.option("--alpha", type=float, help="How certain k-anonymity is (α).")
+@click.option("--colluders", type=float, help="Assumed share of reports that hide nobody.")
+@click.option("--alphabet", help="Name of an alphabet, or a text file to take the characters from.")
+@click.option(
+    "--known",
+    type=click.Path(path_type=Path),
+    help="Known words: a text file, one a line, or a Hunspell .dic  [default: built in]",
+)
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw the trade-off into this SVG file.")
+@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON instead of tables.")
+def plan(plot: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
+    """Plan a campaign: from limits on ε to parameters, and what they will find and cost.
+
+    Give any of --users, --local-epsilon and --central-epsilon; the rest is chosen. Nobody is asked: the words are those
+    of the language, and the chances are computed.
+    """
+    from neologue.cli.display import progress
+    from neologue.reporting.plan_document import plan_document, plot_tradeoff
+
+    with progress(sys.stderr) as watch:
+        watch.says("Reading words …")
+        found = _plan(options, watch.says)
+    document = plan_document(found, options["language"])
+    if plot:
+        plot_tradeoff(found, plot)
+        click.echo(f"wrote {plot}", err=True)
+    if as_json:
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1).encode())
+    else:
+        _show(found, document)
+
+
+def _plan(options: dict[str, Any], says: Any) -> "Plan":  # noqa: ANN401 - a function of a line
+    from neologue.language import builtin
+    from neologue.language.vocabulary import Vocabulary
+    from neologue.protocol.campaign import Campaign
+    from neologue.protocol.profiles import profile as profile_named
+    from neologue.simulation.lexicon import Lexicon
+    from neologue.simulation.plan import Limits, plan
+    from neologue.simulation.population import Population
+
+    limits = Limits(options["local_epsilon"], options["central_epsilon"], options["unit"])
+    users = options["users"]
+    if users is None and (limits.local_epsilon is None or limits.central_epsilon is None):
+        users = 1_000_000
+    profile, language = profile_named(options["profile"]), builtin.check_language(options["language"])
+    changes = {name: options[name] for name in CHANGEABLE if options[name] is not None}
+    alphabet = alphabet_of(options["alphabet"], profile.alphabet, language)
+
+    def campaign(asked: int, epsilon: float | None, known: Vocabulary | None = None) -> "Campaign":
+        chosen = changes if epsilon is None else changes | {"epsilon": epsilon}
+        return Campaign.from_profile(profile.name, users=asked, alphabet=alphabet, known=known, **chosen)
+
+    # Most mistakes show here, before anything is read.
+    first = campaign(1_000_000 if users is None else users, limits.local_epsilon)
+    known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(language)
+    population = Population.embedded(language, first.users, known=known, days=first.parameters.days)
+    lexicon = Lexicon.of(population, campaign(first.users, limits.local_epsilon, known))
+    return plan(lambda asked, epsilon: campaign(asked, epsilon, known), lexicon, users, limits, says)
+
+
+def _show(plan: "Plan", document: dict[str, Any]) -> None:
+    from neologue.cli.display import privacy_lines, say, show_table
+
+    campaign, expected = plan.campaign, plan.expected
+    layers = [
+        (
+            f"{layer.passage}.{layer.layer}",
+            str(layer.length),
+            str(layer.extension),
+            f"{layer.candidates:,}",
+            f"{layer.cohort:,}",
+            f"{layer.kept:,}",
+            f"{layer.words:,}",
+            f"{layer.word_votes:,}",
+        )
+        for layer in expected.layers
+    ]
+    columns = (
+        "layer",
+        "characters",
+        "added",
+        "candidates",
+        "users asked",
+        "prefixes kept",
+        "words",
+        "votes for a word",
+    )
+    show_table("Layers, as foreseen", columns, layers, numbers=range(1, len(columns)))
+    points = [
+        (
+            f"{point.local_epsilon:g}",
+            f"{point.item_epsilon:.3g}",
+            f"{point.user_epsilon:.3g}",
+            f"{point.coverage:.1%}",
+            f"{point.words:,.0f}",
+            f"1 in {1 / point.rarest_share:,.0f}",
+        )
+        for point in plan.tradeoff
+    ]
+    trade = ("local ε", "central ε, word", "central ε, user", "coverage", "words", "rarest word found (95 %)")
+    show_table("The trade-off", trade, points, numbers=range(len(trade)))
+    parameters = campaign.parameters
+    for line in (
+        f"Plan: {campaign.users:,} users, local ε = {campaign.epsilon:g}, {parameters.words_per_user} words a user, "
+        f"words of up to {parameters.depth} characters, {len(expected.layers)} layers (profile {campaign.profile}).",
+        f"Expected: {expected.words:,.0f} words, {expected.false_words:,.1f} of them false; they cover "
+        f"{expected.coverage:.1%} of what users hold.",
+        f"A word is found with a chance of 95 % if {expected.rarest_share * campaign.users:,.0f} users report it, "
+        f"1 in {1 / expected.rarest_share:,.0f}.",
+        f"A device sends {expected.report_bytes:,} bytes at most, once.",
+        *privacy_lines(document["privacy"]),
+        *(
+            [f"A full layer of {parameters.frontier:,} prefixes alone has ε = {plan.full_layer:.4g} for a word."]
+            if plan.full_layer is not None
+            else []
+        ),
+    ):
+        say(line)

@@ -1,0 +1,66 @@
+"""A plan as one document and as a picture; `docs/plan.md` describes each field."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from neologue.errors import ParameterError
+from neologue.reporting.document import parameters_document
+from neologue.simulation.plan import Plan
+
+FORMAT = 1
+
+
+def plan_document(plan: Plan, language: str) -> dict[str, object]:
+    """The plan as plain values."""
+    campaign, expected = plan.campaign, plan.expected
+    return {
+        "format": FORMAT,
+        "language": language,
+        "users": campaign.users,
+        "profile": campaign.profile,
+        "limits": asdict(plan.limits),
+        "parameters": parameters_document(campaign),
+        "layers": [
+            {"pass" if name == "passage" else name: value for name, value in asdict(layer).items()}
+            for layer in expected.layers
+        ],
+        "expected": {
+            "coverage": expected.coverage,
+            "words": expected.words,
+            "false_words": expected.false_words,
+            "rarest_share": expected.rarest_share,
+            "rarest_users": expected.rarest_share * campaign.users,
+            "bytes_per_device": expected.report_bytes,
+        },
+        "privacy": plan.statement,
+        "full_layer_item_epsilon": plan.full_layer,
+        "tradeoff": [asdict(point) for point in plan.tradeoff],
+    }
+
+
+def plot_tradeoff(plan: Plan, path: Path) -> None:
+    """Draw what a larger or smaller local ε would find and cost."""
+    try:
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ParameterError("a plot needs matplotlib; install it with: pip install 'neologue[plot]'") from error
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    FigureCanvasSVG(figure)
+    found = figure.add_subplot()
+    spent = found.twinx()
+    local = [point.local_epsilon for point in plan.tradeoff]
+    (coverage,) = found.plot(local, [100 * point.coverage for point in plan.tradeoff], "o-", color="#1b6ca8")
+    (item,) = spent.plot(local, [point.item_epsilon for point in plan.tradeoff], "s--", color="#c4501b")
+    (user,) = spent.plot(local, [point.user_epsilon for point in plan.tradeoff], "^:", color="#7a2e8e")
+    chosen = found.axvline(plan.campaign.epsilon, color="#888888", linewidth=1)
+    found.set(xlabel="local ε of one word", ylabel="coverage, %", ylim=(0, 100))
+    spent.set(ylabel=f"central ε at δ = {plan.campaign.parameters.delta:g}", yscale="log")
+    found.set_title(f"{plan.campaign.users:,} users, profile {plan.campaign.profile}")
+    found.legend(
+        [coverage, item, user, chosen],
+        ["coverage", "central ε of a word", "central ε of a user", "this plan"],
+        loc="lower right",
+        frameon=False,
+    )
+    figure.savefig(path, format="svg", metadata={"Date": None})
