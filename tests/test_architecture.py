@@ -18,7 +18,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 # A room may import itself and every room of an earlier step; the rooms of one step never import each other.
 STEPS = (
     ("errors",),
-    ("entropy", "clock"),
+    ("entropy", "clock", "database"),
     ("language",),
     ("randomizers",),
     ("privacy",),

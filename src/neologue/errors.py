@@ -6,7 +6,9 @@ NeologueError
 │   ├── LanguageError     an alphabet, a language or a list of known words
 │   ├── DataError         a file of users and words
 │   ├── ReleaseError      a release.json that can't be read
-│   └── SignatureError    a key, or a signature that is required
+│   ├── SignatureError    a key, or a signature that is required
+│   └── LedgerError       a ledger that can't be opened, or that can't record what it is given
+│       └── BudgetError   a campaign or a release that a population's budget does not allow
 ├── ReportError           bytes that are not a report for this layer
 ├── PolicyError           an invitation that the device's owner would not accept
 │   └── AnsweredError     to a campaign that the device has taken part in, which is final
@@ -44,6 +46,19 @@ class ReleaseError(InputError):
 
 class SignatureError(InputError):
     """A key can't be used, or a signature that is required is missing."""
+
+
+class LedgerError(InputError):
+    """A ledger is missing, in use or damaged, or what is asked of it contradicts what it holds."""
+
+
+class BudgetError(LedgerError):
+    """A campaign or a release would take a population over its budget."""
+
+    def __init__(self, message: str, fits: float | None = None) -> None:
+        super().__init__(message)
+        self.fits = fits
+        """The largest local ε, in hundredths, with which the same campaign would fit; None if none would."""
 
 
 class ReportError(NeologueError):

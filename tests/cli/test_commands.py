@@ -15,6 +15,18 @@ from neologue.protocol.profiles import PROFILES
 
 Neologue = Callable[..., Result]
 
+COMMANDS = (
+    "alphabets",
+    "audit",
+    "certify",
+    "completion",
+    "discover",
+    "keygen",
+    "ledger",
+    "plan",
+    "profiles",
+)
+
 
 def process(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """`python -m neologue` with these arguments and environment variables."""
@@ -78,7 +90,7 @@ def test_the_version_is_that_of_the_package(neologue: Neologue) -> None:
     assert result.stdout.split()[-1] == package.__version__
 
 
-@pytest.mark.parametrize("command", ["", "audit", "discover", "profiles", "alphabets", "completion"])
+@pytest.mark.parametrize("command", ["", *COMMANDS, "ledger show"])
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_every_command_has_help(neologue: Neologue, command: str, option: str) -> None:
     result = neologue(*command.split(), option)
@@ -89,7 +101,7 @@ def test_every_command_has_help(neologue: Neologue, command: str, option: str) -
 def test_help_names_every_command_and_nothing_without_help(neologue: Neologue) -> None:
     listed = neologue("--help").stdout.partition("Commands:")[2].split("\n")
     told = {line.split()[0]: line.split()[1:] for line in listed if line.strip()}
-    assert set(told) == {"alphabets", "audit", "completion", "discover", "profiles"}
+    assert sorted(told) == sorted(COMMANDS)
     assert all(told.values())
 
 

@@ -56,7 +56,7 @@ def _show(certification: "Certification", *, signed: bool, verified: bool) -> No
 
     rows = [
         (
-            claim.name.replace("_", " "),
+            _printable(claim.name.replace("_", " ")),
             _figure(claim.stated),
             _figure(claim.recomputed),
             "yes" if claim.covered else "NO",
@@ -77,7 +77,12 @@ def _show(certification: "Certification", *, signed: bool, verified: bool) -> No
 
 
 def _figure(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else "–" if value is None else str(value)
+    return f"{value:g}" if isinstance(value, float) else "–" if value is None else _printable(str(value))
+
+
+def _printable(text: str) -> str:
+    """What a file says, without what would command a terminal."""
+    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 @click.command()

@@ -10,6 +10,8 @@ from neologue.cli.choices import alphabet_of, alphabets, completes, languages, p
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
+    from neologue.discovery.release import Release
+    from neologue.privacy.ledger import Ledger
     from neologue.protocol.campaign import Campaign
     from neologue.simulation.population import Population
 
@@ -105,6 +107,13 @@ CHANGEABLE = (
     type=click.Path(path_type=Path),
     help="Sign release.json with this private key (see neologue keygen).",
 )
+@click.option(
+    "--ledger",
+    type=click.Path(path_type=Path),
+    help="Charge the campaign to this ledger, and release nothing that its budget does not cover.",
+)
+@click.option("--population", help="Whom the ledger knows these users as; with --ledger.")
+@click.option("--campaign", help="The campaign's name in the ledger, never used twice; with --ledger.")
 @click.option("--json", "as_json", is_flag=True, help="Print release.json instead of tables.")
 @click.option("--days", type=int, help="How many days of typing count (T); of DATA, those up to its newest day.")
 @click.option("--user-column", help="Column of DATA that tells users apart  [default: user]")
@@ -127,13 +136,16 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     if options["out"]:
         check_folder(options["out"])
     key = private_key(options["sign"]) if options["sign"] else None
+    account = _account(options)
     wanted = _checked(data, options)
     with progress(sys.stderr) as watch:
         watch.says("Reading words; the first run also compiles, which takes some seconds …")
         campaign, population = _set_up(data, wanted, options)
         watch.says(population.description)
+        account.plan(campaign)
         discovery = run(population, campaign, fidelity=options["fidelity"], seed=options["seed"], watch=watch)
         watch.says("Working out what the release gives away …")
+        account.settle(discovery.release)
         document = release_document(discovery)
         if key:
             document = signed(document, key)
@@ -145,6 +157,35 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
         click.echo(release_text(document).encode(), nl=False)
     else:
         show_discovery(discovery, document)
+
+
+class _Account:
+    """What a campaign is charged to: nothing, if no ledger is given."""
+
+    def __init__(self, book: "Ledger | None", population: str, campaign: str) -> None:
+        self._book, self._population, self._campaign = book, population, campaign
+
+    def plan(self, campaign: "Campaign") -> None:
+        """Charge what is foreseen, or refuse before anyone is asked."""
+        from neologue.discovery.schedule import foreseen
+
+        if self._book:
+            self._book.plan(self._population, self._campaign, foreseen(campaign))
+
+    def settle(self, release: "Release") -> None:
+        """Charge what happened instead; refuse the release if the budget does not cover it."""
+        if self._book:
+            self._book.settle(self._campaign, release.facts.received)
+
+
+def _account(options: dict[str, Any]) -> _Account:
+    from neologue.privacy.ledger import Ledger
+
+    given = [name for name in ("ledger", "population", "campaign") if options[name]]
+    if given and len(given) < 3:
+        missing = next(name for name in ("ledger", "population", "campaign") if not options[name])
+        raise ParameterError(f"--{given[0]} needs --{missing} too: a ledger, a population it knows, a campaign's name")
+    return _Account(Ledger(options["ledger"]) if given else None, options["population"], options["campaign"])
 
 
 def _checked(data: Path | None, options: dict[str, Any]) -> "Campaign":

@@ -16,6 +16,8 @@ from neologue import __version__
 from neologue.cli.audit import audit
 from neologue.cli.certify import certify, keygen
 from neologue.cli.discover import discover
+from neologue.cli.ledger import ledger
+from neologue.cli.plan import plan
 from neologue.errors import InputError
 
 INTERRUPTED = 130
@@ -64,7 +66,9 @@ def main() -> None:
 main.add_command(discover)
 main.add_command(certify)
 main.add_command(keygen)
+main.add_command(plan)
 main.add_command(audit)
+main.add_command(ledger)
 
 
 @main.command()

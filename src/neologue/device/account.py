@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from neologue.clock import Clock, system_days
+from neologue.database import explained, make_private
 from neologue.device.contribution import contribute
-from neologue.device.database import explained, make_private
 from neologue.device.policy import Policy, epsilon_of, rounded_up
 from neologue.entropy import Entropy
 from neologue.errors import AccountError, AnsweredError

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from neologue.clock import Clock, system_days
-from neologue.device.database import explained, make_private
+from neologue.database import explained, make_private
 from neologue.errors import DiaryError, ParameterError
 from neologue.language.alphabet import normalised
 

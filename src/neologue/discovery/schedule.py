@@ -1,11 +1,13 @@
 """Which layer comes next in a pass: its prefixes' extension and its share of the users left."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from neologue.language.candidates import Strings
+from neologue.language.candidates import Strings, extensions
 from neologue.language.vocabulary import Vocabulary
+from neologue.privacy.collection import Cohort, Collection
 from neologue.privacy.planning import Shape
 from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
@@ -58,6 +60,17 @@ class Schedule:
         self.users_left -= cohort
         return self._extension(prefixes, length), cohort
 
+    def foreseen(self) -> Iterator[Cohort]:
+        """The cohorts of the pass, if prefixes die out as known words do; the users in them are then spent."""
+        parameters, characters = self.campaign.parameters, self.campaign.alphabet.size - 1
+        prefixes, length = characters, 1
+        while length <= parameters.depth and (size := self.size(prefixes, length)):
+            extension, cohort = size
+            yield Cohort(cohort, prefixes * extensions(characters, extension))
+            length += extension
+            most = min(parameters.frontier, self.campaign.largest_layer // self.campaign.alphabet.size)
+            prefixes = max(1, round(most * self._shape.reaching(length))) if parameters.adaptive else most
+
     def _extension(self, prefixes: int, length: int) -> int:
         return self._shape.extension(prefixes, length) if self.campaign.parameters.adaptive else 1
 
@@ -76,3 +89,14 @@ class Schedule:
             depth=self.campaign.parameters.depth,
             known_lengths=Counter(map(len, self.campaign.known.words)),
         )
+
+
+def foreseen(campaign: Campaign) -> Collection:
+    """What a campaign will collect, as far as can be told before any vote."""
+    parameters = campaign.parameters
+    cohorts: list[Cohort] = []
+    for passage in range(1, parameters.passes + 1):
+        unasked = campaign.users - sum(cohort.reports for cohort in cohorts)
+        share = unasked // (parameters.passes + 1 - passage)
+        cohorts.extend(Schedule(campaign, passage, Vocabulary.empty(), share).foreseen())
+    return Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, tuple(cohorts))

@@ -2,22 +2,24 @@
 
 Every figure is computed in floating point and rounded against us. Where densities P and Q are known up to a relative
 error η, P - e^ε·Q is at most (1+η)·(P' - e^(ε-2η)·Q') for the computed P' and Q', so that an ε larger by 2η and a δ
-larger by a factor of 1+η cover it.
+larger by a factor of 1+η cover it. Where k such laws are multiplied, so are these: 2kη and (1+η)^k.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from scipy.optimize import brentq
 
-from neologue.errors import ParameterError
-
 ROUNDING = 1e-9
 """Above the relative error of every probability that SciPy computes for us; the tests measure it."""
-SMALLEST_DELTA = 1e-300
+NOTHING = -1000.0
+"""Stands for the logarithm of zero: below that of any other number."""
 DIGITS = 6
-GROUP_STEP = 1.1
+GROUP_STEP = 1.2
+GROUP_START = 1e-3
+"""Of the ε that holds for a group anyway, the share at which the search begins at the latest."""
 
 
 @dataclass(frozen=True)
@@ -34,50 +36,83 @@ class Bound:
         return cls(theorem, None, reason)
 
 
-def check_delta(delta: float) -> float:
-    """The δ itself, if it is a probability that can be promised."""
-    if not (math.isfinite(delta) and 0 < delta < 1):
-        raise ParameterError(f"delta must lie between 0 and 1, not {delta}: 1e-10 is the paper's")
-    return delta
-
-
-def smallest_epsilon(delta_of: Callable[[float], float], delta: float, most: float, least: float = 0.0) -> float:
+def smallest_epsilon(
+    delta_of: Callable[[float], float],
+    delta: float,
+    most: float,
+    least: float = 0.0,
+    laws: int = 1,
+    near: Sequence[float] = (),
+) -> float:
     """An ε from `least` to `most` at which δ(ε) is at most δ, and hardly larger than the smallest such one.
 
-    `most` is an ε that holds anyway, and the answer where δ(ε) does not say better.
+    `most` is an ε that holds anyway, and the answer where δ(ε) does not say better. `laws` is how many laws, each with
+    its rounding, were multiplied for δ(ε). Some ε that are `near`, in ascending order, shorten the search.
     """
-    covered = math.log(delta / (1 + ROUNDING))
+    shift = 2 * laws * ROUNDING
+    covered = math.log(delta) - laws * ROUNDING
 
+    @cache
     def excess(epsilon: float) -> float:
-        return math.log(max(delta_of(epsilon), SMALLEST_DELTA)) - covered
+        return _log(delta_of(epsilon)) - covered
 
-    if excess(least) <= 0:
-        return least
-    if excess(most) > 0:
+    low, high = max(0.0, least - shift), most
+    if excess(low) <= 0:
+        return min(most, max(least, shift))
+    for guess in near:
+        if low < guess < high and excess(guess) > 0:
+            low = guess
+        elif low < guess < high:
+            high = guess
+    if excess(high) > 0:
         return most
-    found = float(brentq(excess, least, most, xtol=1e-9, rtol=1e-6))
+    found = float(brentq(excess, low, high, xtol=1e-9, rtol=1e-6))
     step = 1e-6
     while found < most and excess(found) > 0:
-        found, step = found * (1 + step), 2 * step
-    return min(most, rounded_up(found + 2 * ROUNDING))
+        found, step = max(found, ROUNDING) * (1 + step), 2 * step
+    return min(most, rounded_up(found + shift))
 
 
-def group_epsilon(delta_of: Callable[[float], float], words: int, delta: float, most: float) -> float:
+def group_epsilon(
+    delta_of: Callable[[float], float],
+    words: int,
+    delta: float,
+    most: float,
+    least: float = 0.0,
+    laws: int = 1,
+    single: float | None = None,
+) -> float:
     """The ε of so many words replaced one after the other, each at a cost of δ(ε) that is given.
 
     Each step multiplies chances by e^ε and adds δ, and later steps multiply what earlier ones added.
+    `single` is about the ε of one word: the search begins there.
     """
 
     def group_delta(epsilon: float) -> float:
         each = epsilon / words
         steps = math.log(-math.expm1(-epsilon) / -math.expm1(-each)) + epsilon - each if each > 0 else math.log(words)
-        return math.exp(min(700.0, math.log(max(delta_of(each), SMALLEST_DELTA)) + steps))
+        return math.exp(min(700.0, _log(delta_of(each)) + steps))
 
-    enough = words * smallest_epsilon(delta_of, delta, most / words)
-    # Far out, what was left out of sums is all that is seen, times e^ε; so the first ε that will do is sought from below.
-    while enough < most and group_delta(enough) * (1 + ROUNDING) > delta:
+    doubt = words * laws * ROUNDING
+    if single is None:
+        single = smallest_epsilon(delta_of, delta, most / words, least / words, laws)
+    enough = max(least, words * single, most * GROUP_START)
+    # Far out, what was left out of sums is all that is seen, times e^ε: the first ε that will do is sought from below.
+    while enough < most and group_delta(enough) * math.exp(doubt) > delta:
         enough *= GROUP_STEP
-    return most if enough >= most else smallest_epsilon(group_delta, delta, enough)
+    return smallest_epsilon(
+        group_delta, delta, min(most, enough + 2 * doubt), least, words * laws, [enough / GROUP_STEP]
+    )
+
+
+def _log(chance: float) -> float:
+    """The logarithm, of zero too."""
+    return math.log(chance) if chance > 0 else NOTHING
+
+
+def surely_below(epsilon: float) -> float:
+    """Below the ε that `smallest_epsilon` has searched for, rounded and made larger."""
+    return max(0.0, epsilon * (1 - 1e-5) - 20 * ROUNDING)
 
 
 def rounded_up(epsilon: float) -> float:

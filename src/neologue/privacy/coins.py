@@ -19,22 +19,27 @@ Floats = NDArray[np.float64]
 
 COARSENESS = 1e-4
 """Sums that differ by less than this share are taken together."""
+UNHIDDEN = 1e-12
+"""A chance to add nothing that may be no more than rounding; it counts as none, which hides less."""
 
 
-def coin_delta(epsilon: float, coins: int, chance: float, up: float, down: float, tail: float) -> float:
+def coin_delta(
+    epsilon: float, coins: int, chance: float, up: float, down: float, tail: float, coarseness: float = COARSENESS
+) -> float:
     """An upper bound on δ(ε) for m = `coins`, r = `chance`, u = `up` > w = `down`; at most `tail` is left out."""
     growth = float(np.exp(epsilon))
     if up <= growth * down:
         return 0.0
     low, high = plausible(coins, chance, tail)
     left_out = float(binom.cdf(low - 1, coins, chance) + binom.sf(high, coins, chance))
-    width = 1 + int(COARSENESS * coins * chance)
+    width = 1 + int(coarseness * coins * chance)
     fewest = np.arange(low, high + 1, width)
     weights = block_chances(fewest, high + 1, coins, chance)
     # Of sums t = C + 1: P(C = t) / P(C = t - 1) says how likely it is that the report added nothing.
     most_sum = np.minimum(fewest + width, high + 1).astype(np.float64)
-    hidden = max(0.0, 1.0 - up - down)
-    idle = hidden * (coins - most_sum + 1) / most_sum * (chance / (1 - chance)) if hidden > 0 else np.zeros(len(fewest))
+    idle, hidden = np.zeros(len(fewest)), 1.0 - up - down
+    if hidden > UNHIDDEN:
+        idle = hidden * (coins - most_sum + 1) / most_sum * (chance / (1 - chance))
     sums = fewest + 1.0
     needed = sums * ((growth - 1) * idle + 2 * (growth * up - down)) / (2 * (1 + growth) * (up - down))
     least = np.ceil(needed)
@@ -48,7 +53,7 @@ def block_chances(edges: NDArray[np.int64], end: int, trials: int, chance: float
     """The chances that a binomial falls between one edge and the next, the last at `end`; exact in both tails."""
     bounds = np.append(edges, end)
     below, above = binom.cdf(bounds - 1, trials, chance), binom.sf(bounds - 1, trials, chance)
-    return np.where(bounds[1:] <= trials * chance, np.diff(below), -np.diff(above))
+    return np.asarray(np.where(bounds[1:] <= trials * chance, np.diff(below), -np.diff(above)))
 
 
 def plausible(trials: int, chance: float, tail: float) -> tuple[int, int]:

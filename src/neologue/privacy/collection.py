@@ -1,6 +1,8 @@
 """What was collected: the facts that the central privacy of a run follows from, and nothing else."""
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from neologue.randomizers.randomizer import Randomizer
@@ -31,7 +33,7 @@ class Collection:
     def in_sums_of(self, reports: int | None, colluders: float = 0.0) -> "Collection":
         """The same as seen by someone who sees sums of so many reports, a share of which hides nothing.
 
-        Reports of colluders, or that they made up, are known to them and hide nobody.
+        Reports of colluders, or that they made up, are known to them and hide nobody; the share is that in every sum.
         """
         seen = tuple(
             Cohort(
@@ -44,5 +46,5 @@ class Collection:
 
 
 def _honest(reports: int, colluders: float) -> int:
-    """Of so many reports, the honest ones, rounded down; the one in question is always among them."""
-    return max(1, int(reports * (1 - colluders)))
+    """Of so many reports, the honest ones, rounded down exactly; the one in question is always among them."""
+    return max(1, math.floor(reports * (1 - Fraction(str(colluders)))))

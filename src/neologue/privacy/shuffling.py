@@ -11,12 +11,13 @@ question, or the other one, alone. `docs/privacy/shuffling.md` has the proofs.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.stats import binom
 
-from neologue.privacy.bound import Bound, group_epsilon, smallest_epsilon
-from neologue.privacy.coins import block_chances, coin_delta, plausible
+from neologue.privacy.bound import Bound, group_epsilon, smallest_epsilon, surely_below
+from neologue.privacy.coins import COARSENESS, block_chances, coin_delta, plausible
 from neologue.randomizers.subset_selection import SubsetSelection
 
 CLOSED_FORM = "Theorem 2 of Sun et al. 2024, as printed"
@@ -28,6 +29,7 @@ GROUP = "group privacy: B words replaced one after the other, each at the best i
 
 TAIL_SHARE = 1e-6
 """The share of δ that is set aside for what is left out of sums."""
+SMALLEST_TAIL = 1e-300
 BLOCKS = 24
 
 
@@ -53,7 +55,7 @@ def clones_2023(epsilon: float, reports: int, delta: float) -> Bound:
 
 def _clones(epsilon: float, reports: int, delta: float, chance: float) -> float:
     wrong = 1 / (math.exp(epsilon) + 1)
-    tail = delta * TAIL_SHARE
+    tail = max(SMALLEST_TAIL, delta * TAIL_SHARE)
     return smallest_epsilon(
         lambda central: coin_delta(central, reports - 1, chance, 1 - wrong, wrong, tail), delta, epsilon
     )
@@ -62,22 +64,30 @@ def _clones(epsilon: float, reports: int, delta: float, chance: float) -> float:
 def blanket(selection: SubsetSelection, reports: int, delta: float, least: float = 0.0) -> Bound:
     """The privacy blanket of Subset Selection, from the very probabilities that its sampler uses, or `least`."""
     most = selection.statement.enforced_epsilon
-    tail = delta * TAIL_SHARE
+    tail = max(SMALLEST_TAIL, delta * TAIL_SHARE)
+    # What holds at least is close to what can be proved, and costs little.
+    floor = _floor(selection, reports, delta, COARSENESS)
     found = smallest_epsilon(
-        lambda central: blanket_delta(selection, reports, central, tail), delta, max(most, least), least
+        lambda central: blanket_delta(selection, reports, central, tail),
+        delta,
+        max(most, least),
+        least,
+        near=[floor, 1.0003 * floor, 1.03 * floor],
     )
     return Bound(BLANKET, found)
 
 
-def blanket_group(selection: SubsetSelection, reports: int, delta: float) -> Bound:
+def blanket_group(selection: SubsetSelection, reports: int, delta: float, least: float = 0.0) -> Bound:
     """All B words of a user replaced one after the other, each hidden by the blanket."""
     # What is left out of sums must stay small beside the δ of one step, which is far below that of all.
-    tail = delta * TAIL_SHARE * math.exp(-selection.bound)
+    tail = max(SMALLEST_TAIL, delta * TAIL_SHARE * math.exp(-selection.bound))
     found = group_epsilon(
         lambda central: blanket_delta(selection, reports, central, tail),
         selection.bound,
         delta,
-        selection.statement.user_epsilon,
+        max(selection.statement.user_epsilon, least),
+        least,
+        single=_floor(selection, reports, delta, COARSENESS),
     )
     return Bound(GROUP, found)
 
@@ -87,20 +97,20 @@ def blanket_delta(selection: SubsetSelection, reports: int, epsilon: float, tail
     p, d, s = float(selection.channel.p), selection.subset_size, selection.domain
     both = d * (d - 1) / (s * (s - 1))
     target_both = p * (d - 1) / (s - 1)
-    one = d * (s - d) / (s * (s - 1)) / (1 - both)
+    coin = min(1.0, 2 * d * (s - d) / (s * (s - 1)) / (1 - both))
     up, down = (chance / (1 - target_both) for chance in (p * (s - d) / (s - 1), (1 - p) * d / (s - 1)))
-    uniform = (1 - p) * s / (s - d) * (1 - both)
+    uniform = min(1.0, (1 - p) * s / (s - d) * (1 - both))
     others = reports - 1
-    low, high = plausible(others, min(uniform, 1.0), tail)
+    low, high = plausible(others, uniform, tail)
     # More uniform reports hide more, so a block of their numbers is as good as its smallest at least.
     edges = np.unique(np.linspace(low, high + 1, BLOCKS + 1).astype(np.int64)[:-1])
     chances = block_chances(edges, high + 1, others, uniform)
     left_out = float(binom.cdf(low - 1, others, uniform) + binom.sf(high, others, uniform))
     seen = sum(
-        chance * coin_delta(epsilon, edge, 2 * one, up, down, tail) if chance > tail else chance
+        chance * coin_delta(epsilon, edge, coin, up, down, tail) if chance > tail else chance
         for edge, chance in zip(edges.tolist(), chances.tolist(), strict=True)
     )
-    return (1 - target_both) * (left_out + seen)
+    return float((1 - target_both) * (left_out + seen))
 
 
 def blanket_floor(selection: SubsetSelection, reports: int, delta: float) -> float:
@@ -109,14 +119,23 @@ def blanket_floor(selection: SubsetSelection, reports: int, delta: float) -> flo
     All others hold one third word, and whoever looks takes away every report that contains it: what is left are
     uniform subsets, as few as the blanket has.
     """
+    # Sums that are taken together stand for each other on the side that is wrong here.
+    close = _floor(selection, reports, delta, COARSENESS)
+    return surely_below(_floor(selection, reports, delta, 0.0, [close * (1 - COARSENESS), close]))
+
+
+def _floor(
+    selection: SubsetSelection, reports: int, delta: float, coarseness: float, near: Sequence[float] = ()
+) -> float:
     p, d, s = float(selection.channel.p), selection.subset_size, selection.domain
     if s < 3:
         return 0.0
     alone = d * (s - 1 - d) / ((s - 1) * (s - 2))
     up, down = p * (s - d) * (s - d - 1) / ((s - 1) * (s - 2)), (1 - p) * alone
-    tail = delta * TAIL_SHARE
-    most = selection.statement.enforced_epsilon
-    found = smallest_epsilon(
-        lambda central: coin_delta(central, reports - 1, 2 * (1 - p) * alone, up, down, tail) - tail, delta, most
+    tail = max(SMALLEST_TAIL, delta * TAIL_SHARE)
+    return smallest_epsilon(
+        lambda central: coin_delta(central, reports - 1, 2 * down, up, down, tail, coarseness) - tail,
+        delta,
+        selection.statement.enforced_epsilon,
+        near=near,
     )
-    return max(0.0, found * (1 - 1e-5))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import rfc8785
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
 from neologue.errors import SignatureError
 
 PURPOSE = b"neologue release v1\0"
+ALGORITHM = "Ed25519"
 APART = ("digest", "signature")
 LARGEST_KEY_FILE = 10_000
 
@@ -33,7 +34,7 @@ def digest(document: Mapping[str, object]) -> str:
     said = {name: value for name, value in document.items() if name not in APART}
     try:
         return hashlib.sha256(rfc8785.dumps(said)).hexdigest()  # type: ignore[arg-type]
-    except rfc8785.CanonicalizationError as error:
+    except (rfc8785.CanonicalizationError, UnicodeError, RecursionError) as error:
         raise SignatureError(f"the document has no canonical form ({error}); keep whole numbers below 2^53") from error
 
 
@@ -44,7 +45,7 @@ def signed(document: Mapping[str, object], key: Ed25519PrivateKey) -> dict[str, 
         **{name: said for name, said in document.items() if name not in APART},
         "digest": value,
         "signature": {
-            "algorithm": "Ed25519",
+            "algorithm": ALGORITHM,
             "key": key.public_key().public_bytes_raw().hex(),
             "value": key.sign(PURPOSE + bytes.fromhex(value)).hex(),
         },
@@ -56,16 +57,19 @@ def check_signature(document: Mapping[str, object], key: Ed25519PublicKey) -> st
     signature = document.get("signature")
     if not isinstance(signature, Mapping) or not isinstance(signature.get("value"), str):
         raise SignatureError("the release is not signed, and a signature is required; get the signed one")
+    signer = key.public_bytes_raw().hex()
+    if signature != {"algorithm": ALGORITHM, "key": signer, "value": signature["value"]}:
+        return f"the signature does not say that it is one by {signer}"
     try:
         key.verify(bytes.fromhex(signature["value"]), PURPOSE + bytes.fromhex(digest(document)))
     except (InvalidSignature, ValueError):
-        return f"the signature is not one by {key.public_bytes_raw().hex()} over what the release says"
+        return f"the signature is not one by {signer} over what the release says"
     return None
 
 
 def generate_key(path: Path) -> tuple[Path, Path]:
     """Write a new private key, for its owner alone, and its public key beside it; never over an older one."""
-    public = path.with_name(path.name + ".pub")
+    public = path.parent / (path.name + ".pub")
     for place in (path, public):
         if place.exists():
             raise SignatureError(f"{place} exists; give another name, a key is never overwritten")
@@ -84,7 +88,7 @@ def private_key(path: Path) -> Ed25519PrivateKey:
     """The private key in a PEM file."""
     try:
         key = load_pem_private_key(_read(path), password=None)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise SignatureError(f"{path} is not a private key that can be used; make one with neologue keygen") from error
     if not isinstance(key, Ed25519PrivateKey):
         raise SignatureError(f"{path} is not an Ed25519 key; make one with neologue keygen")
@@ -95,7 +99,7 @@ def public_key(path: Path) -> Ed25519PublicKey:
     """The public key in a PEM file."""
     try:
         key = load_pem_public_key(_read(path))
-    except ValueError as error:
+    except (ValueError, UnsupportedAlgorithm) as error:
         raise SignatureError(f"{path} is not a public key; give the .pub file of neologue keygen") from error
     if not isinstance(key, Ed25519PublicKey):
         raise SignatureError(f"{path} is not an Ed25519 key; give the .pub file of neologue keygen")

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from neologue.privacy.anonymity import printed_k, release_threshold, top_k
@@ -66,23 +66,33 @@ class Facts:
     """The k that the release thresholds enforce."""
     alpha: float
     exposure: Exposure = Exposure()
+    withheld: tuple[Cohort, ...] = ()
+    """The cohorts whose reports came, but of whose layers nothing was published."""
 
     @property
     def collection(self) -> Collection:
-        """The sums of the layers."""
+        """The sums of the layers of which something was published."""
         cohorts = tuple(layer.cohort for layer in self.layers)
         return Collection(self.mechanism, self.epsilon, self.words_per_user, cohorts)
+
+    @property
+    def received(self) -> Collection:
+        """The sums of all layers: what disks and servers see."""
+        return replace(self.collection, cohorts=(*self.collection.cohorts, *self.withheld))
 
 
 def privacy_statement(facts: Facts) -> dict[str, object]:
     """What can be promised of a run with these facts."""
-    released = _cost(facts.collection.in_sums_of(None, facts.colluders), facts.delta)
+    released, received = (
+        _cost(seen.in_sums_of(None, facts.colluders), facts.delta) for seen in (facts.collection, facts.received)
+    )
+    reader, *others = facts.exposure.observers()
     return {
         "unit": UNIT,
         "neighbours": NEIGHBOURS,
         "mechanism": facts.mechanism,
         "local_epsilon": facts.epsilon,
-        "enforced_local_epsilon": released.item_local,
+        "enforced_local_epsilon": received.item_local,
         "user_local_epsilon": facts.epsilon * facts.words_per_user,
         "words_per_user": facts.words_per_user,
         "reports_per_user": 1,
@@ -95,7 +105,10 @@ def privacy_statement(facts: Facts) -> dict[str, object]:
             "central": "that the observer sees the stated sums and nothing smaller",
             "colluders": facts.colluders,
             "assumptions": [*ASSUMPTIONS, *([EXPANSION] if facts.mechanism == SubsetSelection.name else [])],
-            "observers": [_observer(facts, *observer) for observer in facts.exposure.observers()],
+            "observers": [
+                _observer(facts, facts.collection, *reader),
+                *(_observer(facts, facts.received, *other) for other in others),
+            ],
         },
     }
 
@@ -115,16 +128,18 @@ def anonymity_statement(facts: Facts) -> dict[str, object]:
     if not k and number:
         layer = facts.layers[number - 1]
         later = min((found for found, _ in certain if found), default=0)
-        reasons["k"] = (
-            f"the layer on {layer.cohort.candidates:,} candidates keeps them without a threshold"
-            if facts.frontier is not None and layer.cohort.candidates <= facts.frontier
-            else "no number of holders is too few for what was kept"
-        ) + (f"; in the layers that have one, k is at least {later}" if later else "")
+        if facts.frontier is not None and layer.cohort.candidates <= facts.frontier:
+            reason = f"the layer on {layer.cohort.candidates:,} candidates keeps them without a threshold"
+        elif not facts.k and not (facts.mechanism == SubsetSelection.name and facts.frontier is not None):
+            reason = "no threshold on the votes is set"
+        else:
+            reason = "no number of holders is too few for what was kept"
+        reasons["k"] = reason + (f"; in the layers that have one, k is at least {later}" if later else "")
     elif not k:
         reasons["k"] = "no layer was decided and no threshold is set"
-    statement["printed_lemma"], reason = _printed(facts)
-    if reason:
-        reasons["printed_lemma"] = reason
+    statement["printed_lemma"], none_printed = _printed(facts)
+    if none_printed:
+        reasons["printed_lemma"] = none_printed
     return statement | {"reasons": reasons}
 
 
@@ -163,9 +178,9 @@ def _central(bounds: Mapping[str, Bound], best: Bound) -> dict[str, object]:
     }
 
 
-def _observer(facts: Facts, who: str, sees: str, smallest: int | None) -> dict[str, object]:
-    """What one observer learns at most, from the smallest sum that they see."""
-    view = facts.collection.in_sums_of(smallest, facts.colluders)
+def _observer(facts: Facts, collection: Collection, who: str, sees: str, smallest: int | None) -> dict[str, object]:
+    """What one observer of a collection learns at most, from the smallest sum that they see."""
+    view = collection.in_sums_of(smallest, facts.colluders)
     reports = min((cohort.reports for cohort in view.cohorts), default=0)
     seen = _cost(view, facts.delta)
     return {

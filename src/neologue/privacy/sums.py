@@ -15,16 +15,19 @@ understates it, and independent candidates compose by convolution. `docs/privacy
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from dp_accounting.pld.common import self_convolve
 from dp_accounting.pld.pld_pmf import DensePLDPmf
 from numpy.typing import NDArray
+from scipy.fft import next_fast_len
+from scipy.special import logsumexp
 from scipy.stats import binom
 
-from neologue.privacy.bound import Bound, group_epsilon, smallest_epsilon
+from neologue.privacy.bound import Bound, group_epsilon, smallest_epsilon, surely_below
 from neologue.privacy.coins import plausible
 from neologue.privacy.shuffling import GROUP
 from neologue.randomizers.unary import Unary
@@ -49,7 +52,14 @@ NEGLIGIBLE = 1e-26
 FINENESS = 100
 """Steps of the grid in one standard deviation of a candidate's loss."""
 COARSEST_STEP = 5e-3
-UNIT_ROUNDOFF = 2.0**-52
+VANISHING = 1e-100
+"""Chances below this are no part of a law, so that no product of two is too small for a float."""
+CANDIDATES = 2
+"""How many candidates change when a word is replaced."""
+TILTS = (1e-4, 300.0, 101)
+"""Which θ are tried, times the largest loss: from the smallest to the largest, and how many."""
+TRANSFORM_ROUNDING = 2.0**-50
+"""The rounding of a Fourier transform, per doubling of its length: 7 units of roundoff, and some for the power."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +96,11 @@ class Sums:
         """δ(ε) of one word."""
         return float(self.word.get_delta_for_epsilon(epsilon))
 
-    def user(self, words: int) -> tuple[DensePLDPmf, float]:
-        """The law of the loss when so many words are replaced, and how much the transform may be off in δ."""
-        law = self.word.self_compose(words, tail_mass_truncation=NEGLIGIBLE)
-        return law, transform_error(self._losses, words, law.size)
+    def user_delta(self, words: int, delta: float) -> Callable[[float], float]:
+        """δ(ε) when so many words are replaced, at its best where it is about `delta`."""
+        beyond = -math.expm1(words * math.log1p(-min(0.5, CANDIDATES * self._candidate[2])))
+        finite = composed(self._losses, self.step, words, delta)
+        return lambda epsilon: finite(epsilon) + beyond
 
     def floor(self, delta: float) -> float:
         """An ε that no analysis of one word can go below: what the sums show if nobody else holds it."""
@@ -99,9 +110,11 @@ class Sums:
         def delta_of(epsilon: float) -> float:
             # One candidate is given up; what it does not show of ε has to be seen in the one taken up.
             left = math.exp(epsilon) / ratio
-            return float((holds * left * _below(holds, lacks, ratio, 1 / left)).sum())
+            seen = float((holds * left * _below(holds, lacks, ratio, 1 / left)).sum())
+            # Values left out may have stood against those seen.
+            return seen - math.exp(epsilon) * LEFT_OUT
 
-        return smallest_epsilon(delta_of, delta, math.log((1 - self.q) / self.q)) * (1 - 1e-5)
+        return surely_below(smallest_epsilon(delta_of, delta, math.log((1 - self.q) / self.q), laws=CANDIDATES))
 
     def _noises(self) -> Iterator[tuple[int, int]]:
         """How many fair and how many noisy coins hide a candidate at least, range by range of its holders."""
@@ -109,7 +122,7 @@ class Sums:
         worth = 1 / (4 * self.q * (1 - self.q))  # so many noisy coins spread as much as a fair one
         few = others * self.q <= MOST_VOTES
         if (1 + worth) / 2 < SLOWEST_GROWTH or (not few and self.q > 1 / 8):
-            yield plausible(others, 2 * self.q, LEFT_OUT)[0], 0
+            yield plausible(others, 2 * self.q, LEFT_OUT / 4)[0], 0
         elif not few:
             enough = min(others, int(SAFETY * others / worth))
             yield from ((0, others - enough), (enough, 0))
@@ -153,25 +166,22 @@ class Sums:
 def sums_only(unary: Unary, reports: int, delta: float) -> Bound:
     """The item-level bound of one word among so many reports of which only the sums are seen."""
     sums = Sums.of(unary, reports)
-    return Bound(SUMS_ONLY, smallest_epsilon(sums.word_delta, delta, unary.statement.enforced_epsilon))
+    most = unary.statement.enforced_epsilon
+    return Bound(SUMS_ONLY, smallest_epsilon(sums.word_delta, delta, most, laws=CANDIDATES))
 
 
 def joint(unary: Unary, reports: int, delta: float) -> Bound:
     """The user-level bound, all B words replaced at once."""
     sums = Sums.of(unary, reports)
-    law, error = sums.user(unary.bound)
-    if error > delta / 4:
-        return Bound.none(JOINT, f"floating point composes losses to within {error:.1g}, too coarse for δ = {delta:g}")
-    most = unary.statement.user_epsilon
-    return Bound(
-        JOINT, smallest_epsilon(lambda central: float(law.get_delta_for_epsilon(central)) + error, delta, most)
-    )
+    user_delta, most = sums.user_delta(unary.bound, delta), unary.statement.user_epsilon
+    return Bound(JOINT, smallest_epsilon(user_delta, delta, most, laws=CANDIDATES * unary.bound))
 
 
 def sums_group(unary: Unary, reports: int, delta: float) -> Bound:
     """All B words replaced one after the other, each hidden in the sums."""
     sums = Sums.of(unary, reports)
-    return Bound(GROUP, group_epsilon(sums.word_delta, unary.bound, delta, unary.statement.user_epsilon))
+    most = unary.statement.user_epsilon
+    return Bound(GROUP, group_epsilon(sums.word_delta, unary.bound, delta, most, laws=CANDIDATES))
 
 
 def connected(factors: Floats, above: Floats, below: Floats) -> Floats:
@@ -183,22 +193,50 @@ def connected(factors: Floats, above: Floats, below: Floats) -> Floats:
     alphas = np.concatenate([1 / factors[:0:-1], factors])
     heights = np.concatenate([below[:0:-1], above])
     slopes = np.diff(heights) / np.diff(alphas)
-    slopes[len(factors) - 1 :] += 1.0
-    outer = np.concatenate([[heights[0] / alphas[0]], slopes, [1.0]])
-    return np.maximum(np.diff(outer), 0.0) * alphas
+    masses = np.diff(np.concatenate([[heights[0] / alphas[0]], slopes, [0.0]]))
+    # The slopes of the two parts differ by 1, added here alone: elsewhere it would drown the smallest of them.
+    masses[len(factors) - 1] += 1.0
+    return np.asarray(np.maximum(masses, 0.0) * alphas)
+
+
+def composed(losses: Floats, step: float, times: int, delta: float) -> Callable[[float], float]:
+    """δ(ε) of so many independent losses on a grid with 0 in its middle, at its best where it is about `delta`.
+
+    The chance of a loss is multiplied by e^(θ·loss) before the Fourier transforms, and divided by it afterwards: so
+    their rounding is small beside δ, and not only beside 1.
+    """
+    grid = step * (np.arange(len(losses)) - len(losses) // 2)
+    tilts = np.geomspace(*TILTS) / grid[-1]
+    masses = np.array([logsumexp(tilt * grid, b=losses) for tilt in tilts])
+    # Markov's inequality says at which ε each θ would get below δ.
+    best = int(np.argmin((times * masses - math.log(delta)) / tilts))
+    tilt, mass = float(tilts[best]), float(masses[best])
+    tilted = losses * np.exp(tilt * grid - mass)
+    offset, chances = self_convolve(tilted, times, NEGLIGIBLE)
+    totals = step * (np.arange(len(chances)) + offset - times * (len(losses) // 2))
+    error = transform_error(tilted, times, len(chances)) + NEGLIGIBLE
+
+    def delta_of(epsilon: float) -> float:
+        larger = totals > epsilon
+        over = totals[larger] - epsilon
+        seen = float(np.asarray(chances)[larger] @ (np.exp(-tilt * over) * -np.expm1(-over)))
+        return (seen + error) * math.exp(min(700.0, times * mass - tilt * epsilon))
+
+    return delta_of
 
 
 def transform_error(losses: Floats, times: int, size: int) -> float:
-    """How much a Fourier transform in floating point may be off in δ, by the usual bound on its 2-norm."""
+    """How much a power by Fourier transforms in floating point may be off in all, by the usual bound on the 2-norm."""
     spread = float(np.linalg.norm(losses))
-    return times * UNIT_ROUNDOFF * math.log2(size) * spread * math.sqrt(size)
+    length = next_fast_len(max(size, len(losses)))
+    return (times + 1) * TRANSFORM_ROUNDING * math.log2(length) * spread * math.sqrt(length)
 
 
 def _above(holds: Floats, lacks: Floats, ratio: Floats, factors: Floats) -> Floats:
     """Σ max(P - α·Q, 0): the ratio grows, so it is a sum over all values from some on."""
     held, lacking = (np.append(np.cumsum(law[::-1])[::-1], 0.0) for law in (holds, lacks))
     first = np.searchsorted(ratio, factors, side="right")
-    return np.maximum(held[first] - factors * lacking[first], 0.0)
+    return np.asarray(np.maximum(held[first] - factors * lacking[first], 0.0))
 
 
 def _below(holds: Floats, lacks: Floats, ratio: Floats, factors: Floats) -> Floats:
@@ -213,5 +251,6 @@ def _sum_law(fair: int, noisy: int, q: float) -> Floats:
     laws = []
     for trials, chance in ((fair, 0.5), (noisy, q)):
         low, high = plausible(trials, chance, LEFT_OUT / 4)
-        laws.append(binom.pmf(np.arange(low, high + 1), trials, chance))
+        law = binom.pmf(np.arange(low, high + 1), trials, chance)
+        laws.append(law[law > VANISHING])
     return laws[0] if noisy == 0 else laws[1] if fair == 0 else np.convolve(laws[0], laws[1])

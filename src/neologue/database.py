@@ -1,4 +1,4 @@
-"""A SQLite file that is this device's own: made for its owner alone, its errors told in plain words."""
+"""A SQLite file of one owner: made for them alone, its errors told in plain words."""
 
 import os
 import sqlite3

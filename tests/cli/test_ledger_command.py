@@ -1,0 +1,115 @@
+"""`neologue ledger`: what it prints, and the exit code for every outcome."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.ledger import Ledger
+
+Neologue = Callable[..., Result]
+
+USERS = Collection("unary", 7.0, 60, (Cohort(820_000, 9_000),))
+BUDGET = ("--unit", "user", "--epsilon", 3, "--delta", "1e-9")
+
+
+@pytest.fixture
+def file(neologue: Neologue, tmp_path: Path) -> Path:
+    """A ledger with one population."""
+    path = tmp_path / "ledger.db"
+    for arguments in (("create", path), ("population", path, "en", *BUDGET, "--local-epsilon", 40)):
+        assert neologue("ledger", *arguments).exit_code == 0
+    return path
+
+
+def rows(result: Result) -> list[list[str]]:
+    assert result.exit_code == 0, result.stderr
+    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in result.stdout.splitlines() if "│" in line]
+
+
+def test_a_table_shows_every_population(neologue: Neologue, file: Path) -> None:
+    assert neologue("ledger", "population", file, "de", "--unit", "item", *BUDGET[2:]).exit_code == 0
+    spent = Ledger(file).plan("en", "c1", USERS)
+    result = neologue("ledger", "show", file)
+    assert rows(result) == [
+        ["de", "item", "1e-09", "3", "0", "3", "0", "0"],
+        ["en", "user", "1e-09", "3", f"{spent.epsilon:g}", f"{spent.left:.6g}", "1", "7.0 of 40"],
+    ]
+    assert "en: the campaign c1 is planned since" in result.stdout
+
+
+def test_json_has_everything(neologue: Neologue, file: Path) -> None:
+    ledger = Ledger(file, clock=lambda: 20_000)
+    ledger.plan("en", "c1", USERS)
+    spent = ledger.settle("c1", USERS)
+    (document,) = json.loads(neologue("ledger", "show", file, "--json").stdout)
+    (budget,) = document.pop("budgets")
+    assert document == {
+        "population": "en",
+        "unit": "user",
+        "delta": 1e-9,
+        "budget": 3.0,
+        "spent": spent.epsilon,
+        "left": spent.left,
+        "within_budget": True,
+        "local_budget": 40.0,
+        "local_spent": 7.0,
+        "campaigns": [
+            {
+                "campaign": "c1",
+                "state": "settled",
+                "mechanism": "unary",
+                "epsilon": 7.0,
+                "words_per_user": 60,
+                "cohorts": [{"reports": 820_000, "candidates": 9_000}],
+                "planned_on": "2024-10-04",
+                "ended_on": "2024-10-04",
+            }
+        ],
+    }
+    assert budget | {"from": ""} == {"from": "", "unit": "user", "epsilon": 3, "delta": 1e-9, "local_epsilon": 40}
+
+
+def test_an_abandoned_campaign_is_given_back(neologue: Neologue, file: Path) -> None:
+    Ledger(file).plan("en", "c1", USERS)
+    assert neologue("ledger", "abandon", file, "c1").exit_code == 0
+    assert Ledger(file).spent("en").epsilon == 0.0
+    assert neologue("ledger", "abandon", file, "c2").exit_code == 2
+
+
+def test_a_population_over_its_budget_is_told(neologue: Neologue, file: Path) -> None:
+    ledger = Ledger(file)
+    ledger.plan("en", "c1", USERS)
+    ledger.settle("c1", USERS)
+    result = neologue("ledger", "population", file, "en", "--change", "--unit", "user", "--epsilon", 1, "--delta", 1e-9)
+    assert result.exit_code == 0
+    assert "ε = 3 for every user at δ = 1e-09 is now ε = 1 for every user at δ = 1e-09" in result.stderr
+    assert "en is over its budget: nothing of it may be released." in neologue("ledger", "show", file).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("create", "FILE"), "is there already"),
+        (("show", "missing.db"), "create one with `neologue ledger create missing.db`"),
+        (("population", "FILE", "en", *BUDGET), "with --change"),
+        (("population", "FILE", "fr", *BUDGET, "--change"), "has no population 'fr'; it has en"),
+        (("population", "FILE", "fr", "--unit", "user", "--epsilon", -1, "--delta", 1e-9), "above 0, not -1.0"),
+        (
+            ("population", "FILE", "fr", "--unit", "user", "--epsilon", 1, "--delta", 2),
+            "delta must lie between 0 and 1",
+        ),
+        (("population", "FILE", "fr", "--unit", "word", "--epsilon", 1, "--delta", 1e-9), "'word' is not one of"),
+        (("abandon", "FILE", "c9"), "has no campaign 'c9'"),
+    ],
+)
+def test_mistakes_end_with_a_sentence_and_exit_code_2(
+    neologue: Neologue, file: Path, arguments: tuple[object, ...], said: str
+) -> None:
+    result = neologue("ledger", *(file if argument == "FILE" else argument for argument in arguments))
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
