@@ -66,7 +66,10 @@ class TestEmbeddedPopulation:
         assert f"Found: {len(document['words']):,} new words" in told
         assert f"cover {document['score']['coverage']:.1%}" in told
         assert f"local ε = {document['privacy']['local_epsilon']:g}" in told
-        assert f"{document['privacy']['user_local_epsilon']:g} for a whole user" in told
+        assert f"{document['privacy']['user_local_epsilon']:g} for the up to 60 words of a user" in told
+        item, user = (document["privacy"][f"{unit}_central"]["best"] for unit in ("item", "user"))
+        assert f"ε = {item:.3g} for a word, {user:.3g} for a whole user, at δ = 1e-10" in told
+        assert "k-anonymity: what fewer than 10 users of a cohort hold is published with a chance of at most 0.05" in told
         assert "fidelity fast, seed 7" in told
 
     def test_progress_is_beside_the_output_one_line_a_layer(self, embedded: Result) -> None:
@@ -89,15 +92,32 @@ class TestEmbeddedPopulation:
             "words",
             "score",
             "privacy",
+            "digest",
         }
         assert set(document["population"]) == {"users", "description"}
         assert set(document["score"]) == {"coverage", "precision", "words_true", "words_released"}
         assert {frozenset(entry) for entry in document["words"]} == {
-            frozenset({"word", "estimate", "low", "high", "layer", "pass"})
+            frozenset({"word", "votes", "estimate", "low", "high", "layer", "pass"})
         }
-        assert len({frozenset(layer) for layer in document["layers"]}) == 1
-        assert {"pass", "layer", "length", "extension", "candidates", "asked", "reports"} <= set(document["layers"][0])
-        assert {"unit", "mechanism", "local_epsilon", "user_local_epsilon"} <= set(document["privacy"])
+        facts = ("pass", "layer", "length", "extension", "candidates", "asked", "reports")
+        assert {frozenset(layer) for layer in document["layers"]} == {
+            frozenset({*facts, "kept", "words", "fewest_votes", "decided"})
+        }
+        assert set(document["privacy"]) == {
+            "unit",
+            "neighbours",
+            "mechanism",
+            "local_epsilon",
+            "enforced_local_epsilon",
+            "user_local_epsilon",
+            "words_per_user",
+            "reports_per_user",
+            "delta",
+            "item_central",
+            "user_central",
+            "k_anonymity",
+            "trust",
+        }
         assert (document["profile"], document["fidelity"], document["seed"]) == ("neologue", "fast", 7)
         assert document["population"]["users"] == 20_000
 
@@ -250,7 +270,7 @@ class TestFiles:
         (tmp_path / "notes.txt").write_text("something of the user's", "utf-8")
         result = neologue("discover", typed, "--known", known, "--depth", 4, "--out", tmp_path)
         assert result.exit_code == 0, result.stderr
-        assert (tmp_path / "words.csv").read_text("utf-8").startswith("word,estimate,low,high,layer,pass\n")
+        assert (tmp_path / "words.csv").read_text("utf-8").startswith("word,votes,estimate,low,high,layer,pass\n")
         assert (tmp_path / "notes.txt").read_text("utf-8") == "something of the user's"
 
     def test_json_on_the_output_is_the_file_byte_for_byte(
@@ -350,6 +370,10 @@ class TestParameters:
             ("--depth", 3, "depth"),
             ("--epsilon", 2.5, "epsilon"),
             ("--words-per-user", 5, "words_per_user"),
+            ("--k-anonymity", 3, "k_anonymity"),
+            ("--alpha", 0.999, "alpha"),
+            ("--delta", 1e-6, "delta"),
+            ("--colluders", 0.25, "colluders"),
         ],
     )
     def test_an_option_changes_its_parameter_and_no_other(
@@ -390,9 +414,25 @@ class TestParameters:
         assert soft < loud == 1
 
     def test_the_rule_top_keeps_just_as_many_as_the_frontier_allows(self, release: Release) -> None:
-        document = release("--rule", "top", "--frontier", 60, "--epsilon", 2)
+        document = release("--rule", "top", "--frontier", 60, "--epsilon", 2, "--k-anonymity", 0)
         assert all(layer["kept"] + layer["words"] == 60 for layer in document["layers"])
         assert document["score"]["precision"] < 1, "noise fills what the words leave free"
+
+    def test_k_anonymity_keeps_out_what_the_rule_top_would_keep(self, release: Release) -> None:
+        top = ("--rule", "top", "--frontier", 60, "--epsilon", 2)
+        free, bound = (release(*top, "--k-anonymity", k) for k in (0, 45))
+        assert all(layer["kept"] + layer["words"] < 60 for layer in bound["layers"])
+        assert bound["privacy"]["k_anonymity"]["k"] == 45
+        assert free["privacy"]["k_anonymity"]["k"] is None
+        assert "threshold" in free["privacy"]["k_anonymity"]["reasons"]["k"]
+
+    def test_colluders_and_a_smaller_delta_make_the_release_cost_more(self, release: Release) -> None:
+        plain, crowd, strict = (
+            release(*options)["privacy"]["item_central"]["best"]
+            for options in ((), ("--colluders", 0.9), ("--delta", 1e-14))
+        )
+        assert crowd > plain
+        assert strict > plain
 
     def test_no_layer_keeps_more_prefixes_than_the_frontier(self, release: Release) -> None:
         free, bounded = release(), release("--frontier", 2)

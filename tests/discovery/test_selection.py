@@ -7,6 +7,7 @@ from scipy.stats import binom
 from layers import small_campaign, small_layer
 from neologue.discovery.selection import NullLaw, mixed_weights, select
 from neologue.discovery.tally import Tally
+from neologue.privacy.anonymity import release_threshold
 
 N, Q = 20_000, 1 / 1097.63
 FALSE = 0.05
@@ -76,7 +77,7 @@ def test_nothing_is_kept_of_pure_noise_most_of_the_time_nor_of_an_empty_layer() 
 
 def test_top_keeps_exactly_the_largest_with_ties_by_lot_and_all_if_there_are_few() -> None:
     layer = small_layer(["aa", "ab", "ac"])
-    campaign = small_campaign(rule="top", frontier=4)
+    campaign = small_campaign(rule="top", frontier=4, k_anonymity=0)
     votes = np.array([9, 1, 5, 5, 5, 5, 0, 0, 8, 0, 0, 0])
     selection = select(layer, Tally(votes, 100), campaign)
     assert len(selection.index) == 4
@@ -86,9 +87,24 @@ def test_top_keeps_exactly_the_largest_with_ties_by_lot_and_all_if_there_are_few
     assert np.array_equal(select(layer, Tally(votes, 100), campaign).index, selection.index)
     layers = [small_layer(["aa", "ab", "ac"], number=number) for number in range(60)]
     assert len({tuple(select(each, Tally(votes, 100), campaign).index) for each in layers}) == 6
-    everything = select(layer, Tally(votes, 100), small_campaign(rule="top", frontier=50))
+    everything = select(layer, Tally(votes, 100), small_campaign(rule="top", frontier=50, k_anonymity=0))
     assert len(everything.index) == 12
     assert not everything.thresholds.any()
+
+
+@pytest.mark.parametrize("rule", ["top", "significant"])
+def test_nothing_is_kept_below_the_release_threshold_whatever_the_rule(rule: str) -> None:
+    layer = small_layer(["aa", "ab", "ac"], cohort=2000, epsilon=5.0)
+    least = release_threshold(layer.randomizer.channel, 2000, 45, 0.95)
+    votes = np.full(12, round(2000 * float(layer.randomizer.channel.q)))
+    votes[[1, 2, 5, 6]] = [least - 1, least, least + 1, least + 30]
+    free, bound = (
+        select(layer, Tally(votes, 2000), small_campaign(rule=rule, k_anonymity=k, frontier=6)) for k in (0, 45)
+    )
+    assert 1 in free.index
+    assert bound.index.tolist() == [2, 5, 6]
+    assert (bound.thresholds >= least).all()
+    assert (bound.thresholds <= votes[bound.index]).all()
 
 
 def test_significant_is_stricter_with_words_than_with_prefixes_and_keeps_to_the_cap() -> None:
