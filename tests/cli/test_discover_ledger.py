@@ -1,0 +1,72 @@
+"""`neologue discover --ledger`: campaigns are charged; what a budget does not cover is neither asked nor released."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from neologue.privacy.collection import Cohort, Collection
+
+Neologue = Callable[..., Result]
+SMALL = ("--users", "20000", "--depth", "5", "--epsilon", "8")
+
+
+@pytest.fixture
+def book(neologue: Neologue, tmp_path: Path) -> Path:
+    """A ledger whose one population may spend little more than one such campaign."""
+    path = tmp_path / "spent.db"
+    assert neologue("ledger", "create", path).exit_code == 0
+    limits = ("--unit", "item", "--epsilon", "3", "--delta", "1e-9")
+    assert neologue("ledger", "population", path, "en-US", *limits).exit_code == 0
+    return path
+
+
+def test_a_campaign_is_charged_and_the_next_is_refused_before_anyone_is_asked(
+    neologue: Neologue, book: Path, tmp_path: Path
+) -> None:
+    def charged(campaign: str) -> Result:
+        charge = ("--ledger", book, "--population", "en-US", "--campaign", campaign)
+        return neologue("discover", *SMALL, *charge, "--out", tmp_path / campaign)
+
+    assert charged("first").exit_code == 0
+    shown = neologue("ledger", "show", book, "--json").stdout
+    [population] = json.loads(shown)
+    [campaign] = population["campaigns"]
+    released = json.loads((tmp_path / "first" / "release.json").read_text("utf-8"))
+    assert campaign["state"] == "settled"
+    assert [cohort["reports"] for cohort in campaign["cohorts"]] == [layer["reports"] for layer in released["layers"]]
+    refused = charged("second")
+    assert refused.exit_code == 2
+    assert "'second' with local ε = 8 does not fit" in refused.stderr
+    assert "would fit" in refused.stderr
+    assert "users asked about" not in refused.stderr
+    assert not (tmp_path / "second").exists()
+    assert neologue("ledger", "show", book, "--json").stdout == shown
+
+
+def test_a_release_that_turns_out_too_dear_is_charged_and_not_written(
+    neologue: Neologue, book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cheap = Collection("unary", 1.0, 60, (Cohort(1_000_000, 1000),))
+    monkeypatch.setattr("neologue.discovery.schedule.foreseen", lambda campaign: cheap)
+    neologue("ledger", "population", book, "de-DE", "--unit", "item", "--epsilon", "0.5", "--delta", "1e-9")
+    charge = ("--ledger", book, "--population", "de-DE", "--campaign", "dear")
+    refused = neologue("discover", *SMALL, *charge, "--out", tmp_path / "out")
+    assert refused.exit_code == 2
+    assert "'dear'" in refused.stderr
+    assert not refused.stdout
+    assert not (tmp_path / "out").exists()
+    populations = {row["population"]: row for row in json.loads(neologue("ledger", "show", book, "--json").stdout)}
+    [campaign] = populations["de-DE"]["campaigns"]
+    assert campaign["state"] == "settled"
+    assert campaign["epsilon"] == 8.0
+    assert not populations["de-DE"]["within_budget"]
+
+
+@pytest.mark.parametrize("given", [("--ledger", "l.db"), ("--population", "p"), ("--campaign", "c")])
+def test_a_ledger_needs_a_population_and_a_campaign(neologue: Neologue, given: tuple[str, str]) -> None:
+    refused = neologue("discover", *SMALL, *given)
+    assert refused.exit_code == 2
+    assert "needs --" in refused.stderr
