@@ -138,7 +138,7 @@ def test_many_of_the_same_are_one_of_many_words(collection: Collection, unit: st
     unary = collection.randomizer(collection.cohorts[0])
     assert isinstance(unary, Unary)
     words = 4 * (unary.bound if unit == "user" else 1)
-    known = smallest_epsilon(Sums.of(unary, collection.cohorts[0].reports).user_delta(words, DELTA), DELTA, 1000.0)
+    known = smallest_epsilon(Sums.of(unary, collection.cohorts[0].reports).user_delta(words), DELTA, 1000.0)
     assert composed_epsilon([collection] * 4, DELTA, unit) == pytest.approx(known, rel=0.01)
 
 

@@ -4,8 +4,9 @@ A user is in one cohort, and all other sums are independent of them or follow fr
 run is that of its costliest cohort.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from neologue.privacy.bound import Bound, rounded_up
@@ -30,6 +31,7 @@ from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
 
 LOCAL = "the local promise of every report"
+DEPENDENT = "the votes of Subset Selection for two candidates are not independent"
 
 
 @dataclass(frozen=True)
@@ -56,71 +58,125 @@ class Cost:
 
     def best(self, unit: str) -> float:
         """The smallest ε that is proved for a unit, `item` or `user`."""
-        found = (self.item_best if unit == "item" else self.user_best).epsilon
-        assert found is not None
-        return found
+        return (self.item_best if unit == "item" else self.user_best).epsilon or 0.0
 
 
+@lru_cache(maxsize=64)
 def cost(collection: Collection, delta: float) -> Cost:
     """The bounds of a run: of its costliest cohort, each."""
     check_delta(delta)
-    cohorts = sorted(set(collection.cohorts))
-    if not cohorts:
-        return _of_nothing(collection, delta)
-    asked = [(collection.randomizer(cohort), cohort) for cohort in cohorts]
-    local = max(mechanism.statement.enforced_epsilon for mechanism, _ in asked)
-    item, user, floor = (_unary if isinstance(asked[0][0], Unary) else _selection)(asked, delta)
-    return Cost(delta, item, user, rounded_up(local), rounded_up(collection.words_per_user * local), floor)
+    asked = _asked(collection)
+    if not asked:
+        return _of_nothing(delta)
+    item, user, floor = (
+        (_unary_item, _unary_user, _unary_floor)
+        if isinstance(asked[0][0], Unary)
+        else (_selection_item, _selection_user, _selection_floor)
+    )
+    local = _local(asked)
+    return Cost(
+        delta,
+        item(asked, delta),
+        user(asked, delta),
+        rounded_up(local),
+        rounded_up(collection.words_per_user * local),
+        floor(asked, delta),
+    )
 
 
-def _of_nothing(collection: Collection, delta: float) -> Cost:
+def central_epsilon(collection: Collection, delta: float, unit: str) -> float:
+    """The smallest ε that is proved for a unit, `item` or `user`: as of `cost`, without the work for the other."""
+    check_delta(delta)
+    asked = _asked(collection)
+    if not asked:
+        return 0.0
+    unary = isinstance(asked[0][0], Unary)
+    if unit == "item":
+        bounds, words = (_unary_item if unary else _selection_item)(asked, delta), 1
+    else:
+        bounds, words = (_unary_user if unary else _selection_user)(asked, delta), collection.words_per_user
+    return _best(bounds.values(), rounded_up(words * _local(asked))).epsilon or 0.0
+
+
+Asked = tuple[Randomizer[Any], Cohort]
+
+
+def _asked(collection: Collection) -> list[Asked]:
+    return [(collection.randomizer(cohort), cohort) for cohort in sorted(set(collection.cohorts))]
+
+
+def _local(asked: list[Asked]) -> float:
+    return max(mechanism.statement.enforced_epsilon for mechanism, _ in asked)
+
+
+def _of_nothing(delta: float) -> Cost:
     """Nothing was collected, so nothing was given away."""
     nothing = Bound("nothing was collected", 0.0)
     items = ("closed_form", "fmt2021", "fmt2023", "blanket", "sums_only")
     return Cost(delta, dict.fromkeys(items, nothing), dict.fromkeys(("group", "joint"), nothing), 0.0, 0.0, 0.0)
 
 
-Asked = tuple[Randomizer[Any], Cohort]
-
-
-def _unary(asked: list[Asked], delta: float) -> tuple[dict[str, Bound], dict[str, Bound], float]:
+def _unary_item(asked: list[Asked], delta: float) -> dict[str, Bound]:
     """One-report unary: the fewest reports hide the least, whatever the candidates."""
-    unary, cohort = asked[0]
-    assert isinstance(unary, Unary)
+    unary, reports = _fewest(asked)
     several = f"a unary report speaks of up to {unary.bound} words, and the theorem is about reports on one word"
     apart = unary.bound == 1
-    item = {
-        "closed_form": closed_form(unary.epsilon, cohort.reports, delta) if apart else Bound.none(CLOSED_FORM, several),
-        "fmt2021": clones_2021(unary.epsilon, cohort.reports, delta) if apart else Bound.none(CLONES, several),
-        "fmt2023": clones_2023(unary.epsilon, cohort.reports, delta) if apart else Bound.none(STRONGER_CLONES, several),
+    return {
+        "closed_form": closed_form(unary.epsilon, reports, delta) if apart else Bound.none(CLOSED_FORM, several),
+        "fmt2021": clones_2021(unary.epsilon, reports, delta) if apart else Bound.none(CLONES, several),
+        "fmt2023": clones_2023(unary.epsilon, reports, delta) if apart else Bound.none(STRONGER_CLONES, several),
         "blanket": Bound.none(BLANKET, "it is made for Subset Selection"),
-        "sums_only": sums_only(unary, cohort.reports, delta),
+        "sums_only": sums_only(unary, reports, delta),
     }
-    user = {"group": sums_group(unary, cohort.reports, delta), "joint": joint(unary, cohort.reports, delta)}
-    return item, user, Sums.of(unary, cohort.reports).floor(delta)
 
 
-def _selection(asked: list[Asked], delta: float) -> tuple[dict[str, Bound], dict[str, Bound], float]:
+def _unary_user(asked: list[Asked], delta: float) -> dict[str, Bound]:
+    unary, reports = _fewest(asked)
+    return {"group": sums_group(unary, reports, delta), "joint": joint(unary, reports, delta)}
+
+
+def _unary_floor(asked: list[Asked], delta: float) -> float:
+    return Sums.of(*_fewest(asked)).floor(delta)
+
+
+def _fewest(asked: list[Asked]) -> tuple[Unary, int]:
+    unary, cohort = asked[0]
+    assert isinstance(unary, Unary)
+    return unary, cohort.reports
+
+
+def _selection_item(asked: list[Asked], delta: float) -> dict[str, Bound]:
     """Subset Selection: every word is a report of its own."""
     epsilon, fewest = asked[0][0].epsilon, asked[0][1].reports * asked[0][0].bound
-    hidden, all_hidden = Bound(BLANKET, 0.0), Bound(GROUP, 0.0)
-    floor = 0.0
-    for selection, cohort in asked:
-        assert isinstance(selection, SubsetSelection)
-        words = cohort.reports * selection.bound
+    hidden = Bound(BLANKET, 0.0)
+    for selection, words in _selections(asked):
         # What holds for the cohorts before is tried first: most cohorts cost no more.
         hidden = blanket(selection, words, delta, least=hidden.epsilon or 0.0)
-        all_hidden = blanket_group(selection, words, delta, least=all_hidden.epsilon or 0.0)
-        floor = max(floor, blanket_floor(selection, words, delta))
-    dependent = "the votes of Subset Selection for two candidates are not independent"
-    item = {
+    return {
         "closed_form": closed_form(epsilon, fewest, delta),
         "fmt2021": clones_2021(epsilon, fewest, delta),
         "fmt2023": clones_2023(epsilon, fewest, delta),
         "blanket": hidden,
-        "sums_only": Bound.none(SUMS_ONLY, dependent),
+        "sums_only": Bound.none(SUMS_ONLY, DEPENDENT),
     }
-    return item, {"group": all_hidden, "joint": Bound.none(JOINT, dependent)}, floor
+
+
+def _selection_user(asked: list[Asked], delta: float) -> dict[str, Bound]:
+    hidden = Bound(GROUP, 0.0)
+    for selection, words in _selections(asked):
+        hidden = blanket_group(selection, words, delta, least=hidden.epsilon or 0.0)
+    return {"group": hidden, "joint": Bound.none(JOINT, DEPENDENT)}
+
+
+def _selection_floor(asked: list[Asked], delta: float) -> float:
+    return max(blanket_floor(selection, words, delta) for selection, words in _selections(asked))
+
+
+def _selections(asked: list[Asked]) -> Iterator[tuple[SubsetSelection, int]]:
+    """The mechanism of each cohort, and the words in its reports."""
+    for selection, cohort in asked:
+        assert isinstance(selection, SubsetSelection)
+        yield selection, cohort.reports * selection.bound
 
 
 def _best(bounds: Iterable[Bound], local: float) -> Bound:

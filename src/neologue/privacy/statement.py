@@ -5,12 +5,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from neologue.privacy.anonymity import printed_k, release_threshold, top_k
 from neologue.privacy.bound import Bound
 from neologue.privacy.collection import Cohort, Collection
-from neologue.privacy.cost import Cost, cost
+from neologue.privacy.cost import cost
 from neologue.randomizers.subset_selection import SubsetSelection
 
 UNIT = "item: one distinct word of one user, with all its typings"
@@ -84,7 +83,7 @@ class Facts:
 def privacy_statement(facts: Facts) -> dict[str, object]:
     """What can be promised of a run with these facts."""
     released, received = (
-        _cost(seen.in_sums_of(None, facts.colluders), facts.delta) for seen in (facts.collection, facts.received)
+        cost(seen.in_sums_of(None, facts.colluders), facts.delta) for seen in (facts.collection, facts.received)
     )
     reader, *others = facts.exposure.observers()
     return {
@@ -182,7 +181,7 @@ def _observer(facts: Facts, collection: Collection, who: str, sees: str, smalles
     """What one observer of a collection learns at most, from the smallest sum that they see."""
     view = collection.in_sums_of(smallest, facts.colluders)
     reports = min((cohort.reports for cohort in view.cohorts), default=0)
-    seen = _cost(view, facts.delta)
+    seen = cost(view, facts.delta)
     return {
         "who": who,
         "sees": sees,
@@ -190,12 +189,6 @@ def _observer(facts: Facts, collection: Collection, who: str, sees: str, smalles
         "item_epsilon": seen.item_best.epsilon,
         "user_epsilon": seen.user_best.epsilon,
     }
-
-
-@lru_cache(maxsize=32)
-def _cost(collection: Collection, delta: float) -> Cost:
-    """As `cost`; observers often see the same sums."""
-    return cost(collection, delta)
 
 
 def _reports(smallest: int | None) -> str:

@@ -17,7 +17,7 @@ understates it, and independent candidates compose by convolution. `docs/privacy
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from dp_accounting.pld.common import self_convolve
@@ -96,10 +96,10 @@ class Sums:
         """δ(ε) of one word."""
         return float(self.word.get_delta_for_epsilon(epsilon))
 
-    def user_delta(self, words: int, delta: float) -> Callable[[float], float]:
-        """δ(ε) when so many words are replaced, at its best where it is about `delta`."""
+    def user_delta(self, words: int) -> Callable[[float], float]:
+        """δ(ε) when so many words are replaced."""
         beyond = -math.expm1(words * math.log1p(-min(0.5, CANDIDATES * self._candidate[2])))
-        finite = composed(self._losses, self.step, words, delta)
+        finite = composed(self._losses, self.step, words)
         return lambda epsilon: finite(epsilon) + beyond
 
     def floor(self, delta: float) -> float:
@@ -173,7 +173,7 @@ def sums_only(unary: Unary, reports: int, delta: float) -> Bound:
 def joint(unary: Unary, reports: int, delta: float) -> Bound:
     """The user-level bound, all B words replaced at once."""
     sums = Sums.of(unary, reports)
-    user_delta, most = sums.user_delta(unary.bound, delta), unary.statement.user_epsilon
+    user_delta, most = sums.user_delta(unary.bound), unary.statement.user_epsilon
     return Bound(JOINT, smallest_epsilon(user_delta, delta, most, laws=CANDIDATES * unary.bound))
 
 
@@ -199,28 +199,32 @@ def connected(factors: Floats, above: Floats, below: Floats) -> Floats:
     return np.asarray(np.maximum(masses, 0.0) * alphas)
 
 
-def composed(losses: Floats, step: float, times: int, delta: float) -> Callable[[float], float]:
-    """δ(ε) of so many independent losses on a grid with 0 in its middle, at its best where it is about `delta`.
+def composed(losses: Floats, step: float, times: int) -> Callable[[float], float]:
+    """δ(ε) of so many independent losses on a grid with 0 in its middle.
 
-    The chance of a loss is multiplied by e^(θ·loss) before the Fourier transforms, and divided by it afterwards: so
-    their rounding is small beside δ, and not only beside 1.
+    The chance of a loss is multiplied by e^(θ·loss) before the Fourier transforms, and divided by it afterwards: with
+    a θ that goes with ε their rounding is small beside δ(ε), and not only beside 1.
     """
     grid = step * (np.arange(len(losses)) - len(losses) // 2)
-    tilts = np.geomspace(*TILTS) / grid[-1]
+    tilts = np.append(0.0, np.geomspace(*TILTS) / grid[-1])
     masses = np.array([logsumexp(tilt * grid, b=losses) for tilt in tilts])
-    # Markov's inequality says at which ε each θ would get below δ.
-    best = int(np.argmin((times * masses - math.log(delta)) / tilts))
-    tilt, mass = float(tilts[best]), float(masses[best])
-    tilted = losses * np.exp(tilt * grid - mass)
-    offset, chances = self_convolve(tilted, times, NEGLIGIBLE)
-    totals = step * (np.arange(len(chances)) + offset - times * (len(losses) // 2))
-    error = transform_error(tilted, times, len(chances)) + NEGLIGIBLE
+
+    @cache
+    def power(place: int) -> tuple[Floats, Floats, float]:
+        tilted = losses * np.exp(tilts[place] * grid - masses[place])
+        offset, chances = self_convolve(tilted, times, NEGLIGIBLE)
+        totals = step * (np.arange(len(chances)) + offset - times * (len(losses) // 2))
+        return totals, np.asarray(chances), transform_error(tilted, times, len(chances)) + NEGLIGIBLE
 
     def delta_of(epsilon: float) -> float:
+        # Markov's inequality: no total above ε is likelier than e to this, and neither is the rounding that counts.
+        exponents = times * masses - tilts * epsilon
+        best = int(np.argmin(exponents))
+        totals, chances, error = power(best)
         larger = totals > epsilon
         over = totals[larger] - epsilon
-        seen = float(np.asarray(chances)[larger] @ (np.exp(-tilt * over) * -np.expm1(-over)))
-        return (seen + error) * math.exp(min(700.0, times * mass - tilt * epsilon))
+        seen = float(chances[larger] @ (np.exp(-tilts[best] * over) * -np.expm1(-over)))
+        return (seen + error) * math.exp(exponents[best])
 
     return delta_of
 
