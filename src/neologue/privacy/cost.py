@@ -44,7 +44,7 @@ class Cost:
     item_local: float
     user_local: float
     item_floor: float
-    """No analysis could state less for a word."""
+    """What a word surely costs: of Subset Selection, if reports are seen one by one, shuffled; of unary, the sums."""
 
     @property
     def item_best(self) -> Bound:
@@ -102,7 +102,7 @@ Asked = tuple[Randomizer[Any], Cohort]
 
 
 def _asked(collection: Collection) -> list[Asked]:
-    return [(collection.randomizer(cohort), cohort) for cohort in sorted(set(collection.cohorts))]
+    return [(collection.randomizer(cohort), cohort) for cohort in sorted(set(collection.cohorts)) if cohort.reports]
 
 
 def _local(asked: list[Asked]) -> float:

@@ -1,8 +1,8 @@
 """The votes of any number of Subset Selection reports, in their exact joint law, in work that does not grow with them.
 
 Nobody needs to draw the reports one by one. Halve the range of elements: how many of its elements a subset has in the
-left half is hypergeometric, and reports that still have as many elements to place are alike, so each such group is split
-by a few binomials. Halving goes on down to single elements, whose votes are then known.
+left half is hypergeometric, and reports that still have as many elements to place are alike, so each such group is
+split by a few binomials. Halving goes on down to single elements, whose votes are then known.
 
 What a subset can hold depends on its own word z: with probability p it contains z and d-1 of the others, else d of the
 others and never z. So groups are told apart by where z is. While z is inside the range, its cell is not free; once z is
@@ -28,7 +28,7 @@ Ints = NDArray[np.int64]
 SUBTREES = 64
 """How many parts of the range are worked on apart, each with randomness of its own."""
 CONTAINING, LACKING, ELSEWHERE = 0, 1, 2
-"""Kinds of reports: the word is in the range, and the subset contains it or does not; or the word is not in the range."""
+"""Kinds of reports: the word is in the range, and the subset contains it or not; or the word is not in the range."""
 DEEPEST = 64
 FEW = 4
 """So few reports are placed one by one."""
@@ -238,5 +238,5 @@ def hypergeometric(source: Generator, good: int, bad: int, drawn: int) -> int:
 
 @compiled
 def log_choose(total: int, chosen: int) -> float:
-    """ln C(total, chosen)."""
+    """The logarithm of the number of ways to choose."""
     return math.lgamma(total + 1.0) - math.lgamma(chosen + 1.0) - math.lgamma(total - chosen + 1.0)
