@@ -7,6 +7,7 @@ NeologueError
 │   ├── DataError         a file of users and words
 │   ├── ReleaseError      a release.json that can't be read
 │   ├── SignatureError    a key, or a signature that is required
+│   ├── JournalError      an unfinished discovery that can't be gone on with
 │   └── LedgerError       a ledger that can't be opened, or that can't record what it is given
 │       └── BudgetError   a campaign or a release that a population's budget does not allow
 ├── ReportError           bytes that are not a report for this layer
@@ -59,6 +60,10 @@ class BudgetError(LedgerError):
         super().__init__(message)
         self.fits = fits
         """The largest local ε, in hundredths, with which the same campaign would fit; None if none would."""
+
+
+class JournalError(InputError):
+    """The journal of an unfinished discovery is missing, damaged or of another run."""
 
 
 class ReportError(NeologueError):

@@ -10,12 +10,15 @@ from neologue.cli.choices import alphabet_of, alphabets, completes, languages, p
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
+    from neologue.discovery.journal import Journal
     from neologue.discovery.release import Release
     from neologue.privacy.ledger import Ledger
     from neologue.protocol.campaign import Campaign
     from neologue.simulation.population import Population
 
 DEFAULT_USERS = 1_000_000
+JOURNAL = "unfinished"
+"""The folder, inside that of the results, of a discovery under way."""
 LARGEST_SEED = 2**53 - 1
 """The largest whole number that every reader of JSON takes as it is."""
 CHANGEABLE = (
@@ -102,6 +105,7 @@ CHANGEABLE = (
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Folder for words.csv, words.dic, words.aff and release.json."
 )
+@click.option("--resume", is_flag=True, help="Go on with the unfinished discovery in the folder of --out.")
 @click.option(
     "--sign",
     type=click.Path(path_type=Path),
@@ -135,6 +139,8 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
 
     if options["out"]:
         check_folder(options["out"])
+    if options["resume"] and not options["out"]:
+        raise ParameterError("--resume needs --out, the folder in which the discovery was begun")
     key = private_key(options["sign"]) if options["sign"] else None
     account = _account(options)
     wanted = _checked(data, options)
@@ -142,8 +148,17 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
         watch.says("Reading words; the first run also compiles, which takes some seconds …")
         campaign, population = _set_up(data, wanted, options)
         watch.says(population.description)
-        account.plan(campaign)
-        discovery = run(population, campaign, fidelity=options["fidelity"], seed=options["seed"], watch=watch)
+        journal = _journal(population, campaign, options)
+        if not (journal and journal.resumed):
+            account.plan(campaign)
+        discovery = run(
+            population,
+            campaign,
+            fidelity=options["fidelity"],
+            seed=options["seed"],
+            watch=watch,
+            journal=journal,
+        )
         watch.says("Working out what the release gives away …")
         account.settle(discovery.release)
         document = release_document(discovery)
@@ -153,10 +168,23 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     if options["out"]:
         for path in write_files(discovery, document, options["out"]):
             click.echo(f"wrote {path}", err=True)
+    if journal:
+        journal.close()
     if as_json:
         click.echo(release_text(document).encode(), nl=False)
     else:
         show_discovery(discovery, document)
+
+
+def _journal(population: "Population", campaign: "Campaign", options: dict[str, Any]) -> "Journal | None":
+    """The journal in the folder of results, if there is one to be."""
+    from neologue.discovery.journal import Journal
+    from neologue.simulation.discovery_run import identity
+
+    if not options["out"]:
+        return None
+    whole = identity(population, campaign, options["fidelity"], options["seed"])
+    return Journal(options["out"] / JOURNAL, whole, resume=options["resume"])
 
 
 class _Account:

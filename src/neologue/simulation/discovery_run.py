@@ -1,8 +1,11 @@
 """A whole campaign over a simulated or recorded population."""
 
+import hashlib
 from dataclasses import dataclass
 
+from neologue import __version__
 from neologue.discovery.algorithm import discover as algorithm
+from neologue.discovery.journal import Journal
 from neologue.discovery.release import LayerFacts, Release
 from neologue.errors import ParameterError
 from neologue.protocol.campaign import Campaign
@@ -47,10 +50,12 @@ def discover(
     fidelity: str = "fast",
     seed: int = 0,
     watch: Watch | None = None,
+    journal: Journal | None = None,
 ) -> Discovery:
     """Find the new words of a population.
 
-    Every user is asked at most once. The same arguments give the same result, whatever the number of cores.
+    Every user is asked at most once. The same arguments give the same result, whatever the number of cores, and whether
+    or not a journal had some of the layers already.
     """
     asked_of = campaign or Campaign.from_profile(
         users=population.users, known=population.known, alphabet=population.alphabet
@@ -66,8 +71,15 @@ def discover(
     first_layer = layer = next(rounds)
     try:
         while True:
-            onlooker.layer_begins(layer)
-            layer = rounds.send(engine.collect(layer))
+            tally = journal.recall(layer) if journal else None
+            if tally:
+                engine.skip(layer)
+            else:
+                onlooker.layer_begins(layer)
+                tally = engine.collect(layer)
+                if journal:
+                    journal.record(layer, tally)
+            layer = rounds.send(tally)
     except StopIteration as end:
         release: Release = end.value
     onlooker.scoring_begins()
@@ -79,3 +91,19 @@ def discover(
         fidelity=fidelity,
         seed=seed,
     )
+
+
+def identity(population: Population, campaign: Campaign, fidelity: str, seed: int) -> dict[str, object]:
+    """All that a discovery is a function of; a journal is good for the same identity alone."""
+    targets = None if campaign.targets is None else sorted(campaign.targets)
+    return {
+        "version": __version__,
+        "parameters": campaign.parameters.as_dict(),
+        "alphabet": campaign.alphabet.characters,
+        "known": campaign.known.digest,
+        "targets": targets and hashlib.sha256("\n".join(targets).encode("utf-8", "surrogatepass")).hexdigest(),
+        "users": campaign.users,
+        "population": population.digest,
+        "fidelity": fidelity,
+        "seed": seed,
+    }

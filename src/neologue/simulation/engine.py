@@ -42,6 +42,10 @@ class Engine:
         self._first += layer.cohort
         return self._draw(layer, first)
 
+    def skip(self, layer: Layer) -> None:
+        """Pass over the layer's cohort, who were asked before."""
+        self._first += layer.cohort
+
     def devices(self, layer: Layer, first: int) -> Tally:
         """Every device makes its report with the real device core, bytes and all, and the server reads them."""
         return Tally.of(layer.candidates.size, self._reports(layer, first))

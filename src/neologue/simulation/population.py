@@ -1,10 +1,12 @@
 """Users and the words they hold: recorded ones, or drawn from a language's real frequencies."""
 
+import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +44,11 @@ class Population(ABC):
 
         Whoever needs no counts may get ones in their place.
         """
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """SHA-256 of all that the users hold, and of their order."""
 
     @abstractmethod
     def holders(self) -> NDArray[np.int64]:
@@ -141,6 +148,12 @@ class EmbeddedPopulation(Population):
         drawn = self.model.draw(min(CHUNK, self.users - first), self._seed, chunk, counted=counted)
         return drawn.rows(start - first, stop - first)
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what the users are drawn from, and of their number."""
+        drawn = (self.users, self.model.days, self._seed, self.model.share)
+        return _digest(self.words, np.array(drawn), self.model.shares)
+
     def holders(self) -> NDArray[np.int64]:
         """How many users hold each word, counted user by user."""
 
@@ -171,9 +184,22 @@ class RecordedPopulation(Population):
         """What these users hold."""
         return self._holdings.take(self._order[start:stop])
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what the users hold, and of their order."""
+        held = self._holdings
+        return _digest(self.words, held.starts, held.words, held.counts, self._order)
+
     def holders(self) -> NDArray[np.int64]:
         """How many of the users hold each word."""
         return np.bincount(self._holdings.take(self._order).words, minlength=len(self.words))
+
+
+def _digest(words: list[str], *arrays: NDArray[Any]) -> str:
+    digest = hashlib.sha256("\n".join(words).encode("utf-8", "surrogatepass"))
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
 
 
 @cache
