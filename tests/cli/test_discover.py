@@ -69,7 +69,9 @@ class TestEmbeddedPopulation:
         assert f"{document['privacy']['user_local_epsilon']:g} for the up to 60 words of a user" in told
         item, user = (document["privacy"][f"{unit}_central"]["best"] for unit in ("item", "user"))
         assert f"ε = {item:.3g} for a word, {user:.3g} for a whole user, at δ = 1e-10" in told
-        assert "k-anonymity: what fewer than 10 users of a cohort hold is published with a chance of at most 0.05" in told
+        assert (
+            "k-anonymity: what fewer than 10 users of a cohort hold is published with a chance of at most 0.05" in told
+        )
         assert "fidelity fast, seed 7" in told
 
     def test_progress_is_beside_the_output_one_line_a_layer(self, embedded: Result) -> None:

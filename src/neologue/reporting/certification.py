@@ -96,6 +96,7 @@ def read_document(path: Path) -> Document:
     if whole["format"] != FORMAT:
         raise ReleaseError(f"{path} has format {whole['format']!r}, and this neologue reads {FORMAT}; use a newer one")
     try:
+        said = digest(whole)
         stated = whole["parameters"]
         return Document(
             parameters=msgspec.convert({field.name: stated[field.name] for field in fields(Parameters)}, Parameters),
@@ -105,7 +106,7 @@ def read_document(path: Path) -> Document:
             words=msgspec.convert([_passage(row) for row in whole["words"]], tuple[ReleasedWord, ...]),
             privacy=msgspec.convert(whole["privacy"], dict[str, Any]),
             whole=whole,
-            digest=digest(whole),
+            digest=said,
         )
     except KeyError as error:
         raise ReleaseError(f"{path} lacks {error}; give the release.json of a discovery") from error
