@@ -111,8 +111,12 @@ def _log(chance: float) -> float:
 
 
 def surely_below(epsilon: float) -> float:
-    """Below the ε that `smallest_epsilon` has searched for, rounded and made larger."""
-    return max(0.0, epsilon * (1 - 1e-5) - 20 * ROUNDING)
+    """Below the ε that `smallest_epsilon` has searched for, rounded and made larger; five digits are all it knows."""
+    below = epsilon * (1 - 1e-5) - 20 * ROUNDING
+    if not below > 0:
+        return 0.0
+    places = DIGITS - 2 - math.floor(math.log10(below))
+    return round(math.floor(below * 10.0**places) / 10.0**places, places)
 
 
 def rounded_up(epsilon: float) -> float:

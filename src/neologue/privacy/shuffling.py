@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import binom
 
-from neologue.privacy.bound import Bound, group_epsilon, smallest_epsilon, surely_below
+from neologue.privacy.bound import Bound, group_epsilon, rounded_up, smallest_epsilon, surely_below
 from neologue.privacy.coins import COARSENESS, block_chances, coin_delta, plausible
 from neologue.randomizers.subset_selection import SubsetSelection
 
@@ -40,7 +40,7 @@ def closed_form(epsilon: float, reports: int, delta: float) -> Bound:
         limit = f"at most ln(n/(8 ln(2/δ)) - 1) = {math.log(room):.3g}" if room > 0 else "more reports"
         return Bound.none(CLOSED_FORM, f"its condition fails for {reports:,} reports: it needs a local ε of {limit}")
     lost = 4 * math.sqrt(2 * math.log(4 / delta)) / math.sqrt((math.exp(epsilon) + 1) * reports) + 4 / reports
-    return Bound(CLOSED_FORM, min(epsilon, math.log1p(math.expm1(epsilon) * lost) * (1 + 1e-12)))
+    return Bound(CLOSED_FORM, min(epsilon, rounded_up(math.log1p(math.expm1(epsilon) * lost) * (1 + 1e-12))))
 
 
 def clones_2021(epsilon: float, reports: int, delta: float) -> Bound:
