@@ -1,8 +1,8 @@
-"""The journal of a campaign under way: the tallies of its finished layers, so that it can go on where it was broken off.
+"""The journal of a campaign under way: the tallies of finished layers, so that it can go on where it was broken off.
 
-Algorithm 2 is a function of the tallies, so a run that is given the old ones again arrives where it was. A journal holds
-sums of whole layers and nothing smaller. It is bound to one campaign by its identity, and each tally to its layer by the
-layer's digest: whatever has changed in between is noticed.
+Algorithm 2 is a function of the tallies, so a run that is given the old ones again arrives where it was. A journal
+holds sums of whole layers and nothing smaller. It is bound to one campaign by its identity, and each tally to its layer
+by the layer's digest: whatever has changed in between is noticed.
 """
 
 import json
@@ -86,8 +86,8 @@ class Journal:
         names = [*wanted, *(name for name in stored if name not in wanted)] if isinstance(stored, dict) else []
         changed = next((name for name in names if stored.get(name) != wanted.get(name)), "everything")
         raise JournalError(
-            f"{self._folder} is the journal of another run: {changed} is not the same; give the options and data it was "
-            "begun with, or another folder"
+            f"{self._folder} is the journal of another run: {changed} is not the same; give the options and data it "
+            "was begun with, or another folder"
         )
 
 
