@@ -77,6 +77,15 @@ def ordered_law(selection: SubsetSelection, words: Sequence[int]) -> Law[tuple[S
     return law
 
 
+def votes_law(selection: SubsetSelection, words: Sequence[int]) -> Law[tuple[int, ...]]:
+    """P(votes of all elements, γ included | words of so many subsets)."""
+    law: Law[tuple[int, ...]] = {}
+    for subsets, probability in ordered_law(selection, words).items():
+        votes = tuple(sum(element in subset for subset in subsets) for element in range(selection.domain))
+        law[votes] = law.get(votes, Fraction(0)) + probability
+    return law
+
+
 def selection_law(selection: SubsetSelection, held: Held) -> Law[tuple[Subset, ...]]:
     """P(subsets | held): the words stand in uniformly random order."""
     orders = permutations(padded(selection, sorted(held)))

@@ -39,3 +39,27 @@ def test_a_word_ends_where_known_words_end_and_not_in_their_middle() -> None:
 
 def test_without_known_words_all_symbols_are_alike() -> None:
     assert np.allclose(Spelling.of(ABC, []).after(Candidates(ABC, strings(["ab"]), 1)), 1 / ABC.size)
+
+
+@pytest.mark.parametrize("known", [[], ["abc", "abb", "cab", "c", "abba"]])
+def test_the_steps_of_a_word_are_the_chances_of_its_extensions(known: list[str]) -> None:
+    spelling = Spelling.of(ABC, known)
+    words = ["a", "abba", "bc", "cab", "cccc"]
+    steps = spelling.steps(strings(words))
+    assert steps.shape == (len(words), 5)
+    assert np.allclose(steps[:, 0], [spelling.beginning()["abc".index(word[0])] for word in words])
+    for length in (1, 2, 3):
+        for extension in (1, 2, 3):
+            for row, word in enumerate(words):
+                if len(word) < length:
+                    continue
+                candidates = Candidates(ABC, strings([word[:length]]), extension)
+                chance = spelling.after(candidates)[0, candidates.index(strings([word]))[0]]
+                assert steps[row, length : length + extension].prod() == pytest.approx(chance)
+
+
+def test_after_its_end_a_word_takes_no_more_steps() -> None:
+    steps = Spelling.of(ABC, ["ab"]).steps(strings(["a", "abc"]))
+    assert (steps[0, :2] < 1).all()
+    assert (steps[0, 2:] == 1).all()
+    assert (steps[1] < 1).all()

@@ -27,7 +27,7 @@ def campaign(users: int = 6000, **changes: object) -> Campaign:
     return Campaign.from_profile(users=users, known=Vocabulary(["known"]), **settings)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("fidelity", ["fast", "devices"])
+@pytest.mark.parametrize("fidelity", ["fast", "exact", "devices"])
 @pytest.mark.parametrize("randomizer", ["unary", "subset-selection"])
 def test_common_words_are_found_with_honest_intervals(population: Population, fidelity: str, randomizer: str) -> None:
     wanted = campaign(randomizer=randomizer, words_per_user=4)

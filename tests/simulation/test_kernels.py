@@ -31,9 +31,11 @@ def sampled(greedy: bool, times: list[int], bound: int, seed: int) -> np.ndarray
     counts = np.tile(np.array(times, np.int32), REPEATS)
     starts = np.arange(REPEATS + 1) * len(times)
     groups = np.arange(len(times), dtype=np.int32)
-    drawn = kernels.sample_users(
+    own, samples = kernels.sample_users(
         np.random.default_rng(seed), starts, words, counts, groups, len(times), bound, greedy
-    ).reshape(REPEATS, bound)
+    )
+    assert own.tolist() == [bound * user for user in range(REPEATS + 1)]
+    drawn = samples.reshape(REPEATS, bound)
     subsets = list(combinations(range(len(times)), bound))
     seen = [subsets.index(tuple(row)) for row in np.sort(drawn, axis=1).tolist()]
     return np.bincount(seen, minlength=len(subsets))
@@ -67,14 +69,16 @@ def test_words_of_one_group_are_counted_together_and_words_without_one_are_left_
     words = np.array([0, 1, 2, 3, 0], np.int32)
     counts = np.array([1, 5, 4, 9, 1], np.int32)
     groups = np.array([0, 1, 0, -1], np.int32)
-    drawn = kernels.sample_users(np.random.default_rng(0), np.array([0, 4, 4, 5]), words, counts, groups, 2, 1, True)
+    own, drawn = kernels.sample_users(
+        np.random.default_rng(0), np.array([0, 4, 4, 5]), words, counts, groups, 2, 1, True
+    )
     # User 0 typed group 0 five times and group 1 five times, user 1 nothing, user 2 group 0.
-    assert len(drawn) == 2
+    assert own.tolist() == [0, 1, 1, 2]
     assert drawn[1] == 0
     assert drawn[0] in (0, 1)
 
 
 def test_ids_are_counted() -> None:
-    totals = np.zeros(3, np.int64)
-    kernels.add_counts(np.array([0, 2, 2], np.int32), totals)
-    assert totals.tolist() == [1, 0, 2]
+    counts = np.zeros(3, np.uint32)
+    kernels.add_counts(np.array([0, 2, 2], np.int32), counts)
+    assert counts.tolist() == [1, 0, 2]

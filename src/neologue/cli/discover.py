@@ -90,10 +90,10 @@ CHANGEABLE = (
 )
 @click.option(
     "--fidelity",
-    type=click.Choice(["devices", "fast"]),
+    type=click.Choice(["fast", "exact", "devices"]),
     default="fast",
     show_default=True,
-    help="Make every report in full, or draw their sum from its law.",
+    help="Draw the sum of all reports from its law, draw every report, or make every report with the device code.",
 )
 @click.option(
     "--seed",

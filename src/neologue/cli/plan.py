@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neologue.cli.choices import alphabet_of, completes, languages, profiles
+from neologue.cli.choices import alphabet_of, alphabets, completes, languages, profiles
 
 if TYPE_CHECKING:
     from neologue.protocol.campaign import Campaign
     from neologue.simulation.plan import Plan
 
+DEFAULT_USERS = 1_000_000
 CHANGEABLE = ("words_per_user", "depth", "passes", "randomizer", "rule", "k_anonymity", "alpha", "delta", "colluders")
 
 
 @click.command()
-@click.option("--users", type=int, help="Users that can be asked  [default: the fewest that keep to both epsilons]")
+@click.option(
+    "--users",
+    type=int,
+    help=f"Users that can be asked  [default: the fewest that keep to both epsilons, or {DEFAULT_USERS:,}]",
+)
 @click.option(
     "--language",
     default="en",
@@ -46,7 +51,11 @@ CHANGEABLE = ("words_per_user", "depth", "passes", "randomizer", "rule", "k_anon
 @click.option("--k-anonymity", type=int, help="Keep what fewer than k users of a cohort hold at most 1-α of the time.")
 @click.option("--alpha", type=float, help="How certain k-anonymity is (α).")
 @click.option("--colluders", type=float, help="Assumed share of reports that hide nobody.")
-@click.option("--alphabet", help="Name of an alphabet, or a text file to take the characters from.")
+@click.option(
+    "--alphabet",
+    shell_complete=completes(alphabets),
+    help="Name of an alphabet, or a text file to take the characters from.",
+)
 @click.option(
     "--known",
     type=click.Path(path_type=Path),
@@ -61,17 +70,20 @@ def plan(plot: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN
     of the language, and the chances are computed.
     """
     from neologue.cli.display import progress
-    from neologue.reporting.plan_document import plan_document, plot_tradeoff
+    from neologue.reporting.plan_document import check_plot, plan_document, plot_tradeoff
 
+    if plot:
+        check_plot(plot)
     with progress(sys.stderr) as watch:
         watch.says("Reading words …")
         found = _plan(options, watch.says)
-    document = plan_document(found, options["language"])
+        watch.says("Working out what it gives away …")
+        document = plan_document(found, options["language"])
     if plot:
         plot_tradeoff(found, plot)
         click.echo(f"wrote {plot}", err=True)
     if as_json:
-        click.echo(json.dumps(document, ensure_ascii=False, indent=1).encode())
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False).encode())
     else:
         _show(found, document)
 
@@ -88,7 +100,7 @@ def _plan(options: dict[str, Any], says: Any) -> "Plan":  # noqa: ANN401 - a fun
     limits = Limits(options["local_epsilon"], options["central_epsilon"], options["unit"])
     users = options["users"]
     if users is None and (limits.local_epsilon is None or limits.central_epsilon is None):
-        users = 1_000_000
+        users = DEFAULT_USERS
     profile, language = profile_named(options["profile"]), builtin.check_language(options["language"])
     changes = {name: options[name] for name in CHANGEABLE if options[name] is not None}
     alphabet = alphabet_of(options["alphabet"], profile.alphabet, language)
@@ -98,7 +110,7 @@ def _plan(options: dict[str, Any], says: Any) -> "Plan":  # noqa: ANN401 - a fun
         return Campaign.from_profile(profile.name, users=asked, alphabet=alphabet, known=known, **chosen)
 
     # Most mistakes show here, before anything is read.
-    first = campaign(1_000_000 if users is None else users, limits.local_epsilon)
+    first = campaign(DEFAULT_USERS if users is None else users, limits.local_epsilon)
     known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(language)
     population = Population.embedded(language, first.users, known=known, days=first.parameters.days)
     lexicon = Lexicon.of(population, campaign(first.users, limits.local_epsilon, known))
@@ -140,7 +152,7 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
             f"{point.user_epsilon:.3g}",
             f"{point.coverage:.1%}",
             f"{point.words:,.0f}",
-            f"1 in {1 / point.rarest_share:,.0f}",
+            _one_in(point.rarest_share),
         )
         for point in plan.tradeoff
     ]
@@ -152,8 +164,10 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
         f"words of up to {parameters.depth} characters, {len(expected.layers)} layers (profile {campaign.profile}).",
         f"Expected: {expected.words:,.0f} words, {expected.false_words:,.1f} of them false; they cover "
         f"{expected.coverage:.1%} of what users hold.",
-        f"A word is found with a chance of 95 % if {expected.rarest_share * campaign.users:,.0f} users report it, "
-        f"1 in {1 / expected.rarest_share:,.0f}.",
+        "No word is found with a chance of 95 %, whoever reports it; more users or a larger ε find more."
+        if expected.rarest_share is None
+        else f"A word is found with a chance of 95 % if {expected.rarest_share * campaign.users:,.0f} users report it, "
+        f"{_one_in(expected.rarest_share)}.",
         f"A device sends {expected.report_bytes:,} bytes at most, once.",
         *privacy_lines(document["privacy"]),
         *(
@@ -163,3 +177,9 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
         ),
     ):
         say(line)
+
+
+def _one_in(share: float | None) -> str:
+    if share is None:
+        return "none"
+    return f"1 in {1 / share:,.0f}" if share else "any"

@@ -58,7 +58,9 @@ class Spelling:
         """The chance of each extension after each prefix of the frontier: one row a prefix."""
         points = candidates.frontier.view(np.uint32).reshape(len(candidates.frontier), candidates.length)
         codes = np.pad(self.alphabet.codes(points), ((0, 0), (1, 0)), constant_values=START)
-        contexts, places = np.unique(codes[:, -2:], axis=0, return_inverse=True)
+        contexts, places = np.unique(
+            codes[:, -2].astype(np.int64) * self.alphabet.size + codes[:, -1], return_inverse=True
+        )
 
         @cache
         def extensions(before: int, last: int, symbols: int) -> NDArray[np.float64]:
@@ -69,8 +71,10 @@ class Spelling:
             longer = [chances[code] * extensions(last, code, symbols - 1) for code in range(1, len(chances))]
             return np.concatenate([chances[:1], *longer])
 
-        rows = np.array([extensions(int(a), int(b), candidates.extension) for a, b in contexts])
-        return rows[places.ravel()]
+        rows = np.array(
+            [extensions(*divmod(int(context), self.alphabet.size), candidates.extension) for context in contexts]
+        )
+        return rows[places]
 
     def steps(self, words: Strings) -> NDArray[np.float64]:
         """The chance of each symbol of some words after those before it: one row a word, 1 after its ⊥."""

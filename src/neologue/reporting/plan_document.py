@@ -1,6 +1,8 @@
 """A plan as one document and as a picture; `docs/plan.md` describes each field."""
 
+import tempfile
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 
 from neologue.errors import ParameterError
@@ -8,11 +10,18 @@ from neologue.reporting.document import parameters_document
 from neologue.simulation.plan import Plan
 
 FORMAT = 1
+NOTHING_SURE = "not even a word that every user reports is found with a chance of 95 %"
+NOT_FULL = "it is about Subset Selection with the rule top, whose cost depends on the candidates"
 
 
 def plan_document(plan: Plan, language: str) -> dict[str, object]:
     """The plan as plain values."""
     campaign, expected = plan.campaign, plan.expected
+    rarest, full = expected.rarest_share, plan.full_layer
+    reasons = {
+        **({"rarest_share": NOTHING_SURE, "rarest_users": NOTHING_SURE} if rarest is None else {}),
+        **({"full_layer_item_epsilon": NOT_FULL} if full is None else {}),
+    }
     return {
         "format": FORMAT,
         "language": language,
@@ -28,23 +37,35 @@ def plan_document(plan: Plan, language: str) -> dict[str, object]:
             "coverage": expected.coverage,
             "words": expected.words,
             "false_words": expected.false_words,
-            "rarest_share": expected.rarest_share,
-            "rarest_users": expected.rarest_share * campaign.users,
+            "rarest_share": rarest,
+            "rarest_users": None if rarest is None else rarest * campaign.users,
             "bytes_per_device": expected.report_bytes,
         },
         "privacy": plan.statement,
-        "full_layer_item_epsilon": plan.full_layer,
+        "full_layer_item_epsilon": full,
         "tradeoff": [asdict(point) for point in plan.tradeoff],
+        "reasons": reasons,
     }
+
+
+def check_plot(path: Path) -> None:
+    """Refuse, before any work, a plot that can't be drawn or written; leaves nothing behind."""
+    if find_spec("matplotlib") is None:
+        raise ParameterError("a plot needs matplotlib; install it with: pip install 'neologue[plot]'")
+    if path.is_dir():
+        raise ParameterError(f"{path} is a folder; give --plot a file")
+    try:
+        with path.open("ab") if path.exists() else tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise ParameterError(f"{path} can't be written ({error.strerror}); give --plot another file") from error
 
 
 def plot_tradeoff(plan: Plan, path: Path) -> None:
     """Draw what a larger or smaller local ε would find and cost."""
-    try:
-        from matplotlib.backends.backend_svg import FigureCanvasSVG
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ParameterError("a plot needs matplotlib; install it with: pip install 'neologue[plot]'") from error
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     FigureCanvasSVG(figure)
     found = figure.add_subplot()

@@ -1,6 +1,7 @@
-"""From a layer to its tally, with simulated devices: every report made in full, or the sum drawn from its law."""
+"""From a layer to its tally, with simulated devices: every report made in full, or drawn, or only their sum."""
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +13,29 @@ from neologue.errors import ParameterError
 from neologue.language.candidates import Strings, strings
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
+from neologue.randomizers.subset_selection import SubsetSelection
+from neologue.randomizers.unary import Unary
 from neologue.simulation import kernels
-from neologue.simulation.counting import count_ids
+from neologue.simulation.counting import Counters, count, count_ids
 from neologue.simulation.population import Population
+from neologue.simulation.reports import SubsetReports, UnaryReports
 from neologue.simulation.streams import Stream, generator
+from neologue.simulation.tree import subset_votes
 
 Advance = Callable[[int], None]
 """Told how many more users are done."""
 
-FIDELITIES = ("fast", "devices")
+FIDELITIES = ("fast", "exact", "devices")
+
+Samples = Callable[[int, int], tuple[NDArray[np.int64], NDArray[np.int32]]]
+"""What the users of a piece sample: where each one's part starts, and places among the candidates held."""
+
+
+class Sampler(NamedTuple):
+    """The candidates that some word belongs to, and how users sample them."""
+
+    held: NDArray[np.int64]
+    samples: Samples
 
 
 class Engine:
@@ -30,7 +45,7 @@ class Engine:
         if fidelity not in FIDELITIES:
             raise ParameterError(f"fidelity must be one of {', '.join(FIDELITIES)}, not {fidelity!r}")
         self._population = population
-        self._draw = self.fast if fidelity == "fast" else self.devices
+        self._draw = {"fast": self.fast, "exact": self.exact, "devices": self.devices}[fidelity]
         self._seed = seed
         self._advance = advance
         self._first = 0
@@ -62,15 +77,34 @@ class Engine:
                 yield read_report(layer, report)
             self._advance(held.users)
 
-    def fast(self, layer: Layer, first: int) -> Tally:
-        """Every user's words are sampled as on a device; the votes of each candidate are then drawn from their law.
+    def exact(self, layer: Layer, first: int) -> Tally:
+        """Every user's words are sampled as on a device, and every report is drawn from its law by compiled code."""
+        sampler = self._sampler(layer)
+        candidates = sampler.held.astype(np.int32)
+        reports = _reports_of(layer, self._seed)
 
-        Exact for unary, whose candidates are independent given the samples; exact in the marginals for Subset
-        Selection.
+        def add(start: int, stop: int, counters: Counters) -> Iterator[None]:
+            starts, samples = sampler.samples(start, stop)
+            yield from reports.add(start, starts, candidates[samples], counters)
+
+        votes = count(add, self._population, first, first + layer.cohort, reports.size, self._advance)
+        return Tally(votes[: layer.candidates.size], layer.cohort)
+
+    def fast(self, layer: Layer, first: int) -> Tally:
+        """Every user's words are sampled as on a device, and the votes of all reports are drawn at once from their law.
+
+        Unary reports vote for candidates independently, given the samples; for Subset Selection a tree gives the joint
+        law.
         """
         held, holders = self.sampled_holders(layer, first)
-        channel = layer.randomizer.channel
-        p, q, trials = float(channel.p), float(channel.q), channel.trials(layer.cohort)
+        randomizer = layer.randomizer
+        p, q, trials = float(randomizer.channel.p), float(randomizer.channel.q), randomizer.channel.trials(layer.cohort)
+        if isinstance(randomizer, SubsetSelection):
+            words = np.zeros(randomizer.domain, np.int64)
+            words[held] = holders
+            words[-1] = trials - holders.sum()
+            votes = subset_votes(words, randomizer.subset_size, p, self._seed, first)
+            return Tally(votes[:-1], layer.cohort)
         rng = generator(Stream.VOTES, self._seed, first)
         votes = rng.binomial(trials, q, layer.candidates.size)
         votes[held] = rng.binomial(holders, p) + rng.binomial(trials - holders, q)
@@ -78,6 +112,15 @@ class Engine:
 
     def sampled_holders(self, layer: Layer, first: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The candidates that some word belongs to, and how many samples of the cohort hold each."""
+        sampler = self._sampler(layer)
+
+        def ids_of(start: int, stop: int) -> NDArray[np.int32]:
+            return sampler.samples(start, stop)[1]
+
+        last = first + layer.cohort
+        return sampler.held, count_ids(ids_of, self._population, first, last, len(sampler.held), self._advance)
+
+    def _sampler(self, layer: Layer) -> Sampler:
         places, words = self._words_that_count(layer)
         index = layer.candidates.index(words)
         belongs = index >= 0
@@ -86,15 +129,14 @@ class Engine:
         group_of_word[places[belongs]] = groups
         greedy = layer.sampler == "greedy"
 
-        def samples(start: int, stop: int) -> NDArray[np.int32]:
+        def samples(start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
             users = self._population.draw(start, stop, counted=greedy)
             source = generator(Stream.SAMPLES, self._seed, start)
             return kernels.sample_users(
                 source, users.starts, users.words, users.counts, group_of_word, len(held), layer.bound, greedy
             )
 
-        last = first + layer.cohort
-        return held, count_ids(samples, self._population, first, last, len(held), self._advance)
+        return Sampler(held, samples)
 
     def _words_that_count(self, layer: Layer) -> tuple[NDArray[np.int64], Strings]:
         """Where in the lexicon the words that count are, and the words; the same for all layers of a pass."""
@@ -104,3 +146,12 @@ class Engine:
             self._words = strings([lexicon[place] for place in self._places])
             self._counting_for = layer.passage
         return self._places, self._words
+
+
+def _reports_of(layer: Layer, seed: int) -> SubsetReports | UnaryReports:
+    randomizer = layer.randomizer
+    if isinstance(randomizer, SubsetSelection):
+        return SubsetReports(randomizer, seed)
+    if isinstance(randomizer, Unary):
+        return UnaryReports(randomizer, seed)
+    raise ParameterError(f"no way is known to draw reports of the randomizer {randomizer.name!r}; use devices")

@@ -4,15 +4,21 @@ The words of a language and their shares are known, and so is the law of how use
 chance of being reported by a user, its votes have a known law, and a rule's threshold settles where its own equation
 holds on average. A prefix is then not kept or dropped but carried on with the chance of having been kept. Layers are
 sized by the planner that sizes real ones.
+
+A device that holds too much is taken to report any of it, whatever the campaign's sampler. The greedy one prefers what
+is typed most, which makes no difference where users hold few prefixes of a layer, as in all but the first ones.
 """
 
 import math
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
+from scipy.stats import binom
 
 from neologue.discovery.estimates import VoteLaw
 from neologue.discovery.schedule import Schedule
@@ -30,8 +36,14 @@ FOUND = 0.95
 """The chance with which the rarest word that a forecast names is found."""
 MOST_WEIGHED = 1_000_000
 """How many candidates the average weight is taken from."""
-FARTHEST = 60
-"""Standard deviations of noise up to which votes are tabulated."""
+FARTHEST = 20
+"""Standard deviations of noise up to which votes are tabulated: rarer votes than the smallest cut."""
+SMALLEST_CUT = 1e-6
+"""How many false ones are as good as none."""
+NEGLIGIBLE = 1e-9
+"""The chance of a prefix that is not looked after any more."""
+WEIGHED = 1e-3
+"""… and of one that does not count for the average weight."""
 ROUNDS = 100
 KINDS_A_DECADE = 10
 """How finely candidates are told apart by holders and weight where only their number matters."""
@@ -64,8 +76,9 @@ class Forecast:
     words: float
     """How many words are released, false ones included."""
     false_words: float
-    rarest_share: float
-    """A word that this share of users reports is found with a chance of 95 %, whatever its spelling and company."""
+    rarest_share: float | None
+    """A word that this share of users reports is found with a chance of 95 %, whatever its spelling and company; None
+    if not even one that everybody reports is."""
     report_bytes: int
     """The longest report that a device sends."""
 
@@ -73,13 +86,13 @@ class Forecast:
 def forecast(campaign: Campaign, lexicon: Lexicon) -> Forecast:
     """Foresee a campaign among users who hold the words of a lexicon."""
     parameters = campaign.parameters
-    missing = np.ones(len(lexicon.words))
+    earlier = _Earlier(np.zeros(len(lexicon.words)))
     layers: list[LayerForecast] = []
     false_words = 0.0
     for passage in range(1, parameters.passes + 1):
         unasked = campaign.users - sum(layer.cohort for layer in layers)
         schedule = Schedule(campaign, passage, Vocabulary.empty(), unasked // (parameters.passes + 1 - passage))
-        trie = _Trie(campaign, lexicon, missing)
+        trie = _Trie(campaign, lexicon, earlier)
         while trie.length <= parameters.depth and trie.prefixes >= 0.5:
             size = schedule.size(max(1, round(trie.prefixes)), trie.length)
             if size is None:
@@ -87,58 +100,92 @@ def forecast(campaign: Campaign, lexicon: Lexicon) -> Forecast:
             layer, false = trie.grow(*size, passage, schedule.number)
             layers.append(layer)
             false_words += false
-        missing = missing * (1 - trie.found)
+        earlier = earlier.and_then(trie.found, trie.reached)
     held = lexicon.held(lexicon.shares)
     return Forecast(
         tuple(layers),
-        coverage=float(held @ (1 - missing) / held.sum()),
-        words=float((1 - missing).sum() + false_words),
+        coverage=float(held @ earlier.found / held.sum()),
+        words=float(earlier.found.sum() + false_words),
         false_words=false_words,
         rarest_share=_rarest_share(campaign, layers),
         report_bytes=max((_report_bytes(campaign, layer.candidates) for layer in layers), default=0),
     )
 
 
-class _Trie:
-    """The chances of all prefixes, as layers go by."""
+@dataclass(frozen=True, eq=False)
+class _Earlier:
+    """What the passes before have done."""
 
-    def __init__(self, campaign: Campaign, lexicon: Lexicon, missing: Floats) -> None:
-        self.campaign, self.lexicon = campaign, lexicon
-        self.shares = lexicon.shares * missing
+    found: Floats
+    """For each word the chance that it was found."""
+    reached: Mapping[int, Floats] = field(default_factory=dict)
+    """For each length at which a layer ended and each longer word, the chance that its prefix was kept."""
+
+    def kept(self, length: int) -> Floats:
+        """For each word the chance that its prefix of a length was not lost in every pass."""
+        known = max((end for end in self.reached if end <= length), default=None)
+        if known is not None:
+            return self.reached[known]
+        return np.full(len(self.found), 1.0 if self.reached else 0.0)
+
+    def and_then(self, found: Floats, reached: Mapping[int, Floats]) -> "_Earlier":
+        """With one more pass, which found words that were missing."""
+        after = _Earlier(found, reached)
+        both = {end: 1 - (1 - self.kept(end)) * (1 - after.kept(end)) for end in {*self.reached, *reached}}
+        return _Earlier(self.found + found, both)
+
+
+class _Trie:
+    """The chances of all prefixes, as layers go by.
+
+    Words of earlier passes are not reported again. So a prefix is in one of two states: lost in all earlier passes, and
+    then all its words are missing; or kept in one of them, and then a few may be.
+    """
+
+    def __init__(self, campaign: Campaign, lexicon: Lexicon, earlier: _Earlier) -> None:
+        self.campaign, self.lexicon, self.earlier = campaign, lexicon, earlier
         self.length = 1
         self.prefixes = campaign.alphabet.size - 1.0
         """How many prefixes the frontier has, noise included."""
-        self.present = np.ones(len(lexicon.words))
-        """For each word the chance that its prefix is in the frontier."""
-        self.reported = lexicon.steps[:, 0]
+        kept = earlier.kept(1)
+        self.present = np.stack([1 - kept, kept])
+        """For each state and word the chance that its prefix is in this state, and in the frontier."""
+        self.reported = lexicon.steps[:, 0].copy()
         """For each word the share of users who reported its prefix in the layer before."""
         self.found = np.zeros(len(lexicon.words))
+        """For each word the chance that it was missing, and is found."""
+        self.reached: dict[int, Floats] = {}
 
     def grow(self, extension: int, cohort: int, passage: int, number: int) -> tuple[LayerForecast, float]:
         """One layer: what it looks like, and how many false words come of it."""
         campaign, lexicon = self.campaign, self.lexicon
         parameters, characters = campaign.parameters, campaign.alphabet.size - 1
         end = self.length + extension
-        groups = lexicon.groups(end)
-        first = np.flatnonzero(np.diff(groups, prepend=-1))
-        present = self.present[first]
-        shares = np.bincount(groups, self.shares).astype(np.float64)
-        reported = lexicon.sampled(shares, present, parameters.words_per_user)
+        live = np.flatnonzero(self.present[0] + self.present[1] * (1 - self.earlier.found) > NEGLIGIBLE)
+        starts = np.diff(lexicon.groups(end)[live], prepend=-1) > 0
+        groups, first = np.cumsum(starts) - 1, live[starts]
+        ends = lexicon.lengths[first] < end
+        present, held, shares = self._states(live, groups, first, ends, end)
+        counting = np.flatnonzero(present * held > NEGLIGIBLE)
+        numbers, places = (present * held)[counting], counting % max(len(first), 1)
+        reported = lexicon.sampled(shares[counting], numbers, parameters.words_per_user)
         per_prefix = extensions(characters, extension)
         candidates = max(1, round(self.prefixes)) * per_prefix
         channel = randomizer(parameters.randomizer, candidates, campaign.epsilon, parameters.words_per_user).channel
         votes = _Votes(VoteLaw(channel, cohort, campaign.users), campaign)
-        ends = lexicon.lengths[first] < end
-        weights = self._weights(first, ends, extension, votes)
+        weights = self._weights(first, ends, extension, votes)[places]
         totals = self.prefixes * np.array([per_prefix - characters**extension, characters**extension])
-        decided = votes.decide(reported * campaign.users, present, ends, weights, totals)
-        kept = present * decided.chances
-        self.found = np.where(lexicon.lengths < end, self.found + kept[groups], self.found)
-        self.present = np.where(lexicon.lengths < end, 0.0, kept[groups])
-        self.reported = reported[groups]
-        # A threshold settles between whole votes; ties at the edge fall by lots, so that no more are kept than fit.
-        self.prefixes = min(float(kept[~ends].sum()) + decided.noise[1], float(room(campaign)))
-        words = float(kept[ends].sum()) + decided.noise[0]
+        decided = votes.decide(reported * campaign.users, numbers, ends[places], weights, totals)
+        real = numbers * decided.chances
+        words = float(real[ends[places]].sum()) + decided.noise[0]
+        self.prefixes = float(real[~ends[places]].sum()) + decided.noise[1]
+        kept = np.zeros(2 * len(first))
+        kept[counting] = present[counting] * decided.chances
+        self._go_on(live, groups, ends, kept.reshape(2, -1))
+        self.reported[first] = np.bincount(places, real * reported, len(first)) / np.maximum(
+            np.bincount(places, real, len(first)), NEGLIGIBLE
+        )
+        self.reported[live] = self.reported[first][groups]
         layer = LayerForecast(
             passage,
             number,
@@ -151,22 +198,73 @@ class _Trie:
             *decided.sure,
         )
         self.length = end
+        self.reached[end] = self.present.sum(axis=0)
         return layer, decided.noise[0]
+
+    def _states(
+        self,
+        live: NDArray[np.int64],
+        groups: NDArray[np.int64],
+        first: NDArray[np.int64],
+        ends: NDArray[np.bool_],
+        end: int,
+    ) -> tuple[Floats, Floats, Floats]:
+        """All candidates lost earlier, then all kept: the chance of each state, of any word then, and their share."""
+        kept = np.where(ends, self.earlier.found[first], self.earlier.kept(end)[first])
+        before = np.maximum(self.earlier.kept(self.length)[first], NEGLIGIBLE)
+        lost = 1 - np.minimum(kept / before, 1.0)
+        present = np.stack(
+            [self.present[0, first] + self.present[1, first] * lost, self.present[1, first] * (1 - lost)]
+        )
+        found = np.minimum(self.earlier.found[live] / np.maximum(kept, NEGLIGIBLE)[groups], 1.0)
+        with np.errstate(divide="ignore"):
+            held = -np.expm1(np.bincount(groups, np.log(found), len(first)))
+        left = np.bincount(groups, self.lexicon.shares[live] * (1 - found), len(first)) / np.maximum(held, NEGLIGIBLE)
+        everything = np.bincount(groups, self.lexicon.shares[live], len(first))
+        return present.ravel(), np.concatenate([np.ones(len(first)), held]), np.concatenate([everything, left])
+
+    def _go_on(self, live: NDArray[np.int64], groups: NDArray[np.int64], ends: NDArray[np.bool_], kept: Floats) -> None:
+        """Words that end are found, and prefixes that go on are the next frontier."""
+        ended = ends[groups]
+        self.found[live[ended]] = kept[0, groups[ended]]
+        self.present = np.zeros_like(self.present)
+        self.present[:, live[~ended]] = kept[:, groups[~ended]]
 
     def _weights(self, first: NDArray[np.int64], ends: NDArray[np.bool_], extension: int, votes: "_Votes") -> Floats:
         """The weight that the significance rule gives to each true candidate."""
-        if self.campaign.parameters.rule == "top":
+        starts = first[np.diff(self.lexicon.groups(self.length)[first], prepend=-1) > 0]
+        present = self.present.sum(axis=0)
+        starts = starts[present[starts] > WEIGHED]
+        if self.campaign.parameters.rule == "top" or not len(starts):
             return np.ones(len(first))
         per_prefix = extensions(self.campaign.alphabet.size - 1, extension)
-        live = first[self.present[first] > 1e-3]
-        starts = live[np.unique(self.lexicon.groups(self.length)[live], return_index=True)[1]]
-        some = starts[:: -(-len(starts) * per_prefix // MOST_WEIGHED)] if len(starts) else starts
+        some = starts[:: -(-len(starts) * per_prefix // MOST_WEIGHED)]
         candidates = Candidates(self.campaign.alphabet, self.lexicon.words[some].astype(f"U{self.length}"), extension)
-        expected = (self.reported[some, None] * self.lexicon.spelling.after(candidates)).ravel()
+        expected = votes.worth(self.reported[some, None] * self.lexicon.spelling.after(candidates))
+        ended = candidates.ended[:per_prefix]
+        means = [
+            float(np.average(expected[:, members].mean(axis=1), weights=present[some])) for members in (ended, ~ended)
+        ]
         spelled = self.lexicon.steps[first, self.length : self.length + extension].prod(axis=1)
         worth = votes.worth(self.reported[first] * spelled)
-        means = [float(votes.worth(expected[members]).mean()) for members in (candidates.ended, ~candidates.ended)]
-        return np.asarray(EVEN_SHARE + (1 - EVEN_SHARE) * worth / np.where(ends, *np.maximum(means, 1e-300)))
+        return np.asarray(EVEN_SHARE + (1 - EVEN_SHARE) * worth / np.where(ends, *means))
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """Where a rule draws the line."""
+
+    chance: float
+    """Votes that noise reaches with at most this chance suffice, times a candidate's weight."""
+    edge: int = 0
+    """With fewer votes nothing is kept, for want of room, and with exactly so many by lots."""
+    lots: float = 1.0
+    """The chance of those."""
+
+    @property
+    def sure(self) -> int:
+        """Enough votes for the room there is."""
+        return self.edge if self.lots == 1 else self.edge + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,11 +285,16 @@ class _Votes:
     campaign: Campaign
 
     @cached_property
-    def null(self) -> NullLaw:
-        """The votes of a candidate that nobody holds."""
-        trials, noise = self.law.channel.trials(self.law.reports), float(self.law.channel.q)
-        most = int(trials * noise + FARTHEST * (1 + math.sqrt(trials * noise)))
-        return NullLaw.of(trials, noise, most)
+    def _noise(self) -> tuple[int, Floats]:
+        """The votes from which on noise is tabulated, and the chance that it reaches them, and each more."""
+        trials, chance = self.law.channel.trials(self.law.reports), float(self.law.channel.q)
+        reach = FARTHEST * (1 + math.sqrt(trials * chance))
+        lowest = max(0, int(trials * chance - reach))
+        return lowest, binom.sf(np.arange(lowest, int(trials * chance + reach)) - 1, trials, chance)
+
+    @cached_property
+    def _detectable(self) -> float:
+        return NullLaw.of(self.law.channel.trials(self.law.reports), float(self.law.channel.q), 0).detectable
 
     @cached_property
     def anonymous(self) -> int:
@@ -201,7 +304,7 @@ class _Votes:
 
     def worth(self, shares: Floats) -> Floats:
         """What candidates are worth to the significance rule that so many users should hold."""
-        return np.minimum(shares * self.law.reports * self.law.channel.gain, self.null.detectable)
+        return np.minimum(shares * self.law.reports * self.law.channel.gain, self._detectable)
 
     def decide(
         self, holders: Floats, present: Floats, ends: NDArray[np.bool_], weights: Floats, totals: Floats
@@ -220,43 +323,54 @@ class _Votes:
                     (~ends, totals[1], parameters.false_prefixes, most),
                 )
             ]
-        chances = self.law.at_least(self._least(np.where(ends, *cuts) * weights), holders)
+        chances = np.empty(len(holders))
+        for members, cut in zip((ends, ~ends), cuts, strict=True):
+            chances[members] = self._kept(cut, weights[members], holders[members])
         others = np.maximum(totals - [present[ends].sum(), present[~ends].sum()], 0)
-        noise = [float(rest * self._passing(cut)) for rest, cut in zip(others, cuts, strict=True)]
+        noise = [
+            float(rest * self._kept(cut, np.ones(1), np.zeros(1))[0]) for rest, cut in zip(others, cuts, strict=True)
+        ]
         lightest = EVEN_SHARE if parameters.rule == "significant" else 1.0
-        sure = [int(self._least(np.array([cut * lightest]))[0]) for cut in cuts]
+        sure = [max(int(self._least(np.array([cut.chance * lightest]))[0]), cut.sure) for cut in cuts]
         return _Decided(chances, (noise[0], noise[1]), (sure[0], sure[1]))
 
     def _settled(
         self, holders: Floats, present: Floats, weights: Floats, total: float, level: float, most: float
-    ) -> float:
-        """The p-value up to which candidates are kept: where the rule's equation holds, and no more than `most` are."""
-        kinds = _alike(holders, weights, present)
-        others = max(0.0, total - float(present.sum()))
+    ) -> _Cut:
+        """Where the rule's equation holds, and no more than `most` are kept."""
+        kinds = _alike(holders, weights, present, total)
 
-        def kept(cut: float) -> float:
-            passing = self.law.at_least(self._least(cut * kinds.weights), kinds.holders)
-            return float(kinds.numbers @ passing) + others * self._passing(cut)
+        def kept(cut: _Cut) -> float:
+            return float(kinds.numbers @ self._kept(cut, kinds.weights, kinds.holders))
 
-        smallest = 1e-6 / max(total, 1.0)
-        cut = level
+        smallest = SMALLEST_CUT / max(total, 1.0)
+        cut = _Cut(level)
         if level < 1:
             for _ in range(ROUNDS):
-                before, cut = cut, max(smallest, min(cut, level * kept(cut) / max(total, 1.0)))
-                if cut > 0.999 * before or cut == smallest:
+                before = cut.chance
+                cut = _Cut(max(smallest, min(before, level * kept(cut) / max(total, 1.0))))
+                if cut.chance > 0.999 * before or cut.chance == smallest:
                     break
-        if kept(cut) > most:
-            solved = brentq(lambda log: kept(math.exp(log)) - most, math.log(1e-300), math.log(cut), xtol=1e-3)
-            cut = math.exp(float(solved))
-        return cut
+        if kept(cut) <= most:
+            return cut
+        votes = range(self.law.channel.trials(self.law.reports) + 1)
+        edge = bisect_left(votes, True, key=lambda fewest: kept(replace(cut, edge=fewest + 1)) <= most)
+        above, all_of_them = kept(replace(cut, edge=edge + 1)), kept(replace(cut, edge=edge))
+        return replace(cut, edge=edge, lots=(most - above) / (all_of_them - above))
+
+    def _kept(self, cut: _Cut, weights: Floats, holders: Floats) -> Floats:
+        """The chance of being kept."""
+        least = self._least(cut.chance * weights)
+        tied = self.law.at_least(np.maximum(least, cut.edge), holders)
+        if cut.lots == 1:
+            return tied
+        return cut.lots * tied + (1 - cut.lots) * self.law.at_least(np.maximum(least, cut.edge + 1), holders)
 
     def _least(self, chances: Floats) -> NDArray[np.int64]:
         """The fewest votes that noise reaches with at most each of these chances, and that k-anonymity permits."""
-        return np.maximum(np.searchsorted(-self.null.tails, -chances), self.anonymous)
-
-    def _passing(self, cut: float) -> float:
-        """The chance that noise alone is kept."""
-        return float(self.null.tails[min(int(self._least(np.array([cut]))[0]), len(self.null.tails) - 1)])
+        lowest, tails = self._noise
+        places = np.searchsorted(-tails, -chances)
+        return np.maximum(np.where(places == 0, 0, lowest + places), self.anonymous)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,39 +380,45 @@ class _Kinds:
     numbers: Floats
 
 
-def _alike(holders: Floats, weights: Floats, present: Floats) -> _Kinds:
-    """Candidates that are held and weighed about alike, taken together."""
-    if not len(holders):
-        return _Kinds(np.empty(0), np.empty(0), np.empty(0))
-    size, weight = (np.round(np.log10(value) * KINDS_A_DECADE).astype(np.int64) for value in (holders + 1e-6, weights))
-    _, kind = np.unique((size << 32) + weight, return_inverse=True)
-    numbers = np.maximum(np.bincount(kind, present), 1e-300)
+def _alike(holders: Floats, weights: Floats, present: Floats, total: float) -> _Kinds:
+    """Candidates that are held and weighed about alike, taken together; those that nobody holds come last."""
+    size, weight = (
+        np.round(np.log10(value) * KINDS_A_DECADE).astype(np.int64) for value in (holders + 1e-3, weights / EVEN_SHARE)
+    )
+    kind = (size + 3 * KINDS_A_DECADE) * (weight.max(initial=0) + 1) + weight
+    numbers = np.bincount(kind, present)
+    some = np.flatnonzero(numbers)
     return _Kinds(
-        np.bincount(kind, present * holders) / numbers,
-        np.maximum(np.bincount(kind, present * weights) / numbers, EVEN_SHARE),
-        numbers,
+        np.append(np.bincount(kind, present * holders)[some] / numbers[some], 0.0),
+        np.append(np.bincount(kind, present * weights)[some] / numbers[some], 1.0),
+        np.append(numbers[some], max(0.0, total - float(present.sum()))),
     )
 
 
-def _rarest_share(campaign: Campaign, layers: list[LayerForecast]) -> float:
+def _rarest_share(campaign: Campaign, layers: list[LayerForecast]) -> float | None:
     """The share of users from which on a word is found with a chance of 95 % in the first pass, on its own merit."""
-    passage = [layer for layer in layers if layer.passage == 1]
-    if not passage:
-        return 1.0
     parameters = campaign.parameters
+    passage = [layer for layer in layers if layer.passage == 1]
+    laws = [
+        VoteLaw(
+            randomizer(parameters.randomizer, layer.candidates, campaign.epsilon, parameters.words_per_user).channel,
+            layer.cohort,
+            campaign.users,
+        )
+        for layer in passage
+    ]
 
-    def missed(log_share: float) -> float:
-        chance = 1.0
-        for layer in passage:
-            channel = randomizer(
-                parameters.randomizer, layer.candidates, campaign.epsilon, parameters.words_per_user
-            ).channel
-            votes = layer.word_votes if layer is passage[-1] else layer.prefix_votes
-            law = VoteLaw(channel, layer.cohort, campaign.users)
-            chance *= float(law.at_least(votes, math.exp(log_share) * campaign.users))
-        return chance - FOUND
+    def excess(share: float) -> float:
+        """By how much the chance of the most unlucky word, whatever the layer it ends in, is above 95 %."""
+        worst = going_on = 1.0
+        for layer, law in zip(passage, laws, strict=True):
+            worst = min(worst, going_on * float(law.at_least(layer.word_votes, share * campaign.users)))
+            going_on *= float(law.at_least(layer.prefix_votes, share * campaign.users))
+        return worst - FOUND
 
-    return 1.0 if missed(0.0) < 0 else math.exp(float(brentq(missed, math.log(1e-12), 0.0, xtol=1e-4)))
+    if not passage or excess(1.0) < 0:
+        return None
+    return 0.0 if excess(0.0) >= 0 else float(brentq(excess, 0.0, 1.0, xtol=1e-12, rtol=1e-4))
 
 
 def _report_bytes(campaign: Campaign, candidates: int) -> int:

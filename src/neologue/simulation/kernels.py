@@ -121,12 +121,13 @@ def sample_users(
     groups: int,
     bound: int,
     greedy: bool,
-) -> Ids:
-    """All users' samples, one after the other: at most `bound` distinct groups of words, the most typed or any.
+) -> tuple[Ints, Ids]:
+    """All users' samples, at most `bound` distinct groups of words, the most typed or any: starts, groups.
 
     A word of group -1 does not count. The law is that of `neologue.device.sampling.sample`.
     """
     users = len(starts) - 1
+    sample_starts = np.zeros(users + 1, np.int64)
     samples = np.empty(min(len(words), users * bound), np.int32)
     owner = np.full(groups, -1, np.int32)
     slot = np.empty(groups, np.int64)
@@ -163,11 +164,12 @@ def sample_users(
                 held[:distinct] = held[:distinct][order]
         samples[end : end + taken] = held[:taken]
         end += taken
-    return samples[:end]
+        sample_starts[user + 1] = end
+    return sample_starts, samples[:end]
 
 
 @compiled
-def add_counts(ids: Ids, totals: Ints) -> None:
+def add_counts(ids: Ids, counts: NDArray[np.uint32]) -> None:
     """Count each id once more."""
     for place in ids:
-        totals[place] += 1
+        counts[place] += np.uint32(1)

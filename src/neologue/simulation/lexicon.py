@@ -5,7 +5,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import pdtr, pdtrc
 
+from neologue.errors import LanguageError
 from neologue.language.candidates import Strings, strings
 from neologue.language.spelling import Spelling
 from neologue.protocol.campaign import Campaign
@@ -37,6 +39,11 @@ class Lexicon:
         """The words of a population that count in a campaign."""
         depth = campaign.parameters.depth
         counting = np.array([campaign.alphabet.spells(word, depth) for word in population.words])
+        if not counting.any():
+            raise LanguageError(
+                f"no word that could be found has 1 to {depth} characters of the alphabet {campaign.alphabet.name}; "
+                "give another alphabet or language, or fewer known words"
+            )
         words = strings([word for word, counts in zip(population.words, counting, strict=True) if counts])
         order = np.argsort(words)
         spelling = Spelling.of(campaign.alphabet, campaign.known.words)
@@ -73,5 +80,8 @@ class Lexicon:
     def sampled(self, shares: Floats, present: Floats, bound: int) -> Floats:
         """The chance that a user holds each of some prefixes and has it in a random sample of at most `bound`."""
         holds = -np.expm1(-np.outer(self.draws, shares))
-        room = np.minimum(1.0, bound / np.maximum(holds @ present, 1e-9))
+        # Beside the prefix in question a user holds a number K of others that is about Poisson, and the chance is
+        # E min(1, bound/(K+1)) = P(K < bound) + bound/mean · P(K > bound).
+        others = np.maximum(holds @ present, 1e-9)
+        room = pdtr(bound - 1, others) + bound / others * pdtrc(bound, others)
         return np.asarray((self.kinds * room) @ holds)

@@ -2,15 +2,19 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 
+from neologue.discovery.selection import room
 from neologue.errors import ParameterError
 from neologue.privacy.collection import Cohort, Collection
-from neologue.privacy.cost import cost
+from neologue.privacy.cost import central_epsilon
 from neologue.privacy.planning import LARGEST_CHOSEN_EPSILON, SMALLEST_CHOSEN_EPSILON
 from neologue.privacy.statement import Facts, LayerShown, privacy_statement
 from neologue.protocol.campaign import MOST_USERS, Campaign
-from neologue.simulation.forecast import Forecast, LayerForecast, forecast
+from neologue.randomizers.registry import randomizer
+from neologue.randomizers.subset_selection import SubsetSelection
+from neologue.simulation.forecast import Forecast, forecast
 from neologue.simulation.lexicon import Lexicon
 
 UNITS = ("item", "user")
@@ -18,7 +22,10 @@ STEP = 0.05
 """A planned local ε is a multiple of this."""
 TRADEOFF = (-3.0, -2.0, -1.0, 0.0, 1.0)
 """Where the trade-off is shown, around the planned local ε."""
-ATTEMPTS = 12
+FIRST_USERS = 1_000_000
+"""Where the search for the fewest users begins."""
+CLOSE = 1.02
+"""How much larger than one that breaks the limits the smallest population may be."""
 
 Says = Callable[[str], None]
 
@@ -47,7 +54,7 @@ class Point:
     user_epsilon: float
     coverage: float
     words: float
-    rarest_share: float
+    rarest_share: float | None
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ class Plan:
             words_per_user=parameters.words_per_user,
             delta=parameters.delta,
             colluders=parameters.colluders,
-            layers=tuple(LayerShown(cohort, 0, 0) for cohort in _cohorts(self.expected.layers)),
+            layers=tuple(LayerShown(cohort, 0, 0) for cohort in _cohorts(self.expected)),
             frontier=parameters.frontier if parameters.rule == "top" else None,
             k=parameters.k_anonymity,
             alpha=parameters.alpha,
@@ -82,14 +89,13 @@ class Plan:
 
     @property
     def full_layer(self) -> float | None:
-        """The item-level ε of a layer with as many candidates as the paper's rule ever asks about."""
+        """The item-level ε of a layer with as many candidates as the paper ever asks about; None if it is no other."""
         parameters = self.campaign.parameters
-        if parameters.rule != "top" or not self.expected.layers:
+        if parameters.rule != "top" or parameters.randomizer != SubsetSelection.name:
             return None
-        widest = parameters.frontier * self.campaign.alphabet.size
+        widest = room(self.campaign) * self.campaign.alphabet.size
         reports = min(layer.cohort for layer in self.expected.layers)
-        full = replace(self.facts.collection, cohorts=(Cohort(reports, widest),))
-        return cost(full.in_sums_of(None, parameters.colluders), parameters.delta).best("item")
+        return _spent(self.campaign, (Cohort(reports, widest),), "item")
 
 
 Campaigns = Callable[[int, float | None], Campaign]
@@ -107,116 +113,114 @@ def plan(
     points = []
     for epsilon in _around(campaign.epsilon):
         says(f"Foreseeing it with a local ε of {epsilon:g} …")
-        other = campaigns(users, epsilon)
-        points.append(_point(other, expected if epsilon == campaign.epsilon else forecast(other, lexicon)))
+        # With a smaller ε reports are longer, and a large alphabet may not fit any more.
+        with suppress(ParameterError):
+            other = campaigns(users, epsilon)
+            points.append(_point(other, expected if epsilon == campaign.epsilon else forecast(other, lexicon)))
     return Plan(campaign, limits, expected, tuple(points))
 
 
 def _largest_epsilon(campaigns: Campaigns, lexicon: Lexicon, users: int, limits: Limits) -> tuple[Campaign, Forecast]:
-    """The campaign with the largest local ε within the limits, and its forecast.
-
-    The layers hardly depend on ε. So the largest ε that fits the layers in hand is tried with layers of its own, until
-    it comes back to where it was.
-    """
+    """The campaign with the largest local ε within the limits, and its forecast; the next larger ε breaks them."""
     if limits.central_epsilon is None:
         campaign = campaigns(users, limits.local_epsilon)
         return campaign, forecast(campaign, lexicon)
     most = LARGEST_CHOSEN_EPSILON if limits.local_epsilon is None else limits.local_epsilon
-    fitting: dict[float, tuple[Campaign, Forecast]] = {}
-    tried: set[float] = set()
-    epsilon = most
-    while epsilon not in tried and len(tried) < ATTEMPTS:
-        tried.add(epsilon)
-        campaign = campaigns(users, epsilon)
+    best: tuple[Campaign, Forecast] | None = None
+    keeps, step = 0, math.ceil(most / STEP)
+    breaks = step + 1
+    while breaks - keeps > 1:
+        campaign = campaigns(users, min(most, round(step * STEP, 2)))
         expected = forecast(campaign, lexicon)
-        if _central(campaign, expected, limits.unit) <= limits.central_epsilon:
-            fitting[epsilon] = campaign, expected
-        epsilon = _fitting(campaign, expected, limits, most)
-    if not fitting:
-        raise ParameterError(_nothing_fits(users, limits))
-    return fitting[max(fitting)]
-
-
-def _fitting(campaign: Campaign, expected: Forecast, limits: Limits, most: float) -> float:
-    """The largest local ε that fits the campaign's layers."""
-    assert limits.central_epsilon is not None
-    if _central(campaign, expected, limits.unit, most) <= limits.central_epsilon:
-        return most
-    low, high = 1, math.ceil(most / STEP)
-    while high - low > 1:
-        halfway = (low + high) // 2
-        fits = _central(campaign, expected, limits.unit, halfway * STEP) <= limits.central_epsilon
-        low, high = (halfway, high) if fits else (low, halfway)
-    return round(low * STEP, 2)
+        excess = math.log(_spent(campaign, _cohorts(expected), limits.unit) / limits.central_epsilon)
+        if excess <= 0:
+            keeps, best = step, (campaign, expected)
+        else:
+            breaks = step
+        # One more local ε makes about √e times as much central ε.
+        step = min(max(step - math.ceil(2 * excess / STEP), keeps + 1), breaks - 1)
+    if best is None:
+        raise ParameterError(
+            f"no local epsilon keeps a central epsilon of {limits.central_epsilon:g} for one {limits.unit} among "
+            f"{users:,} users; take more users, fewer words per user or a larger central epsilon"
+        )
+    return best
 
 
 def _fewest_users(campaigns: Campaigns, lexicon: Lexicon, limits: Limits, says: Says) -> int:
-    """The smallest population for which the local ε keeps to the central one."""
+    """The smallest population for which the local ε keeps to the central one, up to 2 %."""
     if limits.central_epsilon is None or limits.local_epsilon is None:
         raise ParameterError("without users a plan needs a local and a central epsilon; give two of the three")
-    users = 1_000_000
-    for _ in range(ATTEMPTS):
+    parameters = campaigns(FIRST_USERS, limits.local_epsilon).parameters
+    fewest = parameters.smallest_layer * parameters.passes * parameters.depth
+    breaks, keeps, users = fewest - 1, MOST_USERS + 1, FIRST_USERS
+    while breaks < users < keeps and keeps > CLOSE * breaks:
         says(f"Foreseeing a campaign among {users:,} users …")
         campaign = campaigns(users, limits.local_epsilon)
         expected = forecast(campaign, lexicon)
-        share = min(layer.cohort for layer in expected.layers) / users
-        reports = _fewest_reports(campaign, expected, limits)
-        wanted = _round_up(reports / share)
-        if wanted > MOST_USERS:
-            raise ParameterError(_nothing_fits(MOST_USERS, limits))
-        if users == wanted or (users > wanted and users <= 1.02 * wanted):
-            return users
-        users = wanted
-    return users
+        excess = _spent(campaign, _cohorts(expected), limits.unit) / limits.central_epsilon
+        breaks, keeps = (breaks, users) if excess <= 1 else (users, keeps)
+        # Four times as many users make about half as much central ε; and a little beyond that, for the other side.
+        users = _round_up(users * excess**2 * CLOSE ** (-0.25 if excess <= 1 else 0.25))
+        users = min(max(users, fewest), MOST_USERS)
+        if not breaks < users < keeps:
+            users = _round_up(math.sqrt(breaks * keeps))
+    if keeps > MOST_USERS:
+        raise ParameterError(
+            f"not even {MOST_USERS:,} users keep a central epsilon of {limits.central_epsilon:g} for one "
+            f"{limits.unit} with a local epsilon of {limits.local_epsilon:g}; take a smaller local epsilon, fewer "
+            "words per user or a larger central epsilon"
+        )
+    return keeps
 
 
-def _fewest_reports(campaign: Campaign, expected: Forecast, limits: Limits) -> int:
-    """The smallest cohort that costs no more than the limit."""
-    assert limits.central_epsilon is not None
-    candidates = min(layer.candidates for layer in expected.layers)
-    low, high = 1, 2 * MOST_USERS
-    while high - low > max(1, low // 200):
-        halfway = (low + high) // 2
-        spent = _cost(campaign, (Cohort(halfway, candidates),), limits.unit, campaign.epsilon)
-        low, high = (low, halfway) if spent <= limits.central_epsilon else (halfway, high)
-    return high
-
-
-def _central(campaign: Campaign, expected: Forecast, unit: str, epsilon: float | None = None) -> float:
-    """The central ε of the campaign's layers, with its own local ε or another."""
-    return _cost(campaign, _cohorts(expected.layers), unit, campaign.epsilon if epsilon is None else epsilon)
-
-
-def _cost(campaign: Campaign, cohorts: tuple[Cohort, ...], unit: str, epsilon: float) -> float:
+def _spent(campaign: Campaign, cohorts: tuple[Cohort, ...], unit: str) -> float:
+    """The central ε of some cohorts of a campaign."""
     parameters = campaign.parameters
-    collected = Collection(parameters.randomizer, epsilon, parameters.words_per_user, cohorts)
-    return cost(collected.in_sums_of(None, parameters.colluders), parameters.delta).best(unit)
+    collected = Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, cohorts)
+    return central_epsilon(collected.in_sums_of(None, parameters.colluders), parameters.delta, unit)
 
 
-def _cohorts(layers: tuple[LayerForecast, ...]) -> tuple[Cohort, ...]:
-    return tuple(Cohort(layer.cohort, layer.candidates) for layer in layers)
+def _cohorts(expected: Forecast) -> tuple[Cohort, ...]:
+    return tuple(Cohort(layer.cohort, layer.candidates) for layer in expected.layers)
+
+
+def _costliest(campaign: Campaign, expected: Forecast) -> tuple[Cohort, ...]:
+    """The cohorts of which one costs as much as the costliest of all, but for rounding.
+
+    Fewer reports cost more. Subset Selection also costs the more the larger its subsets are beside all candidates: but
+    for rounding, its blanket depends on nothing else.
+    """
+    parameters = campaign.parameters
+
+    def density(cohort: Cohort) -> float:
+        asked = randomizer(parameters.randomizer, cohort.candidates, campaign.epsilon, parameters.words_per_user)
+        return asked.subset_size / asked.domain if isinstance(asked, SubsetSelection) else 1.0
+
+    chosen: list[Cohort] = []
+    densest = 0.0
+    for cohort in sorted(set(_cohorts(expected)), key=lambda cohort: (cohort.reports, -density(cohort))):
+        if density(cohort) > densest:
+            chosen.append(cohort)
+            densest = density(cohort)
+    return tuple(chosen)
 
 
 def _point(campaign: Campaign, expected: Forecast) -> Point:
-    item, user = (_central(campaign, expected, unit) for unit in UNITS)
+    item, user = (_spent(campaign, _costliest(campaign, expected), unit) for unit in UNITS)
     return Point(campaign.epsilon, item, user, expected.coverage, expected.words, expected.rarest_share)
 
 
 def _around(epsilon: float) -> Iterator[float]:
     """The local ε's of the trade-off: the planned one and its neighbours."""
     for step in TRADEOFF:
-        if SMALLEST_CHOSEN_EPSILON <= epsilon + step <= LARGEST_CHOSEN_EPSILON or step == 0:
-            yield epsilon if step == 0 else round(epsilon + step, 2)
+        if step == 0:
+            yield epsilon
+        elif SMALLEST_CHOSEN_EPSILON <= epsilon + step <= max(epsilon, LARGEST_CHOSEN_EPSILON):
+            yield round(epsilon + step, 3)
 
 
 def _round_up(users: float) -> int:
-    """A whole number of users with two digits, never fewer."""
-    unit: int = 10 ** max(0, len(str(int(users))) - 2)
+    """A whole number of users with three digits, never fewer."""
+    unit: int = 10 ** max(0, len(str(int(users))) - 3)
     return math.ceil(users / unit) * unit
-
-
-def _nothing_fits(users: int, limits: Limits) -> str:
-    return (
-        f"no local epsilon keeps a central epsilon of {limits.central_epsilon:g} for one {limits.unit} among "
-        f"{users:,} users; take more users, fewer words per user or a larger central epsilon"
-    )

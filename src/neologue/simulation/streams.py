@@ -14,6 +14,7 @@ class Stream(IntEnum):
     SAMPLES = 4
     VOTES = 5
     REPORTS = 6
+    EXACT = 7
 
 
 def generator(stream: Stream, seed: int, *place: int) -> np.random.Generator:

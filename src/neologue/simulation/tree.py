@@ -26,10 +26,12 @@ from neologue.simulation.streams import Stream, generator
 Ints = NDArray[np.int64]
 
 SUBTREES = 64
-"""How many parts of the range are worked on apart, each with randomness of its own."""
+"""The most parts of the range that are worked on apart, each with randomness of its own."""
+SMALLEST_PART = 1024
 CONTAINING, LACKING, ELSEWHERE = 0, 1, 2
 """Kinds of reports: the word is in the range, and the subset contains it or not; or the word is not in the range."""
-DEEPEST = 64
+DEEPEST = 40
+"""More often no range is halved."""
 FEW = 4
 """So few reports are placed one by one."""
 SMALLEST = 1e-300
@@ -48,25 +50,30 @@ def subset_votes(holders: Ints, size: int, truth: float, seed: int, place: int) 
     root[CONTAINING, size - 1] = before[CONTAINING, -1]
     root[LACKING, size] = before[LACKING, -1]
     nodes = [(0, domain, root)]
-    while len(nodes) < SUBTREES and any(last - first > 1 for first, last, _ in nodes):
+    while 2 * len(nodes) <= min(SUBTREES, domain // SMALLEST_PART):
         nodes = [half for node in nodes for half in _halves(source, *node, before)]
 
     def grow(number: int) -> None:
         first, last, groups = nodes[number]
         add_votes(generator(Stream.VOTES, seed, place, 1 + number), first, last, groups, before, votes)
 
-    with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
+    if len(nodes) == 1:
+        grow(0)
+        return votes
+    with ThreadPoolExecutor(min(len(nodes), os.cpu_count() or 1)) as pool:
         list(pool.map(grow, range(len(nodes))))
     return votes
 
 
 def _halves(source: Generator, first: int, last: int, groups: Ints, before: Ints) -> list[tuple[int, int, Ints]]:
-    if last - first == 1:
-        return [(first, last, groups)]
     left, right = np.zeros_like(groups), np.zeros_like(groups)
-    split(source, first, last, groups, before, left, right)
+    split(source, first, last, groups, *extent(groups, groups.shape[1] - 1), before, left, right)
     middle = first + (last - first) // 2
-    return [(first, middle, left), (middle, last, right)]
+    # No half can hold more elements than it has, so that the arrays of subsets that are large get smaller.
+    return [
+        (start, end, half[:, : end - start + 1].copy())
+        for start, end, half in ((first, middle, left), (middle, last, right))
+    ]
 
 
 @compiled
@@ -76,34 +83,52 @@ def add_votes(source: Generator, first: int, last: int, groups: Ints, before: In
     `groups[c, r]` reports have r elements to place in the range and their own word in it (c says whether the subset
     contains that); `groups[2, r]` have their word elsewhere.
     """
-    stack = np.zeros((DEEPEST, *groups.shape), np.int64)
+    stack = np.zeros((DEEPEST, 3, groups.shape[1]), np.int64)
     starts, ends = np.empty(DEEPEST, np.int64), np.empty(DEEPEST, np.int64)
-    starts[0], ends[0], stack[0] = first, last, groups
+    widths = np.empty(DEEPEST, np.int64)
+    starts[0], ends[0], widths[0] = first, last, groups.shape[1] - 1
+    copy_groups(groups, stack[0], widths[0])
     left, right = np.zeros_like(groups), np.zeros_like(groups)
     top = 0
     while top >= 0:
         start, end, here = starts[top], ends[top], stack[top]
-        widest, inside = extent(here)
-        if end - start == 1:
-            votes[start] += here[ELSEWHERE, 1] if widest else 0
+        widest, inside = extent(here, widths[top])
+        if widest == 0:
             top -= 1
-        elif widest <= 1 and not inside:
+        elif end - start == 1:
+            votes[start] += here[ELSEWHERE, 1]
             top -= 1
-            add_single_votes(source, start, end, here[ELSEWHERE, 1] if widest else 0, votes)
+        elif widest == 1 and not inside:
+            top -= 1
+            add_single_votes(source, start, end, here[ELSEWHERE, 1], votes)
         else:
-            split(source, start, end, here, before, left, right)
+            split(source, start, end, here, widest, inside, before, left, right)
             middle = start + (end - start) // 2
-            stack[top], stack[top + 1] = right, left
+            # What is beyond the width of an entry was left there by others and is never looked at.
+            copy_groups(right, here, widest)
+            copy_groups(left, stack[top + 1], widest)
+            widths[top], widths[top + 1] = widest, widest
             starts[top], ends[top] = middle, end
             top += 1
             starts[top], ends[top] = start, middle
 
 
 @compiled
-def extent(groups: Ints) -> tuple[int, bool]:
-    """The most elements that any report has to place in a range, and whether one with its word inside has some."""
+def copy_groups(groups: Ints, target: Ints, widest: int) -> None:
+    """Copy the groups of up to so many elements; a slice would do, but takes seconds to compile."""
+    for kind in range(3):
+        for elements in range(widest + 1):
+            target[kind, elements] = groups[kind, elements]
+
+
+@compiled
+def extent(groups: Ints, most: int) -> tuple[int, bool]:
+    """The most elements that any report has to place in a range, and whether one with its word inside has some.
+
+    Nothing is looked at beyond `most` elements.
+    """
     widest, inside = 0, False
-    for elements in range(1, groups.shape[1]):
+    for elements in range(1, most + 1):
         within = groups[CONTAINING, elements] > 0 or groups[LACKING, elements] > 0
         if within or groups[ELSEWHERE, elements] > 0:
             widest = elements
@@ -114,26 +139,37 @@ def extent(groups: Ints) -> tuple[int, bool]:
 @compiled
 def add_single_votes(source: Generator, first: int, last: int, votes_left: int, votes: Ints) -> None:
     """Add votes that fall on any element of a range alike."""
-    waiting = np.empty((DEEPEST, 3), np.int64)
-    waiting[0] = first, last, votes_left
+    starts, ends, waiting = np.empty(DEEPEST, np.int64), np.empty(DEEPEST, np.int64), np.empty(DEEPEST, np.int64)
+    starts[0], ends[0], waiting[0] = first, last, votes_left
     top = 0
     while top >= 0:
-        start, end, here = waiting[top]
+        start, end, here = starts[top], ends[top], waiting[top]
         top -= 1
         while end - start > 1 and here > 0:
             half = (end - start) // 2
             on_left = source.binomial(here, half / (end - start))
             top += 1
-            waiting[top] = start + half, end, here - on_left
+            starts[top], ends[top], waiting[top] = start + half, end, here - on_left
             end, here = start + half, on_left
         votes[start] += here
 
 
 @compiled
-def split(source: Generator, first: int, last: int, groups: Ints, before: Ints, left: Ints, right: Ints) -> None:
-    """Write how the reports of a range place their elements in its two halves."""
-    widest, inside = extent(groups)
-    left[:], right[:] = 0, 0
+def split(
+    source: Generator,
+    first: int,
+    last: int,
+    groups: Ints,
+    widest: int,
+    inside: bool,
+    before: Ints,
+    left: Ints,
+    right: Ints,
+) -> None:
+    """Write how the reports of a range, of such an extent, place their elements in its two halves."""
+    for kind in range(3):
+        for elements in range(widest + 1):
+            left[kind, elements] = right[kind, elements] = 0
     middle = first + (last - first) // 2
     cells_left, cells_right = middle - first, last - middle
     for elements in range(1, widest + 1):
@@ -184,9 +220,9 @@ def place(
             right[elements - on_left] += 1
     else:
         fewest, most = max(0, elements - cells_right), min(elements, cells_left)
-        chance = math.exp(
-            log_choose(cells_left, fewest) + log_choose(cells_right, elements - fewest) - log_choose(cells, elements)
-        )
+        chance = hypergeometric_chance(cells_left, cells_right, elements, fewest)
+        if chance < SMALLEST:
+            fewest, chance = first_likely(cells_left, cells_right, elements, fewest, most)
         beyond, remaining = 1.0, reports
         for on_left in range(fewest, most + 1):
             if remaining == 0:
@@ -203,6 +239,30 @@ def place(
 
 
 @compiled
+def first_likely(good: int, bad: int, drawn: int, fewest: int, most: int) -> tuple[int, float]:
+    """Where the chances of a hypergeometric law stop vanishing, found by going down from the mode, and that chance."""
+    place = likeliest(good, bad, drawn, fewest, most)
+    chance = hypergeometric_chance(good, bad, drawn, place)
+    while place > fewest and chance > SMALLEST:
+        chance *= float(place) * float(bad - drawn + place)
+        chance /= float(good - place + 1) * float(drawn - place + 1)
+        place -= 1
+    return place, chance
+
+
+@compiled
+def likeliest(good: int, bad: int, drawn: int, fewest: int, most: int) -> int:
+    """The mode of a hypergeometric law."""
+    return min(max(int((drawn + 1.0) * (good + 1.0) / (good + bad + 2.0)), fewest), most)
+
+
+@compiled
+def hypergeometric_chance(good: int, bad: int, drawn: int, of_these: int) -> float:
+    """How likely it is that so many of the drawn are good."""
+    return math.exp(log_choose(good, of_these) + log_choose(bad, drawn - of_these) - log_choose(good + bad, drawn))
+
+
+@compiled
 def hypergeometric(source: Generator, good: int, bad: int, drawn: int) -> int:
     """How many of so many draws without replacement are good: inversion, outwards from the mode."""
     if drawn == 0 or good == 0:
@@ -210,8 +270,8 @@ def hypergeometric(source: Generator, good: int, bad: int, drawn: int) -> int:
     if bad == 0:
         return drawn
     fewest, most = max(0, drawn - bad), min(drawn, good)
-    mode = min(max(int((drawn + 1.0) * (good + 1.0) / (good + bad + 2.0)), fewest), most)
-    peak = math.exp(log_choose(good, mode) + log_choose(bad, drawn - mode) - log_choose(good + bad, drawn))
+    mode = likeliest(good, bad, drawn, fewest, most)
+    peak = hypergeometric_chance(good, bad, drawn, mode)
     while True:
         left = source.random() - peak
         if left <= 0:
