@@ -57,12 +57,17 @@ def test_a_release_that_turns_out_too_dear_is_charged_and_not_written(
     assert refused.exit_code == 2
     assert "'dear'" in refused.stderr
     assert not refused.stdout
-    assert not (tmp_path / "out").exists()
+    # Its journal is kept: with a larger budget, the release can be had by --resume.
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["unfinished"]
     populations = {row["population"]: row for row in json.loads(neologue("ledger", "show", book, "--json").stdout)}
     [campaign] = populations["de-DE"]["campaigns"]
     assert campaign["state"] == "settled"
     assert campaign["epsilon"] == 8.0
     assert not populations["de-DE"]["within_budget"]
+    neologue("ledger", "population", book, "de-DE", "--unit", "item", "--epsilon", "9", "--delta", "1e-9", "--change")
+    resumed = neologue("discover", *SMALL, *charge, "--out", tmp_path / "out", "--resume")
+    assert resumed.exit_code == 0, resumed.stderr
+    assert (tmp_path / "out" / "release.json").exists()
 
 
 @pytest.mark.parametrize("given", [("--ledger", "l.db"), ("--population", "p"), ("--campaign", "c")])

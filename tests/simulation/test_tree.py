@@ -58,7 +58,7 @@ def test_parts_that_are_worked_on_apart_have_their_joint_law(monkeypatch: pytest
     monkeypatch.setattr("neologue.simulation.tree.SMALLEST_PART", 1)
     selection = SubsetSelection(3, 0.5, 1)
     held, p = np.array([2, 0, 0, 1]), selection.truth / ONE
-    drawn = (tuple(subset_votes(held, 2, p, 4, number).tolist()) for number in range(2_500))
+    drawn = (tuple(subset_votes(held, 2, p, 4, number).tolist()) for number in range(4_000))
     assert fit(drawn, votes_law(selection, [0, 3, 0])) > SIGNIFICANCE
 
 

@@ -1,7 +1,7 @@
 """Every report of a cohort, drawn one by one and added to its counters at once.
 
-Nothing is kept of a report but its votes, and no step is taken that only the bytes of a report need; so this is some
-hundred times as fast as the device code and has the same law.
+Nothing is kept of a report but its votes, and no step is taken that only the bytes of a report need. The law is that of
+the device code.
 
 **Subset Selection.** A report on the word z takes d different elements of the s-1 others and, with probability p, puts
 z in the place of the last. That is Subset Selection's law: the first d-1 are a uniform (d-1)-subset of the others, all
@@ -95,8 +95,8 @@ class UnaryReports:
 
 
 def repeats_are_rare(size: int, domain: int) -> bool:
-    """Whether the filter by pairs flags at most about a twelfth of all reports, with more of which marks are faster."""
-    return 6 * size * (size + 1) <= min(domain, SHORT)
+    """Whether so few reports are flagged, a twelfth by chance or a sixth for repeats, that pairs are the faster way."""
+    return 3 * size * (size + 1) <= min(domain, SHORT // 2)
 
 
 @compiled
