@@ -67,6 +67,11 @@ def foreseen(wanted: Campaign) -> Forecast:
 
 
 @cache
+def expectation(setting: str) -> Forecast:
+    return foreseen(campaign(setting))
+
+
+@cache
 def run(setting: str) -> Discovery:
     return discover(population(), campaign(setting), seed=2)
 
@@ -81,7 +86,7 @@ def agrees(expected: Forecast, seen: Discovery) -> bool:
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_run_finds_what_was_foreseen(setting: str) -> None:
-    expected, seen = foreseen(campaign(setting)), run(setting)
+    expected, seen = expectation(setting), run(setting)
     score = seen.score
     assert agrees(expected, seen), (expected.coverage, score.coverage, expected.words, score.words_released)
     false = score.words_released * (1 - score.precision)
@@ -90,7 +95,7 @@ def test_a_run_finds_what_was_foreseen(setting: str) -> None:
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_its_layers_are_those_foreseen(setting: str) -> None:
-    expected, seen = foreseen(campaign(setting)).layers, run(setting).release.layers
+    expected, seen = expectation(setting).layers, run(setting).release.layers
     assert [(layer.passage, layer.layer, layer.length, layer.extension, layer.cohort) for layer in expected] == [
         (facts.passage, facts.layer, facts.length, facts.extension, facts.asked) for facts in seen
     ]

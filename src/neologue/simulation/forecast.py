@@ -167,7 +167,7 @@ class _Trie:
         ends = lexicon.lengths[first] < end
         present, held, shares = self._states(live, groups, first, ends, end)
         counting = np.flatnonzero(present * held > NEGLIGIBLE)
-        numbers, places = (present * held)[counting], counting % max(len(first), 1)
+        numbers, places = (present * held)[counting], np.append(np.arange(len(first)), groups)[counting]
         reported = lexicon.sampled(shares[counting], numbers, parameters.words_per_user)
         per_prefix = extensions(characters, extension)
         candidates = max(1, round(self.prefixes)) * per_prefix
@@ -177,11 +177,10 @@ class _Trie:
         totals = self.prefixes * np.array([per_prefix - characters**extension, characters**extension])
         decided = votes.decide(reported * campaign.users, numbers, ends[places], weights, totals)
         real = numbers * decided.chances
-        words = float(real[ends[places]].sum()) + decided.noise[0]
         self.prefixes = float(real[~ends[places]].sum()) + decided.noise[1]
-        kept = np.zeros(2 * len(first))
+        kept = np.zeros(len(present))
         kept[counting] = present[counting] * decided.chances
-        self._go_on(live, groups, ends, kept.reshape(2, -1))
+        self._go_on(live, groups, ends, kept)
         self.reported[first] = np.bincount(places, real * reported, len(first)) / np.maximum(
             np.bincount(places, real, len(first)), NEGLIGIBLE
         )
@@ -194,7 +193,7 @@ class _Trie:
             candidates,
             cohort,
             round(self.prefixes),
-            round(words),
+            round(float(real[ends[places]].sum()) + decided.noise[0]),
             *decided.sure,
         )
         self.length = end
@@ -209,26 +208,33 @@ class _Trie:
         ends: NDArray[np.bool_],
         end: int,
     ) -> tuple[Floats, Floats, Floats]:
-        """All candidates lost earlier, then all kept: the chance of each state, of any word then, and their share."""
+        """All candidates, lost earlier; then all words, their candidates kept earlier and they missing all the same.
+
+        The chance of each to be in the frontier, how many candidates it stands for then, and the share of their words.
+        """
+        shares = self.lexicon.shares[live]
         kept = np.where(ends, self.earlier.found[first], self.earlier.kept(end)[first])
-        before = np.maximum(self.earlier.kept(self.length)[first], NEGLIGIBLE)
-        lost = 1 - np.minimum(kept / before, 1.0)
-        present = np.stack(
-            [self.present[0, first] + self.present[1, first] * lost, self.present[1, first] * (1 - lost)]
-        )
-        found = np.minimum(self.earlier.found[live] / np.maximum(kept, NEGLIGIBLE)[groups], 1.0)
+        lost = 1 - np.minimum(kept / np.maximum(self.earlier.kept(self.length)[first], NEGLIGIBLE), 1.0)
+        everything = np.bincount(groups, shares, len(first))
+        before = np.bincount(groups, shares * self.present[1, live], len(first)) / everything
+        missing = 1 - np.minimum(self.earlier.found[live] / np.maximum(kept, NEGLIGIBLE)[groups], 1.0)
         with np.errstate(divide="ignore"):
-            held = -np.expm1(np.bincount(groups, np.log(found), len(first)))
-        left = np.bincount(groups, self.lexicon.shares[live] * (1 - found), len(first)) / np.maximum(held, NEGLIGIBLE)
-        everything = np.bincount(groups, self.lexicon.shares[live], len(first))
-        return present.ravel(), np.concatenate([np.ones(len(first)), held]), np.concatenate([everything, left])
+            held = -np.expm1(np.bincount(groups, np.log1p(-missing), len(first)))
+        held /= np.maximum(np.bincount(groups, missing, len(first)), NEGLIGIBLE)
+        left = np.bincount(groups, shares * missing, len(first))[groups] + shares * (1 - missing)
+        return (
+            np.append(self.present[0, first] + before * lost, self.present[1, live] * (1 - lost)[groups]),
+            np.append(np.ones(len(first)), missing * held[groups]),
+            np.append(everything, left),
+        )
 
     def _go_on(self, live: NDArray[np.int64], groups: NDArray[np.int64], ends: NDArray[np.bool_], kept: Floats) -> None:
         """Words that end are found, and prefixes that go on are the next frontier."""
+        lost_earlier, kept_earlier = kept[: len(ends)][groups], kept[len(ends) :]
         ended = ends[groups]
-        self.found[live[ended]] = kept[0, groups[ended]]
+        self.found[live[ended]] = lost_earlier[ended]
         self.present = np.zeros_like(self.present)
-        self.present[:, live[~ended]] = kept[:, groups[~ended]]
+        self.present[:, live[~ended]] = lost_earlier[~ended], kept_earlier[~ended]
 
     def _weights(self, first: NDArray[np.int64], ends: NDArray[np.bool_], extension: int, votes: "_Votes") -> Floats:
         """The weight that the significance rule gives to each true candidate."""
