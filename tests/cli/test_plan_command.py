@@ -94,7 +94,7 @@ def test_the_privacy_of_a_plan_has_every_bound_or_a_reason(document: dict[str, A
     assert {"k", "alpha", "printed_lemma"} < set(anonymity)
     for part in (item, user, anonymity):
         assert nothings(part) == set(part["reasons"])
-    missing = nothings(document) | nothings(document["expected"])
+    missing = nothings(document).union(*map(nothings, [document["expected"], *document["tradeoff"]]))
     assert missing == set(document["reasons"])
 
 

@@ -19,7 +19,10 @@ def plan_document(plan: Plan, language: str) -> dict[str, object]:
     campaign, expected = plan.campaign, plan.expected
     rarest, full = expected.rarest_share, plan.full_layer
     reasons = {
-        **({"rarest_share": NOTHING_SURE, "rarest_users": NOTHING_SURE} if rarest is None else {}),
+        **({"rarest_users": NOTHING_SURE} if rarest is None else {}),
+        **(
+            {"rarest_share": NOTHING_SURE} if None in (rarest, *(point.rarest_share for point in plan.tradeoff)) else {}
+        ),
         **({"full_layer_item_epsilon": NOT_FULL} if full is None else {}),
     }
     return {

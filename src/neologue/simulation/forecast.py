@@ -132,7 +132,7 @@ class _Earlier:
         """With one more pass, which found words that were missing."""
         after = _Earlier(found, reached)
         both = {end: 1 - (1 - self.kept(end)) * (1 - after.kept(end)) for end in {*self.reached, *reached}}
-        return _Earlier(self.found + found, both)
+        return _Earlier(np.minimum(self.found + found, 1.0), both)
 
 
 class _Trie:
