@@ -90,8 +90,8 @@ def test_too_large_an_epsilon_fails(neologue: Neologue, monkeypatch: pytest.Monk
         ("--epsilon", "much", "Try 'neologue audit --help'"),
         ("--words-per-user", "0", "from 1 to 10,000"),
         ("--reports", "999", "from 1000 to 10,000,000"),
-        ("--confidence", "1", "0.99 is usual"),
-        ("--confidence", "nan", "0.99 is usual"),
+        ("--confidence", "1", "0.9999 is usual"),
+        ("--confidence", "nan", "0.9999 is usual"),
         ("--randomizer", "coin", "'unary', 'subset-selection'"),
     ],
 )

@@ -25,7 +25,7 @@ SETTLED = 4.0
 @click.option("--epsilon", type=float, default=7.0, show_default=True, help="Local ε of one word.")
 @click.option("--words-per-user", type=int, default=60, show_default=True, help="The words in one report (B).")
 @click.option("--reports", type=int, help="Reports to make  [default: enough to see an ε that is 5 % too large]")
-@click.option("--confidence", type=float, default=0.99, show_default=True, help="Of each audit's verdict.")
+@click.option("--confidence", type=float, default=0.9999, show_default=True, help="Of each audit's verdict.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead of a table.")
 @click.pass_context
 def audit(

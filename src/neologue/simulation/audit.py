@@ -133,7 +133,7 @@ def reports_needed(randomizer: Randomizer[Any], confidence: float = 0.99) -> int
     """From how many reports on an ε that is 5 % too large is seen in 95 of 100 audits."""
     if not 0.5 <= confidence <= MOST_CONFIDENT:
         raise ParameterError(
-            f"confidence must be a number from 0.5 to {MOST_CONFIDENT}, not {confidence}; 0.99 is usual"
+            f"confidence must be a number from 0.5 to {MOST_CONFIDENT}, not {confidence}; 0.9999 is usual"
         )
     attack, risk = attack_on(randomizer), (1 - confidence) / 2
     epsilon = randomizer.epsilon
