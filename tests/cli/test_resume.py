@@ -13,19 +13,34 @@ Neologue = Callable[..., Result]
 SMALL = ("--users", "20000", "--depth", "6", "--epsilon", "8")
 
 
+Breaks = Callable[[int], None]
+
+
 @pytest.fixture
-def broken_off(neologue: Neologue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a run that was interrupted in its third layer."""
+def breaks_off(monkeypatch: pytest.MonkeyPatch) -> Breaks:
+    """Interrupts discoveries in a layer of a number, or none any more."""
     collect = Engine.collect
+    number = 0
 
     def interrupted(engine: Engine, layer: Any) -> Any:  # noqa: ANN401 - as the method it stands for
-        if layer.number == 3:
+        if layer.number == number:
             raise KeyboardInterrupt
         return collect(engine, layer)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Engine, "collect", interrupted)
-        assert neologue("discover", *SMALL, "--out", tmp_path / "out").exit_code == 130
+    def breaks(at: int) -> None:
+        nonlocal number
+        number = at
+
+    monkeypatch.setattr(Engine, "collect", interrupted)
+    return breaks
+
+
+@pytest.fixture
+def broken_off(neologue: Neologue, tmp_path: Path, breaks_off: Breaks) -> Path:
+    """The folder of a run that was interrupted in its third layer."""
+    breaks_off(3)
+    assert neologue("discover", *SMALL, "--out", tmp_path / "out").exit_code == 130
+    breaks_off(0)
     return tmp_path / "out"
 
 
@@ -59,23 +74,14 @@ def test_another_run_is_refused_and_overwrites_nothing(
     assert {path: path.read_bytes() for path in broken_off.rglob("*.*")} == before
 
 
-def test_a_resumed_campaign_is_charged_once(
-    neologue: Neologue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_campaign_is_charged_once(neologue: Neologue, tmp_path: Path, breaks_off: Breaks) -> None:
     book = tmp_path / "spent.db"
     neologue("ledger", "create", book)
     neologue("ledger", "population", book, "en", "--unit", "item", "--epsilon", "9", "--delta", "1e-9")
     charge = ("--ledger", book, "--population", "en", "--campaign", "one")
-    collect = Engine.collect
-
-    def interrupted(engine: Engine, layer: Any) -> Any:  # noqa: ANN401 - as the method it stands for
-        if layer.number == 2:
-            raise KeyboardInterrupt
-        return collect(engine, layer)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Engine, "collect", interrupted)
-        assert neologue("discover", *SMALL, *charge, "--out", tmp_path / "out").exit_code == 130
+    breaks_off(2)
+    assert neologue("discover", *SMALL, *charge, "--out", tmp_path / "out").exit_code == 130
+    breaks_off(0)
     assert '"planned"' in neologue("ledger", "show", book, "--json").stdout
     resumed = neologue("discover", *SMALL, *charge, "--out", tmp_path / "out", "--resume")
     assert resumed.exit_code == 0, resumed.stderr

@@ -79,23 +79,28 @@ class Release:
 
 def privacy_facts(parameters: Parameters, layers: Iterable[LayerFacts]) -> Facts:
     """The facts of a run as its privacy statement takes them; of an undecided layer nothing is published."""
-    assert parameters.epsilon is not None
     layers = tuple(layers)
+    shown = tuple(
+        LayerShown(Cohort(layer.reports, layer.candidates), layer.kept + layer.words, layer.fewest_votes)
+        for layer in layers
+        if layer.decided
+    )
+    withheld = tuple(Cohort(layer.reports, layer.candidates) for layer in layers if layer.reports and not layer.decided)
+    return facts_of(parameters, shown, withheld)
+
+
+def facts_of(parameters: Parameters, shown: tuple[LayerShown, ...], withheld: tuple[Cohort, ...] = ()) -> Facts:
+    """The facts of a run with these layers, whether they happened or are foreseen."""
+    assert parameters.epsilon is not None
     return Facts(
         mechanism=parameters.randomizer,
         epsilon=parameters.epsilon,
         words_per_user=parameters.words_per_user,
         delta=parameters.delta,
         colluders=parameters.colluders,
-        layers=tuple(
-            LayerShown(Cohort(layer.reports, layer.candidates), layer.kept + layer.words, layer.fewest_votes)
-            for layer in layers
-            if layer.decided
-        ),
+        layers=shown,
         frontier=parameters.frontier if parameters.rule == "top" else None,
         k=parameters.k_anonymity,
         alpha=parameters.alpha,
-        withheld=tuple(
-            Cohort(layer.reports, layer.candidates) for layer in layers if layer.reports and not layer.decided
-        ),
+        withheld=withheld,
     )

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from neologue.discovery.release import facts_of
 from neologue.discovery.selection import room
 from neologue.errors import ParameterError
 from neologue.privacy.collection import Cohort, Collection
@@ -69,18 +70,8 @@ class Plan:
     @property
     def facts(self) -> Facts:
         """The facts of the run, if it goes as foreseen."""
-        parameters = self.campaign.parameters
-        return Facts(
-            mechanism=parameters.randomizer,
-            epsilon=self.campaign.epsilon,
-            words_per_user=parameters.words_per_user,
-            delta=parameters.delta,
-            colluders=parameters.colluders,
-            layers=tuple(LayerShown(cohort, 0, 0) for cohort in _cohorts(self.expected)),
-            frontier=parameters.frontier if parameters.rule == "top" else None,
-            k=parameters.k_anonymity,
-            alpha=parameters.alpha,
-        )
+        shown = tuple(LayerShown(cohort, 0, 0) for cohort in _cohorts(self.expected))
+        return facts_of(self.campaign.parameters, shown)
 
     @property
     def statement(self) -> dict[str, object]:
