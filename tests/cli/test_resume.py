@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from neologue.simulation.engine import Engine
+from neologue.simulation.cohorts import Cohorts
 
 Neologue = Callable[..., Result]
 SMALL = ("--users", "20000", "--depth", "6", "--epsilon", "8")
@@ -19,19 +19,19 @@ Breaks = Callable[[int], None]
 @pytest.fixture
 def breaks_off(monkeypatch: pytest.MonkeyPatch) -> Breaks:
     """Interrupts discoveries in a layer of a number, or none any more."""
-    collect = Engine.collect
+    ask = Cohorts.ask
     number = 0
 
-    def interrupted(engine: Engine, layer: Any) -> Any:  # noqa: ANN401 - as the method it stands for
+    def interrupted(cohorts: Cohorts, layer: Any) -> Any:  # noqa: ANN401 - as the method it stands for
         if layer.number == number:
             raise KeyboardInterrupt
-        return collect(engine, layer)
+        return ask(cohorts, layer)
 
     def breaks(at: int) -> None:
         nonlocal number
         number = at
 
-    monkeypatch.setattr(Engine, "collect", interrupted)
+    monkeypatch.setattr(Cohorts, "ask", interrupted)
     return breaks
 
 

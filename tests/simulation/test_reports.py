@@ -1,6 +1,5 @@
 """Reports drawn by compiled code have the laws that the randomizers write down."""
 
-import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -15,8 +14,9 @@ from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
 from neologue.simulation import population as populations
 from neologue.simulation import reports
-from neologue.simulation.counting import Counters, count
-from neologue.simulation.engine import Engine
+from neologue.simulation.cohorts import Cohorts
+from neologue.simulation.counting import Counters
+from neologue.simulation.engine import LocalEngine
 from neologue.simulation.lanes import lanes
 from neologue.simulation.population import Population
 from neologue.simulation.reports import BATCH, SubsetReports, UnaryReports, add_by_marks, add_by_pairs, add_unary
@@ -186,18 +186,15 @@ def population(monkeypatch: pytest.MonkeyPatch) -> Population:
 
 
 @pytest.mark.parametrize("mechanism", ["unary", "subset-selection"])
-def test_the_number_of_threads_does_not_matter(
-    population: Population, mechanism: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_number_of_threads_does_not_matter(population: Population, mechanism: str) -> None:
     layer = small_layer(["ab", "bc"], cohort=300, mechanism=mechanism, epsilon=2.0, bound=3, known=Vocabulary.empty())
     tallies = []
     for cores in (1, 2, 5):
-        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
         told: list[int] = []
-        tallies.append(Engine(population, "exact", 3, told.append).collect(layer).votes.tolist())
+        tallies.append(Cohorts(population, LocalEngine(cores), "exact", 3, told.append).ask(layer).votes.tolist())
         assert sum(told) == 300
     assert tallies[0] == tallies[1] == tallies[2]
-    assert Engine(population, "exact", 4, lambda users: None).collect(layer).votes.tolist() != tallies[0]
+    assert Cohorts(population, LocalEngine(), "exact", 4).ask(layer).votes.tolist() != tallies[0]
 
 
 def test_steps_of_any_size_draw_the_same_reports(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,28 +252,3 @@ class TestCounters:
     def test_more_votes_than_fit_are_refused(self) -> None:
         with pytest.raises(ValueError, match="more than a counter can hold"):
             Counters(1).room_for(2**32)
-
-
-class Pieces:
-    """Each user is a piece."""
-
-    def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        return ((user, user + 1) for user in range(start, stop))
-
-
-def test_an_interruption_does_not_wait_for_the_rest_of_a_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
-    steps = 0
-
-    def add(first: int, last: int, counters: Counters) -> Iterator[None]:
-        nonlocal steps
-        if first == 0:
-            raise KeyboardInterrupt
-        for _ in range(10_000):
-            time.sleep(0.001)
-            steps += 1
-            yield
-
-    with pytest.raises(KeyboardInterrupt):
-        count(add, Pieces(), 0, 2, 1)
-    assert steps < 1_000

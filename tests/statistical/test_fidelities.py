@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from layers import small_layer
 from neologue.discovery.tally import Tally
+from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.layer import Layer
-from neologue.simulation.engine import FIDELITIES, Engine
+from neologue.simulation.cohorts import FIDELITIES, Cohorts
+from neologue.simulation.engine import LocalEngine
 from neologue.simulation.population import Population
 
 REPEATS = 300
@@ -45,26 +47,30 @@ def layer_of(mechanism: str) -> Layer:
     )
 
 
+def holders_of_candidates(layer: Layer, population: Population) -> NDArray[np.int64]:
+    """How many users hold each candidate; each of these words leads to one of its own."""
+    holders = np.zeros(layer.candidates.size, np.int64)
+    holders[layer.candidates.index(strings(population.words))] = population.holders()
+    return holders
+
+
 def total_variance(layer: Layer, holders: NDArray[np.int64]) -> float:
     """The variance of the sum of all candidates' votes."""
     channel = layer.randomizer.channel
     if layer.mechanism == "unary":  # independent votes
-        unheld = np.zeros(layer.candidates.size - len(holders))
-        return float(channel.variance(np.concatenate([holders, unheld]), USERS).sum())
+        return float(channel.variance(holders, USERS).sum())
     # Subsets have a fixed size, so that candidates get whatever γ does not.
     return float(channel.variance(channel.trials(USERS) - holders.sum(), USERS))
 
 
 def worst_z(layer: Layer, population: Population, draw: Callable[[int], Tally]) -> float:
     """How many sd the observed means and variances of the votes are from the exact ones, at the worst."""
-    held, holders = Engine(population, "fast", 0, lambda users: None).sampled_holders(layer, 0)
-    exact = np.zeros(layer.candidates.size)
-    exact[held] = holders
+    exact = holders_of_candidates(layer, population)
     votes = np.array([draw(seed).votes for seed in range(REPEATS)])
     channel = layer.randomizer.channel
     mean, variance = channel.mean(exact, USERS), channel.variance(exact, USERS)
     of_means = np.abs(votes.mean(axis=0) - mean) / np.sqrt(variance / REPEATS)
-    of_total = abs(votes.sum(axis=1).var() / total_variance(layer, holders) - 1) / np.sqrt(2 / REPEATS)
+    of_total = abs(votes.sum(axis=1).var() / total_variance(layer, exact) - 1) / np.sqrt(2 / REPEATS)
     of_variances = np.abs(votes.var(axis=0) / variance - 1) / np.sqrt(2 / REPEATS)
     return float(max(of_means.max(), of_variances.max(), of_total))
 
@@ -75,7 +81,7 @@ def test_the_votes_have_their_exact_means_and_variances(population: Population, 
     layer = layer_of(mechanism)
 
     def draw(seed: int) -> Tally:
-        return Engine(population, fidelity, seed, lambda users: None).collect(layer)
+        return Cohorts(population, LocalEngine(), fidelity, seed).ask(layer)
 
     assert worst_z(layer, population, draw) < LARGEST_Z
 
@@ -88,7 +94,7 @@ def test_a_device_that_adds_too_much_noise_is_found_out(population: Population, 
     )
 
     def draw(seed: int) -> Tally:
-        return Engine(population, fidelity, seed, lambda users: None).collect(noisier)
+        return Cohorts(population, LocalEngine(), fidelity, seed).ask(noisier)
 
     assert worst_z(layer, population, draw) > LARGEST_Z
 
@@ -96,9 +102,7 @@ def test_a_device_that_adds_too_much_noise_is_found_out(population: Population, 
 def test_votes_that_do_not_depend_on_each_other_are_found_out(population: Population) -> None:
     layer = layer_of("subset-selection")
     channel = layer.randomizer.channel
-    held, holders = Engine(population, "fast", 0, lambda users: None).sampled_holders(layer, 0)
-    by_candidate = np.zeros(layer.candidates.size, np.int64)
-    by_candidate[held] = holders
+    by_candidate = holders_of_candidates(layer, population)
 
     def draw(seed: int) -> Tally:
         rng = np.random.default_rng(seed)

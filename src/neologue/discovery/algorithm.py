@@ -24,8 +24,20 @@ from neologue.randomizers.channel import Floats
 Hears = Callable[[LayerFacts, int], None]
 """Hears of every layer that is decided, and how many words are found by then."""
 
+Witness = Callable[[Layer, Tally, Selection], None]
+"""Sees how every layer is decided, the votes of what was dropped included.
 
-def discover(campaign: Campaign, hears: Hears = lambda facts, words: None) -> Generator[Layer, Tally, Release]:
+No privacy statement covers those votes, so nothing that asks real devices may have a witness: it is for simulations.
+"""
+
+
+def nobody(layer: Layer, tally: Tally, selection: Selection) -> None:
+    """The witness of a discovery that has none."""
+
+
+def discover(
+    campaign: Campaign, hears: Hears = lambda facts, words: None, witness: Witness = nobody
+) -> Generator[Layer, Tally, Release]:
     """Grow a trie from votes, layer by layer and pass by pass; return the words that it ends in."""
     words: dict[str, ReleasedWord] = {}
     facts: list[LayerFacts] = []
@@ -43,6 +55,7 @@ def discover(campaign: Campaign, hears: Hears = lambda facts, words: None) -> Ge
                 break
             expected = shares[:, None] * spelling.after(layer.candidates) if parameters.rule == "significant" else None
             selection = select(layer, tally, campaign, expected)
+            witness(layer, tally, selection)
             prefixes, ended = layer.candidates.prefixes(selection.index)
             released = _released(layer, tally, selection, prefixes.tolist(), ended, campaign.users)
             words.update((word.word, word) for word in released)

@@ -17,6 +17,7 @@ have, by the votes of its prefix in the layer before and the spelling of the kno
 Under either rule nothing is kept with fewer votes than the campaign's k-anonymity calls for.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,8 @@ from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
 from neologue.randomizers.channel import Floats
 
+Integers = NDArray[np.int64]
+
 EVEN_SHARE = 0.5
 DETECTABLE = 1e-3
 """The p-value at which more expected holders stop earning a candidate more weight: it will be seen anyway."""
@@ -39,8 +42,10 @@ DETECTABLE = 1e-3
 class Selection:
     """The candidates kept, in order, and for each the fewest votes that would have done."""
 
-    index: NDArray[np.int64]
-    thresholds: NDArray[np.int64]
+    index: Integers
+    thresholds: Integers
+    missing: Callable[[Integers], Integers]
+    """For candidates that were not kept, the fewest votes that surely would have done, all others' being as they are."""
 
 
 def select(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | None = None) -> Selection:
@@ -49,7 +54,11 @@ def select(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | No
     rule = _top(layer, tally, campaign) if parameters.rule == "top" else _significant(layer, tally, campaign, expected)
     least = release_threshold(layer.randomizer.channel, tally.reports, parameters.k_anonymity, parameters.alpha)
     enough = tally.votes[rule.index] >= least
-    return Selection(rule.index[enough], np.maximum(rule.thresholds[enough], least))
+    return Selection(
+        rule.index[enough],
+        np.maximum(rule.thresholds[enough], least),
+        lambda places: np.maximum(rule.missing(places), least),
+    )
 
 
 def _top(layer: Layer, tally: Tally, campaign: Campaign) -> Selection:
@@ -62,19 +71,29 @@ def _significant(layer: Layer, tally: Tally, campaign: Campaign, expected: Float
     null = NullLaw.of(channel.trials(tally.reports), float(channel.q), int(tally.votes.max(initial=0)))
     worth = None if expected is None else np.minimum(expected.ravel() * tally.reports * channel.gain, null.detectable)
     ended = layer.candidates.ended
-    kept, thresholds = [], []
-    for members, level in ((ended, parameters.false_words), (~ended, parameters.false_prefixes)):
+
+    def passed(members: NDArray[np.bool_], level: float) -> Selection:
         places = np.flatnonzero(members)
         weights = np.ones(len(places)) if worth is None else mixed_weights(worth[places])
-        passed = null.benjamini_hochberg(tally.votes[places], weights, level)
-        kept.append(places[passed.index])
-        thresholds.append(passed.thresholds)
-    largest = _largest(kept[1], tally.votes[kept[1]], room(campaign), layer)
-    thresholds[1] = np.maximum(thresholds[1][np.isin(kept[1], largest.index)], largest.thresholds)
-    kept[1] = largest.index
-    index = np.concatenate(kept)
+        among = null.benjamini_hochberg(tally.votes[places], weights, level)
+        return Selection(
+            places[among.index], among.thresholds, lambda index: among.missing(np.searchsorted(places, index))
+        )
+
+    words, prefixes = passed(ended, parameters.false_words), passed(~ended, parameters.false_prefixes)
+    largest = _largest(prefixes.index, tally.votes[prefixes.index], room(campaign), layer)
+    needed = np.maximum(prefixes.thresholds[np.isin(prefixes.index, largest.index)], largest.thresholds)
+    index = np.concatenate([words.index, largest.index])
     order = np.argsort(index)
-    return Selection(index[order], np.concatenate(thresholds)[order])
+
+    def missing(places: Integers) -> Integers:
+        ends = ended[places]
+        votes = np.empty(len(places), np.int64)
+        votes[ends] = words.missing(places[ends])
+        votes[~ends] = np.maximum(prefixes.missing(places[~ends]), largest.missing(places[~ends]))
+        return votes
+
+    return Selection(index[order], np.concatenate([words.thresholds, needed])[order], missing)
 
 
 def mixed_weights(worth: Floats) -> Floats:
@@ -89,6 +108,8 @@ def mixed_weights(worth: Floats) -> Floats:
 class NullLaw:
     """The law of the votes of a candidate that nobody holds."""
 
+    trials: int
+    noise: float
     tails: Floats
     """`tails[v]`: the chance of at least v votes."""
     detectable: float
@@ -98,21 +119,33 @@ class NullLaw:
     def of(cls, trials: int, noise: float, most: int) -> "NullLaw":
         """The law for so many contributions, tabulated up to the most votes seen."""
         detectable = float(binom.isf(DETECTABLE, trials, noise)) + 1 - trials * noise
-        return cls(binom.sf(np.arange(most + 1) - 1, trials, noise), detectable)
+        return cls(trials, noise, binom.sf(np.arange(most + 1) - 1, trials, noise), detectable)
 
-    def benjamini_hochberg(self, votes: NDArray[np.int64], weights: Floats, level: float) -> Selection:
+    def fewest(self, chances: Floats) -> Integers:
+        """The fewest votes that have at most such a chance."""
+        # tails fall with the votes, so that is where they first come down to the chance.
+        votes = np.searchsorted(-self.tails, -chances).astype(np.int64)
+        beyond = votes == len(self.tails)
+        votes[beyond] = np.maximum(votes[beyond], binom.isf(chances[beyond], self.trials, self.noise) + 1)
+        return votes
+
+    def benjamini_hochberg(self, votes: Integers, weights: Floats, level: float) -> Selection:
         """The candidates whose votes noise does not explain, at an expected share of noise of `level`."""
         values = self.tails[votes] / weights
         small = np.flatnonzero(values <= level)
         ranked = np.sort(values[small])
         enough = np.flatnonzero(ranked * len(votes) <= level * np.arange(1, len(ranked) + 1))
-        if not len(enough):
-            return Selection(np.empty(0, np.int64), np.empty(0, np.int64))
-        cut = level * (enough[-1] + 1) / len(votes)
+        passed = int(enough[-1]) + 1 if len(enough) else 0
+
+        def missing(places: Integers) -> Integers:
+            # Whoever joins those who pass makes them one more, and so raises the cut for all.
+            return self.fewest(level * (passed + 1) / len(votes) * weights[places])
+
+        if not passed:
+            return Selection(np.empty(0, np.int64), np.empty(0, np.int64), missing)
+        cut = level * passed / len(votes)
         places = small[values[small] <= cut]
-        # tails fall with the votes, so the fewest votes that pass are where they first come down to the cut.
-        thresholds = np.searchsorted(-self.tails, -cut * weights[places])
-        return Selection(places, np.minimum(thresholds, votes[places]))
+        return Selection(places, np.minimum(self.fewest(cut * weights[places]), votes[places]), missing)
 
 
 def room(campaign: Campaign) -> int:
@@ -120,14 +153,14 @@ def room(campaign: Campaign) -> int:
     return min(campaign.parameters.frontier, campaign.largest_layer // campaign.alphabet.size)
 
 
-def _largest(index: NDArray[np.int64], votes: NDArray[np.int64], count: int, layer: Layer) -> Selection:
+def _largest(index: Integers, votes: Integers, count: int, layer: Layer) -> Selection:
     """The `count` with the most votes; ties at the edge fall by lots that the layer's digest fixes.
 
     With more votes than the best that was left out a candidate would surely have been kept, so that is its threshold;
     if nothing was left out, none was needed.
     """
     if len(index) <= count:
-        return Selection(index, np.zeros(len(index), np.int64))
+        return Selection(index, np.zeros(len(index), np.int64), lambda places: np.zeros(len(places), np.int64))
     edge = np.partition(votes, len(votes) - count)[len(votes) - count]
     tied = np.flatnonzero(votes == edge)
     sure = np.flatnonzero(votes > edge)
@@ -135,4 +168,5 @@ def _largest(index: NDArray[np.int64], votes: NDArray[np.int64], count: int, lay
     lucky = tied[lots.subset(len(tied), count - len(sure))]
     kept = np.sort(np.concatenate([sure, lucky]))
     left_out = np.delete(votes, kept).max()
-    return Selection(index[kept], np.minimum(votes[kept], left_out + 1))
+    thresholds = np.minimum(votes[kept], left_out + 1)
+    return Selection(index[kept], thresholds, lambda places: np.full(len(places), edge + 1, np.int64))

@@ -1,24 +1,24 @@
-"""Counting over all users of a range, on all cores, in memory that does not grow with the range."""
+"""Counting over many users, piece by piece, in memory that does not grow with their number."""
 
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event, Lock
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neologue.simulation import kernels
+from neologue.simulation.holdings import Holdings
 
 FULL = 2**32 - 1
 
+Advance = Callable[[int], None]
+"""Told how many more users are done."""
 
-class Spans(Protocol):
-    """Whatever cuts a range of users into pieces."""
 
-    def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """The pieces of a range."""
+class Users(Protocol):
+    """Whoever has users in pieces."""
+
+    def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
+        """What the users of a piece hold."""
 
 
 class Counters:
@@ -46,52 +46,29 @@ class Counters:
         return self._counts.astype(np.int64) if self._totals is None else self._totals + self._counts
 
 
-def count(
-    add: Callable[[int, int, Counters], Iterator[None]],
-    users: Spans,
-    start: int,
-    stop: int,
-    size: int,
-    advance: Callable[[int], None] = lambda users: None,
+class Work(Protocol):
+    """Something to be counted; what is counted of a piece depends on that piece alone, wherever it is done."""
+
+    @property
+    def size(self) -> int:
+        """How many counters it needs."""
+
+    def add(self, users: Users, start: int, stop: int, counters: Counters) -> Iterator[None]:
+        """Count a piece of the users, in steps that take a moment each."""
+
+
+def counted(
+    work: Work,
+    users: Users,
+    pieces: Iterable[tuple[int, int]],
+    advance: Advance = lambda users: None,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.int64]:
-    """What is counted when each piece of a range of users adds to the counters of its thread, step by step.
-
-    `advance` hears how many users each finished piece had. An interruption ends the count after the steps under way.
-    """
-    pieces = list(users.spans(start, stop))
-    threads = max(1, min(len(pieces), os.cpu_count() or 1))
-    stopped, speaking = Event(), Lock()
-
-    def share(thread: int) -> NDArray[np.int64]:
-        counters = Counters(size)
-        for first, last in pieces[thread::threads]:
-            for _ in add(first, last, counters):
-                if stopped.is_set():
-                    return counters.totals()
-            with speaking:
-                advance(last - first)
-        return counters.totals()
-
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            return sum(pool.map(share, range(threads)), np.zeros(size, np.int64))
-        finally:
-            stopped.set()
-
-
-def count_ids(
-    ids_of: Callable[[int, int], NDArray[np.int32]],
-    users: Spans,
-    start: int,
-    stop: int,
-    size: int,
-    advance: Callable[[int], None] = lambda users: None,
-) -> NDArray[np.int64]:
-    """How often each id below `size` occurs among the ids of all pieces of a range of users."""
-
-    def add(first: int, last: int, counters: Counters) -> Iterator[None]:
-        ids = ids_of(first, last)
-        kernels.add_counts(ids, counters.room_for(len(ids)))
-        yield
-
-    return count(add, users, start, stop, size, advance)
+    """What work counts in some pieces, one after the other; less if somebody stops it between two steps."""
+    counters = Counters(work.size)
+    for start, stop in pieces:
+        for _ in work.add(users, start, stop, counters):
+            if stopped():
+                return counters.totals()
+        advance(stop - start)
+    return counters.totals()

@@ -1,18 +1,21 @@
 """A whole campaign over a simulated or recorded population."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from neologue import __version__
+from neologue.discovery.algorithm import Witness, nobody
 from neologue.discovery.algorithm import discover as algorithm
 from neologue.discovery.journal import Journal
 from neologue.discovery.release import LayerFacts, Release
 from neologue.errors import ParameterError
 from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
-from neologue.simulation.engine import Engine
+from neologue.simulation.cohorts import Cohorts
+from neologue.simulation.engine import Engine, LocalEngine
 from neologue.simulation.population import Population
-from neologue.simulation.scoring import Score, score
+from neologue.simulation.scoring import Score, score, true_holders
 
 
 class Watch:
@@ -41,6 +44,8 @@ class Discovery:
     users: int
     fidelity: str
     seed: int
+    truth: Mapping[str, int] = field(repr=False)
+    """How many users hold each word that could have been found."""
 
 
 def discover(
@@ -51,6 +56,8 @@ def discover(
     seed: int = 0,
     watch: Watch | None = None,
     journal: Journal | None = None,
+    witness: Witness = nobody,
+    engine: Engine | None = None,
 ) -> Discovery:
     """Find the new words of a population.
 
@@ -66,30 +73,32 @@ def discover(
             f"nobody is asked twice, so make the campaign for {population.users:,} or fewer"
         )
     onlooker = watch or Watch()
-    engine = Engine(population, fidelity, seed, onlooker.users_done)
-    rounds = algorithm(asked_of, onlooker.layer_ends)
+    cohorts = Cohorts(population, engine or LocalEngine(), fidelity, seed, onlooker.users_done)
+    rounds = algorithm(asked_of, onlooker.layer_ends, witness)
     first_layer = layer = next(rounds)
     try:
         while True:
             tally = journal.recall(layer) if journal else None
             if tally:
-                engine.skip(layer)
+                cohorts.skip(layer)
             else:
                 onlooker.layer_begins(layer)
-                tally = engine.collect(layer)
+                tally = cohorts.ask(layer)
                 if journal:
                     journal.record(layer, tally)
             layer = rounds.send(tally)
     except StopIteration as end:
         release: Release = end.value
     onlooker.scoring_begins()
+    truth = true_holders(population.words, cohorts.holders(), first_layer)
     return Discovery(
         release=release,
-        score=score(release, population, first_layer),
+        score=score(release, truth),
         population=population.description,
         users=asked_of.users,
         fidelity=fidelity,
         seed=seed,
+        truth=truth,
     )
 
 

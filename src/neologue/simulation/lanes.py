@@ -49,6 +49,12 @@ def fill(state: Words, words: Words) -> None:
 
 
 @compiled
+def unit(word: np.uint64) -> float:
+    """A uniform number from 0 to below 1, with 53 bits of a word."""
+    return np.float64(word >> np.uint64(11)) * 2.0**-53
+
+
+@compiled
 def biased_below(bound: int) -> np.uint32:
     """Where Lemire's method must draw again: if the lower half of a product is less than 2^32 mod bound."""
     return np.uint32((np.uint64(1) << np.uint64(32)) % np.uint64(bound))

@@ -17,7 +17,6 @@ from neologue.language.alphabet import Alphabet, normalised
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.campaign import MOST_USERS
 from neologue.protocol.parameters import check_whole
-from neologue.simulation.counting import count_ids
 from neologue.simulation.holdings import Holdings
 from neologue.simulation.records import Columns, Records, read_records
 from neologue.simulation.streams import Stream, generator
@@ -50,9 +49,12 @@ class Population(ABC):
     def digest(self) -> str:
         """SHA-256 of all that the users hold, and of their order."""
 
-    @abstractmethod
     def holders(self) -> NDArray[np.int64]:
         """How many users hold each word."""
+        total = np.zeros(len(self.words), np.int64)
+        for start, stop in self.spans(0, self.users):
+            total += np.bincount(self.draw(start, stop, counted=False).words, minlength=len(total))
+        return total
 
     def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """A range of users cut into pieces that `draw` takes, at places that do not depend on the range."""
@@ -154,14 +156,6 @@ class EmbeddedPopulation(Population):
         drawn = (self.users, self.model.days, self._seed, self.model.share)
         return _digest(self.words, np.array(drawn), self.model.shares)
 
-    def holders(self) -> NDArray[np.int64]:
-        """How many users hold each word, counted user by user."""
-
-        def held(start: int, stop: int) -> NDArray[np.int32]:
-            return self.draw(start, stop, counted=False).words
-
-        return count_ids(held, self, 0, self.users, len(self.words))
-
 
 class RecordedPopulation(Population):
     """Real users from a record, in a random order that the seed fixes; nobody is drawn twice."""
@@ -189,10 +183,6 @@ class RecordedPopulation(Population):
         """SHA-256 of what the users hold, and of their order."""
         held = self._holdings
         return _digest(self.words, held.starts, held.words, held.counts, self._order)
-
-    def holders(self) -> NDArray[np.int64]:
-        """How many of the users hold each word."""
-        return np.bincount(self._holdings.take(self._order).words, minlength=len(self.words))
 
 
 def _digest(words: list[str], *arrays: NDArray[Any]) -> str:

@@ -1,10 +1,13 @@
 """How good a release is, where the truth is known."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from neologue.discovery.release import Release
 from neologue.protocol.layer import Layer
-from neologue.simulation.population import Population
 
 
 @dataclass(frozen=True)
@@ -20,16 +23,19 @@ class Score:
     words_released: int
 
 
-def score(release: Release, population: Population, first_layer: Layer) -> Score:
-    """Compare a release with what the users hold; the first layer says which words count."""
-    holders = {word: int(users) for word, users in zip(population.words, population.holders(), strict=True) if users}
-    true = {word: users for word, users in holders.items() if first_layer.counts(word)}
+def true_holders(words: list[str], holders: NDArray[np.int64], first_layer: Layer) -> dict[str, int]:
+    """How many users hold each word that somebody holds and that counts, as the first layer says."""
+    held = zip(words, holders.tolist(), strict=True)
+    return {word: users for word, users in held if users and first_layer.counts(word)}
+
+
+def score(release: Release, truth: Mapping[str, int]) -> Score:
+    """Compare a release with what the users hold."""
     released = [word.word for word in release.words]
-    total = sum(true.values())
-    covered = sum(true.get(word, 0) for word in released)
+    total = sum(truth.values())
     return Score(
-        coverage=covered / total if total else 0.0,
-        precision=sum(word in holders for word in released) / len(released) if released else 1.0,
-        words_true=len(true),
+        coverage=sum(truth.get(word, 0) for word in released) / total if total else 0.0,
+        precision=sum(word in truth for word in released) / len(released) if released else 1.0,
+        words_true=len(truth),
         words_released=len(released),
     )

@@ -15,6 +15,8 @@ class Stream(IntEnum):
     VOTES = 5
     REPORTS = 6
     EXACT = 7
+    BASELINES = 8
+    VOLUMES = 9
 
 
 def generator(stream: Stream, seed: int, *place: int) -> np.random.Generator:

@@ -28,9 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from neologue.simulation import kernels
+from neologue.simulation.alias import alias_table
 from neologue.simulation.holdings import Holdings
+from neologue.simulation.lanes import Words, lanes
 from neologue.simulation.streams import Stream, generator
+from neologue.simulation.typists import draw_users
 
 MEDIAN_MESSAGES_A_DAY = 10 / 2
 MEAN_TO_MEDIAN = 41.5 / 10
@@ -58,7 +60,7 @@ class TypingModel:
     concentration: float
     """ρA."""
     days: int
-    table: kernels.AliasTable
+    table: Words
     shares: NDArray[np.float64]
     """Each word's share of the draws."""
 
@@ -66,7 +68,7 @@ class TypingModel:
     def of(cls, shares: NDArray[np.float64], days: int) -> "TypingModel":
         """The model for words with these shares of all words typed in so many days."""
         total = float(shares.sum())
-        return cls(total, total * concentration(), days, kernels.alias_table(shares / total), shares / total)
+        return cls(total, total * concentration(), days, alias_table(shares / total), shares / total)
 
     def draws(self, deviations: NDArray[np.float64]) -> NDArray[np.float64]:
         """How many draws users make on average whose volume is so many standard deviations above the median's."""
@@ -74,8 +76,10 @@ class TypingModel:
         return self.concentration * np.log1p(typed / self.concentration)
 
     def draw(self, users: int, *seed: int, counted: bool) -> Holdings:
-        """What so many users hold, the same for the same seed; counting how often costs as much again."""
-        words, counts = generator(Stream.WORDS, *seed), generator(Stream.TIMES, *seed)
+        """What so many users hold, the same for the same seed; counting how often takes a few times as long."""
+        volumes, words, times = generator(Stream.VOLUMES, *seed), lanes(Stream.WORDS, *seed), lanes(Stream.TIMES, *seed)
         log_median = math.log(MEDIAN_WORDS_A_DAY * self.days * self.share)
-        law = (log_median, VOLUME_SIGMA, self.concentration, self.table)
-        return Holdings(*kernels.draw_users(words, counts, users, *law, counted))
+        drawn = draw_users(
+            volumes, words, times, users, log_median, VOLUME_SIGMA, self.concentration, self.table, counted
+        )
+        return Holdings(*drawn)
