@@ -8,6 +8,7 @@ NeologueError
 │   ├── ReleaseError      a release.json that can't be read
 │   ├── SignatureError    a key, or a signature that is required
 │   ├── JournalError      an unfinished discovery that can't be gone on with
+│   ├── EngineError       a cluster or a machine that can't do the work
 │   └── LedgerError       a ledger that can't be opened, or that can't record what it is given
 │       └── BudgetError   a campaign or a release that a population's budget does not allow
 ├── ReportError           bytes that are not a report for this layer
@@ -64,6 +65,10 @@ class BudgetError(LedgerError):
 
 class JournalError(InputError):
     """The journal of an unfinished discovery is missing, damaged or of another run."""
+
+
+class EngineError(InputError):
+    """A cluster can't be reached or has lost too many workers, or a machine is too small for what is asked."""
 
 
 class ReportError(NeologueError):

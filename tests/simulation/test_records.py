@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import hashlib
 import json
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 
 from neologue.errors import DataError, ParameterError
 from neologue.simulation import raw_file, records
+from neologue.simulation.keys import keys_of
 from neologue.simulation.records import Columns, Records, read_records
 
 Row = tuple[object, ...]
@@ -76,6 +78,16 @@ def write_bytes(path: Path, content: bytes) -> Path:
     return path
 
 
+def key(name: str) -> list[int]:
+    """The key of a user, by hand."""
+    digest = hashlib.md5(name.encode(), usedforsecurity=False).digest()
+    return [int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")]
+
+
+def by_key(*names: str) -> list[list[int]]:
+    return sorted(map(key, names))
+
+
 def as_dicts(found: Records) -> list[dict[str, int]]:
     """What every user holds, as words and counts."""
     starts = found.holdings.starts
@@ -105,10 +117,12 @@ def refusal(path: Path, columns: Columns = records.DEFAULT_COLUMNS) -> str:
 def test_every_format_gives_the_same_records(tmp_path: Path, ending: str) -> None:
     found = read_records(write_table(tmp_path / f"table{ending}", HEADER, ROWS))
     assert found.words == ["007", "naïve", 'say "hi", now', "yeet", "😀"]
-    # Users in the order of their names as text: 10, 11, 2, 9. What user 2 typed is too old.
-    assert found.holdings.starts.tolist() == [0, 2, 3, 3, 5]
-    assert found.holdings.words.tolist() == [1, 3, 0, 2, 4]
-    assert found.holdings.counts.tolist() == [2, 7, 1, 1, 5]
+    # Users in the order of their keys: 10, 2, 9, 11. What user 2 typed is too old.
+    assert found.keys.tolist() == by_key("10", "11", "2", "9")
+    assert found.keys.tolist() == keys_of(["10", "2", "9", "11"]).tolist()
+    assert found.holdings.starts.tolist() == [0, 2, 2, 4, 5]
+    assert found.holdings.words.tolist() == [1, 3, 2, 4, 0]
+    assert found.holdings.counts.tolist() == [2, 7, 1, 5, 1]
     assert [array.dtype for array in (found.holdings.starts, found.holdings.words, found.holdings.counts)] == [
         np.int64,
         np.int32,
@@ -173,7 +187,10 @@ def test_only_the_last_days_count(tmp_path: Path, ending: str) -> None:
 
 def test_a_user_with_old_rows_only_holds_nothing(tmp_path: Path) -> None:
     path = write_bytes(tmp_path / "a.csv", b"user,word,day\na,x,0\nb,x,99\nc,y,0\n")
-    assert as_dicts(read_records(path)) == [{}, {"x": 1}, {}]
+    found = read_records(path)
+    assert found.keys.tolist() == by_key("a", "b", "c")
+    assert as_dicts(found)[by_key("a", "b", "c").index(key("b"))] == {"x": 1}
+    assert sorted(map(len, as_dicts(found))) == [0, 0, 1]
 
 
 @pytest.mark.parametrize("type_", ["VARCHAR", "DATE", "TIMESTAMP", "TIMESTAMPTZ"])
@@ -277,7 +294,7 @@ def test_any_csv_agrees_with_plain_python(
     table: list[tuple[str, str, int, int]], dialect: tuple[str, int], days: int
 ) -> None:
     newest = max(day for *_, day in table)
-    held: dict[str, Counter[str]] = {user: Counter() for user in sorted({row[0] for row in table})}
+    held: dict[str, Counter[str]] = {user: Counter() for user in sorted({row[0] for row in table}, key=key)}
     for user, word, count, day in table:
         if day > newest - days:
             held[user][unicodedata.normalize("NFC", word.strip())] += min(count, 2**31 - 1)

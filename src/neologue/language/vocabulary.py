@@ -34,9 +34,14 @@ class Vocabulary:
         rules: str = "",
     ) -> None:
         self._words = frozenset(map(normalised, words)) - {""}
+        self._opinion = accepts
         self._accepts = None if accepts is None else lru_cache(REMEMBERED_OPINIONS)(accepts)
         self._source = source
         self._rules = rules
+
+    def __reduce__(self) -> tuple[type[Vocabulary], tuple[object, ...]]:
+        """What another process makes the same vocabulary from; the answers remembered here stay here."""
+        return Vocabulary, (self._words, self._opinion, self._source, self._rules)
 
     @classmethod
     def empty(cls) -> Vocabulary:

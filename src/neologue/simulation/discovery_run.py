@@ -13,7 +13,8 @@ from neologue.errors import ParameterError
 from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
 from neologue.simulation.cohorts import Cohorts
-from neologue.simulation.engine import Engine, LocalEngine
+from neologue.simulation.engine import Engine, LocalEngine, usable_cores
+from neologue.simulation.memory import check_memory
 from neologue.simulation.population import Population
 from neologue.simulation.scoring import Score, score, true_holders
 
@@ -62,7 +63,7 @@ def discover(
     """Find the new words of a population.
 
     Every user is asked at most once. The same arguments give the same result, whatever the number of cores, and whether
-    or not a journal had some of the layers already.
+    or not a journal had some of the layers already, or a cluster did the work.
     """
     asked_of = campaign or Campaign.from_profile(
         users=population.users, known=population.known, alphabet=population.alphabet
@@ -72,6 +73,7 @@ def discover(
             f"the campaign is for {asked_of.users:,} users, but the population has {population.users:,}; "
             f"nobody is asked twice, so make the campaign for {population.users:,} or fewer"
         )
+    check_memory(asked_of, usable_cores())
     onlooker = watch or Watch()
     cohorts = Cohorts(population, engine or LocalEngine(), fidelity, seed, onlooker.users_done)
     rounds = algorithm(asked_of, onlooker.layer_ends, witness)

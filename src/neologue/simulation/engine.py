@@ -2,6 +2,7 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Event, Lock
 from typing import Protocol
 
@@ -10,10 +11,22 @@ from numpy.typing import NDArray
 
 from neologue.simulation.counting import Advance, Work, counted
 from neologue.simulation.population import Population
+from neologue.simulation.records import Columns
 
 
 class Engine(Protocol):
-    """Whatever can count over users; the counts are the same whoever does it."""
+    """Whatever can read users and count over them; what is found is the same whoever does it."""
+
+    def read(
+        self,
+        path: Path,
+        columns: Columns | None = None,
+        *,
+        days: int = 60,
+        users: int | None = None,
+        seed: int = 0,
+    ) -> Population:
+        """The users of a file, or so many of them drawn at random."""
 
     def count(
         self, work: Work, population: Population, start: int, stop: int, advance: Advance = lambda users: None
@@ -26,6 +39,24 @@ class LocalEngine:
 
     def __init__(self, threads: int | None = None) -> None:
         self._threads = threads or usable_cores()
+
+    def __enter__(self) -> "LocalEngine":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing is left behind."""
+
+    def read(
+        self,
+        path: Path,
+        columns: Columns | None = None,
+        *,
+        days: int = 60,
+        users: int | None = None,
+        seed: int = 0,
+    ) -> Population:
+        """The users of a file, all in the memory of this machine."""
+        return Population.from_file(path, columns, days=days, users=users, seed=seed)
 
     def count(
         self, work: Work, population: Population, start: int, stop: int, advance: Advance = lambda users: None

@@ -1,9 +1,13 @@
 """Which user holds which word: the rows that simulation and own data share."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+MOST_TIMES = 2**31 - 1
+"""The most times that a user's word can have been typed; more are taken for as many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,6 +21,22 @@ class Holdings:
     starts: NDArray[np.int64]
     words: NDArray[np.int32]
     counts: NDArray[np.int32]
+
+    @classmethod
+    def of_pairs(cls, pairs: NDArray[np.int64], counts: NDArray[np.int32], users: int, words: int) -> "Holdings":
+        """The rows behind different pairs, in order, each user · words + word."""
+        return cls(np.searchsorted(pairs, np.arange(users + 1) * words), (pairs % words).astype(np.int32), counts)
+
+    @classmethod
+    def joined(cls, parts: Sequence["Holdings"]) -> "Holdings":
+        """The users of all parts, one part after the other."""
+        ends = np.cumsum([0, *(len(part.words) for part in parts)])
+        starts = [part.starts[:-1] + end for part, end in zip(parts, ends[:-1], strict=True)]
+        return cls(
+            np.concatenate([*starts, ends[-1:]]),
+            np.concatenate([part.words for part in parts]),
+            np.concatenate([part.counts for part in parts]),
+        )
 
     @property
     def users(self) -> int:
@@ -35,3 +55,16 @@ class Holdings:
         starts = np.concatenate([[0], np.cumsum(sizes)])
         places = np.arange(starts[-1]) + np.repeat(firsts - starts[:-1], sizes)
         return Holdings(starts, self.words[places], self.counts[places])
+
+
+def merge_pairs(pairs: NDArray[np.int64], times: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Sort pairs of user and word in place, and add up the counts of equal ones."""
+    times = times[np.argsort(pairs)]
+    pairs.sort()
+    repeated = np.zeros(len(pairs), dtype=bool)
+    repeated[1:] = pairs[1:] == pairs[:-1]
+    if not repeated.any():
+        return pairs, times
+    first = np.flatnonzero(~repeated)
+    counts = np.add.reduceat(times, first, dtype=np.int64)
+    return pairs[first], np.minimum(counts, MOST_TIMES).astype(np.int32)

@@ -4,6 +4,7 @@ import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,13 @@ from neologue.language.alphabet import Alphabet, normalised
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.campaign import MOST_USERS
 from neologue.protocol.parameters import check_whole
-from neologue.simulation.holdings import Holdings
-from neologue.simulation.records import Columns, Records, read_records
-from neologue.simulation.streams import Stream, generator
+from neologue.simulation.counting import Users
+from neologue.simulation.holdings import MOST_TIMES, Holdings
+from neologue.simulation.keys import fingerprint, keys_of, ranks
+from neologue.simulation.records import Columns, Extent, Records, read_records
 from neologue.simulation.typing_model import TypingModel
 
 CHUNK = 1 << 13
-MOST_TIMES = 2**31 - 1
 
 
 class Population(ABC):
@@ -48,6 +49,11 @@ class Population(ABC):
     @abstractmethod
     def digest(self) -> str:
         """SHA-256 of all that the users hold, and of their order."""
+
+    @property
+    def source(self) -> Users:
+        """What draws the users, as it is sent to another process."""
+        return self
 
     def holders(self) -> NDArray[np.int64]:
         """How many users hold each word."""
@@ -91,9 +97,7 @@ class Population(ABC):
         path: Path | str, columns: Columns | None = None, *, days: int = 60, users: int | None = None, seed: int = 0
     ) -> "RecordedPopulation":
         """The users of a file, CSV, TSV, JSON lines or Parquet, or so many of them drawn at random."""
-        records = read_records(Path(path), columns or Columns(), days=days)
-        name = os.fsencode(Path(path).name).decode("utf-8", "replace")
-        return RecordedPopulation(records, name, records.holdings.users if users is None else users, seed)
+        return RecordedPopulation(read_records(Path(path), columns or Columns(), days=days), shown(path), users, seed)
 
     @staticmethod
     def from_words(users: Mapping[str, Mapping[str, int]], *, seed: int = 0) -> "RecordedPopulation":
@@ -103,8 +107,11 @@ class Population(ABC):
         if not lexicon:
             raise DataError(f"{len(users)} users hold no word at all; give at least one")
         place = {word: number for number, word in enumerate(lexicon)}
+        names = list(users)
+        keys = keys_of(names)
+        order = np.lexsort((keys[:, 1], keys[:, 0]))
         rows: list[dict[int, int]] = []
-        for user in sorted(users):
+        for user in (names[number] for number in order):
             row: dict[int, int] = {}
             for word, times in users[user].items():
                 if not 1 <= times <= MOST_TIMES or times != int(times):
@@ -117,8 +124,24 @@ class Population(ABC):
             np.array([word for row in rows for word in row], np.int32),
             np.array([times for row in rows for times in row.values()], np.int32),
         )
-        records = Records(lexicon, holdings, len(holdings.words), 0)
-        return RecordedPopulation(records, "memory", holdings.users, seed)
+        records = Records(lexicon, keys[order], holdings, rows=len(holdings.words), dropped=0)
+        return RecordedPopulation(records, "memory", None, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Typists:
+    """So many users drawn from a model, a chunk at a time."""
+
+    model: TypingModel
+    users: int
+    seed: int
+
+    def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
+        """What the users of a part of a chunk hold."""
+        chunk = start // CHUNK
+        first = chunk * CHUNK
+        drawn = self.model.draw(min(CHUNK, self.users - first), self.seed, chunk, counted=counted)
+        return drawn.rows(start - first, stop - first)
 
 
 class EmbeddedPopulation(Population):
@@ -138,17 +161,20 @@ class EmbeddedPopulation(Population):
         self.alphabet = builtin.alphabet(language)
         self.model = TypingModel.of(np.array(list(shares.values())), days)
         self._seed = seed
+        self._typists = Typists(self.model, users, seed)
         self.description = (
             f"{users:,} simulated users who write {language} with wordfreq's real frequencies and hold some of "
             f"{len(self.words):,} words, {self.model.share:.1%} of all typed"
         )
 
+    @property
+    def source(self) -> Users:
+        """The typists alone, without their words."""
+        return self._typists
+
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
         """What these users hold; a user holds the same words whatever range is asked for."""
-        chunk = start // CHUNK
-        first = chunk * CHUNK
-        drawn = self.model.draw(min(CHUNK, self.users - first), self._seed, chunk, counted=counted)
-        return drawn.rows(start - first, stop - first)
+        return self._typists.draw(start, stop, counted=counted)
 
     @property
     def digest(self) -> str:
@@ -160,19 +186,12 @@ class EmbeddedPopulation(Population):
 class RecordedPopulation(Population):
     """Real users from a record, in a random order that the seed fixes; nobody is drawn twice."""
 
-    def __init__(self, records: Records, name: str, users: int, seed: int) -> None:
-        recorded = records.holdings.users
-        if not 1 <= users <= recorded:
-            raise ParameterError(
-                f"{name} has {recorded:,} users and nobody is asked twice: take from 1 to all of them, not {users}"
-            )
-        self.users = users
+    def __init__(self, records: Records, name: str, users: int | None, seed: int) -> None:
+        self.users, self.description = described(records.extent, name, users)
         self.words = records.words
         self._holdings = records.holdings
-        self._order = generator(Stream.ORDER, seed).permutation(recorded)[:users]
-        aged = f", {records.dropped:,} rows too old" if records.dropped else ""
-        drawn = f" of {recorded:,}" if users < recorded else ""
-        self.description = f"{users:,}{drawn} users of {name}, {records.rows:,} rows{aged}, {len(self.words):,} words"
+        self._ranks = ranks(records.keys, seed)
+        self._order = np.argsort(self._ranks, kind="stable")[: self.users]
 
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
         """What these users hold."""
@@ -181,8 +200,29 @@ class RecordedPopulation(Population):
     @property
     def digest(self) -> str:
         """SHA-256 of what the users hold, and of their order."""
-        held = self._holdings
-        return _digest(self.words, held.starts, held.words, held.counts, self._order)
+        return recorded_digest(self.words, self.users, fingerprint(self._ranks, self._holdings))
+
+
+def described(extent: Extent, name: str, users: int | None) -> tuple[int, str]:
+    """How many users of a record are taken, all if nothing is said, and what is said of them."""
+    taken = extent.users if users is None else users
+    if not 1 <= taken <= extent.users:
+        raise ParameterError(
+            f"{name} has {extent.users:,} users and nobody is asked twice: take from 1 to all of them, not {taken}"
+        )
+    aged = f", {extent.dropped:,} rows too old" if extent.dropped else ""
+    drawn = f" of {extent.users:,}" if taken < extent.users else ""
+    return taken, f"{taken:,}{drawn} users of {name}, {extent.rows:,} rows{aged}, {extent.words:,} words"
+
+
+def shown(path: Path | str) -> str:
+    """The name of a file, whatever bytes it has."""
+    return os.fsencode(Path(path).name).decode("utf-8", "replace")
+
+
+def recorded_digest(words: list[str], users: int, fingerprint: int) -> str:
+    """SHA-256 of a lexicon and of the fingerprint of those who hold its words, so many of whom are taken."""
+    return _digest(words, np.array([users, fingerprint], np.uint64))
 
 
 def _digest(words: list[str], *arrays: NDArray[Any]) -> str:

@@ -2,7 +2,8 @@
 
 import re
 
-MOST_TIMES = 2**31 - 1
+from neologue.simulation.holdings import MOST_TIMES
+
 DAYS_END = 10**7  # a "day" from here on is a Unix time or 20240131, and a window of days would be wrong
 NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)")
 

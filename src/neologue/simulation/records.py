@@ -11,24 +11,29 @@ import csv
 import io
 import json
 import re
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neologue.errors import DataError, ParameterError
 from neologue.language.alphabet import normalised
-from neologue.simulation.holdings import Holdings
+from neologue.simulation.holdings import Holdings, merge_pairs
+from neologue.simulation.keys import Keys, key_of
 from neologue.simulation.raw_file import DELIMITERS, ENDINGS, check_file, ending_of, open_bytes
-from neologue.simulation.record_sql import DAYS_END, MOST_TIMES, day_of, identifier, literal, times_of
+from neologue.simulation.record_sql import DAYS_END, day_of, identifier, literal, times_of
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+Answer = TypeVar("Answer")
+
+MEMORY_LIMIT = "2GB"
 LONGEST_LINE = 2**24  # bytes of CSV, as for JSON: a word of a megabyte is odd, but no reason to stop
 ROWS_AT_ONCE = 2**26  # pairs that leave DuckDB in one piece, about 2 GB while they are sorted
 
@@ -51,6 +56,16 @@ class Columns:
 
 
 @dataclass(frozen=True)
+class Extent:
+    """How much there is in a record."""
+
+    users: int
+    words: int
+    rows: int
+    dropped: int
+
+
+@dataclass(frozen=True, eq=False)
 class Records:
     """What a file says: the lexicon, sorted by code point, and which user holds which word of it.
 
@@ -58,9 +73,25 @@ class Records:
     """
 
     words: list[str]
+    keys: Keys
+    """A key for each user in the place of a name, in ascending order."""
     holdings: Holdings
     rows: int
     dropped: int
+
+    @property
+    def extent(self) -> Extent:
+        """How much there is."""
+        return Extent(self.holdings.users, len(self.words), self.rows, self.dropped)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What can be seen of a file at a glance."""
+
+    columns: frozenset[str]
+    newest: int
+    """The newest day; 0 where there are none."""
 
 
 @dataclass(frozen=True)
@@ -102,23 +133,47 @@ DEFAULT_COLUMNS = Columns()
 
 
 def read_records(
-    path: Path, columns: Columns = DEFAULT_COLUMNS, *, days: int = 60, memory_limit: str = "2GB"
+    path: Path,
+    columns: Columns = DEFAULT_COLUMNS,
+    *,
+    days: int = 60,
+    newest: int | None = None,
+    part: bool = False,
+    memory_limit: str = MEMORY_LIMIT,
 ) -> Records:
     """Read who holds which word from a file, or from a directory or a glob of parquet files.
 
     Words are stripped and brought to NFC, and the counts of a user's word are summed, up to 2^31 - 1. The
-    order of users is that of their names as text, whatever the order of rows. With days in the file, only
-    the last `days` of them count, and a user with none but older rows stays as one who holds nothing.
+    order of users is that of their keys, whatever the order of rows. With days in the file, only the last `days` of
+    them count, up to its newest or to the one given, and a user with none but older rows stays as one who holds
+    nothing. A file that is a part of a table can have columns in the names of its folders, such as `day=7`.
     """
     if days < 1:
         raise ParameterError(f"a window of {days} days holds nothing: give at least 1")
-    try:
-        files = _find_files(path)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} can't be opened: {error}") from None
+
+    def encoded(connection: "DuckDBPyConnection", table: _Table) -> Records:
+        _gather_keys(connection, path)
+        return _encode(connection, (_newest(connection) if newest is None else newest) - days + 1)
+
+    return _read(path, columns, part, memory_limit, encoded)
+
+
+def survey(path: Path, columns: Columns = DEFAULT_COLUMNS, *, part: bool = False) -> Survey:
+    """Look at a file without reading it all."""
+
+    def surveyed(connection: "DuckDBPyConnection", table: _Table) -> Survey:
+        (newest,) = _one(connection, "SELECT coalesce(max(day), 0) FROM records")
+        return Survey(frozenset(table.types), int(newest))
+
+    return _read(path, columns, part, MEMORY_LIMIT, surveyed)
+
+
+def _read(
+    path: Path, columns: Columns, part: bool, memory_limit: str, query: Callable[["DuckDBPyConnection", _Table], Answer]
+) -> Answer:
+    """What a query finds in the records of a file, or why they can't be read."""
+    files = find_files(path)
     ending = ending_of(files[0])
-    if files != [path] and {ending_of(file) for file in files} != {".parquet"}:
-        raise DataError(f"{path} is a pattern that matches more than parquet files: narrow it or give one file")
     if ending not in ENDINGS:
         raise DataError(f"{path} ends in none of {', '.join(ENDINGS)}: rename or convert it")
     for file in files:
@@ -127,9 +182,9 @@ def read_records(
         import duckdb
 
         try:
-            table = _open_table(connection, path, files, ending, columns)
+            table = _open_table(connection, files, ending, columns, lone=files == [path] and not part)
             _create_view(connection, path, table, columns)
-            return _encode(connection, path, days)
+            return query(connection, table)
         except duckdb.OutOfMemoryException:
             problem = f"{path} has more users and words than fit into {memory_limit}: allow more memory"
         except duckdb.Error as error:
@@ -142,8 +197,18 @@ def read_records(
     raise DataError(problem)
 
 
-def _find_files(path: Path) -> list[Path]:
+def find_files(path: Path) -> list[Path]:
     """The files behind a path, in the order of their names."""
+    try:
+        files = _find_files(path)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} can't be opened: {error}") from None
+    if files != [path] and {ending_of(file) for file in files} != {".parquet"}:
+        raise DataError(f"{path} is a pattern that matches more than parquet files: narrow it or give one file")
+    return files
+
+
+def _find_files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if path.is_dir():
@@ -177,18 +242,18 @@ def _connect(memory_limit: str) -> "DuckDBPyConnection":
 
 
 def _open_table(
-    connection: "DuckDBPyConnection", path: Path, files: list[Path], ending: str, columns: Columns
+    connection: "DuckDBPyConnection", files: list[Path], ending: str, columns: Columns, *, lone: bool
 ) -> _Table:
     names = ", ".join(literal(re.sub(r"[*?\[]", r"[\g<0>]", str(file.absolute()))) for file in files)
     if ending == ".parquet":
         # A lone file may lie in a folder "user=7" that says nothing about it; parts of a table do mean it.
-        hive = ", hive_partitioning = false" if files == [path] else ""
+        hive = ", hive_partitioning = false" if lone else ""
         return _describe(connection, f"read_parquet([{names}], binary_as_string = true{hive})")
     kind = ending.removesuffix(".gz")
     source = f"[{names}], compression = {literal('none' if kind == ending else 'gzip')}"
     if kind not in DELIMITERS:
         return _open_json(connection, f"{source}, format = 'newline_delimited'", columns)
-    types = dict.fromkeys(_read_header(path, DELIMITERS[kind]), "VARCHAR")
+    types = dict.fromkeys(_read_header(files[0], DELIMITERS[kind]), "VARCHAR")
     return _Table(
         f"read_csv({source}, auto_detect = false, header = true, delim = {literal(DELIMITERS[kind])}, "
         f"quote = '\"', escape = '\"', max_line_size = {LONGEST_LINE}, columns = {_struct(types)})",
@@ -271,8 +336,8 @@ def _shown(name: str) -> str:
     return repr(name if len(name) <= 40 else f"{name[:40]}…")
 
 
-def _encode(connection: "DuckDBPyConnection", path: Path, days: int) -> Records:
-    """Number the users and the words, and gather which user holds which word."""
+def _gather_keys(connection: "DuckDBPyConnection", path: Path) -> None:
+    """Gather the different users, words and days, and refuse faulty rows."""
     connection.execute(
         "CREATE TEMP TABLE keys AS SELECT person, word, day, "
         "CASE 0 WHEN grouping(person) THEN 'person' WHEN grouping(word) THEN 'word' ELSE 'day' END AS key, "
@@ -281,13 +346,24 @@ def _encode(connection: "DuckDBPyConnection", path: Path, days: int) -> Records:
         "FROM records GROUP BY GROUPING SETS ((person), (word), (day))"
     )
     _check_rows(connection, path)
+
+
+def _newest(connection: "DuckDBPyConnection") -> int:
     (newest,) = _one(connection, "SELECT max(day) FROM keys WHERE key = 'day'")
-    oldest = newest - days + 1
-    rows, kept = _one(connection, f"SELECT sum(total), sum(total) FILTER (day >= {oldest}) FROM keys WHERE key = 'day'")
+    return int(newest)
+
+
+def _encode(connection: "DuckDBPyConnection", oldest: int) -> Records:
+    """Number the users and the words, and gather which user holds which word."""
+    rows, kept = _one(
+        connection,
+        f"SELECT sum(total), coalesce(sum(total) FILTER (day >= {oldest}), 0) FROM keys WHERE key = 'day'",
+    )
     connection.execute(
-        "CREATE TEMP TABLE people AS SELECT person, row_number() OVER by_name - 1 AS id, "
-        f"(sum(total) OVER by_name - total) // {ROWS_AT_ONCE} AS part "
-        "FROM keys WHERE key = 'person' WINDOW by_name AS (ORDER BY CAST(person AS VARCHAR))"
+        "CREATE TEMP TABLE people AS SELECT person, high, low, row_number() OVER by_key - 1 AS id, "
+        f"(sum(total) OVER by_key - total) // {ROWS_AT_ONCE} AS part "
+        f"FROM (SELECT *, {key_of('CAST(person AS VARCHAR)')} FROM keys WHERE key = 'person') "
+        "WINDOW by_key AS (ORDER BY high, low)"
     )
     connection.execute(
         "CREATE TEMP TABLE spellings AS SELECT word, row_number() OVER (ORDER BY word) - 1 AS id "
@@ -296,7 +372,8 @@ def _encode(connection: "DuckDBPyConnection", path: Path, days: int) -> Records:
     users, parts = _one(connection, "SELECT count(*), max(part) + 1 FROM people")
     spellings = connection.execute("SELECT word FROM spellings ORDER BY id").fetchnumpy()["word"].tolist()
     words, word_ids = _settle(spellings)
-    width = len(spellings)
+    keys = connection.execute("SELECT high, low FROM people ORDER BY id").fetchnumpy()
+    width = max(1, len(spellings))
     # The pairs are sorted below in any case, and DuckDB would hold rows back to keep their order.
     connection.execute("SET preserve_insertion_order = false")
     merged = []
@@ -309,14 +386,11 @@ def _encode(connection: "DuckDBPyConnection", path: Path, days: int) -> Records:
         pairs = found["pair"]
         ids = pairs % width
         pairs += word_ids[ids] - ids
-        merged.append(_merge(pairs, found["times"]))
+        merged.append(merge_pairs(pairs, found["times"]))
     pairs = np.concatenate([pairs for pairs, _ in merged])
-    holdings = Holdings(
-        starts=np.searchsorted(pairs, np.arange(users + 1) * width),
-        words=(pairs % width).astype(np.int32),
-        counts=np.concatenate([counts for _, counts in merged]),
-    )
-    return Records(words, holdings, rows=int(rows), dropped=int(rows - kept))
+    counts = np.concatenate([counts for _, counts in merged])
+    holdings = Holdings.of_pairs(pairs, counts, int(users), width)
+    return Records(words, np.stack([keys["high"], keys["low"]], 1), holdings, rows=int(rows), dropped=int(rows - kept))
 
 
 def _one(connection: "DuckDBPyConnection", sql: str) -> tuple[Any, ...]:
@@ -347,19 +421,6 @@ def _settle(spellings: list[str]) -> tuple[list[str], NDArray[np.int64]]:
     words = sorted(set(settled))
     ids = {word: i for i, word in enumerate(words)}
     return words, np.array([ids[word] for word in settled])
-
-
-def _merge(pairs: NDArray[np.int64], times: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Sort pairs of user and word in place, and add up the counts of equal ones."""
-    times = times[np.argsort(pairs)]
-    pairs.sort()
-    repeated = np.zeros(len(pairs), dtype=bool)
-    repeated[1:] = pairs[1:] == pairs[:-1]
-    if not repeated.any():
-        return pairs, times
-    first = np.flatnonzero(~repeated)
-    counts = np.add.reduceat(times, first, dtype=np.int64)
-    return pairs[first], np.minimum(counts, MOST_TIMES).astype(np.int32)
 
 
 def _explain(path: Path, ending: str, message: str) -> str:

@@ -1,0 +1,120 @@
+"""How the trie of a simulated discovery grew: what lived in each layer, and what came nearest to it and died.
+
+The votes of dropped candidates are covered by no privacy statement. A live service never lets them out; a simulation,
+whose users are made up or lent for the purpose, may show them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.discovery.selection import Selection
+from neologue.discovery.tally import Tally
+from neologue.language.candidates import Candidates, Strings, strings
+from neologue.protocol.layer import Layer
+
+MOST_HELD = 100_000
+"""The most dropped candidates of a layer that are remembered among those that some word belongs to."""
+MOST_NOISE = 40
+"""The same among those that no word belongs to."""
+
+
+@dataclass(frozen=True, eq=False)
+class Voted:
+    """Some candidates of a layer, in order."""
+
+    candidates: Candidates
+    index: NDArray[np.int64]
+    votes: NDArray[np.int64]
+    needed: NDArray[np.int64]
+    """The fewest votes that keep each."""
+
+    @property
+    def texts(self) -> Strings:
+        """The prefixes or words that they are."""
+        return self._spelled[0]
+
+    @property
+    def ended(self) -> NDArray[np.bool_]:
+        """Whether each is a whole word."""
+        return self._spelled[1]
+
+    @cached_property
+    def _spelled(self) -> tuple[Strings, NDArray[np.bool_]]:
+        return self.candidates.prefixes(self.index)
+
+
+@dataclass(frozen=True)
+class LayerGrowth:
+    """One decided layer."""
+
+    passage: int
+    number: int
+    length: int
+    """The characters of the prefixes that the layer began with."""
+    extension: int
+    reports: int
+    noise: float
+    """The votes of a candidate that nobody holds, on average."""
+    deviation: float
+    """Their standard deviation."""
+    gain: float
+    """The votes that one holder adds on average."""
+    kept: Voted
+    dropped: Voted
+    """Those nearest to being kept."""
+
+
+class Growth:
+    """A witness of a simulated discovery that remembers a part of each layer, of bounded size."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.layers: list[LayerGrowth] = []
+        self._lexicon = words
+        self._counting = strings([])
+        self._counting_for: int | None = None
+
+    def witness(self, layer: Layer, tally: Tally, selection: Selection) -> None:
+        """Remember how a layer was decided."""
+        channel = layer.randomizer.channel
+        dropped = self._dropped(layer, tally, selection)
+        # The layer's own candidates may have long lists cached, which are not to be kept.
+        candidates = Candidates(layer.alphabet, layer.frontier, layer.extension)
+        self.layers.append(
+            LayerGrowth(
+                passage=layer.passage,
+                number=layer.number,
+                length=layer.candidates.length,
+                extension=layer.extension,
+                reports=tally.reports,
+                noise=float(channel.mean(0, tally.reports)),
+                deviation=float(np.sqrt(channel.variance(0, tally.reports))),
+                gain=channel.gain,
+                kept=Voted(candidates, selection.index, tally.votes[selection.index], selection.thresholds),
+                dropped=Voted(candidates, dropped, tally.votes[dropped], selection.missing(dropped)),
+            )
+        )
+
+    def _dropped(self, layer: Layer, tally: Tally, selection: Selection) -> NDArray[np.int64]:
+        """What to remember of the dropped: the nearest that some word belongs to, and the loudest of the others."""
+        held = np.setdiff1d(layer.candidates.index(self._words(layer)), np.append(selection.index, -1))
+        lacking = selection.missing(held) - tally.votes[held]
+        nearest = held[np.argsort(lacking, kind="stable")[:MOST_HELD]]
+        others = tally.votes.copy()
+        others[selection.index] = others[held] = -1
+        count = min(MOST_NOISE, int((others >= 0).sum()))
+        if not count:
+            return np.sort(nearest)
+        edge = np.partition(others, -count)[-count]
+        loud = np.flatnonzero(others >= edge)
+        return np.sort(np.concatenate([nearest, loud[np.argsort(-others[loud], kind="stable")[:count]]]))
+
+    def _words(self, layer: Layer) -> Strings:
+        """The words of the population that count, which are the same for all layers of a pass."""
+        if self._counting_for != layer.passage:
+            self._counting = strings([word for word in self._lexicon if layer.counts(word)])
+            self._counting_for = layer.passage
+        return self._counting

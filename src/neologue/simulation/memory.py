@@ -1,0 +1,50 @@
+"""Whether a campaign fits into the memory of this machine, said before anyone is asked."""
+
+from pathlib import Path
+
+import psutil
+
+from neologue.errors import EngineError
+from neologue.protocol.campaign import Campaign
+
+BASE = 700 << 20
+"""What a run takes for its code, a language and a chunk of users, in bytes."""
+PER_CANDIDATE = 128
+"""Votes, their law and their ranking; 30 to 50 bytes were measured with the rule top, whose layers are full."""
+PER_CORE = 12
+"""The counters of a candidate on each core, and their sum."""
+GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+"""What a container may use; there is no such file outside of one, or not on this system."""
+
+
+def check_memory(campaign: Campaign, cores: int, free: int | None = None) -> None:
+    """Refuse layers that would not fit into free memory, and say which would."""
+    available = free_memory() if free is None else free
+    each = PER_CANDIDATE + cores * PER_CORE
+    largest = largest_layer(campaign)
+    if BASE + largest * each <= available:
+        return
+    fits = max(0, available - BASE) // each
+    raise EngineError(
+        f"layers of {largest:,} candidates need about {(BASE + largest * each) / 1e9:.1f} GB of memory, and "
+        f"{available / 1e9:.1f} GB are free; {fits:,} candidates would fit: use --candidates {fits} "
+        f"and a --frontier of at most {fits // campaign.alphabet.size}"
+        if fits >= campaign.alphabet.size
+        else f"a run needs {BASE / 1e9:.1f} GB of memory and more, and {available / 1e9:.1f} GB are free; free some"
+    )
+
+
+def largest_layer(campaign: Campaign) -> int:
+    """The most candidates that a layer of the campaign can come to."""
+    kept = campaign.parameters.frontier * campaign.alphabet.size
+    return campaign.largest_layer if campaign.parameters.adaptive else min(campaign.largest_layer, kept)
+
+
+def free_memory() -> int:
+    """The memory that this process could still get, in bytes."""
+    free = int(psutil.virtual_memory().available)
+    try:
+        limit = int(GROUP_LIMIT.read_text())
+    except (OSError, ValueError):  # no container, or one without a limit, which says "max"
+        return free
+    return min(free, limit - psutil.Process().memory_info().rss)
