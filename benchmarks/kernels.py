@@ -1,126 +1,147 @@
-"""How fast Subset Selection is simulated: report by report, by the tree, and the limit that random increments set.
+"""How fast the reports of a layer are simulated: one by one, all at once, by peers, and what increments alone cost."""
 
-All are measured in turn in one process, by CPU time, so that their ratios hold on a busy machine too; the shortest of
-some rounds counts, and the middle one is shown beside it. A layer of the paper has 500,000 users with 60 words each.
-
-    python benchmarks/kernels.py --out kernels.json
-"""
-
-import argparse
-import json
-import platform
-import statistics
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from numpy.random import Generator
+from numpy.typing import NDArray
 
+from benchmarks.measure import Measured, Part, Ratio, Work, cpu_seconds, in_turn, ratio
+from benchmarks.peers import Peer
+from benchmarks.setting import Setting
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.simulation.lanes import lanes
-from neologue.simulation.reports import add_by_marks, add_by_pairs, add_votes, repeats_are_rare
-from neologue.simulation.streams import Stream
+from neologue.simulation.reports import add_by_marks, add_by_pairs, add_unary, add_votes, repeats_are_rare
+from neologue.simulation.streams import Stream, generator
 from neologue.simulation.tree import subset_votes
 
+INCREMENTS, EXACT, TREE = "increments alone", "exact kernel", "tree"
+BATCHED, CHOICE = "NumPy, batched by hand", "NumPy, Generator.choice"
+UNARY = "unary kernel"
+PEER = "multi-freq-ldpy, subset-selection"
+HELD = 20_000
+"""How many candidates are held by someone, in a layer for the tree."""
+TIMES_UNARY = 8
+"""A unary report has about so many times the votes of the other one."""
 
-@dataclass(frozen=True)
-class Speed:
-    """How long some reports took."""
-
-    what: str
-    reports: int
-    seconds: float
-    middle_seconds: float
-
-    @property
-    def rate(self) -> float:
-        """Reports per CPU-second."""
-        return self.reports / self.seconds
+GOALS = {INCREMENTS: 0.45, PEER: 100_000.0, EXACT: 10.0}
+"""How many times as fast as these the exact kernel is to be, and the tree as the exact kernel."""
 
 
-def measured(works: dict[str, tuple[int, Callable[[], object]]], rounds: int) -> dict[str, Speed]:
-    """The CPU time of each work, after a first call that compiles it."""
-    times: dict[str, list[float]] = {what: [] for what in works}
-    for _, work in works.values():
-        work()
-    for _ in range(rounds):
-        for what, (_, work) in works.items():
-            before = time.process_time()
-            work()
-            times[what].append(time.process_time() - before)
-    return {what: Speed(what, works[what][0], min(taken), statistics.median(taken)) for what, taken in times.items()}
-
-
-def kernels(randomizer: SubsetSelection, reports: int, layer: int, rounds: int) -> dict[str, Speed]:
-    """Increments alone, the kernel, and the tree, for a million candidates or whatever the randomizer has."""
-    domain, size, truth = randomizer.domain, randomizer.subset_size, np.uint64(randomizer.truth)
-    rng = np.random.default_rng(0)
-    places = rng.integers(0, domain, reports * size, dtype=np.uint32)
-    words = rng.integers(0, domain, reports, dtype=np.int32)
-    counts = np.zeros(domain, np.uint32)
-    state = lanes(Stream.EXACT, 0, 0)
-    draw = add_by_pairs if repeats_are_rare(size, domain) else add_by_marks
-    holders = np.zeros(domain, np.int64)
-    held = min(20_000, randomizer.candidates)
-    holders[:held] = layer // 2 // held
-    holders[-1] += layer - holders.sum()
-    return measured(
-        {
-            "increments": (reports, lambda: add_votes(places, counts)),
-            "exact": (reports, lambda: draw(state, words, domain, size, truth, counts)),
-            "tree": (layer, lambda: subset_votes(holders, size, float(randomizer.channel.p), 0, 0)),
-        },
-        rounds,
+def measure(setting: Setting, peers: Mapping[str, Peer]) -> Part:
+    """Measure everyone in turn, and compare."""
+    measured = in_turn([*_own(setting), *_of_peers(setting, peers)], setting.rounds)
+    selection = setting.selection
+    return Part(
+        title=f"Reports, generated and tallied: s = {selection.domain:,}, d = {selection.subset_size}",
+        measured=list(measured.values()),
+        ratios=list(_ratios(measured, GOALS if setting.has_goals else {})),
+        notes=[f"{peer.name}: {peer.state}" for peer in peers.values()],
     )
 
 
-def show(speeds: dict[str, Speed], randomizer: SubsetSelection) -> None:
-    """Print a table."""
-    table = Table(title=f"Subset Selection, s = {randomizer.domain:,}, d = {randomizer.subset_size}")
-    for heading in ("", "reports", "CPU seconds", "middle", "reports per CPU-second", "of increments", "times exact"):
-        table.add_column(heading, justify="right" if heading else "left")
-    limit, exact = speeds["increments"].rate, speeds["exact"].rate
-    for speed in speeds.values():
-        table.add_row(
-            speed.what,
-            f"{speed.reports:,}",
-            f"{speed.seconds:.3f}",
-            f"{speed.middle_seconds:.3f}",
-            f"{speed.rate:,.0f}",
-            f"{speed.rate / limit:.0%}",
-            f"{speed.rate / exact:.2f}",
-        )
-    Console(width=120).print(table)
+def layer_holders(selection: SubsetSelection, reports: int) -> NDArray[np.int64]:
+    """How many of so many reports are on each word: half of them on words that are held by many, the rest on γ."""
+    holders = np.zeros(selection.domain, np.int64)
+    held = min(HELD, selection.candidates)
+    holders[:held] = reports // 2 // held
+    holders[-1] += reports - holders.sum()
+    return holders
 
 
-def main() -> None:
-    """Measure, print, and write JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--candidates", type=int, default=1_000_000)
-    parser.add_argument("--epsilon", type=float, default=10.0)
-    parser.add_argument("--reports", type=int, default=1 << 19, help="drawn one by one in each round")
-    parser.add_argument("--layer", type=int, default=30_000_000, help="reports that the tree stands for")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--out", type=Path, help="a JSON file to write")
-    options = parser.parse_args()
-    randomizer = SubsetSelection(options.candidates, options.epsilon, 60)
-    speeds = kernels(randomizer, options.reports, options.layer, options.rounds)
-    show(speeds, randomizer)
-    if options.out:
-        rates = {what: asdict(speed) | {"reports_per_cpu_second": speed.rate} for what, speed in speeds.items()}
-        document = {
-            "domain": randomizer.domain,
-            "subset_size": randomizer.subset_size,
-            "processor": platform.machine(),
-            "speeds": rates,
-            "exact_of_increments": speeds["exact"].rate / speeds["increments"].rate,
-            "tree_times_exact": speeds["tree"].rate / speeds["exact"].rate,
-        }
-        options.out.write_text(json.dumps(document, indent=2) + "\n", "utf-8")
+def _own(setting: Setting) -> Iterator[Work]:
+    selection, unary = setting.selection, setting.unary
+    domain, size, truth = selection.domain, selection.subset_size, np.uint64(selection.truth)
+    rng = np.random.default_rng(0)
+    words = rng.integers(0, domain, setting.reports, dtype=np.int32)
+    places = rng.integers(0, domain, setting.reports * size, dtype=np.uint32)
+    counts = np.zeros(domain, np.uint32)
+    state = lanes(Stream.EXACT, 0, 0)
+    draw = add_by_pairs if repeats_are_rare(size, domain) else add_by_marks
+    holders = layer_holders(selection, setting.layer_reports)
+    few = words[: setting.numpy_reports]
+
+    def work(what: str, reports: int, action: object, note: str = "") -> Work:
+        assert callable(action)
+        return Work(what, reports, "reports", cpu_seconds(action), note)
+
+    yield work(INCREMENTS, setting.reports, lambda: add_votes(places, counts), "no randomness: the limit")
+    yield work(EXACT, setting.reports, lambda: draw(state, words, domain, size, truth, counts))
+    yield work(
+        TREE,
+        setting.layer_reports,
+        lambda: subset_votes(holders, size, float(selection.channel.p), 0, 0),
+        "a layer of the paper at once",
+    )
+    yield work(BATCHED, len(words) // 16, lambda: add_batched(rng, words[: len(words) // 16], selection, counts))
+    yield work(CHOICE, len(few), lambda: add_by_choice(rng, few, selection, counts))
+
+    users = max(1, setting.reports // TIMES_UNARY)
+    starts = np.arange(users + 1)
+    held = words[:users] % np.int32(unary.candidates)
+    source, noise = generator(Stream.EXACT, 0, 0, 1), float(unary.channel.q)
+    yield work(
+        UNARY,
+        users,
+        lambda: add_unary(state, source, starts, held, unary.candidates, noise, counts),
+        f"one word each, ε = {unary.epsilon:g}",
+    )
 
 
-if __name__ == "__main__":
-    main()
+def _of_peers(setting: Setting, peers: Mapping[str, Peer]) -> Iterator[Work]:
+    works = (
+        ("multi-freq-ldpy", "subset-selection", setting.selection.domain, setting.epsilon, "its tally not counted"),
+        ("multi-freq-ldpy", "subset-selection-tallied", setting.selection.domain, setting.epsilon, "few reports"),
+        ("multi-freq-ldpy", "unary", setting.candidates, setting.unary_epsilon, "its tally not counted"),
+        ("pure-ldp", "unary", setting.candidates, setting.unary_epsilon, "its tally not counted"),
+    )
+    for name, what, domain, epsilon, note in works:
+        if peers[name].version:
+            turn = peers[name].round(what, domain, epsilon, setting.peer_reports)
+            yield Work(f"{name}, {what}", setting.peer_reports, "reports", turn, note)
+
+
+def _ratios(measured: Mapping[str, Measured], goals: Mapping[str, float]) -> Iterator[Ratio]:
+    exact = measured[EXACT]
+    yield ratio(exact, measured[INCREMENTS], goals.get(INCREMENTS))
+    yield ratio(measured[TREE], exact, goals.get(EXACT))
+    yield ratio(exact, measured[BATCHED])
+    yield ratio(exact, measured[CHOICE])
+    for what, other in measured.items():
+        if what == PEER:
+            yield ratio(exact, other, goals.get(PEER))
+        elif what.endswith(", subset-selection-tallied"):
+            yield ratio(exact, other)
+        elif what.endswith(", unary"):
+            yield ratio(measured[UNARY], other)
+
+
+def add_by_choice(
+    rng: Generator, words: NDArray[np.int32], selection: SubsetSelection, counts: NDArray[np.uint32]
+) -> None:
+    """Subset Selection as one writes it with NumPy: a choice without replacement for each report."""
+    truth = float(selection.channel.p)
+    for word in words.tolist():
+        subset = rng.choice(selection.domain - 1, selection.subset_size, replace=False)
+        subset += subset >= word
+        if rng.random() < truth:
+            subset[-1] = word
+        counts[subset] += np.uint32(1)
+
+
+def add_batched(
+    rng: Generator, words: NDArray[np.int32], selection: SubsetSelection, counts: NDArray[np.uint32]
+) -> None:
+    """Subset Selection as an expert writes it with NumPy: all reports at once, those with repeats drawn again."""
+    subsets = rng.integers(0, selection.domain - 1, (len(words), selection.subset_size), dtype=np.int32)
+    again = np.arange(len(words))
+    while True:
+        ordered = np.sort(subsets[again], axis=1)
+        again = again[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)]
+        if not len(again):
+            break
+        subsets[again] = rng.integers(0, selection.domain - 1, (len(again), selection.subset_size), dtype=np.int32)
+    subsets += subsets >= words[:, None]
+    true = rng.random(len(words)) < float(selection.channel.p)
+    subsets[true, -1] = words[true]
+    counts += np.bincount(subsets.ravel(), minlength=selection.domain).astype(np.uint32)

@@ -14,6 +14,7 @@ import pytest
 from click.testing import Result
 
 from neologue.language.vocabulary import Vocabulary
+from neologue.reporting import extra
 
 Neologue = Callable[..., Result]
 Release = Callable[..., dict[str, Any]]
@@ -228,9 +229,9 @@ class TestOwnData:
 
 
 class TestFiles:
-    def test_a_folder_is_made_and_holds_four_files_and_no_drafts(self, embedded_files: tuple[Result, Path]) -> None:
+    def test_a_folder_is_made_and_holds_five_files_and_no_drafts(self, embedded_files: tuple[Result, Path]) -> None:
         result, folder = embedded_files
-        names = {"release.json", "words.aff", "words.csv", "words.dic"}
+        names = {"release.json", "report.html", "words.aff", "words.csv", "words.dic"}
         assert {path.name for path in folder.iterdir()} == names
         assert all(f"wrote {folder / name}" in result.stderr for name in names)
 
@@ -250,6 +251,35 @@ class TestFiles:
         count, *entries = (folder / "words.dic").read_text("utf-8").splitlines()
         assert int(count) == len(entries) == len(words)
         assert {entry.replace("\\/", "/") for entry in entries} == {entry["word"] for entry in words}
+
+    def test_the_report_is_of_this_run_and_says_how_to_run_it_again(self, embedded_files: tuple[Result, Path]) -> None:
+        _, folder = embedded_files
+        document = json.loads((folder / "release.json").read_text("utf-8"))
+        report = (folder / "report.html").read_text("utf-8")
+        assert document["digest"] in report
+        assert "<code>neologue discover --users 20000 --depth 8 --seed 7</code>" in report
+        assert len(report) < 1_000_000
+
+    def test_the_report_of_own_data_is_confidential_and_names_no_folder(
+        self, neologue: Neologue, typed: Path, known: Path, tmp_path: Path
+    ) -> None:
+        result = neologue("discover", typed, "--known", known, "--depth", 4, "--out", tmp_path)
+        told = "report.html compares with what users hold: keep it as confidential as"
+        assert told in result.stderr
+        report = (tmp_path / "report.html").read_text("utf-8")
+        assert "<code>neologue discover typed.csv --depth 4 --known known.txt</code>" in report
+        assert str(typed.parent) not in report
+        assert str(tmp_path) not in report
+
+    def test_without_the_libraries_of_reports_the_other_files_are_written(
+        self, neologue: Neologue, typed: Path, known: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(extra, "find_spec", lambda name: None)
+        result = neologue("discover", typed, "--known", known, "--depth", 4, "--out", tmp_path)
+        assert result.exit_code == 0
+        assert {path.name for path in tmp_path.iterdir()} == {"release.json", "words.aff", "words.csv", "words.dic"}
+        (line,) = [line for line in result.stderr.splitlines() if "report.html" in line]
+        assert line == 'no new report.html: install what it is made with, pip install "neologue[report]"'
 
     @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
     def test_a_spell_checker_reads_the_dictionary_and_knows_its_words(self, written: Path) -> None:

@@ -185,7 +185,7 @@ def test_a_plot_without_matplotlib_is_refused_before_any_work(
 ) -> None:
     monkeypatch.setattr(plan_document, "find_spec", lambda name: None)
     told = refused(neologue("plan", "--plot", tmp_path / "plan.svg"))
-    assert "pip install 'neologue[plot]'" in told
+    assert "pip install 'neologue[report]'" in told
 
 
 @pytest.mark.usefixtures("no_work")

@@ -117,3 +117,32 @@ def test_significant_is_stricter_with_words_than_with_prefixes_and_keeps_to_the_
     assert kept.tolist() == [1, 6]
     capped = select(layer, Tally(votes, 2000), small_campaign(frontier=1, false_prefixes=0.3))
     assert sum(not layer.candidates.ended[place] for place in capped.index) == 1
+
+
+@pytest.mark.parametrize("rule", ["top", "significant"])
+@pytest.mark.parametrize("k", [0, 45])
+def test_with_the_votes_that_were_missing_a_dropped_candidate_is_kept(rule: str, k: int) -> None:
+    rng = np.random.default_rng(8)
+    layer = small_layer(["aa", "ab", "ac", "ba", "bb"], cohort=2000, epsilon=5.0)
+    campaign = small_campaign(rule=rule, frontier=4, k_anonymity=k)
+    votes = rng.binomial(2000, float(layer.randomizer.channel.q), 20)
+    votes[[1, 3, 8]] += 60
+    expected = rng.random((5, 4)) / 100
+    selection = select(layer, Tally(votes, 2000), campaign, expected)
+    dropped = np.setdiff1d(np.arange(20), selection.index)
+    assert len(dropped) > 10
+    needed = selection.missing(dropped)
+    assert (needed > votes[dropped]).all()
+    for place, enough in zip(dropped, needed, strict=True):
+        raised = votes.copy()
+        raised[place] = enough
+        assert place in select(layer, Tally(raised, 2000), campaign, expected).index
+
+
+def test_what_is_missing_is_told_of_even_where_nothing_came_near() -> None:
+    law = NullLaw.of(N, Q, 30)
+    passed = law.benjamini_hochberg(np.full(5000, 18), np.ones(5000), FALSE)
+    assert len(passed.index) == 0
+    (needed,) = passed.missing(np.array([7]))
+    assert needed > 31
+    assert 5000 * binom.sf(needed - 1, N, Q) <= FALSE < 5000 * binom.sf(needed - 2, N, Q)

@@ -67,6 +67,9 @@ def test_the_wheel_has_the_source_the_type_marker_and_the_licence_and_nothing_el
     sources = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src" / "neologue").rglob("*.py")}
     information = f"neologue-{neologue.__version__}.dist-info"
     assert {name for name in names if not name.startswith(information) and name.endswith(".py")} == sources
+    templates = {str(path.relative_to(ROOT / "src")) for path in ROOT.glob("src/neologue/*/templates/*")}
+    assert templates
+    assert templates <= names
     assert "neologue/py.typed" in names
     assert f"{information}/licenses/LICENSE" in names
     assert not [name for name in names if "__pycache__" in name or name.startswith("tests")]

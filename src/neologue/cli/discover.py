@@ -1,19 +1,27 @@
 """`neologue discover`: from a population to words, with progress, a table and files."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from neologue.cli.choices import alphabet_of, alphabets, completes, languages, profiles
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from neologue.cli.display import Spoken
     from neologue.discovery.journal import Journal
     from neologue.discovery.release import Release
     from neologue.privacy.ledger import Ledger
     from neologue.protocol.campaign import Campaign
+    from neologue.simulation.discovery_run import Discovery
+    from neologue.simulation.engine import Engine
+    from neologue.simulation.growth import Growth
     from neologue.simulation.population import Population
 
 DEFAULT_USERS = 1_000_000
@@ -37,6 +45,12 @@ CHANGEABLE = (
     "delta",
     "colluders",
 )
+REPEATED = (
+    *CHANGEABLE,
+    *("data", "profile", "language", "alphabet", "users", "known", "targets", "fidelity", "seed"),
+    *("user_column", "word_column", "count_column", "day_column"),
+)
+"""What a discovery is repeated with; other options say where its files go, or who is charged and signs."""
 
 
 @click.command()
@@ -96,6 +110,14 @@ CHANGEABLE = (
     help="Draw the sum of all reports from its law, draw every report, or make every report with the device code.",
 )
 @click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="Simulate on the cores of this machine, or on a Ray cluster; the result is the same.",
+)
+@click.option("--address", help="The running cluster that --engine ray uses, such as 10.0.0.7:6379  [default: its own]")
+@click.option(
     "--seed",
     type=click.IntRange(0, LARGEST_SEED),
     default=0,
@@ -103,7 +125,9 @@ CHANGEABLE = (
     help="The same seed gives the same result.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for words.csv, words.dic, words.aff and release.json."
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder for words.csv, words.dic, words.aff, release.json and report.html.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the unfinished discovery in the folder of --out.")
 @click.option(
@@ -132,10 +156,13 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     frequencies.
     """
     from neologue.cli.display import progress, show_discovery
+    from neologue.discovery.algorithm import nobody
     from neologue.privacy.signature import private_key, signed
     from neologue.reporting.document import release_document, release_text
-    from neologue.reporting.files import check_folder, write_files
+    from neologue.reporting.extra import EXTRA, can_report
+    from neologue.reporting.files import REPORT, check_folder, write_files
     from neologue.simulation.discovery_run import discover as run
+    from neologue.simulation.growth import Growth
 
     if options["out"]:
         check_folder(options["out"])
@@ -144,13 +171,14 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     key = private_key(options["sign"]) if options["sign"] else None
     account = _account(options)
     wanted = _checked(data, options)
-    with progress(sys.stderr) as watch:
+    with progress(sys.stderr) as watch, _engine(options, watch) as engine:
         watch.says("Reading words; the first run also compiles, which takes some seconds …")
-        campaign, population = _set_up(data, wanted, options)
+        campaign, population = _set_up(data, wanted, engine, options)
         watch.says(population.description)
         journal = _journal(population, campaign, options)
         if not (journal and journal.resumed):
             account.plan(campaign)
+        growth = Growth(population.words) if options["out"] and can_report() else None
         discovery = run(
             population,
             campaign,
@@ -158,22 +186,49 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
             seed=options["seed"],
             watch=watch,
             journal=journal,
+            witness=growth.witness if growth else nobody,
+            engine=engine,
         )
         watch.says("Working out what the release gives away …")
         account.settle(discovery.release)
         document = release_document(discovery)
         if key:
             document = signed(document, key)
+        report = _report(discovery, document, growth, watch) if growth else None
     # Files first: whatever becomes of the screen, what was asked for is kept.
     if options["out"]:
-        for path in write_files(discovery, document, options["out"]):
+        for path in write_files(discovery, document, options["out"], report):
             click.echo(f"wrote {path}", err=True)
+        if report is None:
+            click.echo(f"no new {REPORT}: install what it is made with, {EXTRA}", err=True)
+        elif data:
+            click.echo(f"{REPORT} compares with what users hold: keep it as confidential as {data}", err=True)
     if journal:
         journal.close()
     if as_json:
         click.echo(release_text(document).encode(), nl=False)
     else:
         show_discovery(discovery, document)
+
+
+def _report(discovery: "Discovery", document: dict[str, Any], growth: "Growth", watch: "Spoken") -> str:
+    from neologue.reporting.discovery_report import discovery_report
+
+    watch.says("Drawing the report …")
+    return discovery_report(discovery, document, growth, _command(click.get_current_context()))
+
+
+def _command(context: click.Context) -> str:
+    """The command that makes the same discovery again, wherever its files are and go."""
+    parts = ["neologue", "discover"]
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE or name not in REPEATED:
+            continue
+        value = context.params[name]
+        text = value.name if isinstance(value, Path) else str(value)
+        parts += [text] if isinstance(parameter, click.Argument) else [parameter.opts[0], text]
+    return shlex.join(parts)
 
 
 def _journal(population: "Population", campaign: "Campaign", options: dict[str, Any]) -> "Journal | None":
@@ -235,7 +290,22 @@ def _checked(data: Path | None, options: dict[str, Any]) -> "Campaign":
     )
 
 
-def _set_up(data: Path | None, wanted: "Campaign", options: dict[str, Any]) -> "tuple[Campaign, Population]":
+def _engine(options: dict[str, Any], watch: "Spoken") -> "AbstractContextManager[Engine]":
+    from neologue.simulation.engine import LocalEngine
+
+    if options["engine"] == "local":
+        if options["address"]:
+            raise ParameterError(f"--address {options['address']} is of a cluster; use it with --engine ray")
+        return LocalEngine()
+    from neologue.simulation.cluster import RayEngine
+
+    watch.says(f"Joining the cluster at {options['address']} …" if options["address"] else "Starting a cluster …")
+    return RayEngine(options["address"])
+
+
+def _set_up(
+    data: Path | None, wanted: "Campaign", engine: "Engine", options: dict[str, Any]
+) -> "tuple[Campaign, Population]":
     """The campaign with its words, and the population."""
     from neologue.language import builtin
     from neologue.language.vocabulary import Vocabulary
@@ -252,7 +322,7 @@ def _set_up(data: Path | None, wanted: "Campaign", options: dict[str, Any]) -> "
             options["day_column"],
         )
         days = wanted.parameters.days
-        population = Population.from_file(data, columns, days=days, users=options["users"], seed=options["seed"])
+        population = engine.read(data, columns, days=days, users=options["users"], seed=options["seed"])
     targets = Vocabulary.from_file(options["targets"]).words if options["targets"] else None
     known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(options["language"])
     if population is None:

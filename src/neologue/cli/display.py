@@ -11,7 +11,7 @@ from rich.text import Text
 
 from neologue.discovery.release import LayerFacts
 from neologue.protocol.layer import Layer
-from neologue.protocol.profiles import PROFILES
+from neologue.reporting.sentences import privacy_lines, summary
 from neologue.simulation.discovery_run import Discovery, Watch
 
 SHOWN_WORDS = 20
@@ -60,60 +60,6 @@ def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
     show_table(f"New words{rest}", columns, rows, numbers=(1, 2, 3, 4))
     for line in [*summary(discovery), *privacy_lines(document["privacy"])]:
         say(line)
-
-
-def summary(discovery: Discovery) -> list[str]:
-    """The run in a few sentences."""
-    release, score = discovery.release, discovery.score
-    campaign, parameters = release.campaign, release.campaign.parameters
-    asked = sum(facts.asked for facts in release.layers)
-    sizes = sorted({facts.asked for facts in release.layers})
-    cohorts = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-    made_for = PROFILES[campaign.profile].users if campaign.profile in PROFILES else campaign.users
-    sized = (
-        f"Sized: profile {campaign.profile} was made for {made_for:,} users; its layers were sized to these "
-        f"{campaign.users:,}."
-    )
-    nothing = (
-        f"{score.words_true:,} unknown words are held; more users or a larger ε find more."
-        if score.words_true
-        else "Nobody holds one that counts: look at the known words, the targets, the alphabet and the depth."
-    )
-    found = (
-        f"Found: {score.words_released:,} new words. They cover {score.coverage:.1%} of what users hold of "
-        f"{score.words_true:,} unknown words; {score.precision:.2%} of them are really held by someone."
-        if score.words_released
-        else "Found: no new word. " + nothing
-    )
-    layers = "1 layer" if len(release.layers) == 1 else f"{len(release.layers)} layers"
-    return [
-        f"Population: {discovery.population}.",
-        *([sized] if campaign.users < made_for else []),
-        f"Asked: {asked:,} of {campaign.users:,} users, once each, in {layers} of {cohorts} "
-        f"(profile {campaign.profile}, {parameters.passes} {'pass' if parameters.passes == 1 else 'passes'}).",
-        *([f"Not asked: {campaign.users - asked:,} users, as no prefix was left."] if asked < campaign.users else []),
-        found,
-        f"Simulated with fidelity {discovery.fidelity}, seed {discovery.seed}.",
-    ]
-
-
-def privacy_lines(statement: Mapping[str, Any]) -> list[str]:
-    """The privacy statement in a few sentences."""
-    item, user, anonymity = (statement[part] for part in ("item_central", "user_central", "k_anonymity"))
-    k = (
-        f"what fewer than {anonymity['k']} users of a cohort hold is published with a chance of at most "
-        f"{1 - anonymity['alpha']:.2g}"
-        if anonymity["k"]
-        else f"none for the run: {anonymity['reasons']['k']}"
-    )
-    return [
-        f"Privacy of a report, from everyone: local ε = {statement['local_epsilon']:g} for a word "
-        f"({statement['mechanism']}), {statement['user_local_epsilon']:g} for the up to "
-        f"{statement['words_per_user']} words of a user.",
-        f"Privacy of the release, from its readers: ε = {item['best']:.3g} for a word, {user['best']:.3g} for a whole "
-        f"user, at δ = {statement['delta']:g}.",
-        f"k-anonymity: {k}.",
-    ]
 
 
 class Spoken(Watch):

@@ -118,7 +118,8 @@ def _plan(options: dict[str, Any], says: Any) -> "Plan":  # noqa: ANN401 - a fun
 
 
 def _show(plan: "Plan", document: dict[str, Any]) -> None:
-    from neologue.cli.display import privacy_lines, say, show_table
+    from neologue.cli.display import say, show_table
+    from neologue.reporting.sentences import privacy_lines
 
     campaign, expected = plan.campaign, plan.expected
     layers = [

@@ -45,7 +45,7 @@ class Selection:
     index: Integers
     thresholds: Integers
     missing: Callable[[Integers], Integers]
-    """For candidates that were not kept, the fewest votes that surely would have done, all others' being as they are."""
+    """For candidates that were not kept, the fewest votes that surely would have done, if no other had changed."""
 
 
 def select(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | None = None) -> Selection:

@@ -12,7 +12,8 @@ from neologue.errors import ParameterError
 from neologue.reporting.document import release_text
 from neologue.simulation.discovery_run import Discovery
 
-NAMES = ("words.csv", "words.dic", "words.aff", "release.json")
+REPORT = "report.html"
+NAMES = ("words.csv", "words.dic", "words.aff", "release.json", REPORT)
 
 
 def check_folder(folder: Path) -> None:
@@ -30,24 +31,31 @@ def check_folder(folder: Path) -> None:
         raise ParameterError(f"{existing} can't be written to ({error.strerror}); give --out another folder") from error
 
 
-def write_files(discovery: Discovery, document: Mapping[str, object], folder: Path) -> list[Path]:
-    """Write `words.csv`, `words.dic` with `words.aff`, and `release.json`, and put them in place when all are whole."""
+def write_files(
+    discovery: Discovery, document: Mapping[str, object], folder: Path, report: str | None = None
+) -> list[Path]:
+    """Write `words.csv`, `words.dic` with `words.aff`, `release.json` and the report, if there is one.
+
+    They are put in place when all are whole.
+    """
     words = discovery.release.words
     texts = (
         words_csv(words),
         hunspell_dic(word.word for word in words),
         "SET UTF-8\n",
         release_text(document),
+        report,
     )
+    files = {name: text for name, text in zip(NAMES, texts, strict=True) if text is not None}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as drafts:
-            for name, text in zip(NAMES, texts, strict=True):
+            for name, text in files.items():
                 with (Path(drafts) / name).open("w", encoding="utf-8", newline="") as draft:
                     draft.write(text)
                     draft.flush()
                     os.fsync(draft.fileno())
-            return [(Path(drafts) / name).replace(folder / name) for name in NAMES]
+            return [(Path(drafts) / name).replace(folder / name) for name in files]
     except OSError as error:
         raise ParameterError(f"{folder} can't be written to ({error.strerror}); give --out another folder") from error
 

@@ -54,7 +54,7 @@ def plan_document(plan: Plan, language: str) -> dict[str, object]:
 def check_plot(path: Path) -> None:
     """Refuse, before any work, a plot that can't be drawn or written; leaves nothing behind."""
     if find_spec("matplotlib") is None:
-        raise ParameterError("a plot needs matplotlib; install it with: pip install 'neologue[plot]'")
+        raise ParameterError("a plot needs matplotlib; install it with: pip install 'neologue[report]'")
     if path.is_dir():
         raise ParameterError(f"{path} is a folder; give --plot a file")
     try:

@@ -1,0 +1,119 @@
+"""How the cost of simulated reports grows: with their number N, with s, d and B, and with threads."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from benchmarks.kernels import EXACT, TREE, layer_holders
+from benchmarks.measure import Curve, Part, Work, cpu_seconds, elapsed_seconds, in_turn
+from benchmarks.setting import Setting, selection_of
+from neologue.randomizers.subset_selection import SubsetSelection
+from neologue.simulation.counting import Counters
+from neologue.simulation.reports import SubsetReports
+from neologue.simulation.tree import subset_votes
+
+Action = Callable[[], object]
+
+SHARES = (0.1, 0.3, 1.0, 3.0, 10.0)
+"""How many times the usual number of reports is drawn."""
+
+
+def measure(setting: Setting) -> Part:
+    """One thing after the other is varied; all its values take turns."""
+    return Part(
+        title="Costs of Subset Selection reports",
+        curves=[
+            *_against_reports(setting),
+            *_against_domain(setting),
+            *_against_size(setting),
+            *_against_words(setting),
+            *_against_threads(setting),
+        ],
+    )
+
+
+def drawing(selection: SubsetSelection, users: int, place: int = 0) -> Action:
+    """Draws all reports of users with B words each, as the exact simulation does; the words are there before."""
+    starts = np.arange(users + 1) * selection.bound
+    held = np.random.default_rng(place).integers(0, selection.candidates, starts[-1], dtype=np.int32)
+    counters = Counters(selection.domain)
+    reports = SubsetReports(selection, seed=0)
+
+    def draw() -> None:
+        for _ in reports.add(place, starts, held, counters):
+            pass
+
+    return draw
+
+
+def growing(selection: SubsetSelection, reports: int) -> Action:
+    """Draws the votes of so many reports by the tree."""
+    holders = layer_holders(selection, reports)
+    return lambda: subset_votes(holders, selection.subset_size, float(selection.channel.p), 0, 0)
+
+
+def _against_reports(setting: Setting) -> Iterator[Curve]:
+    selection, users = setting.selection, setting.sweep_reports // setting.words
+    drawn = [max(1, int(share * users)) for share in SHARES]
+    at_once = [max(1, int(share * setting.layer_reports)) for share in SHARES]
+    reports = [n * setting.words for n in drawn]
+    yield _curve(EXACT, "N, reports", reports, [drawing(selection, n) for n in drawn], setting)
+    yield _curve(TREE, "N, reports", at_once, [growing(selection, n) for n in at_once], setting)
+
+
+def _against_domain(setting: Setting) -> Iterator[Curve]:
+    size = setting.selection.subset_size
+    chosen = [selection_of(candidates, size, setting.words) for candidates in setting.sweep_candidates]
+    yield from _curves("s, candidates", setting.sweep_candidates, chosen, setting)
+
+
+def _against_size(setting: Setting) -> Iterator[Curve]:
+    chosen = [selection_of(setting.candidates, size, setting.words) for size in setting.sweep_sizes]
+    yield from _curves("d, size of a subset", setting.sweep_sizes, chosen, setting)
+
+
+def _against_words(setting: Setting) -> Iterator[Curve]:
+    size = setting.selection.subset_size
+    chosen = [selection_of(setting.candidates, size, words) for words in setting.sweep_words]
+    yield from _curves("B, words of a user", setting.sweep_words, chosen, setting)
+
+
+def _curves(
+    against: str, places: Sequence[int], chosen: Sequence[SubsetSelection], setting: Setting
+) -> Iterator[Curve]:
+    """Both ways, each with as many users whatever is varied."""
+    few, many = setting.sweep_reports // setting.words, setting.cohort
+    drawn, grown = [drawing(one, few) for one in chosen], [growing(one, many * one.bound) for one in chosen]
+    yield _curve(f"{EXACT}, {few:,} users", against, places, drawn, setting)
+    yield _curve(f"{TREE}, {many:,} users", against, places, grown, setting)
+
+
+def _against_threads(setting: Setting) -> Iterator[Curve]:
+    """The same reports, cut into as many pieces as there are threads, each with counters of its own."""
+    selection, users = setting.selection, setting.sweep_reports // setting.words
+    cores = os.cpu_count() or 1
+    numbers = sorted({1 << power for power in range(cores.bit_length())} | {cores})
+
+    def shared(threads: int) -> Action:
+        pieces = [drawing(selection, users // threads, place) for place in range(threads)]
+
+        def draw() -> None:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(lambda piece: piece(), pieces))
+
+        return draw
+
+    for what, clock in ((f"{EXACT}, on the wall", elapsed_seconds), (f"{EXACT}, CPU", cpu_seconds)):
+        works = [Work(str(n), users, "users", clock(shared(n))) for n in numbers]
+        measured = in_turn(works, setting.sweep_rounds)
+        yield Curve(what, "threads", "seconds", tuple(numbers), tuple(each.shortest for each in measured.values()))
+
+
+def _curve(what: str, against: str, places: Sequence[int], actions: Sequence[Action], setting: Setting) -> Curve:
+    works = [
+        Work(str(place), place, against, cpu_seconds(action)) for place, action in zip(places, actions, strict=True)
+    ]
+    measured = in_turn(works, setting.sweep_rounds)
+    return Curve(what, against, "CPU seconds", tuple(places), tuple(each.shortest for each in measured.values()))

@@ -1,0 +1,108 @@
+"""What is measured: the sizes of the paper's production run, and small ones that only show that all of it works."""
+
+import math
+from dataclasses import dataclass
+
+from neologue.randomizers.subset_selection import SubsetSelection
+from neologue.randomizers.unary import Unary
+
+DELTA = 1e-10
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How much is done in a round, and how often."""
+
+    name: str
+    has_goals: bool
+    """Whether sizes are such that ratios can be held to their goals."""
+    rounds: int
+    candidates: int
+    """Of a layer; with γ they are the domain s."""
+    epsilon: float
+    """For subsets of 46."""
+    unary_epsilon: float
+    words: int
+    """B, the words of a user."""
+    cohort: int
+    """The users of a layer."""
+    reports: int
+    """Drawn one by one by compiled code."""
+    numpy_reports: int
+    peer_reports: int
+    device_reports: int
+    sweep_rounds: int
+    sweep_reports: int
+    sweep_candidates: tuple[int, ...]
+    sweep_sizes: tuple[int, ...]
+    sweep_words: tuple[int, ...]
+    memory_language: str
+    memory_users: tuple[int, ...]
+    memory_fidelities: tuple[str, ...]
+
+    @property
+    def selection(self) -> SubsetSelection:
+        """The paper's randomizer for a layer."""
+        return SubsetSelection(self.candidates, self.epsilon, self.words)
+
+    @property
+    def unary(self) -> Unary:
+        """The randomizer of our own profile, for a layer of as many candidates."""
+        return Unary(self.candidates, self.unary_epsilon, self.words)
+
+    @property
+    def layer_reports(self) -> int:
+        """The reports of a layer of the paper: one for each word of each user."""
+        return self.cohort * self.words
+
+
+def selection_of(candidates: int, size: int, words: int) -> SubsetSelection:
+    """The randomizer whose subsets have such a size, whatever its ε."""
+    return SubsetSelection(candidates, math.log((candidates + 1) / (size - 0.5) - 1), words)
+
+
+FULL = Setting(
+    name="full",
+    has_goals=True,
+    rounds=9,
+    candidates=1_000_000,
+    epsilon=10.0,
+    unary_epsilon=7.0,
+    words=60,
+    cohort=500_000,
+    reports=1 << 19,
+    numpy_reports=1 << 12,
+    peer_reports=16,
+    device_reports=200,
+    sweep_rounds=5,
+    sweep_reports=600_000,
+    sweep_candidates=(10_000, 100_000, 1_000_000, 4_000_000, 16_000_000),
+    sweep_sizes=(6, 12, 23, 46, 92, 184, 368, 736),
+    sweep_words=(1, 4, 15, 60, 240),
+    memory_language="en",
+    memory_users=(100_000, 300_000, 1_000_000),
+    memory_fidelities=("exact", "fast"),
+)
+
+QUICK = Setting(
+    name="quick",
+    has_goals=False,
+    rounds=2,
+    candidates=10_000,
+    epsilon=5.4,
+    unary_epsilon=5.0,
+    words=5,
+    cohort=2_000,
+    reports=1 << 10,
+    numpy_reports=1 << 6,
+    peer_reports=2,
+    device_reports=5,
+    sweep_rounds=1,
+    sweep_reports=6_000,
+    sweep_candidates=(10_000, 20_000),
+    sweep_sizes=(23, 46, 184),
+    sweep_words=(1, 5),
+    memory_language="id",
+    memory_users=(1_000,),
+    memory_fidelities=("fast",),
+)

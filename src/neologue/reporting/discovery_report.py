@@ -1,0 +1,124 @@
+"""`report.html`: a simulated discovery as one page for people; `docs/report.md` says how to read it."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from neologue import __version__
+from neologue.discovery.release import LayerFacts, ReleasedWord
+from neologue.reporting.discovery_plots import (
+    estimates_against_truth,
+    found_by_holders,
+    growth_by_layer,
+    layer_labels,
+    words_by_length,
+)
+from neologue.reporting.fates import fates
+from neologue.reporting.page import embedded_json, render
+from neologue.reporting.sentences import privacy_lines, summary
+from neologue.reporting.trie import trie_data
+from neologue.simulation.discovery_run import Discovery
+from neologue.simulation.growth import Growth, LayerGrowth
+
+MOST_WORDS = 300
+MOST_MISSED = 50
+OUTLINED_PREFIXES = 6
+OUTLINED_WORDS = 4
+
+
+def discovery_report(discovery: Discovery, document: Mapping[str, Any], growth: Growth, command: str) -> str:
+    """The page of a discovery; `document` is its release.json, and `command` is how to run it again."""
+    words, layers, truth = discovery.release.words, discovery.release.layers, discovery.truth
+    trie = trie_data(growth.layers, words, truth, discovery.users)
+    by_layer = defaultdict[tuple[int, int], list[ReleasedWord]](list)
+    for word in words:
+        by_layer[word.passage, word.layer].append(word)
+    return render(
+        "discovery.html",
+        scripts=["trie.js"],
+        version=__version__,
+        discovery=discovery,
+        document=document,
+        command=command,
+        lines=summary(discovery),
+        privacy_lines=privacy_lines(document["privacy"]),
+        right=_share_right(words, truth),
+        layers=[
+            LayerRow(label, facts, *_noise(growth, facts), _share_right(by_layer[facts.passage, facts.layer], truth))
+            for label, facts in zip(layer_labels(layers), layers, strict=True)
+        ],
+        words=words[:MOST_WORDS],
+        fates=fates(growth.layers, truth, {word.word for word in words}, MOST_MISSED),
+        pictures={
+            "holders": found_by_holders(words, truth),
+            "lengths": words_by_length(words, truth),
+            "layers": growth_by_layer(layers),
+            "estimates": estimates_against_truth(words, truth),
+        },
+        trie=trie,
+        trie_json=embedded_json(trie),
+        outline=outline(growth.layers, words, discovery.users),
+    )
+
+
+@dataclass(frozen=True)
+class LayerRow:
+    """A line of the table of layers."""
+
+    label: str
+    facts: LayerFacts
+    noise: float | None
+    """The votes of a candidate that nobody holds, on average; None of a layer that was not decided."""
+    deviation: float | None
+    right: float | None
+    """The share of its words' intervals that contain the true number of holders."""
+
+
+def _noise(growth: Growth, facts: LayerFacts) -> tuple[float | None, float | None]:
+    for layer in growth.layers:
+        if (layer.passage, layer.number) == (facts.passage, facts.layer):
+            return layer.noise, layer.deviation
+    return None, None
+
+
+def _share_right(words: Sequence[ReleasedWord], truth: Mapping[str, int]) -> float | None:
+    """The share of words whose interval contains the true number of holders."""
+    if not words:
+        return None
+    return sum(word.low <= truth.get(word.word, 0) <= word.high for word in words) / len(words)
+
+
+@dataclass
+class Branch:
+    """A prefix in the outline, for readers without scripts."""
+
+    text: str
+    estimate: float | None = None
+    margin: float | None = None
+    """Votes above the fewest that keep it, in standard deviations of noise."""
+    words: list[str] = field(default_factory=list)
+    branches: list["Branch"] = field(default_factory=list)
+
+
+def outline(layers: Sequence[LayerGrowth], words: Sequence[ReleasedWord], users: int) -> list[Branch]:
+    """The first levels of the first pass, the liveliest first: characters, prefixes and some of their words."""
+    if not layers:
+        return []
+    first = layers[0]
+    width = first.length + first.extension
+    branches: dict[str, Branch] = {}
+    deep: defaultdict[str, list[str]] = defaultdict(list)
+    for word in words:
+        below = deep[word.word[:width]] if len(word.word) >= width else deep[word.word[: first.length]]
+        if len(below) < OUTLINED_WORDS:
+            below.append(word.word)
+    kept = first.kept
+    for place in (-kept.votes).argsort(kind="stable").tolist():
+        text = str(kept.texts[place])
+        root = branches.setdefault(text[: first.length], Branch(text[: first.length], words=deep[text[: first.length]]))
+        if len(root.branches) < OUTLINED_PREFIXES and not kept.ended[place]:
+            estimate = (kept.votes[place] - first.noise) / first.gain * users / first.reports
+            margin = (kept.votes[place] - kept.needed[place]) / first.deviation
+            root.branches.append(Branch(text, float(estimate), float(margin), deep[text]))
+    return list(branches.values())

@@ -1,0 +1,42 @@
+"""Where the widely held words that a simulated discovery missed were lost, and by how much."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from neologue.language.candidates import strings
+from neologue.simulation.growth import LayerGrowth
+
+
+@dataclass(frozen=True)
+class Fate:
+    """The end of a word that was not found, in the last pass that got as far as it."""
+
+    word: str
+    holders: int
+    passage: int
+    layer: int
+    prefix: str
+    """What was dropped: the word itself, or a beginning of it."""
+    votes: int | None
+    """None if it was so far from being kept that its votes were not remembered."""
+    needed: int | None
+
+
+def fates(layers: Sequence[LayerGrowth], truth: Mapping[str, int], found: Collection[str], most: int) -> list[Fate]:
+    """The most widely held words that were missed, each with its end."""
+    missed = sorted((word for word in truth if word not in found), key=lambda word: (-truth[word], word))[:most]
+    told: dict[str, Fate] = {}
+    for layer in layers:
+        places = layer.kept.candidates.index(strings(missed))
+        lost = (places >= 0) & ~np.isin(places, layer.kept.index)
+        dropped = dict(zip(layer.dropped.index.tolist(), range(len(layer.dropped.index)), strict=True))
+        for place in np.flatnonzero(lost).tolist():
+            word, row = missed[place], dropped.get(int(places[place]))
+            votes, needed = (
+                (None, None) if row is None else (int(layer.dropped.votes[row]), int(layer.dropped.needed[row]))
+            )
+            prefix = word[: layer.length + layer.extension]
+            told[word] = Fate(word, truth[word], layer.passage, layer.number, prefix, votes, needed)
+    return [told[word] for word in missed if word in told]

@@ -1,0 +1,72 @@
+"""The frame of every report: one file that opens offline, asks nobody for anything and runs no script but its own."""
+
+import base64
+import hashlib
+import json
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+import jinja2
+
+JOINERS = "\u200c\u200d"
+"""Characters without a shape that words of some scripts are spelled with."""
+
+
+def render(template: str, scripts: Sequence[str] = (), **values: object) -> str:
+    """A page from a template that extends `page.html`, with these scripts from beside it."""
+    style, script = _source("page.css"), "\n".join(map(_source, scripts))
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src '{digest(style)}'",
+            f"script-src '{digest(script)}'" if script else "script-src 'none'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    return _environment().get_template(template).render(style=style, script=script, policy=policy, **values)
+
+
+def digest(text: str) -> str:
+    """What a Content-Security-Policy calls a block of a page by."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def embedded_json(value: object) -> str:
+    """JSON that can stand inside a script element, whatever the texts in it are."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def visible(text: str) -> str:
+    """A text in which whatever is blank or steers the display is shown as a sign."""
+    return "".join(map(_sign, text))
+
+
+def _sign(character: str) -> str:
+    code = ord(character)
+    if code <= 0x20:
+        return chr(0x2400 + code)
+    category = unicodedata.category(character)
+    blank = category[0] == "Z" or category in {"Cc", "Cf", "Cs"}
+    return f"⟨{code:04X}⟩" if blank and character not in JOINERS else character
+
+
+def _source(name: str) -> str:
+    return files("neologue.reporting").joinpath("templates", name).read_text("utf-8")
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("neologue.reporting"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["visible"] = visible
+    environment.filters["number"] = lambda value: f"{value:,.0f}"
+    return environment
