@@ -1,0 +1,83 @@
+"""How much privacy a comparison grants, and what a method then promises, in figures that mean the same for all.
+
+An item is one distinct word of one user, with all its typings; neighbours differ in one replaced item, or in all items
+of one user. A local figure holds against whoever sees what a device sends, a central one against readers of what is
+published. Methods by which a device speaks of one word alone promise for a user what they promise for an item.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from neologue.errors import ParameterError
+from neologue.privacy.levels import check_delta
+from neologue.randomizers.thresholds import LARGEST_EPSILON, SMALLEST_EPSILON, check_epsilon
+
+MODELS = ("local", "central")
+UNITS = ("item", "user")
+STEPS = 20
+"""A local ε that is searched for is a multiple of 1 over this."""
+MOST_EPSILON = 1000.0
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The ε that every method may spend, against whom, and for what."""
+
+    epsilon: float
+    model: str = "local"
+    """`local` or `central`. Methods that trust a server have no local ε: they get the same number as a central one."""
+    unit: str = "item"
+    """`item` or `user`."""
+    delta: float = 1e-10
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.epsilon) and 0 < self.epsilon <= MOST_EPSILON):
+            raise ParameterError(f"epsilon must be a number above 0 and at most {MOST_EPSILON:g}, not {self.epsilon}")
+        for what, value, allowed in (("model", self.model, MODELS), ("unit", self.unit, UNITS)):
+            if value not in allowed:
+                raise ParameterError(f"the {what} must be one of {', '.join(allowed)}, not {value!r}")
+        check_delta(self.delta)
+
+    def local_epsilon(self, central: Callable[[float], float], words_per_user: int = 1) -> float:
+        """The largest local ε of a word that the budget allows, if `central` gives the central ε that it comes to."""
+        if self.model == "local":
+            return check_epsilon(self.epsilon / (words_per_user if self.unit == "user" else 1))
+        keeps, breaks = 0, math.floor(LARGEST_EPSILON * STEPS) + 1
+        step = breaks // 2
+        while breaks - keeps > 1:
+            excess = math.log(max(central(step / STEPS), SMALLEST_EPSILON) / self.epsilon)
+            keeps, breaks = (step, breaks) if excess <= 0 else (keeps, step)
+            # One more local ε makes about √e times as much central ε, or more.
+            step = min(max(step - math.ceil(2 * excess * STEPS), keeps + 1), breaks - 1)
+        if not keeps:
+            raise ParameterError(
+                f"not even a local epsilon of {max(1 / STEPS, SMALLEST_EPSILON):g} keeps a central epsilon of "
+                f"{self.epsilon:g} for one {self.unit}; take more users or a larger epsilon"
+            )
+        return keeps / STEPS
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """What a run promises; None is no promise at all."""
+
+    local_item: float | None
+    local_user: float | None
+    central_item: float | None
+    central_user: float | None
+    delta: float
+    """The δ of the central figures."""
+    basis: str
+    """The theorems, and what has to be trusted for them."""
+
+    def keeps(self, budget: Budget) -> bool:
+        """Whether the promise is at least what the budget asks for."""
+        figures = {
+            ("local", "item"): self.local_item,
+            ("local", "user"): self.local_user,
+            ("central", "item"): self.central_item,
+            ("central", "user"): self.central_user,
+        }
+        promised = figures[budget.model, budget.unit]
+        return promised is not None and promised <= budget.epsilon and self.delta <= budget.delta

@@ -1,0 +1,199 @@
+"""Methods side by side: every method, ε, number of users and seed of a study, one result after the other."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from statistics import fmean
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from neologue.errors import ParameterError
+from neologue.language.alphabet import Alphabet
+from neologue.language.vocabulary import Vocabulary
+from neologue.simulation.population import Population
+from neologue.studies.budget import Budget, Privacy
+from neologue.studies.fragment_puzzle import FragmentPuzzle
+from neologue.studies.method import Advance, Method, Task, unheard
+from neologue.studies.opt_prefix_tree import OptPrefixTree
+from neologue.studies.ours import Ours
+from neologue.studies.outcome import Outcome, outcome, truth_of
+from neologue.studies.partition_selection import PartitionSelection
+from neologue.studies.pem import Pem
+from neologue.studies.triehh import TrieHH
+
+_ALL: tuple[Method, ...] = (
+    Ours("neologue"),
+    Ours("gboard-2024"),
+    OptPrefixTree(),
+    Pem(),
+    FragmentPuzzle(),
+    TrieHH(),
+    PartitionSelection(),
+)
+METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _ALL})
+
+
+def method_named(name: str) -> Method:
+    """The method of that name."""
+    if name not in METHODS:
+        raise ParameterError(f"no method is called {name!r}; there are {', '.join(METHODS)}")
+    return METHODS[name]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method on some users with one seed."""
+
+    method: str
+    epsilon: float
+    users: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """What is compared."""
+
+    methods: tuple[str, ...] = tuple(METHODS)
+    epsilons: tuple[float, ...]
+    users: tuple[int, ...]
+    seeds: tuple[int, ...] = (0,)
+    model: str = "local"
+    unit: str = "item"
+    delta: float = 1e-10
+    depth: int = 15
+    top: int = 1000
+
+    def __post_init__(self) -> None:
+        for what in ("methods", "epsilons", "users", "seeds"):
+            values = getattr(self, what)
+            if not values or len(set(values)) < len(values):
+                raise ParameterError(f"give one or more {what} to compare, each once, not {list(values)}")
+        for name in self.methods:
+            method_named(name)
+        for epsilon in self.epsilons:
+            self.budget(epsilon)
+
+    def budget(self, epsilon: float) -> Budget:
+        """What an ε of the study means."""
+        return Budget(epsilon, self.model, self.unit, self.delta)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All that there is to do: small populations first, then all methods at one ε."""
+        return tuple(
+            Run(method, epsilon, users, seed)
+            for users, seed, epsilon, method in product(self.users, self.seeds, self.epsilons, self.methods)
+        )
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run took, and what it promises."""
+
+    rounds: int
+    bytes_per_device: int | None
+    users_asked: int
+    privacy: Privacy
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run went: what it found and took, or why it could not keep the budget."""
+
+    run: Run
+    trust: str
+    keeps_budget: bool
+    """Whether the promise is the one that the study asks for; one who trusts a server never keeps a local one."""
+    outcome: Outcome | None
+    cost: Cost | None
+    refusal: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as JSON can hold it."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, recorded: Mapping[str, Any]) -> "Result":
+        """A result that was recorded."""
+        return msgspec.convert(recorded, cls)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A study and its results."""
+
+    study: Study
+    population: str
+    results: tuple[Result, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The comparison as JSON can hold it, with the source of every method."""
+        methods = [
+            {"name": name, "citation": METHODS[name].citation, "trust": METHODS[name].trust}
+            for name in self.study.methods
+        ]
+        return {**asdict(self), "methods": methods}
+
+    def users_needed(self, method: str, epsilon: float, coverage: float) -> int | None:
+        """The fewest of the users tried with which a method covers so much, on average over seeds; None if none do."""
+        for users in sorted(self.study.users):
+            reached = [
+                result.outcome.coverage
+                for result in self.results
+                if result.outcome
+                and (result.run.method, result.run.epsilon, result.run.users) == (method, epsilon, users)
+            ]
+            if reached and fmean(reached) >= coverage:
+                return users
+        return None
+
+
+def compare(
+    population: Population,
+    study: Study,
+    *,
+    alphabet: Alphabet | None = None,
+    known: Vocabulary | None = None,
+    done: Mapping[Run, Result] = MappingProxyType({}),
+    advance: Advance = unheard,
+) -> Iterator[Result]:
+    """The results of a study's runs, in their order; those of runs that are `done` are taken over.
+
+    The first users of the population are asked, and found words are compared with what all of its users hold.
+    """
+    letters = alphabet or population.alphabet or Alphabet.named("ascii")
+    vocabulary = population.known if known is None else known
+    tasks = {
+        users: Task(population, users, letters, vocabulary, study.depth, study.top) for users in sorted(study.users)
+    }
+    _check_users(study, list(tasks.values()))
+    return _results(study, tasks, done, advance)
+
+
+def _check_users(study: Study, tasks: Sequence[Task]) -> None:
+    for task, name in product(tasks, study.methods):
+        fewest = METHODS[name].fewest_users(task)
+        if task.users < fewest:
+            raise ParameterError(f"{task.users} users are too few: {name} needs at least {fewest:,}")
+
+
+def _results(study: Study, tasks: Mapping[int, Task], done: Mapping[Run, Result], advance: Advance) -> Iterator[Result]:
+    truth: dict[str, int] | None = None
+    for run in study.runs:
+        if run in done:
+            yield done[run]
+            continue
+        task, method = tasks[run.users], METHODS[run.method]
+        truth = truth_of(task) if truth is None else truth
+        budget = study.budget(run.epsilon)
+        try:
+            found = method.discover(task, budget, run.seed, advance)
+        except ParameterError as refusal:
+            yield Result(run, method.trust, False, None, None, str(refusal))
+            continue
+        scored = outcome([word.word for word in found.words], truth, task.top)
+        cost = Cost(found.rounds, found.bytes_per_device, found.users_asked, found.privacy)
+        yield Result(run, method.trust, found.privacy.keeps(budget), scored, cost)

@@ -1,0 +1,180 @@
+"""SFP, the Sequence Fragment Puzzle: fragments of words, each with a hash of its word by which the pieces fit together.
+
+Apple's Differential Privacy Team, Learning with privacy at scale, 2017: what finds new words on its keyboards. A device
+picks one of its words, as often as it was typed, and sends, once, a Count Mean Sketch of two neighbouring characters at
+a random even place together with an 8-bit hash of the word, a sketch of the whole word, and the place. The server finds
+the frequent fragments at each place, joins those that have the same hash, and looks the joined words up in the other
+sketch. The ε is divided between the two sketches. Sketches have m = 1,024 columns.
+
+What differs here, in favour of SFP. The server keeps the fragments that noise does not explain, instead of the T most
+frequent (T = 20 in the comparison of Zhu et al. 2020, which can't find more than 20 words); it also checks the hash of
+a joined word, and lets go of words that noise explains. Words may be as long as in the comparison, not 10 characters.
+Sums are drawn with a hash function of its own for each report, and independently for each fragment: exact for a
+fragment; any two would really have a correlation of 1/m.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from neologue.discovery.selection import NullLaw
+from neologue.errors import ParameterError
+from neologue.language.alphabet import Alphabet
+from neologue.privacy.shuffling import clones_2023
+from neologue.protocol.profiles import NEOLOGUE
+from neologue.randomizers.channel import Channel
+from neologue.simulation.streams import Stream, generator
+from neologue.studies.budget import Budget, Privacy
+from neologue.studies.method import Advance, Found, Task, ranked, unheard
+from neologue.studies.oracles import CountMeanSketch, Integers, draw_votes
+from neologue.studies.samples import one_word
+
+FRAGMENT = 2
+PIECES = 256
+"""The values of the hash that makes fragments fit together."""
+MOST_FRAGMENTS = 1 << 26
+MOST_JOINED = 1 << 18
+"""The most beginnings of words that are joined on, those of the most votes; it bounds the memory."""
+SMALLEST_PLACE = 100
+
+
+@dataclass(frozen=True)
+class FragmentPuzzle:
+    """SFP with Count Mean Sketches."""
+
+    name: ClassVar[str] = "sfp"
+    citation: ClassVar[str] = "Differential Privacy Team of Apple, Learning with privacy at scale, 2017"
+    trust: ClassVar[str] = "local"
+    columns: int = 1024
+    fragment_share: float = 0.7
+    """The share of ε that is for the fragment; the rest is for the whole word. At a million users 0.7 finds most."""
+    false_fragments: float = 0.5
+    false_words: float = NEOLOGUE.parameters.false_words
+
+    def fewest_users(self, task: Task) -> int:
+        """Enough for each place of a word."""
+        return SMALLEST_PLACE * _places(task)
+
+    def discover(self, task: Task, budget: Budget, seed: int, advance: Advance = unheard) -> Found:
+        """Ask everyone at once, then join what they sent."""
+        epsilon = budget.local_epsilon(lambda local: clones_2023(local, task.users, budget.delta).epsilon or 0.0)
+        piecewise = CountMeanSketch(epsilon * self.fragment_share, self.columns)
+        whole = CountMeanSketch(epsilon * (1 - self.fragment_share), self.columns)
+        rng = generator(Stream.BASELINES, seed)
+        speakers = one_word(task, (0, task.users), seed, advance, by_use=True)
+        spelt = _codes(task)
+        joined = self._joined(task, spelt, speakers, piecewise, rng)
+        texts = [text for text in _texts(task.alphabet, joined) if task.counts(text)]
+        place_of_word = {word: place for place, word in enumerate(texts)}
+        index = np.array([place_of_word.get(word, -1) for word in task.words.tolist()], np.int64)
+        votes = draw_votes(whole.channel, len(texts), index, speakers, task.users, rng)
+        kept = _unexplained(whole.channel, votes, task.users, self.false_words)
+        counts = whole.channel.estimate(votes[kept], task.users)
+        spent = clones_2023(epsilon, task.users, budget.delta).epsilon
+        return Found(
+            words=ranked(dict(zip((texts[place] for place in kept), counts.tolist(), strict=True))),
+            rounds=1,
+            bytes_per_device=1 + piecewise.report_bytes + whole.report_bytes,
+            users_asked=task.users,
+            privacy=Privacy(
+                local_item=epsilon,
+                local_user=epsilon,
+                central_item=spent,
+                central_user=spent,
+                delta=budget.delta,
+                basis="one word a user, reported once, the two sketches composed; centrally, if reports are shuffled: "
+                "Theorem 3.2 of Feldman, McMillan and Talwar 2023",
+            ),
+        )
+
+    def _joined(
+        self, task: Task, spelt: Integers, speakers: Integers, sketch: CountMeanSketch, rng: Generator
+    ) -> Integers:
+        """The symbols of all words whose fragments were found and whose hash is that of the fragments."""
+        size, places = task.alphabet.size, _places(task)
+        pieces = _piece(spelt)
+        # Every user picks a place, wordless users too.
+        at_place = rng.multinomial(speakers, [1 / places] * places)
+        wordless = rng.multinomial(task.users - speakers.sum(), [1 / places] * places)
+        joined, votes_of = np.zeros((PIECES, 0), np.int64), np.full(PIECES, task.users)
+        piece_of = np.arange(PIECES)
+        for place in range(places):
+            pair = spelt[:, FRAGMENT * place : FRAGMENT * (place + 1)]
+            index = (pieces * size + pair[:, 0]) * size + pair[:, 1]
+            reports = int(at_place[:, place].sum() + wordless[place])
+            votes = draw_votes(sketch.channel, PIECES * size**2, index, at_place[:, place], reports, rng)
+            fragments = _unexplained(sketch.channel, votes, reports, self.false_fragments)
+            rows, picked = _matches(piece_of, joined, fragments, size)
+            symbols = np.column_stack(np.divmod(fragments[picked] % size**2, size))
+            joined = np.column_stack([joined[rows], symbols])
+            piece_of = piece_of[rows]
+            votes_of = np.minimum(votes_of[rows], votes[fragments[picked]])
+            # A word that has ended has to have the hash of its fragments; more words than can be held are cut.
+            fits = (joined[:, -1] > 0) | (_piece(_padded(joined, spelt.shape[1])) == piece_of)
+            fits &= votes_of >= _cut(votes_of[fits])
+            joined, piece_of, votes_of = joined[fits], piece_of[fits], votes_of[fits]
+        return np.asarray(joined[_piece(joined) == piece_of])
+
+
+def _places(task: Task) -> int:
+    """How many fragments the longest word has."""
+    if PIECES * task.alphabet.size**FRAGMENT > MOST_FRAGMENTS:
+        raise ParameterError(
+            f"an alphabet of {task.alphabet.size} symbols has {PIECES * task.alphabet.size**FRAGMENT:,} fragments with "
+            f"their hashes, more than the {MOST_FRAGMENTS:,} that sfp looks through; leave it out"
+        )
+    return -(-task.depth // FRAGMENT)
+
+
+def _codes(task: Task) -> Integers:
+    """The symbols of the words that count, 0 beyond their ends."""
+    width = _places(task) * FRAGMENT
+    return task.alphabet.codes(task.words.astype(f"U{width}").view(np.uint32).reshape(len(task.words), width))
+
+
+def _padded(symbols: Integers, width: int) -> Integers:
+    return np.pad(symbols, ((0, 0), (0, width - symbols.shape[1])))
+
+
+def _piece(symbols: Integers) -> Integers:
+    """The hash of each word that all its fragments carry: the upper bits of a polynomial in its symbols."""
+    mixed = np.zeros(len(symbols), np.uint64)
+    for column in symbols.T.astype(np.uint64):
+        mixed = (mixed ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return ((mixed * np.uint64(0xBF58476D1CE4E5B9)) >> np.uint64(56)).astype(np.int64)
+
+
+def _matches(piece_of: Integers, joined: Integers, fragments: Integers, size: int) -> tuple[Integers, Integers]:
+    """Which beginnings go on with which fragments: of the same piece, and after an end nothing else."""
+    pieces, pairs = np.divmod(fragments, size**2)
+    starts = np.searchsorted(pieces, np.arange(PIECES + 1))
+    sizes = np.diff(starts)[piece_of]
+    rows = np.repeat(np.arange(len(piece_of)), sizes)
+    picked = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + starts[piece_of][rows]
+    over = joined[rows, -1] == 0 if joined.shape[1] else np.zeros(len(rows), np.bool_)
+    begins = pairs[picked] // size > 0
+    goes_on = np.where(over, pairs[picked] == 0, begins | (pairs[picked] == 0) if joined.shape[1] else begins)
+    return rows[goes_on], picked[goes_on]
+
+
+def _cut(votes: Integers) -> int:
+    """The fewest votes of a beginning that is still joined on."""
+    return int(np.partition(votes, -MOST_JOINED)[-MOST_JOINED]) if len(votes) > MOST_JOINED else 0
+
+
+def _unexplained(channel: Channel, votes: Integers, reports: int, level: float) -> Integers:
+    """The values, in order, whose votes noise does not explain."""
+    if not len(votes):
+        return np.empty(0, np.int64)
+    null = NullLaw.of(reports, float(channel.q), int(votes.max()))
+    return null.benjamini_hochberg(votes, np.ones(len(votes)), level).index
+
+
+def _texts(alphabet: Alphabet, symbols: Integers) -> Iterator[str]:
+    points: NDArray[np.uint32] = np.concatenate([[0], alphabet.points]).astype(np.uint32)[symbols]
+    yield from np.ascontiguousarray(points).view(f"U{max(1, symbols.shape[1])}").ravel().tolist()

@@ -1,0 +1,126 @@
+"""OptPrefixTree: a prefix tree whose segments and thresholds adapt to what is found.
+
+Chadha, Chen, Duchi, Feldman, Hashemi, Javidbakht, McMillan and Talwar, Differentially private heavy hitter detection
+using federated analytics, IEEE SaTML 2024. A device holds many words. It picks one of those that go on from the
+prefixes found so far and are not on the deny list, and reports its next prefix as a one-hot vector with randomized bits
+(1 kept with 1/2, 0 turned with 1/(e^ε + 1)). The server keeps as many prefixes as it can while the expected share of
+noise among them stays at a false positive ratio, and makes the next segment as long as its limit of 10^7 on the
+dimension allows. What one run has found goes on the deny list of the next.
+
+What differs here. In favour of it: each device answers in one iteration alone, with all of the ε, where the paper may
+ask it in several and composes; the expected noise is taken from the binomial law instead of the normal one; words,
+unlike prefixes, are held to the false positive ratio of the profile `neologue`, so that the two are compared at like
+precision. Against it: segments are whole characters, not bits of a code, and no more prefixes are kept than can be
+extended by as many characters as K of them can, so that the number of iterations is known before.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from neologue.discovery.selection import NullLaw
+from neologue.language.candidates import Candidates, extensions, root
+from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.cost import central_epsilon
+from neologue.privacy.planning import longest_extension
+from neologue.protocol.profiles import NEOLOGUE
+from neologue.randomizers.unary import Unary
+from neologue.simulation.streams import Stream, generator
+from neologue.studies.budget import Budget, Privacy
+from neologue.studies.method import Advance, Found, Task, ranked, unheard
+from neologue.studies.oracles import Integers, draw_votes
+from neologue.studies.samples import one_word
+
+SMALLEST_COHORT = 100
+
+
+@dataclass(frozen=True)
+class OptPrefixTree:
+    """OptPrefixTree with one-hot randomized response and a deny list."""
+
+    name: ClassVar[str] = "opt-prefix-tree"
+    citation: ClassVar[str] = (
+        "Chadha, Chen, Duchi, Feldman, Hashemi, Javidbakht, McMillan and Talwar, Differentially private heavy hitter "
+        "detection using federated analytics, IEEE SaTML 2024"
+    )
+    trust: ClassVar[str] = "local"
+    by_use: bool = False
+    """Whether a device picks a word as often as it was typed, instead of any; the paper has both."""
+    dimension: int = 10_000_000
+    runs: int = 1
+    """How often a tree is grown, each time with other users and without the words found before."""
+    false_prefixes: float = 0.5
+    false_words: float = NEOLOGUE.parameters.false_words
+
+    def iterations(self, task: Task) -> int:
+        """The most iterations of a run: one from single characters, then by whole segments and more."""
+        left = task.depth - self._extension(task, task.alphabet.size - 1, 1)
+        return 1 + max(0, -(-left // self._extension(task, task.top, 1)))
+
+    def fewest_users(self, task: Task) -> int:
+        """Enough for each iteration of each run."""
+        return SMALLEST_COHORT * self.runs * self.iterations(task)
+
+    def discover(self, task: Task, budget: Budget, seed: int, advance: Advance = unheard) -> Found:
+        """Grow one tree after the other."""
+        cohort = task.users // (self.runs * self.iterations(task))
+
+        def collection(epsilon: float) -> Collection:
+            return Collection(Unary.name, epsilon, 1, (Cohort(cohort, self.dimension),))
+
+        epsilon = budget.local_epsilon(lambda local: central_epsilon(collection(local), budget.delta, budget.unit))
+        words: dict[str, float] = {}
+        rounds = longest = 0
+        for _ in range(self.runs):
+            eligible = ~np.isin(task.words, list(words))
+            frontier, length = root(task.alphabet), 1
+            while len(frontier) and length <= task.depth:
+                candidates = Candidates(task.alphabet, frontier, self._extension(task, len(frontier), length))
+                index = np.where(eligible, candidates.index(task.words), -1)
+                first = rounds * cohort
+                speakers = one_word(
+                    task, (first, first + cohort), seed, advance, by_use=self.by_use, eligible=index >= 0
+                )
+                randomizer = Unary(candidates.size, epsilon, 1)
+                rng = generator(Stream.BASELINES, seed, rounds)
+                votes = draw_votes(randomizer.channel, candidates.size, index, speakers, cohort, rng)
+                kept = self._kept(task, candidates, votes, randomizer, cohort)
+                prefixes, ended = candidates.prefixes(kept)
+                counts = randomizer.channel.estimate(votes[kept], cohort) * (task.users / cohort)
+                words |= task.countable(prefixes[ended], counts[ended])
+                frontier = prefixes[~ended]
+                length += candidates.extension
+                longest = max(longest, randomizer.payload_bytes)
+                rounds += 1
+        return Found(
+            words=ranked(words),
+            rounds=rounds,
+            bytes_per_device=longest,
+            users_asked=rounds * cohort,
+            privacy=Privacy(
+                local_item=epsilon,
+                local_user=epsilon,
+                central_item=central_epsilon(collection(epsilon), budget.delta, "item"),
+                central_user=central_epsilon(collection(epsilon), budget.delta, "user"),
+                delta=budget.delta,
+                basis="one word a user, reported once; centrally, if only the sums of whole cohorts are seen: "
+                "neologue's bounds for unary reports on one word",
+            ),
+        )
+
+    def _extension(self, task: Task, prefixes: int, length: int) -> int:
+        return longest_extension(prefixes, task.alphabet.size - 1, self.dimension, task.depth + 1 - length)
+
+    def _kept(self, task: Task, candidates: Candidates, votes: Integers, randomizer: Unary, cohort: int) -> Integers:
+        """The candidates, in order, that noise does not explain at the false positive ratio of their kind."""
+        null = NullLaw.of(cohort, float(randomizer.channel.q), int(votes.max()))
+        passed = []
+        for members, level in ((candidates.ended, self.false_words), (~candidates.ended, self.false_prefixes)):
+            places = np.flatnonzero(members)
+            passed.append(places[null.benjamini_hochberg(votes[places], np.ones(len(places)), level).index])
+        words, prefixes = passed
+        segment = extensions(task.alphabet.size - 1, self._extension(task, task.top, 1))
+        most = max(task.top, self.dimension // segment)
+        largest = prefixes[np.argsort(-votes[prefixes], kind="stable")[:most]]
+        return np.sort(np.concatenate([words, largest]))

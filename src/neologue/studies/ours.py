@@ -1,0 +1,83 @@
+"""The profiles of this project behind the interface of the comparison."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from neologue.discovery.schedule import foreseen
+from neologue.errors import ParameterError
+from neologue.privacy.cost import central_epsilon, cost
+from neologue.protocol.campaign import Campaign
+from neologue.protocol.profiles import profile
+from neologue.protocol.report import HEADER_BYTES
+from neologue.simulation.discovery_run import Watch, discover
+from neologue.studies.budget import Budget, Privacy
+from neologue.studies.method import Advance, Found, FoundWord, Task, unheard
+
+
+class _Progress(Watch):
+    def __init__(self, advance: Advance) -> None:
+        self._advance = advance
+
+    def users_done(self, users: int) -> None:
+        self._advance(users)
+
+
+@dataclass(frozen=True)
+class Ours:
+    """A profile, with the ε, the depth and the alphabet of the comparison."""
+
+    name: str
+    trust: ClassVar[str] = "local"
+
+    @property
+    def citation(self) -> str:
+        """The source of the profile."""
+        return profile(self.name).source
+
+    def fewest_users(self, task: Task) -> int:
+        """Enough for all layers of all passes."""
+        parameters = profile(self.name).parameters
+        return parameters.smallest_layer * parameters.passes * task.depth
+
+    def discover(self, task: Task, budget: Budget, seed: int, advance: Advance = unheard) -> Found:
+        """Run a campaign with the largest ε that the budget allows."""
+
+        def campaign(epsilon: float) -> Campaign:
+            return Campaign.from_profile(
+                self.name,
+                users=task.users,
+                alphabet=task.alphabet,
+                known=task.known,
+                depth=task.depth,
+                delta=budget.delta,
+                epsilon=epsilon,
+            )
+
+        def central(epsilon: float) -> float:
+            try:
+                return central_epsilon(foreseen(campaign(epsilon)), budget.delta, budget.unit)
+            except ParameterError:
+                # Reports of a small ε can be too long. If it has to be as small as that, the campaign itself will say.
+                return 0.0
+
+        words_per_user = profile(self.name).parameters.words_per_user
+        asked = campaign(budget.local_epsilon(central, words_per_user))
+        release = discover(task.population, asked, seed=seed, watch=_Progress(advance)).release
+        collection = release.facts.received
+        spent = cost(collection, budget.delta)
+        payloads = [collection.randomizer(cohort).payload_bytes for cohort in collection.cohorts]
+        return Found(
+            words=tuple(FoundWord(word.word, word.estimate) for word in release.words),
+            rounds=len(release.layers),
+            bytes_per_device=HEADER_BYTES + max(payloads, default=0),
+            users_asked=sum(layer.asked for layer in release.layers),
+            privacy=Privacy(
+                local_item=asked.epsilon,
+                local_user=words_per_user * asked.epsilon,
+                central_item=spent.item_best.epsilon,
+                central_user=spent.user_best.epsilon,
+                delta=budget.delta,
+                basis=f"up to {words_per_user} words a user, reported once; centrally, if only the sums of whole "
+                f"cohorts are seen: {spent.item_best.theorem}; {spent.user_best.theorem}",
+            ),
+        )

@@ -1,0 +1,99 @@
+"""PEM, the Prefix Extending Method: groups of users report ever longer prefixes, and the k best of each go on.
+
+Wang, Li and Jha, Locally differentially private heavy hitter identification, IEEE TDSC 2019 (arXiv 1708.06674). Every
+user holds one value and reports its prefix once, by Optimal Local Hashing. The paper's analysis: a group extends the k
+prefixes kept by as much as the server can afford to estimate, since fewer groups are larger ones.
+
+What differs here, in favour of PEM: prefixes end where characters do instead of after any number of bits, and a word
+that has ended is set aside with its estimate instead of being estimated again as padding. The value of a user is one of
+the words held, picked as often as it was typed. As the paper has it, the k best come out whatever they mean; k is the
+comparison's K, and words that no device would send are left out.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from neologue.language.candidates import Candidates, root
+from neologue.privacy.planning import longest_extension
+from neologue.simulation.streams import Stream, generator
+from neologue.studies.blanket import shuffled_epsilon
+from neologue.studies.budget import Budget, Privacy
+from neologue.studies.method import Advance, Found, Task, ranked, unheard
+from neologue.studies.oracles import LocalHashing, draw_votes
+from neologue.studies.samples import one_word
+
+SMALLEST_GROUP = 100
+
+
+@dataclass(frozen=True)
+class Pem:
+    """PEM with Optimal Local Hashing."""
+
+    name: ClassVar[str] = "pem"
+    citation: ClassVar[str] = (
+        "Wang, Li and Jha, Locally differentially private heavy hitter identification, IEEE TDSC 2019"
+    )
+    trust: ClassVar[str] = "local"
+    candidates: int = 1 << 24
+    """The most prefixes that the server estimates in one group: as many as `neologue` votes on in a layer."""
+
+    def extensions(self, task: Task) -> list[int]:
+        """By how many symbols each group extends, the first one from single characters."""
+        characters = task.alphabet.size - 1
+        found, length = [], 1
+        while length <= task.depth:
+            prefixes = characters if length == 1 else task.top
+            found.append(longest_extension(prefixes, characters, self.candidates, task.depth + 1 - length))
+            length += found[-1]
+        return found
+
+    def fewest_users(self, task: Task) -> int:
+        """Enough for each group."""
+        return SMALLEST_GROUP * len(self.extensions(task))
+
+    def discover(self, task: Task, budget: Budget, seed: int, advance: Advance = unheard) -> Found:
+        """Ask all groups at once, for no report depends on what another group finds; then read one after the other."""
+        extensions = self.extensions(task)
+        group = task.users // len(extensions)
+
+        def central(epsilon: float) -> float:
+            return shuffled_epsilon(LocalHashing(epsilon), group, budget.delta)
+
+        epsilon = budget.local_epsilon(central)
+        oracle = LocalHashing(epsilon)
+        frontier = root(task.alphabet)
+        words: dict[str, float] = {}
+        for number, extension in enumerate(extensions):
+            first = number * group
+            speakers = one_word(task, (first, first + group), seed, advance, by_use=True)
+            candidates = Candidates(task.alphabet, frontier, extension)
+            rng = generator(Stream.BASELINES, seed, number)
+            index = candidates.index(task.words)
+            votes = draw_votes(oracle.channel, candidates.size, index, speakers, group, rng)
+            # The fractions settle ties by lot.
+            lots = votes + rng.random(len(votes))
+            best = np.sort(np.argpartition(lots, -min(task.top, len(lots)))[-task.top :])
+            prefixes, ended = candidates.prefixes(best)
+            counts = oracle.channel.estimate(votes[best], group) * (task.users / group)
+            words |= task.countable(prefixes[ended], counts[ended])
+            frontier = prefixes[~ended]
+            if not len(frontier):
+                break
+        spent = central(epsilon)
+        return Found(
+            words=ranked(words)[: task.top],
+            rounds=1,
+            bytes_per_device=oracle.report_bytes,
+            users_asked=len(extensions) * group,
+            privacy=Privacy(
+                local_item=epsilon,
+                local_user=epsilon,
+                central_item=spent,
+                central_user=spent,
+                delta=budget.delta,
+                basis="one word a user, reported once; centrally, if the reports of a group are shuffled: the privacy "
+                "blanket (Balle et al. 2019) of Optimal Local Hashing",
+            ),
+        )

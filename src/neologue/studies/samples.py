@@ -1,0 +1,52 @@
+"""Which words users speak of, counted in one walk over the users in memory that does not grow with them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.simulation.samples import Sampler
+from neologue.simulation.streams import Stream, generator
+from neologue.studies.method import Advance, Task
+
+Integers = NDArray[np.int64]
+
+
+def one_word(
+    task: Task,
+    users: tuple[int, int],
+    seed: int,
+    advance: Advance,
+    *,
+    by_use: bool,
+    eligible: NDArray[np.bool_] | None = None,
+) -> Integers:
+    """How many of the users from the first to before the last speak of each of the task's words, if each picks one.
+
+    They pick among the words held that are `eligible`: any, or one as often as they typed it.
+    """
+    may_pick = np.zeros(len(task.population.words), np.bool_)
+    may_pick[task.places] = True if eligible is None else eligible
+    speakers = np.zeros(len(may_pick), np.int64)
+    for start, stop in task.population.spans(*users):
+        held = task.population.draw(start, stop, counted=by_use)
+        weights = np.where(may_pick[held.words], held.counts if by_use else 1, 0)
+        edges = np.concatenate([[0], np.cumsum(weights, dtype=np.int64)])
+        lows, highs = edges[held.starts[:-1]], edges[held.starts[1:]]
+        able = highs > lows
+        typing = generator(Stream.SAMPLES, seed, start).integers(lows[able], highs[able])
+        picked = held.words[np.searchsorted(edges, typing, side="right") - 1]
+        speakers += np.bincount(picked, minlength=len(speakers))
+        advance(held.users)
+    return speakers[task.places]
+
+
+def several_words(task: Task, bound: int | None, seed: int, advance: Advance) -> Integers:
+    """How many of the task's users speak of each of its words, if each picks up to `bound` of those held, or all."""
+    group_of_word = np.full(len(task.population.words), -1, np.int32)
+    group_of_word[task.places] = np.arange(len(task.places))
+    sampler = Sampler(len(task.places), group_of_word, bound or len(task.places) or 1, False, seed)
+    speakers = np.zeros(len(task.places), np.int64)
+    for start, stop in task.population.spans(0, task.users):
+        held = task.population.draw(start, stop, counted=False)
+        speakers += np.bincount(sampler.samples(start, held)[1], minlength=len(speakers))
+        advance(held.users)
+    return speakers
