@@ -181,17 +181,31 @@ def lose_words(file: Path) -> None:
     Path(f"{file}.new").replace(file)
 
 
+def change_type(file: Path) -> None:
+    duckdb.execute(f"COPY (SELECT * REPLACE (person + 0.0 AS person) FROM '{file}') TO '{file}.new' (FORMAT parquet)")
+    Path(f"{file}.new").replace(file)
+
+
+@pytest.mark.parametrize("anywhere", ["local", "cluster"])
 @pytest.mark.parametrize(
     ("spoil", "columns", "message"),
     [
         (damage, COLUMNS, "cut short or damaged"),
-        (lack, Columns(user="person"), "has no column 'n', which other parts of"),
+        (lack, COLUMNS, "has no column 'n'"),
+        (lack, Columns(user="person", count=None, day="n"), "has no column 'n'"),
         (lose_words, COLUMNS, "has no column 'word'"),
+        (change_type, COLUMNS, r"has 'person' as (text|DEC.*|DOUBLE), other parts of .* write them alike"),
     ],
 )
 def test_a_bad_part_is_named(
-    engine: RayEngine, tmp_path: Path, spoil: Callable[[Path], None], columns: Columns, message: str
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    anywhere: str,
+    spoil: Callable[[Path], None],
+    columns: Columns,
+    message: str,
 ) -> None:
+    reader: Engine = LocalEngine() if anywhere == "local" else request.getfixturevalue("engine")
     folder = tmp_path / "table"
     folder.mkdir()
     for part in range(3):
@@ -199,8 +213,22 @@ def test_a_bad_part_is_named(
         duckdb.execute(f"COPY (SELECT 1 AS person, 'lol' AS word, 2 AS n) TO '{file}' (FORMAT parquet)")
     spoil(folder / "part-1.parquet")
     with pytest.raises(DataError, match=message) as refused:
-        engine.read(folder, columns)
-    assert "part-1.parquet" in str(refused.value)
+        reader.read(folder, columns)
+    assert re.search(r"part-\d\.parquet", str(refused.value))
+
+
+def test_parts_without_rows_are_nothing(engine: RayEngine, tmp_path: Path) -> None:
+    for part, condition in (("a", "true"), ("b", "false")):
+        file = tmp_path / f"{part}.parquet"
+        rows = f"SELECT 'u' || i AS user, 'lol' AS word, -i AS day FROM range(20) AS t(i) WHERE {condition}"
+        duckdb.execute(f"COPY ({rows}) TO '{file}' (FORMAT parquet)")
+    there, here = (one.read(tmp_path, days=10) for one in (engine, LocalEngine()))
+    assert there.description == here.description == f"20 users of {tmp_path.name}, 20 rows, 10 rows too old, 1 words"
+    assert there.digest == here.digest
+    (tmp_path / "a.parquet").unlink()
+    for one in (engine, LocalEngine()):
+        with pytest.raises(DataError, match="has no rows"):
+            one.read(tmp_path)
 
 
 def test_more_users_than_there_are_is_refused_as_on_one_machine(engine: RayEngine, table: Path) -> None:
@@ -208,6 +236,12 @@ def test_more_users_than_there_are_is_refused_as_on_one_machine(engine: RayEngin
 
     with pytest.raises(ParameterError, match="nobody is asked twice"):
         engine.read(table, COLUMNS, users=10**6)
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 64])
+def test_a_host_that_has_no_name_is_named(host: str) -> None:
+    with pytest.raises(EngineError, match=f"nothing answers at {host}:80"):
+        RayEngine(f"{host}:80")
 
 
 def test_an_address_where_nothing_is_is_named() -> None:
@@ -218,7 +252,7 @@ def test_an_address_where_nothing_is_is_named() -> None:
             RayEngine(nowhere)
 
 
-@pytest.mark.parametrize("address", ["here", "127.0.0.1", "127.0.0.1:x", ":6379", "127.0.0.1:99999"])
+@pytest.mark.parametrize("address", ["", "here", "127.0.0.1", "127.0.0.1:x", ":6379", "127.0.0.1:99999"])
 def test_what_is_no_address_is_named(address: str) -> None:
     with pytest.raises(EngineError, match=f"'{address}' is not the address of a cluster"):
         RayEngine(address)
@@ -247,6 +281,27 @@ def test_a_worker_without_the_package_is_named(tmp_path: Path) -> None:
         script = f"from neologue.simulation.cluster import RayEngine; RayEngine('{there}')"
         run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert re.search(r"a worker on [\d.]+ can't import neologue; install \"neologue\[cluster\]==", run.stderr)
+
+
+def test_a_cluster_of_ones_own_minds_no_other() -> None:
+    script = (
+        "from neologue.simulation.cluster import RayEngine\nwith RayEngine(cores=1) as engine: print(engine.threads)"
+    )
+    nowhere = os.environ | {"RAY_ADDRESS": "127.0.0.1:9"}
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=nowhere)
+    assert (run.returncode, run.stdout) == (0, "1\n"), run.stderr
+
+
+def test_auto_is_checked_too() -> None:
+    script = "from neologue.simulation.cluster import RayEngine; RayEngine('auto')"
+    nowhere = os.environ | {"RAY_ADDRESS": "127.0.0.1:9"}
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=nowhere)
+    assert re.search(r"nothing answers at [\d.]+:9 ", run.stderr)
+
+
+def test_a_second_cluster_is_refused(engine: RayEngine, address: str) -> None:
+    with pytest.raises(EngineError, match="joined a cluster already"):
+        RayEngine(address)
 
 
 def test_ray_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:

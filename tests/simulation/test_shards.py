@@ -40,7 +40,7 @@ def arrays(held: Holdings) -> list[list[int]]:
 def test_they_are_what_one_machine_would_have_drawn(table: Path, shards: int) -> None:
     whole = RecordedPopulation(read_records(table), "table", None, SEED)
     files = sorted(table.iterdir())
-    newest = max(survey(file, part=True).newest for file in files)
+    newest = max(survey(file, part=True).newest or 0 for file in files)
     records = [read_records(file, newest=newest, part=True) for file in files]
     words = common_words(one.words for one in records)
     parts = [split(one, words, SEED, shards) for one in records]

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue import __version__
-from neologue.errors import DataError, EngineError, NeologueError
+from neologue.errors import EngineError, NeologueError
 from neologue.simulation.counting import Advance, Users, Work, counted
 from neologue.simulation.holdings import Holdings
 from neologue.simulation.population import Population, described, recorded_digest, shown
-from neologue.simulation.records import Columns, Extent, Records, Survey, find_files, read_records, survey
+from neologue.simulation.records import Columns, Extent, Records, check_parts, find_files, read_records, survey
 from neologue.simulation.shards import Part, Shard, Window, common_words, gather, split
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ MOST_RETRIES = 10
 TASK = {"num_cpus": 1, "max_retries": MOST_RETRIES}
 PATIENCE = 10.0
 """Seconds in which an address must answer."""
+PATIENCE_WITH_WORKERS = 300.0
+"""Seconds in which each machine must have begun a task."""
 HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 """The beginning of an HTTP/2 connection, to which a cluster answers with settings too, a frame of type 4.
 
@@ -54,6 +56,10 @@ class RayEngine:
     def __init__(self, address: str | None = None, *, cores: int | None = None) -> None:
         self._ray = _imported(guarded=address is None)
         self._address = address
+        if address is not None:
+            _check_address(_found(address) if address == "auto" else address)
+        if self._ray.is_initialized():
+            raise EngineError("this process has joined a cluster already; leave it first")
         if address is None:
             self._start(cores)
         else:
@@ -66,6 +72,11 @@ class RayEngine:
             self._ray.shutdown()
             raise
         self._sent: tuple[Population, Ref] | None = None
+
+    @property
+    def threads(self) -> int:
+        """How many counters of each kind this machine needs: sums only, if others do the work."""
+        return self._cores if self._address is None else 1
 
     def __enter__(self) -> "RayEngine":
         return self
@@ -88,8 +99,8 @@ class RayEngine:
         part, named = files != [path], columns or Columns()
         with self._explained():
             surveys = self._ray.get([self._run(survey, file, named, part=part) for file in files])
-            _check_columns(path, files, surveys)
-            newest = max(surveyed.newest for surveyed in surveys)
+            check_parts(path, files, surveys)
+            newest = max((surveyed.newest for surveyed in surveys if surveyed.newest is not None), default=0)
             records = [self._run(read_records, file, named, days=days, newest=newest, part=part) for file in files]
             extents = self._ray.get([self._run(_extent, one) for one in records])
             lexicon = self._tree(_common, [self._run(_words, one) for one in records])
@@ -122,16 +133,19 @@ class RayEngine:
             share = -(-len(pieces) // (TASKS_PER_CORE * self._cores))
             groups = [pieces[first : first + share] for first in range(0, len(pieces), share)]
             sums = {self._task(sent, population, group): group[-1][1] - group[0][0] for group in groups}
+            waiting = list(sums)
             try:
-                waiting = list(sums)
                 while waiting:
                     done, waiting = self._ray.wait(waiting, fetch_local=False)
                     for task in done:
                         advance(sums[task])
                 return np.array(self._ray.get(self._tree(_add, list(sums))))
-            finally:
-                for task in sums:
-                    self._ray.cancel(task)
+            except KeyboardInterrupt:
+                # A cluster of one's own ends with the run; others are not left with work that nobody waits for.
+                if self._address is not None:
+                    for task in waiting:
+                        self._ray.cancel(task)
+                raise
 
     def _task(self, work: "Ref", population: Population, pieces: Pieces) -> "Ref":
         """A task that counts some consecutive pieces, where it has what their users hold."""
@@ -164,7 +178,9 @@ class RayEngine:
 
     def _start(self, cores: int | None) -> None:
         """A cluster of this machine alone, which is gone when the work is done."""
+        # Without an address Ray would join whatever cluster it finds traces of.
         self._ray.init(
+            address="local",
             num_cpus=cores,
             include_dashboard=False,
             log_to_driver=False,
@@ -174,8 +190,6 @@ class RayEngine:
         )
 
     def _join(self, address: str) -> None:
-        if address != "auto":
-            _check_address(address)
         try:
             self._ray.init(address=address, log_to_driver=False, configure_logging=False)
         except (ConnectionError, ValueError, RuntimeError) as error:
@@ -191,12 +205,17 @@ class RayEngine:
 
         nodes = [node for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
         if not nodes:
-            raise EngineError(f"the cluster at {self._address} has no machine with a free core; add one")
+            raise EngineError(f"the cluster at {self._address} has no machine with a core; add one")
         for node in nodes:
             there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
             task = self._ray.remote(num_cpus=1, max_retries=0, scheduling_strategy=there)(_version).remote()
             try:
-                found = self._ray.get(task)
+                found = self._ray.get(task, timeout=PATIENCE_WITH_WORKERS)
+            except self._ray.exceptions.GetTimeoutError:
+                raise EngineError(
+                    f"no core of {node['NodeManagerAddress']} got free in {PATIENCE_WITH_WORKERS:.0f} seconds; "
+                    "try again when the cluster has less to do"
+                ) from None
             except self._ray.exceptions.RayError:
                 found = None
             if found != __version__:
@@ -254,7 +273,7 @@ class ShardedPopulation(Population):
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
         """What these users hold, brought here; works are better sent to where the users are."""
         if start >= stop:
-            return Holdings(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
+            return Holdings.joined([])
         first, shards = self.overlapping(start, stop)
         return _window(first, self._fetch(shards)).draw(start, stop)
 
@@ -281,6 +300,19 @@ def _imported(*, guarded: bool) -> Any:  # noqa: ANN401 - Ray has no types
     return ray
 
 
+def _found(address: str) -> str:
+    """The address of the cluster that runs on this machine, as Ray would find it."""
+    from ray._private.services import canonicalize_bootstrap_address
+
+    try:
+        found = canonicalize_bootstrap_address(address)
+    except (ConnectionError, ValueError):
+        found = None
+    if not found:
+        raise EngineError("no cluster runs on this machine; give its address, or leave out --address to start one")
+    return str(found)
+
+
 def _check_address(address: str) -> None:
     host, colon, port = address.rpartition(":")
     if not colon or not host or not port.isdecimal() or not 1 <= int(port) <= 65535:
@@ -291,21 +323,14 @@ def _check_address(address: str) -> None:
             answer = connection.recv(9)
     except TimeoutError:
         answer = b""
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise EngineError(
-            f"nothing answers at {address} ({error.strerror or error}); start the cluster with `ray start --head`, "
+            f"nothing answers at {address} ({reason}); start the cluster with `ray start --head`, "
             "or leave out --address to use this machine"
         ) from None
     if answer[3:4] != HELLO[-6:-5]:
         raise EngineError(f"what answers at {address} is no Ray cluster; give the address that `ray start` printed")
-
-
-def _check_columns(path: Path, files: Sequence[Path], surveys: Sequence[Survey]) -> None:
-    """Parts of one table have the same columns: a count that is missing in one would let its rows count once."""
-    every = frozenset.union(*(surveyed.columns for surveyed in surveys))
-    for file, surveyed in zip(files, surveys, strict=True):
-        if missing := sorted(every - surveyed.columns):
-            raise DataError(f"{file} has no column {missing[0]!r}, which other parts of {path} have: write it again")
 
 
 def _version() -> str:

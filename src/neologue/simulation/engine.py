@@ -17,6 +17,10 @@ from neologue.simulation.records import Columns
 class Engine(Protocol):
     """Whatever can read users and count over them; what is found is the same whoever does it."""
 
+    @property
+    def threads(self) -> int:
+        """How many sets of counters there are at once on this machine."""
+
     def read(
         self,
         path: Path,
@@ -38,7 +42,7 @@ class LocalEngine:
     """The cores of this machine: threads, as compiled loops hold no lock, each with counters of its own."""
 
     def __init__(self, threads: int | None = None) -> None:
-        self._threads = threads or usable_cores()
+        self.threads = threads or usable_cores()
 
     def __enter__(self) -> "LocalEngine":
         return self
@@ -63,7 +67,7 @@ class LocalEngine:
     ) -> NDArray[np.int64]:
         """An interruption ends the count after the steps under way."""
         pieces = list(population.spans(start, stop))
-        threads = max(1, min(len(pieces), self._threads))
+        threads = max(1, min(len(pieces), self.threads))
         stopped, speaking = Event(), Lock()
 
         def done(users: int) -> None:

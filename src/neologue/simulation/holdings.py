@@ -32,10 +32,11 @@ class Holdings:
         """The users of all parts, one part after the other."""
         ends = np.cumsum([0, *(len(part.words) for part in parts)])
         starts = [part.starts[:-1] + end for part, end in zip(parts, ends[:-1], strict=True)]
+        nothing = np.empty(0, np.int32)
         return cls(
             np.concatenate([*starts, ends[-1:]]),
-            np.concatenate([part.words for part in parts]),
-            np.concatenate([part.counts for part in parts]),
+            np.concatenate([nothing, *(part.words for part in parts)]),
+            np.concatenate([nothing, *(part.counts for part in parts)]),
         )
 
     @property

@@ -11,16 +11,16 @@ BASE = 700 << 20
 """What a run takes for its code, a language and a chunk of users, in bytes."""
 PER_CANDIDATE = 128
 """Votes, their law and their ranking; 30 to 50 bytes were measured with the rule top, whose layers are full."""
-PER_CORE = 12
-"""The counters of a candidate on each core, and their sum."""
+PER_THREAD = 12
+"""The counters of a candidate in each thread, and their sum."""
 GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 """What a container may use; there is no such file outside of one, or not on this system."""
 
 
-def check_memory(campaign: Campaign, cores: int, free: int | None = None) -> None:
+def check_memory(campaign: Campaign, threads: int, free: int | None = None) -> None:
     """Refuse layers that would not fit into free memory, and say which would."""
     available = free_memory() if free is None else free
-    each = PER_CANDIDATE + cores * PER_CORE
+    each = PER_CANDIDATE + threads * PER_THREAD
     largest = largest_layer(campaign)
     if BASE + largest * each <= available:
         return
@@ -29,7 +29,7 @@ def check_memory(campaign: Campaign, cores: int, free: int | None = None) -> Non
         f"layers of {largest:,} candidates need about {(BASE + largest * each) / 1e9:.1f} GB of memory, and "
         f"{available / 1e9:.1f} GB are free; {fits:,} candidates would fit: use --candidates {fits} "
         f"and a --frontier of at most {fits // campaign.alphabet.size}"
-        if fits >= campaign.alphabet.size
+        if fits >= campaign.alphabet.size * (campaign.alphabet.size - 1)  # all pairs, the least to begin with
         else f"a run needs {BASE / 1e9:.1f} GB of memory and more, and {available / 1e9:.1f} GB are free; free some"
     )
 

@@ -42,7 +42,7 @@ class Population(ABC):
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
         """What the users from `start` to before `stop` hold; at most a chunk of them.
 
-        Whoever needs no counts may get ones in their place.
+        Whoever needs no counts may get others in their place.
         """
 
     @property

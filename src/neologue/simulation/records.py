@@ -11,7 +11,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import compress
@@ -38,6 +38,7 @@ LONGEST_LINE = 2**24  # bytes of CSV, as for JSON: a word of a megabyte is odd, 
 ROWS_AT_ONCE = 2**26  # pairs that leave DuckDB in one piece, about 2 GB while they are sorted
 
 WHITE_SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))  # all that str.strip() takes away
+WHOLE_OR_TEXT = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|VARCHAR|BLOB")
 NESTED = re.compile(r".*\[\d*\]|(STRUCT|MAP|UNION)\(.*", re.DOTALL)
 
 
@@ -89,9 +90,10 @@ class Records:
 class Survey:
     """What can be seen of a file at a glance."""
 
-    columns: frozenset[str]
-    newest: int
-    """The newest day; 0 where there are none."""
+    kinds: Mapping[str, str]
+    """The columns that are read; for users and words with their types, as far as these make a difference."""
+    newest: int | None
+    """The newest day, 0 where there are no days; None in a file without rows."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,13 @@ def read_records(
     if days < 1:
         raise ParameterError(f"a window of {days} days holds nothing: give at least 1")
 
+    files = find_files(path)
+    if files != [path]:
+        check_parts(path, files, [survey(file, columns, part=True) for file in files])
+
     def encoded(connection: "DuckDBPyConnection", table: _Table) -> Records:
+        if part and _one(connection, "SELECT count(*) FROM records") == (0,):
+            return Records([], np.empty((0, 2), np.uint64), Holdings.joined([]), rows=0, dropped=0)
         _gather_keys(connection, path)
         return _encode(connection, (_newest(connection) if newest is None else newest) - days + 1)
 
@@ -162,10 +170,39 @@ def survey(path: Path, columns: Columns = DEFAULT_COLUMNS, *, part: bool = False
     """Look at a file without reading it all."""
 
     def surveyed(connection: "DuckDBPyConnection", table: _Table) -> Survey:
-        (newest,) = _one(connection, "SELECT coalesce(max(day), 0) FROM records")
-        return Survey(frozenset(table.types), int(newest))
+        rows, newest = _one(connection, "SELECT count(*), coalesce(max(day), 0) FROM records")
+        named = (columns.user, columns.word)
+        used = {*named, columns.count or "count", columns.day or "day"} & table.types.keys()
+        kinds = {name: _kind(table.types[name]) if name in named else "" for name in used}
+        return Survey(kinds, int(newest) if rows else None)
 
     return _read(path, columns, part, MEMORY_LIMIT, surveyed)
+
+
+def check_parts(path: Path, files: Sequence[Path], surveys: Sequence[Survey]) -> None:
+    """Refuse parts of one table that do not have the same columns, of the same types.
+
+    A count that is missing in one part would let its rows count once, and a user 1 would not be the user 1.0.
+    """
+    if all(surveyed.newest is None for surveyed in surveys):
+        raise DataError(f"{path} has no rows: give a file with users and words")
+    common = {name: kind for surveyed in surveys for name, kind in surveyed.kinds.items()}
+    for file, surveyed in zip(files, surveys, strict=True):
+        for name, kind in common.items():
+            if name not in surveyed.kinds:
+                raise DataError(
+                    f"{file} has no column {_shown(name)}, which other parts of {path} have: write it again"
+                )
+            if surveyed.kinds[name] != kind:
+                raise DataError(
+                    f"{file} has {_shown(name)} as {surveyed.kinds[name]}, other parts of {path} as {kind}: "
+                    "write them alike"
+                )
+
+
+def _kind(type_: str) -> str:
+    """A type, but for text and whole numbers, which are the same text whatever their width."""
+    return "text" if WHOLE_OR_TEXT.fullmatch(type_) else type_
 
 
 def _read(

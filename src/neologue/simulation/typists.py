@@ -5,10 +5,12 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from neologue.simulation.alias import fill_ids
+from neologue.simulation.holdings import MOST_TIMES
 from neologue.simulation.kernels import Ids, Ints, compiled
 from neologue.simulation.lanes import Words, fill, unit
 
-MOST_TIMES = 1 << 24
+MOST_AT_ONCE = 1 << 24
+"""The most times that one draw is typed."""
 AT_ONCE = 1 << 12
 """How many random words are drawn ahead; a buffer of them stays in the nearest cache."""
 
@@ -25,7 +27,7 @@ def draw_users(
     table: Words,
     counted: bool,
 ) -> tuple[Ints, Ids, Ids]:
-    """The holdings of some users: starts, word ids, counts (1 unless counted).
+    """The holdings of some users: starts, word ids, counts (of draws, unless counted).
 
     What is typed, how often and by how voluble a user come from a source of randomness each, so that the words are the
     same whether or not they are counted.
@@ -62,7 +64,7 @@ def draw_users(
                 more = logarithmic(parameter, log_rest, luck[of_luck], luck[of_luck + 1])
                 of_luck += 2
             if latest[word] > first:
-                counts[latest[word] - 1] += more
+                counts[latest[word] - 1] = min(np.int64(counts[latest[word] - 1]) + more, MOST_TIMES)
             else:
                 ids[end] = word
                 counts[end] = more
@@ -93,4 +95,4 @@ def logarithmic(parameter: float, log_rest: float, first: float, second: float) 
         return 1
     if first > ratio * ratio:
         return 2
-    return 1 + int(min(np.log(first) / np.log(ratio), MOST_TIMES - 1.0))
+    return 1 + int(min(np.log(first) / np.log(ratio), MOST_AT_ONCE - 1.0))
