@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neologue.device.contribution import contribute, held_prefixes
+from neologue.device.contribution import contribute, counting_words, held_prefixes
 from neologue.entropy import Entropy, SeededEntropy
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, root, strings
 from neologue.language.vocabulary import Vocabulary
+from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import PROTOCOL_VERSION, Layer
 from neologue.protocol.report import read_report
 from neologue.randomizers.binomial import enclose
@@ -269,11 +270,81 @@ def reports() -> list[Vector]:
     ]
 
 
+# Reports on a closed list
+
+
+def told_closed(layer: ClosedLayer) -> Vector:
+    """What a device is told of a closed layer."""
+    return {
+        "version": PROTOCOL_VERSION,
+        "cohort": layer.cohort,
+        "alphabet": layer.alphabet.characters,
+        "words": layer.words.tolist(),
+        "depth": layer.depth,
+        "randomizer": layer.mechanism,
+        "epsilon": repr(layer.epsilon),
+        "bound": layer.bound,
+        "known": layer.known.digest,
+        "targets": None if layer.targets is None else sorted(layer.targets),
+        "rate": repr(layer.rate),
+    }
+
+
+def closed_case(name: str, layer: ClosedLayer, words: Mapping[str, int], entropy: Recorded) -> Vector:
+    """A report on a closed list, from the words of a device to its bytes and votes."""
+    report = contribute(words, layer, entropy)
+    return {
+        "name": name,
+        "layer": told_closed(layer),
+        "known_words": sorted(layer.known.words),
+        "digest": layer.digest.hex(),
+        "words": dict(words),
+        "counting": sorted(counting_words(words, layer)),
+        "entropy": entropy.hex,
+        "report": report.hex(),
+        "votes": read_report(layer, report).tolist(),
+    }
+
+
+def closed() -> list[Vector]:
+    """Vectors of reports on a closed list."""
+
+    def layer(mechanism: str, **changes: Any) -> ClosedLayer:  # noqa: ANN401
+        settings: dict[str, Any] = {
+            "cohort": 1000,
+            "alphabet": Alphabet("abcdefé"),
+            "words": strings(["bead", "bée", "fa"]),
+            "depth": 6,
+            "epsilon": 4.0,
+            "bound": 3,
+            "known": Vocabulary(["bed", "fade"]),
+        }
+        return ClosedLayer(mechanism=mechanism, **settings | changes)
+
+    typed = {"bead": 2, "beaded": 1, "bed": 9, "abc": 1, "fa": 4, "be\u0301e": 3, "faceless": 7, " be ": 1}
+    few = {"bead": 1, "abc": 1}
+    return [
+        closed_case("unary, no words", layer("unary"), {}, Recorded(31)),
+        closed_case("unary, room for all", layer("unary"), few, Recorded(32)),
+        closed_case("unary, too many words", layer("unary"), typed, Recorded(33)),
+        closed_case("unary, half of the words", layer("unary", rate=0.5), typed, Recorded(34)),
+        closed_case("subset selection, no words", layer("subset-selection"), {}, Recorded(35)),
+        closed_case("subset selection, others twice", layer("subset-selection"), {"abc": 1, "be": 1}, Recorded(36)),
+        closed_case(
+            "subset selection, targets",
+            layer("subset-selection", targets=frozenset({"bed", "fa"})),
+            typed,
+            Recorded(37),
+        ),
+    ]
+
+
 FILES: Mapping[str, Callable[[], object]] = {
     "candidates.json": candidates,
     "unary.json": unary,
     "subset_selection.json": subset_selection,
     "reports.json": reports,
+    "closed.json": closed,
 }
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from neologue.language.alphabet import Alphabet
     from neologue.language.vocabulary import Vocabulary
     from neologue.protocol.campaign import Campaign
+    from neologue.protocol.measuring import Measuring
     from neologue.simulation.discovery_run import Discovery, Watch, discover
     from neologue.simulation.population import Population
     from neologue.simulation.records import Columns
@@ -26,6 +27,7 @@ __all__ = [
     "Columns",
     "Diary",
     "Discovery",
+    "Measuring",
     "NeologueError",
     "Population",
     "Vocabulary",
@@ -40,6 +42,7 @@ _HOMES = {
     "Columns": "neologue.simulation.records",
     "Diary": "neologue.device.diary",
     "Discovery": "neologue.simulation.discovery_run",
+    "Measuring": "neologue.protocol.measuring",
     "NeologueError": "neologue.errors",
     "Population": "neologue.simulation.population",
     "Vocabulary": "neologue.language.vocabulary",

@@ -25,6 +25,7 @@ COMMANDS = (
     "ledger",
     "plan",
     "profiles",
+    "study",
 )
 
 
@@ -90,7 +91,7 @@ def test_the_version_is_that_of_the_package(neologue: Neologue) -> None:
     assert result.stdout.split()[-1] == package.__version__
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS, "ledger show"])
+@pytest.mark.parametrize("command", ["", *COMMANDS, "ledger show", "study paper", "study compare", "study ablation"])
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_every_command_has_help(neologue: Neologue, command: str, option: str) -> None:
     result = neologue(*command.split(), option)

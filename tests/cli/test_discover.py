@@ -93,6 +93,7 @@ class TestEmbeddedPopulation:
             "population",
             "layers",
             "words",
+            "measurement",
             "score",
             "privacy",
             "digest",

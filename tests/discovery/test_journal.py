@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -128,3 +129,17 @@ def test_other_users_or_words_are_another_run() -> None:
     assert len({of("yeet", 1), of("yeet", 2), of("yelt", 1)}) == 3
     embedded = {Population.embedded("en", users, seed=seed).digest for users, seed in ((5, 1), (6, 1), (5, 2))}
     assert len(embedded) == 3
+
+
+@pytest.mark.parametrize(
+    "change", [{"votes": np.full(12, 0.5)}, {"votes": np.full(12, -1)}, {"reports": np.int64(10**9)}]
+)
+def test_sums_that_cannot_be_are_not_taken_over(tmp_path: Path, change: dict[str, Any]) -> None:
+    layer = small_layer(["ab", "bc", "ca"])
+    journal = Journal(tmp_path / "j", IDENTITY, resume=False)
+    journal.record(layer, Tally(np.arange(12), 5))
+    path = tmp_path / "j" / "pass-1-layer-1.npz"
+    stored = dict(np.load(path))
+    np.savez_compressed(path, **(stored | change))
+    with pytest.raises(JournalError, match="is damaged; delete it"):
+        Journal(tmp_path / "j", IDENTITY, resume=True).recall(layer)

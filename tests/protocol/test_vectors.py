@@ -255,6 +255,40 @@ def test_whole_reports_are_as_described(case: Case) -> None:
     assert votes == case["votes"]
 
 
+@named(committed("closed.json"))
+def test_reports_on_a_closed_list_are_as_described(case: Case) -> None:
+    layer, stream = case["layer"], Stream(case["entropy"])
+    canonical = json.dumps(layer, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    digest = hashlib.sha256(canonical).digest()
+    assert digest.hex() == case["digest"]
+
+    forms = {unicodedata.normalize("NFC", word).strip() for word in case["words"]}
+    counting = sorted(
+        form
+        for form in forms
+        if 0 < len(form) <= layer["depth"]
+        and set(form) <= set(layer["alphabet"])
+        and (form not in case["known_words"] if layer["targets"] is None else form in layer["targets"])
+    )
+    assert counting == case["counting"]
+
+    rate = floor(Fraction(layer["rate"]) * 2**64)
+    drawn = [word for word in counting if stream.word() < rate]
+    sampled = [drawn[place] for place in stream.order(len(drawn))][: layer["bound"]]
+    listed = [layer["words"].index(word) for word in sampled if word in layer["words"]]
+    size, others = len(layer["words"]), len(sampled) - len(listed)
+    if layer["randomizer"] == "unary":
+        parameters = size + layer["bound"], float(layer["epsilon"]), layer["bound"]
+        votes = unary_report(*parameters, listed + [size + place for place in range(others)], stream)
+        payload = unary_payload(*parameters, votes)
+    else:
+        parameters = size + 1, float(layer["epsilon"]), layer["bound"]
+        payload, _, votes = selection_report(*parameters, listed + [size] * others, stream)
+    assert stream.words == []
+    assert (bytes([1]) + digest[:8] + payload).hex() == case["report"]
+    assert votes == case["votes"]
+
+
 # The vectors show what they are there to show
 
 

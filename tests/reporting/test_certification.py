@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neologue import Alphabet, Campaign, Population, Vocabulary, discover
+from neologue import Alphabet, Campaign, Measuring, Population, Vocabulary, discover
 from neologue.discovery.release import privacy_facts
 from neologue.errors import ReleaseError, SignatureError
 from neologue.privacy.signature import digest, signed
@@ -33,6 +33,8 @@ RUNS: dict[str, Json] = {
     "subset selection": {"name": "gboard-2024", "frontier": 12},
     "subset selection with k": {"name": "gboard-2024", "frontier": 4, "k_anonymity": 3},
     "with colluders": {"name": "neologue", "colluders": 0.3, "delta": 1e-6, "candidates": 60},
+    "measured": {"name": "neologue", "users": 2400},
+    "subset selection, measured": {"name": "gboard-2024", "frontier": 12, "users": 2400},
 }
 
 
@@ -46,7 +48,10 @@ def releases() -> dict[str, Json]:
     found = {}
     for kind, run in RUNS.items():
         campaign = Campaign.from_profile(**small | {"words_per_user": 4} | run)
-        found[kind] = json.loads(release_text(release_document(discover(population, campaign, seed=1))))
+        measure = Measuring(600, 0.9) if "measured" in kind else None
+        found[kind] = json.loads(
+            release_text(release_document(discover(population, campaign, seed=1, measure=measure)))
+        )
     return found
 
 
@@ -234,6 +239,41 @@ CAUGHT: dict[str, tuple[str, Tampering]] = {
     "a claim more": ("unary", put("privacy", "anonymous", value=True)),
     "a claim taken away": ("unary", lambda document: document["privacy"].pop("user_central")),
     "no claims": ("unary", put("privacy", value={})),
+    "a measurement taken away": ("measured", put("measurement", value=None)),
+    "reports of a measurement raised": ("measured", add("measurement", "reports", more=1)),
+    "reports and users of a measurement raised": (
+        "subset selection, measured",
+        lambda document: document["measurement"].update(asked=900, reports=900),
+    ),
+    "users of a measurement more": ("measured", add("measurement", "asked", more=60)),
+    "candidates of a measurement more": ("measured", add("measurement", "candidates", more=1)),
+    "a measurement undecided": ("measured", put("measurement", "decided", value=False)),
+    "a measurement of nobody": ("measured", put("measurement", "asked", value=0)),
+    "measured votes raised": ("measured", add("measurement", "words", 0, "votes", more=3)),
+    "measured votes beyond all reports": ("measured", add("measurement", "words", 0, "votes", more=10**9)),
+    "a measured estimate raised": ("measured", add("measurement", "words", 0, "estimate", more=1)),
+    "a measured interval narrowed": ("measured", lower("measurement", "words", 0, "high", by=0.99)),
+    "a measured word renamed": ("measured", put("measurement", "words", 0, "word", value="aa")),
+    "a measured word taken away": ("measured", lambda document: document["measurement"]["words"].pop()),
+    "votes for others fewer": ("measured", add("measurement", "other_votes", 0, more=-20)),
+    "votes for others below none": ("measured", put("measurement", "other_votes", 0, value=-1)),
+    "votes for others taken away": ("measured", lambda document: document["measurement"]["other_votes"].pop()),
+    "a measured coverage raised": ("measured", lower("measurement", "coverage", "estimate", by=0.99)),
+    "a measured coverage made surer": ("subset selection, measured", lower("measurement", "coverage", "low", by=1.01)),
+    "a measured coverage taken away": ("measured", put("measurement", "coverage", value=None)),
+    "a coverage of nothing measured": (
+        "subset selection, measured",
+        lambda document: document["measurement"].update(reports=5, decided=False, words=[], other_votes=[]),
+    ),
+    "a measurement of nothing": (
+        "measured",
+        lambda document: (
+            document.update(words=[]),
+            document["measurement"].update(words=[], other_votes=[], coverage=None, candidates=0),
+        ),
+    ),
+    "another rate": ("measured", put("measurement", "rate", value=1.0)),
+    "no rate": ("measured", put("measurement", "rate", value=0.0)),
 }
 """Tamperings that the facts of a release contradict, whatever its digest says."""
 

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from neologue.discovery.release import Release
     from neologue.privacy.ledger import Ledger
     from neologue.protocol.campaign import Campaign
+    from neologue.protocol.measuring import Measuring
     from neologue.simulation.discovery_run import Discovery
     from neologue.simulation.engine import Engine
     from neologue.simulation.growth import Growth
@@ -48,6 +50,7 @@ CHANGEABLE = (
 REPEATED = (
     *CHANGEABLE,
     *("data", "profile", "language", "alphabet", "users", "known", "targets", "fidelity", "seed"),
+    *("measure", "measure_users", "measure_rate"),
     *("user_column", "word_column", "count_column", "day_column"),
 )
 """What a discovery is repeated with; other options say where its files go, or who is charged and signs."""
@@ -101,6 +104,17 @@ REPEATED = (
     "--targets",
     type=click.Path(path_type=Path),
     help="Limit contributions to the words of this file, to try parameters without learning unknown words.",
+)
+@click.option(
+    "--measure",
+    is_flag=True,
+    help="Measure coverage and counts privately: as many users as a layer has count the words that others found.",
+)
+@click.option("--measure-users", type=int, help="So many users measure instead; implies --measure.")
+@click.option(
+    "--measure-rate",
+    type=float,
+    help="The chance with which each new word of theirs may be counted; implies --measure  [default: 1]",
 )
 @click.option(
     "--fidelity",
@@ -163,6 +177,7 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     from neologue.reporting.files import REPORT, check_folder, write_files
     from neologue.simulation.discovery_run import discover as run
     from neologue.simulation.growth import Growth
+    from neologue.simulation.memory import check_memory
 
     if options["out"]:
         check_folder(options["out"])
@@ -173,11 +188,12 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     wanted = _checked(data, options)
     with progress(sys.stderr) as watch, _engine(options, watch) as engine:
         watch.says("Reading words; the first run also compiles, which takes some seconds …")
-        campaign, population = _set_up(data, wanted, engine, options)
+        campaign, population, measure = _set_up(data, wanted, engine, options)
         watch.says(population.description)
-        journal = _journal(population, campaign, options)
+        check_memory(campaign, engine.threads)
+        journal = _journal(population, campaign, measure, options)
         if not (journal and journal.resumed):
-            account.plan(campaign)
+            account.plan(campaign, measure)
         growth = Growth(population.words) if options["out"] and can_report() else None
         discovery = run(
             population,
@@ -188,6 +204,7 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
             journal=journal,
             witness=growth.witness if growth else nobody,
             engine=engine,
+            measure=measure,
         )
         watch.says("Working out what the release gives away …")
         account.settle(discovery.release)
@@ -226,19 +243,24 @@ def _command(context: click.Context) -> str:
         if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE or name not in REPEATED:
             continue
         value = context.params[name]
+        if value is True:
+            parts.append(parameter.opts[0])
+            continue
         text = value.name if isinstance(value, Path) else str(value)
         parts += [text] if isinstance(parameter, click.Argument) else [parameter.opts[0], text]
     return shlex.join(parts)
 
 
-def _journal(population: "Population", campaign: "Campaign", options: dict[str, Any]) -> "Journal | None":
+def _journal(
+    population: "Population", campaign: "Campaign", measure: "Measuring | None", options: dict[str, Any]
+) -> "Journal | None":
     """The journal in the folder of results, if there is one to be."""
     from neologue.discovery.journal import Journal
     from neologue.simulation.discovery_run import identity
 
     if not options["out"]:
         return None
-    whole = identity(population, campaign, options["fidelity"], options["seed"])
+    whole = identity(population, campaign, options["fidelity"], options["seed"], measure)
     return Journal(options["out"] / JOURNAL, whole, resume=options["resume"])
 
 
@@ -248,12 +270,16 @@ class _Account:
     def __init__(self, book: "Ledger | None", population: str, campaign: str) -> None:
         self._book, self._population, self._campaign = book, population, campaign
 
-    def plan(self, campaign: "Campaign") -> None:
+    def plan(self, campaign: "Campaign", measure: "Measuring | None") -> None:
         """Charge what is foreseen, or refuse before anyone is asked."""
+        from neologue.discovery.measurement import foreseen_cohort
         from neologue.discovery.schedule import foreseen
 
         if self._book:
-            self._book.plan(self._population, self._campaign, foreseen(campaign))
+            collection = foreseen(campaign)
+            if measure:
+                collection = replace(collection, cohorts=(*collection.cohorts, foreseen_cohort(campaign, measure)))
+            self._book.plan(self._population, self._campaign, collection)
 
     def settle(self, release: "Release") -> None:
         """Charge what happened instead; refuse the release if the budget does not cover it."""
@@ -282,31 +308,57 @@ def _checked(data: Path | None, options: dict[str, Any]) -> "Campaign":
             option = "--" + name.replace("_", "-")
             raise ParameterError(f"{option} {options[name]} is about a column of DATA; give a file, or leave it out")
     profile, language = profile_named(options["profile"]), builtin.check_language(options["language"])
-    return Campaign.from_profile(
+    campaign = Campaign.from_profile(
         profile.name,
         users=DEFAULT_USERS if options["users"] is None else options["users"],
         alphabet=alphabet_of(options["alphabet"], profile.alphabet, language),
         **_changes(options),
     )
+    if data is None or options["users"]:
+        _set_aside(campaign, options)
+    return campaign
+
+
+def _set_aside(campaign: "Campaign", options: dict[str, Any]) -> "tuple[Campaign, Measuring | None]":
+    """The campaign without those of its users who measure, if any are to."""
+    from neologue.discovery.measurement import usual_measuring
+    from neologue.protocol.measuring import Measuring
+
+    if not options["measure"] and options["measure_users"] is None and options["measure_rate"] is None:
+        return campaign, None
+    rate = 1.0 if options["measure_rate"] is None else options["measure_rate"]
+    if options["measure_users"] is None:
+        measure = usual_measuring(campaign, rate)
+    else:
+        measure = Measuring(options["measure_users"], rate)
+    if measure.users >= campaign.users:
+        raise ParameterError(
+            f"{measure.users:,} of {campaign.users:,} users are to measure, and nobody is left to be asked; "
+            "let fewer measure"
+        )
+    rest = replace(campaign, users=campaign.users - measure.users)
+    measure.check(rest, campaign.users)
+    return rest, measure
 
 
 def _engine(options: dict[str, Any], watch: "Spoken") -> "AbstractContextManager[Engine]":
     from neologue.simulation.engine import LocalEngine
 
     if options["engine"] == "local":
-        if options["address"]:
+        if options["address"] is not None:
             raise ParameterError(f"--address {options['address']} is of a cluster; use it with --engine ray")
         return LocalEngine()
     from neologue.simulation.cluster import RayEngine
 
-    watch.says(f"Joining the cluster at {options['address']} …" if options["address"] else "Starting a cluster …")
+    own = options["address"] is None
+    watch.says("Starting a cluster …" if own else f"Joining the cluster at {options['address']} …")
     return RayEngine(options["address"])
 
 
 def _set_up(
     data: Path | None, wanted: "Campaign", engine: "Engine", options: dict[str, Any]
-) -> "tuple[Campaign, Population]":
-    """The campaign with its words, and the population."""
+) -> "tuple[Campaign, Population, Measuring | None]":
+    """The campaign with its words, the population, and who of it measures."""
     from neologue.language import builtin
     from neologue.language.vocabulary import Vocabulary
     from neologue.protocol.campaign import Campaign
@@ -342,7 +394,8 @@ def _set_up(
         targets=targets,
         **_changes(options),
     )
-    return campaign, population
+    rest, measure = _set_aside(campaign, options)
+    return rest, population, measure
 
 
 def _changes(options: dict[str, Any]) -> dict[str, Any]:

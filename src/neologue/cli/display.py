@@ -9,7 +9,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from neologue.discovery.release import LayerFacts
+from neologue.discovery.release import LayerFacts, Release
+from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.reporting.sentences import privacy_lines, summary
 from neologue.simulation.discovery_run import Discovery, Watch
@@ -45,21 +46,30 @@ def say(line: str) -> None:
 def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
     """The top words, and what it took to find them."""
     words = discovery.release.words
+    measured = measured_cells(discovery.release)
     rows = [
         (
             word.word,
             f"{word.estimate:,.0f}",
             f"{word.low:,.0f} – {word.high:,.0f}",
+            *measured.get(word.word, ()),
             str(len(word.word)),
             str(word.layer),
         )
         for word in words[:SHOWN_WORDS]
     ]
     rest = f", the first {len(rows)} of {len(words):,}" if len(words) > len(rows) else ""
-    columns = ("word", "users reporting it", "95 % interval", "length", "found in layer")
-    show_table(f"New words{rest}", columns, rows, numbers=(1, 2, 3, 4))
+    more = ("measured", "95 % interval") if measured else ()
+    columns = ("word", "users reporting it", "95 % interval", *more, "length", "found in layer")
+    show_table(f"New words{rest}", columns, rows, numbers=range(1, len(columns)))
     for line in [*summary(discovery), *privacy_lines(document["privacy"])]:
         say(line)
+
+
+def measured_cells(release: Release) -> dict[str, tuple[str, str]]:
+    """What a measurement says of each word, as it stands in a table."""
+    words = release.measurement.words if release.measurement else ()
+    return {word.word: (f"{word.estimate:,.0f}", f"{word.low:,.0f} – {word.high:,.0f}") for word in words}
 
 
 class Spoken(Watch):
@@ -83,6 +93,10 @@ class Spoken(Watch):
             f"candidates of {facts.length + facts.extension} symbols, {facts.kept:,} prefixes kept, "
             f"{words:,} words so far"
         )
+
+    def measuring_begins(self, layer: ClosedLayer) -> None:
+        """Users count what was found."""
+        self.begins(f"{layer.cohort:,} other users count the {len(layer.words):,} words", layer.cohort)
 
     def scoring_begins(self) -> None:
         """The last step."""

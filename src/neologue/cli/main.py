@@ -18,6 +18,7 @@ from neologue.cli.certify import certify, keygen
 from neologue.cli.discover import discover
 from neologue.cli.ledger import ledger
 from neologue.cli.plan import plan
+from neologue.cli.study import study
 from neologue.errors import InputError
 
 INTERRUPTED = 130
@@ -69,6 +70,7 @@ main.add_command(keygen)
 main.add_command(plan)
 main.add_command(audit)
 main.add_command(ledger)
+main.add_command(study)
 
 
 @main.command()

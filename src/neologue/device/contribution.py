@@ -1,4 +1,4 @@
-"""From the words of one device to its report: the device's side of Algorithm 2."""
+"""From the words of one device to its report: the device's side of Algorithm 2, and of measuring what it found."""
 
 from collections.abc import Mapping
 
@@ -9,19 +9,22 @@ from neologue.device.sampling import sample
 from neologue.entropy import Entropy, SecureEntropy
 from neologue.language.alphabet import normalised
 from neologue.language.candidates import strings
+from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import make_report
 
 MOST_TIMES = 2**31 - 1
 
 
-def contribute(words: Mapping[str, int], layer: Layer, entropy: Entropy | None = None) -> bytes:
+def contribute(words: Mapping[str, int], layer: Layer | ClosedLayer, entropy: Entropy | None = None) -> bytes:
     """The report of a device that typed these words so many times each.
 
     A device without a word that counts sends a full report too: whether it reports never depends on its words. Two
     reports on the same words spend the budget twice: the caller makes one, and sends the same bytes again if need be.
     """
     source = SecureEntropy() if entropy is None else entropy
+    if isinstance(layer, ClosedLayer):
+        return make_report(layer, held_places(words, layer, source), source)
     prefixes, times = held_prefixes(words, layer)
     return make_report(layer, sample(prefixes, times, layer.bound, layer.sampler, source), source)
 
@@ -32,11 +35,7 @@ def held_prefixes(words: Mapping[str, int], layer: Layer) -> tuple[NDArray[np.in
     Counts out of range are brought into it: an error would make a device silent because of what it holds, and a
     negative count would let one word change the places of several prefixes.
     """
-    counting: dict[str, int] = {}
-    for word, times in words.items():
-        form = normalised(word)
-        if layer.counts(form):
-            counting[form] = counting.get(form, 0) + min(max(1, times), MOST_TIMES)
+    counting = counting_words(words, layer)
     index = layer.candidates.index(strings(list(counting)))
     typed = np.fromiter(counting.values(), np.int64, len(counting))
     belongs = index >= 0
@@ -44,3 +43,27 @@ def held_prefixes(words: Mapping[str, int], layer: Layer) -> tuple[NDArray[np.in
     summed = np.zeros(len(prefixes), np.int64)
     np.add.at(summed, places, typed[belongs])
     return prefixes, summed
+
+
+def held_places(words: Mapping[str, int], layer: ClosedLayer, entropy: Entropy) -> NDArray[np.int64]:
+    """The places of a closed layer that a random sample of the words holds.
+
+    How often a word was typed does not matter: the most typed words are likelier on the list than others, so that a
+    greedy sample would praise it.
+    """
+    counting = sorted(counting_words(words, layer))
+    drawn = np.flatnonzero(entropy.chances(layer.chance, len(counting)))
+    sampled = sample(drawn, np.ones_like(drawn), layer.bound, "random", entropy)
+    index = layer.index(strings(counting)[sampled])
+    listed = index[index >= 0]
+    return layer.domain.held(listed, len(index) - len(listed))
+
+
+def counting_words(words: Mapping[str, int], layer: Layer | ClosedLayer) -> dict[str, int]:
+    """The words that count, in their one form, and how often each was typed."""
+    counting: dict[str, int] = {}
+    for word, times in words.items():
+        form = normalised(word)
+        if layer.counts(form):
+            counting[form] = counting.get(form, 0) + min(max(1, times), MOST_TIMES)
+    return counting

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from neologue.errors import ParameterError, PolicyError
+from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.invitation import KEY_BYTES, Invitation, check_bytes
 from neologue.protocol.layer import Layer
 from neologue.protocol.parameters import DEEPEST, LARGEST_LAYER, check_whole
@@ -94,7 +95,7 @@ class Policy:
                 "lifetime_epsilon",
             )
 
-    def _promises_too_little(self, layer: Layer, epsilon: float) -> Iterator[str]:
+    def _promises_too_little(self, layer: Layer | ClosedLayer, epsilon: float) -> Iterator[str]:
         if epsilon > self.largest_epsilon:
             yield _beyond(f"the layer's ε is {epsilon!r}, above the {self.largest_epsilon!r}", "largest_epsilon")
         if layer.bound * Fraction(epsilon) > Fraction(self.largest_user_epsilon):
@@ -113,19 +114,20 @@ class Policy:
                 f"the layer asks for words of {longest:,} characters, above the {self.longest_word}", "longest_word"
             )
 
-    def _asks_for_too_much(self, layer: Layer) -> Iterator[str]:
+    def _asks_for_too_much(self, layer: Layer | ClosedLayer) -> Iterator[str]:
+        if isinstance(layer, ClosedLayer):
+            asked = f"{len(layer.words):,} words and what stands for others"
+        else:
+            symbols = f"{layer.extension:,} of {layer.alphabet.size:,} symbols"
+            asked = f"{len(layer.frontier):,} prefixes and up to {symbols}"
         if not _fits(layer, self.largest_layer):
-            yield _beyond(
-                f"{len(layer.frontier):,} prefixes and up to {layer.extension:,} of {layer.alphabet.size:,} symbols "
-                f"make more than the {self.largest_layer:,} candidates",
-                "largest_layer",
-            )
+            yield _beyond(f"{asked} make more than the {self.largest_layer:,} candidates", "largest_layer")
         size = HEADER_BYTES + layer.randomizer.payload_bytes
         if size > self.largest_report:
             yield _beyond(f"a report has {size:,} bytes, above the {self.largest_report:,}", "largest_report")
         # Subset Selection writes few bytes for many votes, so their number is a limit of its own.
         channel = layer.randomizer.channel
-        votes = math.ceil(channel.contributions * (layer.candidates.size * channel.q + channel.p))
+        votes = math.ceil(channel.contributions * (layer.randomizer.candidates * channel.q + channel.p))
         if max(votes, layer.bound) > self.most_votes:
             yield _beyond(
                 f"a report has {votes:,} votes and room for {layer.bound:,} words, above the {self.most_votes:,}",
@@ -133,7 +135,7 @@ class Policy:
             )
 
 
-def epsilon_of(layer: Layer) -> float:
+def epsilon_of(layer: Layer | ClosedLayer) -> float:
     """The local ε that answering a layer costs: the one it states, or the one its randomizer enforces if larger."""
     return max(float(layer.epsilon), layer.randomizer.statement.enforced_epsilon)
 
@@ -144,16 +146,11 @@ def rounded_up(value: Fraction) -> float:
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
-def _malformed(layer: Layer) -> Iterator[str]:
+def _malformed(layer: Layer | ClosedLayer) -> Iterator[str]:
     """What makes a layer unusable under any policy."""
-    numbers = {
-        "pass": layer.passage,
-        "number": layer.number,
-        "cohort": layer.cohort,
-        "extension": layer.extension,
-        "depth": layer.depth,
-        "bound": layer.bound,
-    }
+    numbers = {"cohort": layer.cohort, "depth": layer.depth, "bound": layer.bound}
+    if isinstance(layer, Layer):
+        numbers |= {"pass": layer.passage, "number": layer.number, "extension": layer.extension}
     for name, value in numbers.items():
         # The value isn't named: Python refuses to write numbers of thousands of digits.
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_NUMBER:
@@ -166,20 +163,24 @@ def _malformed(layer: Layer) -> Iterator[str]:
             f"the layer's randomizer is not one of {', '.join(RANDOMIZERS)}, the ones that this device can answer for; "
             "a newer neologue may know it"
         )
-    if _width(layer) != len(layer.frontier[0]):
-        yield "the layer's prefixes are not as long as they claim to be; no policy permits that"
+    longest = max(map(len, layer.words)) if isinstance(layer, ClosedLayer) else len(layer.frontier[0])
+    if _width(layer) != longest:
+        yield "the layer's prefixes or words are not as long as they claim to be; no policy permits that"
     # Lists are hashed line by line: such a word would pass for several, and the signature for that of another list.
     if any("\n" in word for word in layer.known.words):
         yield "a known word of the layer has a line break, so that its digest doesn't vouch for the list of them"
 
 
-def _width(layer: Layer) -> int:
-    """The length of the layer's prefixes, as the work on them has it."""
-    return layer.frontier.dtype.itemsize // 4
+def _width(layer: Layer | ClosedLayer) -> int:
+    """The length of the layer's prefixes or words, as the work on them has it."""
+    strings = layer.words if isinstance(layer, ClosedLayer) else layer.frontier
+    return strings.dtype.itemsize // 4
 
 
-def _fits(layer: Layer, most: int) -> bool:
+def _fits(layer: Layer | ClosedLayer, most: int) -> bool:
     """Whether a layer has at most so many candidates, found without counting on: extensions at least double."""
+    if isinstance(layer, ClosedLayer):
+        return layer.randomizer.candidates <= most
     extensions = 1
     for _ in range(layer.extension):
         extensions = 1 + (layer.alphabet.size - 1) * extensions

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from neologue.discovery.measurement import Measurement
 from neologue.privacy.collection import Cohort
 from neologue.privacy.statement import Facts, LayerShown
 from neologue.protocol.campaign import Campaign
@@ -58,26 +59,31 @@ class Release:
     layers: tuple[LayerFacts, ...]
     words: tuple[ReleasedWord, ...]
     """The most widely held first."""
+    measurement: Measurement | None = None
+    """What users who took no part in the discovery say of the words, if any were asked to."""
 
     @property
     def facts(self) -> Facts:
         """What the privacy of the release follows from."""
-        return privacy_facts(self.campaign.parameters, self.layers)
+        return privacy_facts(self.campaign.parameters, self.layers, self.measurement)
 
     @property
     def statement(self) -> LocalStatement:
         """The local privacy of the layer that enforces it least: each user is in one layer, so it covers everyone."""
         parameters = self.campaign.parameters
         statements = (
-            randomizer(
-                parameters.randomizer, facts.candidates, self.campaign.epsilon, parameters.words_per_user
-            ).statement
-            for facts in self.layers
+            randomizer(parameters.randomizer, candidates, self.campaign.epsilon, parameters.words_per_user).statement
+            for candidates in (
+                *(facts.candidates for facts in self.layers),
+                *([self.measurement.candidates] if self.measurement and self.measurement.asked else []),
+            )
         )
         return max(statements, key=lambda statement: statement.enforced_epsilon)
 
 
-def privacy_facts(parameters: Parameters, layers: Iterable[LayerFacts]) -> Facts:
+def privacy_facts(
+    parameters: Parameters, layers: Iterable[LayerFacts], measurement: Measurement | None = None
+) -> Facts:
     """The facts of a run as its privacy statement takes them; of an undecided layer nothing is published."""
     layers = tuple(layers)
     shown = tuple(
@@ -86,10 +92,19 @@ def privacy_facts(parameters: Parameters, layers: Iterable[LayerFacts]) -> Facts
         if layer.decided
     )
     withheld = tuple(Cohort(layer.reports, layer.candidates) for layer in layers if layer.reports and not layer.decided)
-    return facts_of(parameters, shown, withheld)
+    measured: tuple[Cohort, ...] = ()
+    if measurement and measurement.reports:
+        counted = (Cohort(measurement.reports, measurement.candidates),)
+        measured, withheld = (counted, withheld) if measurement.decided else ((), withheld + counted)
+    return facts_of(parameters, shown, withheld, measured)
 
 
-def facts_of(parameters: Parameters, shown: tuple[LayerShown, ...], withheld: tuple[Cohort, ...] = ()) -> Facts:
+def facts_of(
+    parameters: Parameters,
+    shown: tuple[LayerShown, ...],
+    withheld: tuple[Cohort, ...] = (),
+    measured: tuple[Cohort, ...] = (),
+) -> Facts:
     """The facts of a run with these layers, whether they happened or are foreseen."""
     assert parameters.epsilon is not None
     return Facts(
@@ -103,4 +118,5 @@ def facts_of(parameters: Parameters, shown: tuple[LayerShown, ...], withheld: tu
         k=parameters.k_anonymity,
         alpha=parameters.alpha,
         withheld=withheld,
+        measured=measured,
     )

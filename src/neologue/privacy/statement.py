@@ -20,6 +20,7 @@ ASSUMPTIONS = (
     "nobody but the stated observer's own view is combined: no other sums of the same reports were published",
     "which users were asked, and when, does not depend on their words",
 )
+MEASURED = "the users who counted the released words are asked nothing else: the count is a layer of its own"
 EXPANSION = "AES-128 in counter mode, keyed by a device's secret seed, is as good as random subsets"
 
 
@@ -67,11 +68,13 @@ class Facts:
     exposure: Exposure = Exposure()
     withheld: tuple[Cohort, ...] = ()
     """The cohorts whose reports came, but of whose layers nothing was published."""
+    measured: tuple[Cohort, ...] = ()
+    """The cohorts that counted words which were released before: they publish sums, and no word that is new."""
 
     @property
     def collection(self) -> Collection:
-        """The sums of the layers of which something was published."""
-        cohorts = tuple(layer.cohort for layer in self.layers)
+        """The sums of which something was published: those of layers, and of the measurement."""
+        cohorts = (*(layer.cohort for layer in self.layers), *self.measured)
         return Collection(self.mechanism, self.epsilon, self.words_per_user, cohorts)
 
     @property
@@ -103,7 +106,11 @@ def privacy_statement(facts: Facts) -> dict[str, object]:
             "local": "none: the local figures hold against whoever sees a report, the server included",
             "central": "that the observer sees the stated sums and nothing smaller",
             "colluders": facts.colluders,
-            "assumptions": [*ASSUMPTIONS, *([EXPANSION] if facts.mechanism == SubsetSelection.name else [])],
+            "assumptions": [
+                *ASSUMPTIONS,
+                *([MEASURED] if facts.measured else []),
+                *([EXPANSION] if facts.mechanism == SubsetSelection.name else []),
+            ],
             "observers": [
                 _observer(facts, facts.collection, *reader),
                 *(_observer(facts, facts.received, *other) for other in others),

@@ -1,4 +1,4 @@
-"""An invitation: a layer, the campaign that it belongs to, and the word of an operator that both are theirs.
+"""An invitation: a layer, or a closed one, its campaign, and the word of an operator that both are theirs.
 
 The operator signs, with Ed25519, these 71 bytes:
 
@@ -16,6 +16,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from neologue.errors import ParameterError
+from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 
 DOMAIN = b"neologue invitation v1\0"
@@ -28,7 +29,7 @@ SIGNATURE_BYTES = 64
 class Invitation:
     """What a device is given. That there is one says nothing yet: `genuine` tells whether the operator signed it."""
 
-    layer: Layer
+    layer: Layer | ClosedLayer
     campaign_id: bytes
     operator: bytes
     """The operator's raw public key."""
@@ -50,14 +51,14 @@ class Invitation:
         return True
 
 
-def invite(campaign_id: bytes, layer: Layer, private_key: Ed25519PrivateKey) -> Invitation:
+def invite(campaign_id: bytes, layer: Layer | ClosedLayer, private_key: Ed25519PrivateKey) -> Invitation:
     """The operator's invitation to answer a layer of a campaign."""
     check_bytes("the identity of a campaign", campaign_id, CAMPAIGN_BYTES)
     signature = private_key.sign(signed_message(campaign_id, layer))
     return Invitation(layer, campaign_id, private_key.public_key().public_bytes_raw(), signature)
 
 
-def signed_message(campaign_id: bytes, layer: Layer) -> bytes:
+def signed_message(campaign_id: bytes, layer: Layer | ClosedLayer) -> bytes:
     """The bytes that an operator signs."""
     return DOMAIN + campaign_id + layer.digest
 

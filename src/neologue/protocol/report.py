@@ -7,31 +7,44 @@
 Whoever decodes bounds the length first: nothing is allocated that the layer does not call for.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neologue.entropy import Entropy
 from neologue.errors import ReportError
-from neologue.protocol.layer import PROTOCOL_VERSION, Layer
+from neologue.protocol.layer import PROTOCOL_VERSION
+from neologue.randomizers.randomizer import Randomizer
 
 TAG_BYTES = 8
 HEADER_BYTES = 1 + TAG_BYTES
 
 
-def header(layer: Layer) -> bytes:
+class Asks(Protocol):
+    """What a report answers: a layer, or a closed one."""
+
+    @property
+    def digest(self) -> bytes:
+        """Of all that a device is told."""
+
+    @property
+    def randomizer(self) -> Randomizer[Any]:
+        """What a device does to the candidates that it holds."""
+
+
+def header(layer: Asks) -> bytes:
     """The bytes with which every report of a layer begins."""
     return bytes([PROTOCOL_VERSION]) + layer.digest[:TAG_BYTES]
 
 
-def make_report(layer: Layer, held: NDArray[np.int64], entropy: Entropy) -> bytes:
+def make_report(layer: Asks, held: NDArray[np.int64], entropy: Entropy) -> bytes:
     """The randomized report on the candidates held."""
     randomizer = layer.randomizer
     return header(layer) + randomizer.encode(randomizer.randomize(held, entropy))
 
 
-def read_report(layer: Layer, report: bytes) -> NDArray[np.int64]:
+def read_report(layer: Asks, report: bytes) -> NDArray[np.int64]:
     """The votes in a report, or a ReportError that says what is wrong with it."""
     if len(report) < HEADER_BYTES:
         raise ReportError(f"{len(report)} bytes are too few for a report")

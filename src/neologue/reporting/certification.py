@@ -8,7 +8,7 @@ accidents, a signature against people.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,18 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from neologue.discovery.estimates import VoteLaw, estimate_holders
+from neologue.discovery.measurement import Measurement, figures
 from neologue.discovery.release import LayerFacts, ReleasedWord, privacy_facts
+from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError, ReleaseError, SignatureError
 from neologue.language.candidates import extensions
 from neologue.privacy.anonymity import release_threshold
 from neologue.privacy.signature import check_signature, digest
 from neologue.privacy.statement import privacy_statement
 from neologue.protocol.campaign import MOST_USERS
+from neologue.protocol.closed_layer import check_rate
 from neologue.protocol.parameters import Parameters
+from neologue.randomizers.closed import closed_domain
 from neologue.randomizers.registry import randomizer
 from neologue.reporting.document import FORMAT
 
@@ -35,6 +39,8 @@ TOLERANCE = 2e-5
 """Figures have six digits; the last may differ from machine to machine."""
 ROUNDED = 0.051
 """Estimates are written with one decimal."""
+ROUNDED_SHARE = 2e-6
+"""Shares are written with six."""
 SAFER_SMALLER = {"k": 0.0, "lower_bound": TOLERANCE}
 """Claims that are safe if they say less, and how much more they may say."""
 SAFER_LARGER = re.compile(r"epsilon$|^(item|user)_central\.[a-z0-9_]+$")
@@ -73,6 +79,7 @@ class Document:
     users: int
     layers: tuple[LayerFacts, ...]
     words: tuple[ReleasedWord, ...]
+    measurement: Measurement | None
     privacy: Mapping[str, object]
     whole: Mapping[str, object]
     digest: str
@@ -104,6 +111,7 @@ def read_document(path: Path) -> Document:
             users=msgspec.convert(whole["population"]["users"], int),
             layers=msgspec.convert([_passage(row) for row in whole["layers"]], tuple[LayerFacts, ...]),
             words=msgspec.convert([_passage(row) for row in whole["words"]], tuple[ReleasedWord, ...]),
+            measurement=msgspec.convert(whole.get("measurement"), Measurement | None),
             privacy=msgspec.convert(whole["privacy"], dict[str, Any]),
             whole=whole,
             digest=said,
@@ -122,8 +130,8 @@ def certify(document: Document, key: Ed25519PublicKey | None = None) -> Certific
         objections.append("the digest is not that of the release: something in it was changed")
     if impossible := list(_impossible(document)):
         return Certification((), (*objections, *impossible))
-    objections += [*_wrong_layers(document), *_wrong_words(document)]
-    recomputed = privacy_statement(privacy_facts(document.parameters, document.layers))
+    objections += [*_wrong_layers(document), *_wrong_words(document), *_wrong_measurement(document)]
+    recomputed = privacy_statement(privacy_facts(document.parameters, document.layers, document.measurement))
     return Certification(tuple(_claims("", recomputed, document.privacy)), tuple(objections))
 
 
@@ -169,6 +177,13 @@ def _impossible(document: Document) -> Iterator[str]:
             yield f"{_name(layer)} has a number below 0"
         if min(layer.length, layer.extension) < 1 or layer.length + layer.extension > parameters.depth + 1:
             yield f"{_name(layer)} extends {layer.length:,} characters by {layer.extension:,}, beyond the depth"
+    measurement = document.measurement
+    if measurement and not (int(measurement.decided) <= measurement.reports <= measurement.asked <= MOST_USERS):
+        yield f"the measurement has {measurement.reports:,} reports from {measurement.asked:,} users"
+    if measurement and bool(measurement.asked) != bool(document.words):
+        yield f"{measurement.asked:,} users were asked to count {len(document.words):,} words"
+    if measurement and measurement.candidates != _places(document):
+        yield f"the measurement has {measurement.candidates:,} candidates, and {_places(document):,} are right"
 
 
 def _wrong_layers(document: Document) -> Iterator[str]:
@@ -256,6 +271,56 @@ def _wrong_estimates(law: VoteLaw, least: int, words: list[tuple[int, ReleasedWo
         right &= (fewest - ROUNDED <= end) & (end <= most + ROUNDED)
     for place in np.flatnonzero(~right):
         yield f"word {words[place][0]} has an estimate or an interval that does not follow from its votes"
+
+
+def _places(document: Document) -> int:
+    """The candidates of a measurement of the words released; none, if there are none."""
+    parameters, words = document.parameters, len(document.words)
+    if not words or parameters.epsilon is None:
+        return 0
+    domain = closed_domain(parameters.randomizer, words, parameters.epsilon, parameters.words_per_user)
+    return domain.randomizer.candidates
+
+
+def _wrong_measurement(document: Document) -> Iterator[str]:
+    measurement, parameters = document.measurement, document.parameters
+    if measurement is None:
+        return
+    if measurement.decided != (measurement.asked > 0 and measurement.reports >= parameters.smallest_layer):
+        yield f"the measurement has {measurement.reports:,} reports, and {parameters.smallest_layer:,} decide it"
+    if not measurement.decided:
+        if measurement.words or measurement.other_votes or measurement.coverage:
+            yield "the measurement is not decided, but something of it was released"
+        return
+    try:
+        check_rate(measurement.rate)
+    except ParameterError as error:
+        yield str(error)
+        return
+    if [word.word for word in measurement.words] != sorted(word.word for word in document.words):
+        yield "the words measured are not those released, in order"
+        return
+    assert parameters.epsilon is not None
+    listed = len(measurement.words)
+    domain = closed_domain(parameters.randomizer, listed, parameters.epsilon, parameters.words_per_user)
+    votes = [word.votes for word in measurement.words] + list(measurement.other_votes)
+    most = domain.randomizer.channel.trials(measurement.reports)
+    if len(votes) != measurement.candidates or not all(0 <= number <= most for number in votes):
+        yield "the measurement has votes that its reports can't have given"
+        return
+    tally = Tally(np.array(votes, np.int64), measurement.reports)
+    share, held = figures(domain, tally, measurement.rate, measurement.asked, document.users)
+    stated = [[word.estimate, word.low, word.high] for word in measurement.words]
+    right = np.abs(np.array(stated) - np.column_stack([held.estimate, held.low, held.high])).max(axis=1) <= ROUNDED
+    for place in np.flatnonzero(~right):
+        yield f"measured word {place + 1} has an estimate or an interval that does not follow from its votes"
+    claimed = measurement.coverage
+    if (share is None) != (claimed is None) or (
+        share
+        and claimed
+        and max(abs(a - b) for a, b in zip(astuple(share), astuple(claimed), strict=True)) > ROUNDED_SHARE
+    ):
+        yield "the coverage measured does not follow from the votes"
 
 
 def _claims(name: str, recomputed: object, stated: object) -> Iterator[Claim]:

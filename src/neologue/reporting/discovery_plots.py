@@ -2,24 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from neologue.discovery.release import LayerFacts, ReleasedWord
-from neologue.reporting.svg import DIED, INK, LIVED, MUTED, WORD, plot, short_numbers
+from neologue.reporting.svg import DIED, INK, LIVED, MUTED, WORD, Picture, plot, short_numbers
 
 MOST_POINTS = 400
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A plot as it stands on a page."""
-
-    title: str
-    svg: str
-    caption: str
 
 
 def found_by_holders(words: Sequence[ReleasedWord], truth: Mapping[str, int]) -> Picture:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 
+from neologue.discovery.measurement import Measurement
 from neologue.discovery.release import LayerFacts, ReleasedWord
 from neologue.privacy.signature import digest
 from neologue.privacy.statement import privacy_statement
@@ -28,6 +29,7 @@ def release_document(discovery: Discovery) -> dict[str, object]:
         "population": {"users": discovery.users, "description": discovery.population},
         "layers": [_layer(facts) for facts in release.layers],
         "words": [_word(word) for word in release.words],
+        "measurement": release.measurement and _measurement(release.measurement),
         "score": asdict(discovery.score),
         "privacy": privacy_statement(release.facts),
     }
@@ -55,6 +57,29 @@ def parameters_document(campaign: Campaign) -> dict[str, object]:
 
 def _layer(facts: LayerFacts) -> dict[str, object]:
     return {"pass" if name == "passage" else name: value for name, value in asdict(facts).items()}
+
+
+def _measurement(measurement: Measurement) -> dict[str, object]:
+    share = measurement.coverage
+    return {
+        "asked": measurement.asked,
+        "reports": measurement.reports,
+        "candidates": measurement.candidates,
+        "rate": measurement.rate,
+        "decided": measurement.decided,
+        "coverage": share and {name: round(value, 6) for name, value in asdict(share).items()},
+        "other_votes": list(measurement.other_votes),
+        "words": [
+            {
+                "word": word.word,
+                "votes": word.votes,
+                "estimate": round(word.estimate, 1),
+                "low": round(word.low, 1),
+                "high": round(word.high, 1),
+            }
+            for word in measurement.words
+        ],
+    }
 
 
 def _word(word: ReleasedWord) -> dict[str, object]:

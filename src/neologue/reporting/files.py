@@ -4,7 +4,7 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from neologue.discovery.release import ReleasedWord
@@ -13,15 +13,18 @@ from neologue.reporting.document import release_text
 from neologue.simulation.discovery_run import Discovery
 
 REPORT = "report.html"
+STUDY = "study.json"
 NAMES = ("words.csv", "words.dic", "words.aff", "release.json", REPORT)
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse, before any work, a folder that the files can't be put into; leaves nothing behind."""
+def check_folder(folder: Path, names: Collection[str] = NAMES) -> None:
+    """Refuse, before any work, a folder that files of these names can't be put into; leaves nothing behind."""
     existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not existing.is_dir():
         raise ParameterError(f"{existing} is a file; give --out a folder")
-    for name in NAMES:
+    if STUDY not in names and (folder / STUDY).exists():
+        raise ParameterError(f"{folder} holds a study; give --out another folder")
+    for name in names:
         if (folder / name).is_dir():
             raise ParameterError(f"{folder / name} is a folder where a file is to be; give --out another folder")
     try:
@@ -34,10 +37,7 @@ def check_folder(folder: Path) -> None:
 def write_files(
     discovery: Discovery, document: Mapping[str, object], folder: Path, report: str | None = None
 ) -> list[Path]:
-    """Write `words.csv`, `words.dic` with `words.aff`, `release.json` and the report, if there is one.
-
-    They are put in place when all are whole.
-    """
+    """Write `words.csv`, `words.dic` with `words.aff`, `release.json` and the report, if there is one."""
     words = discovery.release.words
     texts = (
         words_csv(words),
@@ -46,7 +46,11 @@ def write_files(
         release_text(document),
         report,
     )
-    files = {name: text for name, text in zip(NAMES, texts, strict=True) if text is not None}
+    return write_texts({name: text for name, text in zip(NAMES, texts, strict=True) if text is not None}, folder)
+
+
+def write_texts(files: Mapping[str, str], folder: Path) -> list[Path]:
+    """Write texts into a folder, which is made if need be; they are put in place when all are whole."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as drafts:

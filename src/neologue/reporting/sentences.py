@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from neologue.discovery.measurement import Measurement
 from neologue.protocol.profiles import PROFILES
 from neologue.simulation.discovery_run import Discovery
 
@@ -38,8 +39,25 @@ def summary(discovery: Discovery) -> list[str]:
         f"(profile {campaign.profile}, {parameters.passes} {'pass' if parameters.passes == 1 else 'passes'}).",
         *([f"Not asked: {campaign.users - asked:,} users, as no prefix was left."] if asked < campaign.users else []),
         found,
+        *([measured_line(release.measurement)] if release.measurement else []),
         f"Simulated with fidelity {discovery.fidelity}, seed {discovery.seed}.",
     ]
+
+
+def measured_line(measurement: Measurement) -> str:
+    """What was measured, without looking at the truth."""
+    if not measurement.asked:
+        return "Measured: nothing, as there is no word to count."
+    counted = f"{measurement.reports:,} other users, once each"
+    if not measurement.decided:
+        return f"Measured: nothing, as only {counted}, counted the words."
+    if measurement.coverage is None:
+        return f"Measured: no coverage, as nothing that {counted}, counted stands out from the noise."
+    share = measurement.coverage
+    return (
+        f"Measured: the words cover {share.estimate:.1%} of what users sample of their new words (95 % interval: "
+        f"{share.low:.1%} – {share.high:.1%}), as {counted}, counted them without showing which are theirs."
+    )
 
 
 def privacy_lines(statement: Mapping[str, Any]) -> list[str]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 from xml.etree import ElementTree
@@ -80,6 +81,15 @@ class Plot:
         with matplotlib.rc_context(STYLE | {"svg.hashsalt": self.name}):
             self.figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
         return _inline(drawn.getvalue(), self.name, self.label)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A plot as it stands on a page."""
+
+    title: str
+    svg: str
+    caption: str
 
 
 @contextmanager

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from neologue.device.contribution import contribute
 from neologue.discovery.tally import Tally
 from neologue.entropy import SeededEntropy
+from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
 from neologue.simulation.counting import Counters, Users
 from neologue.simulation.holdings import Holdings
 from neologue.simulation.kernels import Ids, add_counts
+from neologue.simulation.listed_samples import ListedSampler
 from neologue.simulation.reports import SubsetReports, UnaryReports
 from neologue.simulation.samples import Sampler
 from neologue.simulation.streams import Stream
@@ -48,7 +50,7 @@ class Held:
 class Sampled:
     """Counts the users who sample each group of words, then the holders of each word."""
 
-    sampler: Sampler
+    sampler: Sampler | ListedSampler
 
     @property
     def votes(self) -> int:
@@ -64,7 +66,7 @@ class Sampled:
         """Count the samples of a piece."""
         held = users.draw(start, stop, counted=self.sampler.greedy)
         _, samples = self.sampler.samples(start, held)
-        counts = counters.room_for(held.users)
+        counts = counters.room_for(max(held.users, len(samples)))
         add_counts(samples, counts[: self.votes])
         add_counts(held.words, counts[self.votes :])
         yield
@@ -74,7 +76,7 @@ class Sampled:
 class Reported:
     """Counts the votes for each candidate in reports drawn one by one, then the holders of each word."""
 
-    sampler: Sampler
+    sampler: Sampler | ListedSampler
     candidates: Ids
     """The candidate of each group."""
     reports: SubsetReports | UnaryReports
@@ -101,14 +103,14 @@ class Reported:
 class Made:
     """Counts the votes in reports that the real device core makes, bytes and all, and a server reads; then holders."""
 
-    layer: Layer
+    layer: Layer | ClosedLayer
     lexicon: list[str]
     seed: int
 
     @property
     def votes(self) -> int:
         """How many of the counters are for votes."""
-        return self.layer.candidates.size
+        return self.layer.randomizer.candidates
 
     @property
     def size(self) -> int:

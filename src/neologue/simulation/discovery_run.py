@@ -2,18 +2,21 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from neologue import __version__
 from neologue.discovery.algorithm import Witness, nobody
 from neologue.discovery.algorithm import discover as algorithm
 from neologue.discovery.journal import Journal
+from neologue.discovery.measurement import Measurement, closed_layer, measured, nothing_to_measure
 from neologue.discovery.release import LayerFacts, Release
 from neologue.errors import ParameterError
 from neologue.protocol.campaign import Campaign
+from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
+from neologue.protocol.measuring import Measuring
 from neologue.simulation.cohorts import Cohorts
-from neologue.simulation.engine import Engine, LocalEngine, usable_cores
+from neologue.simulation.engine import Engine, LocalEngine
 from neologue.simulation.memory import check_memory
 from neologue.simulation.population import Population
 from neologue.simulation.scoring import Score, score, true_holders
@@ -31,6 +34,9 @@ class Watch:
     def layer_ends(self, facts: LayerFacts, words: int) -> None:
         """The layer is decided; so many words are found by now."""
 
+    def measuring_begins(self, layer: ClosedLayer) -> None:
+        """The words are found, and users who were not asked before are about to count them."""
+
     def scoring_begins(self) -> None:
         """All layers are done, and the release is compared with the truth."""
 
@@ -46,7 +52,7 @@ class Discovery:
     fidelity: str
     seed: int
     truth: Mapping[str, int] = field(repr=False)
-    """How many users hold each word that could have been found."""
+    """How many users of the campaign hold each word that could have been found."""
 
 
 def discover(
@@ -59,23 +65,30 @@ def discover(
     journal: Journal | None = None,
     witness: Witness = nobody,
     engine: Engine | None = None,
+    measure: Measuring | None = None,
 ) -> Discovery:
-    """Find the new words of a population.
+    """Find the new words of a population, and measure, if asked to, how much of what users hold they are.
 
-    Every user is asked at most once. The same arguments give the same result, whatever the number of cores, and whether
-    or not a journal had some of the layers already, or a cluster did the work.
+    Every user is asked at most once: who measures is none of the campaign's users. The same arguments give the same
+    result, whatever the number of cores, and whether or not a journal had some of the layers already, or a cluster did
+    the work.
     """
     asked_of = campaign or Campaign.from_profile(
-        users=population.users, known=population.known, alphabet=population.alphabet
+        users=max(1, population.users - (measure.users if measure else 0)),
+        known=population.known,
+        alphabet=population.alphabet,
     )
     if asked_of.users > population.users:
         raise ParameterError(
             f"the campaign is for {asked_of.users:,} users, but the population has {population.users:,}; "
             f"nobody is asked twice, so make the campaign for {population.users:,} or fewer"
         )
-    check_memory(asked_of, usable_cores())
+    if measure:
+        measure.check(asked_of, population.users)
+    machine = engine or LocalEngine()
+    check_memory(asked_of, machine.threads)
     onlooker = watch or Watch()
-    cohorts = Cohorts(population, engine or LocalEngine(), fidelity, seed, onlooker.users_done)
+    cohorts = Cohorts(population, machine, fidelity, seed, onlooker.users_done)
     rounds = algorithm(asked_of, onlooker.layer_ends, witness)
     first_layer = layer = next(rounds)
     try:
@@ -91,8 +104,10 @@ def discover(
             layer = rounds.send(tally)
     except StopIteration as end:
         release: Release = end.value
+    if measure:
+        release = replace(release, measurement=_measured(release, measure, cohorts, journal, onlooker))
     onlooker.scoring_begins()
-    truth = true_holders(population.words, cohorts.holders(), first_layer)
+    truth = true_holders(population.words, cohorts.holders(asked_of.users), first_layer)
     return Discovery(
         release=release,
         score=score(release, truth),
@@ -104,7 +119,26 @@ def discover(
     )
 
 
-def identity(population: Population, campaign: Campaign, fidelity: str, seed: int) -> dict[str, object]:
+def _measured(
+    release: Release, measure: Measuring, cohorts: Cohorts, journal: Journal | None, onlooker: Watch
+) -> Measurement:
+    """What the users behind those of the campaign say of the words released."""
+    campaign = release.campaign
+    if not release.words:
+        return nothing_to_measure(measure.rate)
+    layer = closed_layer(campaign, (word.word for word in release.words), measure)
+    tally = journal.recall(layer) if journal else None
+    if not tally:
+        onlooker.measuring_begins(layer)
+        tally = cohorts.measure(layer, campaign.users)
+        if journal:
+            journal.record(layer, tally)
+    return measured(layer, tally, campaign)
+
+
+def identity(
+    population: Population, campaign: Campaign, fidelity: str, seed: int, measure: Measuring | None = None
+) -> dict[str, object]:
     """All that a discovery is a function of; a journal is good for the same identity alone."""
     targets = None if campaign.targets is None else sorted(campaign.targets)
     return {
@@ -117,4 +151,5 @@ def identity(population: Population, campaign: Campaign, fidelity: str, seed: in
         "population": population.digest,
         "fidelity": fidelity,
         "seed": seed,
+        "measure": measure and asdict(measure),
     }

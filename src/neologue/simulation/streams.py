@@ -17,6 +17,7 @@ class Stream(IntEnum):
     EXACT = 7
     BASELINES = 8
     VOLUMES = 9
+    RATES = 10
 
 
 def generator(stream: Stream, seed: int, *place: int) -> np.random.Generator:

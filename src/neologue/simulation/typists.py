@@ -64,7 +64,8 @@ def draw_users(
                 more = logarithmic(parameter, log_rest, luck[of_luck], luck[of_luck + 1])
                 of_luck += 2
             if latest[word] > first:
-                counts[latest[word] - 1] = min(np.int64(counts[latest[word] - 1]) + more, MOST_TIMES)
+                together = int(counts[latest[word] - 1]) + more
+                counts[latest[word] - 1] = min(together, MOST_TIMES)
             else:
                 ids[end] = word
                 counts[end] = more

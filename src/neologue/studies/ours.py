@@ -9,17 +9,10 @@ from neologue.privacy.cost import central_epsilon, cost
 from neologue.protocol.campaign import Campaign
 from neologue.protocol.profiles import profile
 from neologue.protocol.report import HEADER_BYTES
-from neologue.simulation.discovery_run import Watch, discover
+from neologue.simulation.discovery_run import discover
 from neologue.studies.budget import Budget, Privacy
 from neologue.studies.method import Advance, Found, FoundWord, Task, unheard
-
-
-class _Progress(Watch):
-    def __init__(self, advance: Advance) -> None:
-        self._advance = advance
-
-    def users_done(self, users: int) -> None:
-        self._advance(users)
+from neologue.studies.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -62,7 +55,7 @@ class Ours:
 
         words_per_user = profile(self.name).parameters.words_per_user
         asked = campaign(budget.local_epsilon(central, words_per_user))
-        release = discover(task.population, asked, seed=seed, watch=_Progress(advance)).release
+        release = discover(task.population, asked, seed=seed, watch=Progress(advance)).release
         collection = release.facts.received
         spent = cost(collection, budget.delta)
         payloads = [collection.randomizer(cohort).payload_bytes for cohort in collection.cohorts]

@@ -1,0 +1,103 @@
+"""A closed layer: what the devices that measure a release are told, word for word the same.
+
+They take no part in the discovery. Each is given the words that were found, samples some of its own new words, and
+reports which of these are on the list and how many are not.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.entropy import ONE
+from neologue.errors import ParameterError
+from neologue.language.alphabet import Alphabet
+from neologue.language.candidates import Strings
+from neologue.language.vocabulary import Vocabulary
+from neologue.protocol.layer import PROTOCOL_VERSION
+from neologue.randomizers.closed import ClosedDomain, closed_domain
+from neologue.randomizers.randomizer import Randomizer
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedLayer:
+    """One round of votes on whole words, and how a device answers."""
+
+    cohort: int
+    """How many users are asked."""
+    alphabet: Alphabet
+    words: Strings
+    """The list W."""
+    depth: int
+    mechanism: str
+    epsilon: float
+    bound: int
+    known: Vocabulary
+    targets: frozenset[str] | None = None
+    rate: float = 1.0
+    """The chance with which each new word of a device may come into its sample."""
+
+    def __post_init__(self) -> None:
+        words = self.words.tolist()
+        if not words or words != sorted(set(words)):
+            raise ParameterError("a closed layer must have words, each once and in order")
+        if not all(self.alphabet.spells(word, self.depth) for word in words):
+            raise ParameterError("a closed layer's words must be of its alphabet and within its depth")
+        check_rate(self.rate)
+
+    @cached_property
+    def domain(self) -> ClosedDomain:
+        """The places of a report, those of the list first."""
+        return closed_domain(self.mechanism, len(self.words), self.epsilon, self.bound)
+
+    @property
+    def randomizer(self) -> Randomizer[Any]:
+        """The randomizer for just these places."""
+        return self.domain.randomizer
+
+    @property
+    def chance(self) -> int:
+        """The numerator of the rate over 2^64."""
+        return int(Fraction(self.rate) * ONE)
+
+    def counts(self, word: str) -> bool:
+        """Whether a normalised word counts, as in the first layer of the campaign."""
+        if not self.alphabet.spells(word, self.depth):
+            return False
+        return word not in self.known if self.targets is None else word in self.targets
+
+    def index(self, words: Strings) -> NDArray[np.int64]:
+        """For each normalised word its place on the list, or -1."""
+        ranks = np.minimum(np.searchsorted(self.words, words), len(self.words) - 1)
+        return np.where(self.words[ranks] == words, ranks, -1).astype(np.int64)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of everything a device is told, by which all of them can see that they are told the same."""
+        told = {
+            "version": PROTOCOL_VERSION,
+            "cohort": self.cohort,
+            "alphabet": self.alphabet.characters,
+            "words": self.words.tolist(),
+            "depth": self.depth,
+            "randomizer": self.mechanism,
+            "epsilon": repr(float(self.epsilon)),
+            "bound": self.bound,
+            "known": self.known.digest,
+            "targets": None if self.targets is None else sorted(self.targets),
+            "rate": repr(float(self.rate)),
+        }
+        canonical = json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).digest()
+
+
+def check_rate(rate: float) -> float:
+    """The rate itself, if it is a share of words."""
+    if not 0 < rate <= 1:
+        raise ParameterError(f"the rate of a measurement must be a share above 0 and at most 1, not {rate}")
+    return rate

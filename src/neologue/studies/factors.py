@@ -1,0 +1,140 @@
+"""What the profile `neologue` is made of, one choice after the other, each with what it could have been."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from neologue.errors import ParameterError
+from neologue.language import builtin
+from neologue.language.candidates import extensions
+
+BASE_LANGUAGE = "en"
+LANGUAGES = ("de", "es", "fr", "id", "hi", "ru", "sv")
+SIZES = (10_000, 100_000, 300_000, 3_000_000, 15_000_000)
+
+Change = tuple[str, int | float | str | bool]
+
+
+@dataclass(frozen=True)
+class Variation:
+    """One way to run it: what is changed in the profile, and whom it is run on if not the users of the study."""
+
+    name: str
+    changes: tuple[Change, ...] = ()
+    users: int | None = None
+    language: str = BASE_LANGUAGE
+    alphabet: str | None = None
+    """The name of an alphabet; without, the one that suits the language."""
+
+
+AS_IT_IS = "as it is"
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A choice, the way that the others are measured against, and the others."""
+
+    name: str
+    about: str
+    reference: Variation
+    others: tuple[Variation, ...]
+
+    @property
+    def variations(self) -> tuple[Variation, ...]:
+        """All ways, the reference first."""
+        return (self.reference, *self.others)
+
+
+def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) -> tuple[Factor, ...]:
+    """All choices, with these languages and numbers of users to try."""
+    as_it_is = Variation(AS_IT_IS)
+    characters = builtin.alphabet(BASE_LANGUAGE).size - 1
+    triples = characters * extensions(characters, 2)
+    fixed_frontier = 100_000
+    return (
+        Factor(
+            "sampler",
+            "which words go into a report if a user has too many: any of them, or those typed most (greedy)",
+            as_it_is,
+            (_changed("greedy", sampler="greedy"),),
+        ),
+        Factor(
+            "passes",
+            "how many tries are grown, each with a part of the users",
+            as_it_is,
+            tuple(_changed(f"{passes} passes", passes=passes) for passes in (2, 3)),
+        ),
+        Factor(
+            "words per user (B)",
+            "the most words that one report speaks of; ε of a word stays the same, that of a user grows with B",
+            as_it_is,
+            tuple(_changed(f"B = {words}", words_per_user=words) for words in (20, 5, 120)),
+        ),
+        Factor(
+            "local ε",
+            "how much a report may tell about one word",
+            as_it_is,
+            tuple(_changed(f"ε = {epsilon:g}", epsilon=epsilon) for epsilon in (8.0, 6.0, 4.0)),
+        ),
+        Factor(
+            "frontier",
+            "the most prefixes that go on to the next layer (η_max)",
+            as_it_is,
+            tuple(_changed(f"{kept:,} prefixes", frontier=kept) for kept in (1_000, 10_000)),
+        ),
+        Factor(
+            "alphabet",
+            "the characters that words may have: fewer make smaller layers, and words they can't spell do not count",
+            as_it_is,
+            tuple(Variation(name, alphabet=name) for name in ("en", "paper")),
+        ),
+        Factor(
+            "starting length",
+            "how many symbols the first layer decides at once; the limit on candidates is set where it just fits, and "
+            "one below",
+            _changed("three symbols", candidates=triples),
+            (_changed("two symbols", candidates=triples - 1),),
+        ),
+        Factor(
+            "adaptive layers",
+            "whether layers extend by as many symbols, and get as many users, as suits the words",
+            _changed(f"adaptive, {fixed_frontier:,} prefixes", frontier=fixed_frontier),
+            (_changed("one symbol a layer, equal layers", adaptive=False, frontier=fixed_frontier),),
+        ),
+        Factor(
+            "threshold",
+            "how many votes keep a prefix or a word",
+            as_it_is,
+            (
+                _changed("no k-anonymity", k_anonymity=0),
+                _changed("the most voted, no k-anonymity", rule="top", k_anonymity=0, frontier=10_000),
+                _changed("k = 50", k_anonymity=50),
+                _changed("5 % false words allowed", false_words=0.05),
+            ),
+        ),
+        Factor(
+            "population",
+            "how many users are asked; local ε is the planner's for each number",
+            as_it_is,
+            tuple(Variation(f"{users:,} users", users=users) for users in sizes),
+        ),
+        Factor(
+            "language",
+            "whose words are found; known are those of a dictionary, or the most frequent ones",
+            Variation(BASE_LANGUAGE),
+            tuple(Variation(builtin.check_language(language), language=language) for language in languages),
+        ),
+    )
+
+
+def chosen(names: Iterable[str], among: Iterable[Factor]) -> tuple[Factor, ...]:
+    """The factors of these names; all if none is named."""
+    by_name = {factor.name: factor for factor in among}
+    wanted = list(names)
+    for name in wanted:
+        if name not in by_name:
+            raise ParameterError(f"no factor is called {name!r}; there are {', '.join(by_name)}")
+    return tuple(by_name[name] for name in wanted) or tuple(by_name.values())
+
+
+def _changed(name: str, **changes: int | float | str | bool) -> Variation:
+    return Variation(name, tuple(changes.items()))

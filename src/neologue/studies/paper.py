@@ -1,0 +1,186 @@
+"""The paper's case study, repeated on the embedded population: its figure, its table and its production run."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from neologue.discovery.schedule import foreseen
+from neologue.errors import ParameterError
+from neologue.privacy.cost import central_epsilon
+from neologue.privacy.statement import privacy_statement
+from neologue.protocol.campaign import Campaign
+from neologue.protocol.profiles import GBOARD_2024
+from neologue.randomizers.thresholds import LARGEST_EPSILON
+from neologue.simulation.discovery_run import Discovery, discover
+from neologue.simulation.population import Population
+from neologue.studies.held_out import SEED_APART, HeldOut, held_out
+from neologue.studies.method import Advance, unheard
+from neologue.studies.progress import Progress
+from neologue.studies.targets import rare_known_words
+
+LANGUAGE = "en"
+EPSILON = 10.0
+NO_PRIVACY = LARGEST_EPSILON
+"""Stands for no privacy at all: the largest ε that devices take, at which 998 of 1,000 words arrive as they are."""
+TESTED = 15
+"""One user is held out as a test user for so many who are asked."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the paper varies; everything else is as in the profile gboard-2024."""
+
+    sampler: str
+    passes: int
+    epsilon: float = EPSILON
+    words: str = "targets"
+    """Which words count: `targets`, the rare known ones of the trials, or `unknown`, as in production."""
+
+
+TABLE: Mapping[str, Setting] = MappingProxyType(
+    {"greedy-1": Setting("greedy", 1), "random-1": Setting("random", 1), "random-2": Setting("random", 2)}
+)
+PRODUCTION = Setting("greedy", 2, words="unknown")
+
+
+def figure_setting(epsilon: float) -> Setting:
+    """A point of the paper's figure: greedy, one pass."""
+    return Setting("greedy", 1, epsilon)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One setting with one seed, which the users are drawn with, too."""
+
+    setting: Setting
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperStudy:
+    """How much of the paper is repeated, and on how many users."""
+
+    users: int = GBOARD_2024.users
+    seeds: tuple[int, ...] = (0, 1, 2)
+    epsilons: tuple[float, ...] = (4.0, 6.0, 8.0, 10.0, 12.0)
+    """Where the figure is measured; ε of the table is always among them."""
+    beyond_table: int = 3
+    """With how many of the seeds the figure and the production run are measured, the table always with all."""
+    depth: int = GBOARD_2024.parameters.depth
+
+    def __post_init__(self) -> None:
+        for what in ("seeds", "epsilons"):
+            values = getattr(self, what)
+            if not values or len(set(values)) < len(values):
+                raise ParameterError(f"give one or more {what}, each once, not {list(values)}")
+        if EPSILON not in self.epsilons:
+            raise ParameterError(f"the table is at ε = {EPSILON:g}: give it to the figure, too")
+        if NO_PRIVACY in self.epsilons:
+            raise ParameterError(f"ε = {NO_PRIVACY:g} stands for the line without privacy; leave it out")
+        for setting in (PRODUCTION, *map(figure_setting, self.epsilons)):
+            self.campaign(setting)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All that there is to do, seed by seed; the figure's point at the table's ε is a run of the table."""
+        found: dict[Run, None] = {}
+        for number, seed in enumerate(self.seeds):
+            beyond = number < self.beyond_table
+            settings = [
+                *TABLE.values(),
+                *([PRODUCTION, *map(figure_setting, (*self.epsilons, NO_PRIVACY))] if beyond else []),
+            ]
+            found |= dict.fromkeys(Run(setting, seed) for setting in settings)
+        return tuple(found)
+
+    def campaign(self, setting: Setting) -> Campaign:
+        """The campaign of a setting, without its words; refuses what could not be run."""
+        return Campaign.from_profile(
+            GBOARD_2024.name,
+            users=self.users,
+            depth=self.depth,
+            sampler=setting.sampler,
+            passes=setting.passes,
+            epsilon=setting.epsilon,
+        )
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run found."""
+
+    run: Run
+    coverage: float
+    precision: float
+    words: int
+    words_held: int
+    """Words that count and that somebody holds."""
+    central_epsilon: float | None
+    """Of a word, for readers of the release; None without privacy."""
+    held_out: HeldOut | None = None
+    privacy: dict[str, Any] | None = None
+    """The privacy statement, of the production run alone."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as JSON can hold it."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, recorded: Mapping[str, Any]) -> "Result":
+        """A result that was recorded."""
+        return msgspec.convert(recorded, cls)
+
+
+def reproduce(
+    study: PaperStudy, *, done: Mapping[Run, Result] = MappingProxyType({}), advance: Advance = unheard
+) -> Iterator[Result]:
+    """The results of a study's runs, in their order; those of runs that are `done` are taken over."""
+    for run in study.runs:
+        yield done[run] if run in done else _RUN[run.setting.words](study, run, advance)
+
+
+def _trial(study: PaperStudy, run: Run, advance: Advance) -> Result:
+    """A run of the figure or the table: devices contribute target words alone, so nothing unknown is learned."""
+    targets = target_words()
+    population = Population.embedded(LANGUAGE, study.users, targets=targets, seed=run.seed)
+    campaign = replace(study.campaign(run.setting), targets=frozenset(targets))
+    return _result(study, run, discover(population, campaign, seed=run.seed, watch=Progress(advance)))
+
+
+def _production(study: PaperStudy, run: Run, advance: Advance) -> Result:
+    """The production run, with its privacy statement and what it is worth to users who took no part."""
+    population = Population.embedded(LANGUAGE, study.users, seed=run.seed)
+    campaign = replace(study.campaign(run.setting), known=population.known)
+    found = discover(population, campaign, seed=run.seed, watch=Progress(advance))
+    testers = Population.embedded(LANGUAGE, max(1, study.users // TESTED), seed=run.seed + SEED_APART)
+    return replace(
+        _result(study, run, found),
+        held_out=held_out([word.word for word in found.release.words], campaign, testers),
+        privacy=privacy_statement(found.release.facts),
+    )
+
+
+_RUN = {"targets": _trial, "unknown": _production}
+
+
+def _result(study: PaperStudy, run: Run, found: Discovery) -> Result:
+    score, setting = found.score, run.setting
+    spent = _foreseen_cost(study, setting.passes, setting.epsilon) if setting.epsilon < NO_PRIVACY else None
+    return Result(run, score.coverage, score.precision, score.words_released, score.words_true, spent)
+
+
+@cache
+def _foreseen_cost(study: PaperStudy, passes: int, epsilon: float) -> float:
+    """The central ε of a word: its layers are known before any vote, and the first costs most."""
+    campaign = study.campaign(Setting("greedy", passes, epsilon))
+    return central_epsilon(foreseen(campaign), campaign.parameters.delta, "item")
+
+
+@cache
+def target_words() -> tuple[str, ...]:
+    """The words of the trials."""
+    return tuple(rare_known_words(LANGUAGE))

@@ -1,0 +1,39 @@
+"""What the paper reports, each figure with its place.
+
+Sun, Kairouz, Sun, Gascón and Suresh, Private federated discovery of out-of-vocabulary words for Gboard, 2024. Its
+figure is a picture without numbers: what its text says of it is among the orderings.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+PAPER = "Sun, Kairouz, Sun, Gascón and Suresh, Private federated discovery of out-of-vocabulary words for Gboard, 2024"
+
+
+@dataclass(frozen=True)
+class Published:
+    """A figure, and where in the paper it stands."""
+
+    value: float
+    place: str
+
+
+TABLE_PLACE = "section 4, the table of samplers and passes"
+PRODUCTION_PLACE = "section 4, OOV discovery in the production population"
+COVERAGE: Mapping[str, Published] = MappingProxyType(
+    {
+        "greedy-1": Published(0.771, TABLE_PLACE),
+        "random-1": Published(0.831, TABLE_PLACE),
+        "random-2": Published(0.921, TABLE_PLACE),
+    }
+)
+PRODUCTION: Mapping[str, Published] = MappingProxyType(
+    {
+        "held_out_coverage": Published(0.168, PRODUCTION_PLACE),
+        "item_central_epsilon": Published(0.315, PRODUCTION_PLACE),
+        "delta": Published(1e-10, PRODUCTION_PLACE),
+        "k": Published(45, PRODUCTION_PLACE),
+        "alpha": Published(0.95, PRODUCTION_PLACE),
+    }
+)

@@ -1,0 +1,40 @@
+"""The record of a study under way: the results of its finished runs, so that it can go on where it was broken off.
+
+Results are figures and never words: nothing in a record is about one user.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from neologue.discovery.unfinished import Unfinished
+from neologue.errors import JournalError
+
+IDENTITY = "study.json"
+
+
+class Record:
+    """A folder with one file for every finished run."""
+
+    def __init__(self, folder: Path, identity: Mapping[str, object], *, resume: bool) -> None:
+        self._unfinished = Unfinished(folder, "study", IDENTITY, identity, resume=resume)
+
+    def recall(self) -> Iterator[dict[str, Any]]:
+        """The results that were kept, in the order of their runs."""
+        if not self._unfinished.resumed:
+            return
+        for path in sorted(self._unfinished.folder.glob("run-*.json")):
+            try:
+                result = json.loads(path.read_text("utf-8"))
+            except ValueError as error:
+                raise JournalError(f"{path} is damaged; delete it, and its run is repeated with --resume") from error
+            yield result
+
+    def keep(self, number: int, result: Mapping[str, Any]) -> None:
+        """Keep the result of the run of a number."""
+        self._unfinished.write(f"run-{number:05}.json", json.dumps(result, allow_nan=False).encode())
+
+    def close(self) -> None:
+        """The study is written: nothing is left to resume."""
+        self._unfinished.close()

@@ -1,0 +1,115 @@
+"""What each choice is worth: what is varied, and gains that are paired by seed."""
+
+import json
+from typing import Any
+
+import pytest
+
+from neologue.errors import LanguageError, ParameterError
+from neologue.language.candidates import extensions
+from neologue.protocol.campaign import Campaign
+from neologue.studies.ablation import Ablation, AblationStudy, Found, Result, Run, ablate
+from neologue.studies.factors import Factor, Variation, chosen, factors
+
+FACTORS = factors()
+TOLD = (
+    *("sampler", "passes", "words per user (B)", "local ε", "frontier", "alphabet", "starting length"),
+    *("adaptive layers", "threshold", "population", "language"),
+)
+
+
+def of(name: str) -> Factor:
+    return chosen([name], FACTORS)[0]
+
+
+def test_every_choice_is_there() -> None:
+    assert tuple(factor.name for factor in FACTORS) == TOLD
+    assert all(factor.others for factor in FACTORS)
+    sizes = [variation.users for variation in of("population").others]
+    assert (sizes[0], sizes[-1]) == (10_000, 15_000_000)
+    assert {"de", "es", "id", "hi"} <= {variation.language for variation in of("language").others}
+
+
+def test_every_variation_makes_a_campaign() -> None:
+    for factor in FACTORS:
+        for variation in factor.variations:
+            changes: dict[str, Any] = dict(variation.changes)
+            Campaign.from_profile(users=variation.users or 1_000_000, **changes)
+
+
+def test_the_starting_length_is_set_by_what_just_fits() -> None:
+    three, two = (dict(variation.changes)["candidates"] for variation in of("starting length").variations)
+    assert three == 94 * extensions(94, 2)
+    assert two == three - 1
+
+
+def test_names_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(ParameterError, match="no factor is called 'colour'; there are sampler"):
+        chosen(["colour"], FACTORS)
+    with pytest.raises(LanguageError, match="no language is called 'tlh'"):
+        factors(languages=("tlh",))
+    assert chosen([], FACTORS) == FACTORS
+
+
+def test_what_several_factors_are_measured_against_is_run_once() -> None:
+    study = AblationStudy(factors=FACTORS, seeds=(1, 2))
+    others = sum(len(factor.others) for factor in FACTORS)
+    assert len(study.runs) == len(set(study.runs)) == 2 * (1 + others + 2)
+
+
+def imagined(study: AblationStudy, coverage: dict[str, float]) -> dict[str, Any]:
+    """The rows of a study whose runs had a coverage by sampler, more with every seed."""
+
+    def found(run: Run) -> Found:
+        sampler = str(dict(run.changes).get("sampler", "random"))
+        return Found(coverage[sampler] + 0.1 * run.seed, 1.0, 10, 3, 9.0, 1.0, 20.0)
+
+    results = tuple(Result(run, found(run)) for run in study.runs)
+    document: dict[str, Any] = json.loads(json.dumps(Ablation(study, results).as_dict()))
+    return document
+
+
+def test_gains_are_paired_by_seed() -> None:
+    study = AblationStudy(factors=(of("sampler"),), seeds=(0, 1, 2))
+    (factor,) = imagined(study, {"random": 0.5, "greedy": 0.4})["factors"]
+    reference, greedy = factor["variations"]
+    assert reference["reference"]
+    assert greedy["coverage_high"] - greedy["coverage_low"] > 0.2
+    assert greedy["gain"] == pytest.approx(-0.1)
+    assert greedy["gain_low"] == pytest.approx(-0.1), "seeds that differ alike leave the gain sure"
+
+
+def test_a_real_study_goes_on_where_it_was_broken_off() -> None:
+    impossible = Variation("too narrow", (("adaptive", False), ("candidates", 10_000), ("frontier", 1_000)))
+    study = AblationStudy(
+        factors=(of("sampler"), Factor("limit", "what fits", Variation("as it is"), (impossible,))),
+        users=2000,
+        seeds=(1,),
+        depth=3,
+    )
+    heard: list[int] = []
+    results = list(ablate(study, advance=heard.append))
+    assert tuple(result.run for result in results) == study.runs
+    assert sum(heard) <= 4000
+    base, greedy, refused = results
+    assert base.found is not None
+    assert greedy.found is not None
+    assert 0 < base.found.item_epsilon <= base.found.local_epsilon
+    assert refused.found is None
+    assert "more than the 10,000 allowed" in (refused.refusal or "")
+    (_, limit) = Ablation(study, tuple(results)).as_dict()["factors"]
+    assert "refusal" in limit["variations"][1]
+    assert "refusal" not in limit["variations"][0]
+    heard.clear()
+    done = {result.run: Result.from_dict(json.loads(json.dumps(result.as_dict()))) for result in results}
+    assert list(ablate(study, done=done, advance=heard.append)) == results
+    assert not heard
+
+
+def test_studies_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(ParameterError, match="one or more seeds"):
+        AblationStudy(factors=FACTORS, seeds=())
+    with pytest.raises(ParameterError, match="1000 users are too few"):
+        AblationStudy(factors=FACTORS, users=1000)
+    with pytest.raises(ParameterError, match="500 users are too few"):
+        AblationStudy(factors=factors(sizes=(500,)))
