@@ -20,8 +20,9 @@ from neologue import __version__
 from neologue.errors import EngineError, NeologueError
 from neologue.simulation.counting import Advance, Users, Work, counted
 from neologue.simulation.holdings import Holdings
+from neologue.simulation.parts import check_parts, find_files
 from neologue.simulation.population import Population, described, recorded_digest, shown
-from neologue.simulation.records import Columns, Extent, Records, check_parts, find_files, read_records, survey
+from neologue.simulation.records import Columns, Extent, Records, read_records, survey
 from neologue.simulation.shards import Part, Shard, Window, common_words, gather, split
 
 if TYPE_CHECKING:

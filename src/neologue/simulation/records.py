@@ -11,7 +11,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import compress
@@ -25,6 +25,7 @@ from neologue.errors import DataError, ParameterError
 from neologue.language.alphabet import normalised
 from neologue.simulation.holdings import Holdings, merge_pairs
 from neologue.simulation.keys import Keys, key_of
+from neologue.simulation.parts import Survey, check_parts, find_files, kind_of, shown_column
 from neologue.simulation.raw_file import DELIMITERS, ENDINGS, check_file, ending_of, open_bytes
 from neologue.simulation.record_sql import DAYS_END, day_of, identifier, literal, times_of
 
@@ -38,7 +39,6 @@ LONGEST_LINE = 2**24  # bytes of CSV, as for JSON: a word of a megabyte is odd, 
 ROWS_AT_ONCE = 2**26  # pairs that leave DuckDB in one piece, about 2 GB while they are sorted
 
 WHITE_SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))  # all that str.strip() takes away
-WHOLE_OR_TEXT = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|VARCHAR|BLOB")
 NESTED = re.compile(r".*\[\d*\]|(STRUCT|MAP|UNION)\(.*", re.DOTALL)
 
 
@@ -84,16 +84,6 @@ class Records:
     def extent(self) -> Extent:
         """How much there is."""
         return Extent(self.holdings.users, len(self.words), self.rows, self.dropped)
-
-
-@dataclass(frozen=True)
-class Survey:
-    """What can be seen of a file at a glance."""
-
-    kinds: Mapping[str, str]
-    """The columns that are read; for users and words with their types, as far as these make a difference."""
-    newest: int | None
-    """The newest day, 0 where there are no days; None in a file without rows."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +142,6 @@ def read_records(
     """
     if days < 1:
         raise ParameterError(f"a window of {days} days holds nothing: give at least 1")
-
     files = find_files(path)
     if files != [path]:
         check_parts(path, files, [survey(file, columns, part=True) for file in files])
@@ -163,7 +152,7 @@ def read_records(
         _gather_keys(connection, path)
         return _encode(connection, (_newest(connection) if newest is None else newest) - days + 1)
 
-    return _read(path, columns, part, memory_limit, encoded)
+    return _read(path, files, columns, part, memory_limit, encoded)
 
 
 def survey(path: Path, columns: Columns = DEFAULT_COLUMNS, *, part: bool = False) -> Survey:
@@ -173,43 +162,21 @@ def survey(path: Path, columns: Columns = DEFAULT_COLUMNS, *, part: bool = False
         rows, newest = _one(connection, "SELECT count(*), coalesce(max(day), 0) FROM records")
         named = (columns.user, columns.word)
         used = {*named, columns.count or "count", columns.day or "day"} & table.types.keys()
-        kinds = {name: _kind(table.types[name]) if name in named else "" for name in used}
+        kinds = {name: kind_of(table.types[name]) if name in named else "" for name in used}
         return Survey(kinds, int(newest) if rows else None)
 
-    return _read(path, columns, part, MEMORY_LIMIT, surveyed)
-
-
-def check_parts(path: Path, files: Sequence[Path], surveys: Sequence[Survey]) -> None:
-    """Refuse parts of one table that do not have the same columns, of the same types.
-
-    A count that is missing in one part would let its rows count once, and a user 1 would not be the user 1.0.
-    """
-    if all(surveyed.newest is None for surveyed in surveys):
-        raise DataError(f"{path} has no rows: give a file with users and words")
-    common = {name: kind for surveyed in surveys for name, kind in surveyed.kinds.items()}
-    for file, surveyed in zip(files, surveys, strict=True):
-        for name, kind in common.items():
-            if name not in surveyed.kinds:
-                raise DataError(
-                    f"{file} has no column {_shown(name)}, which other parts of {path} have: write it again"
-                )
-            if surveyed.kinds[name] != kind:
-                raise DataError(
-                    f"{file} has {_shown(name)} as {surveyed.kinds[name]}, other parts of {path} as {kind}: "
-                    "write them alike"
-                )
-
-
-def _kind(type_: str) -> str:
-    """A type, but for text and whole numbers, which are the same text whatever their width."""
-    return "text" if WHOLE_OR_TEXT.fullmatch(type_) else type_
+    return _read(path, find_files(path), columns, part, MEMORY_LIMIT, surveyed)
 
 
 def _read(
-    path: Path, columns: Columns, part: bool, memory_limit: str, query: Callable[["DuckDBPyConnection", _Table], Answer]
+    path: Path,
+    files: list[Path],
+    columns: Columns,
+    part: bool,
+    memory_limit: str,
+    query: Callable[["DuckDBPyConnection", _Table], Answer],
 ) -> Answer:
-    """What a query finds in the records of a file, or why they can't be read."""
-    files = find_files(path)
+    """What a query finds in the records of a path's files, or why they can't be read."""
     ending = ending_of(files[0])
     if ending not in ENDINGS:
         raise DataError(f"{path} ends in none of {', '.join(ENDINGS)}: rename or convert it")
@@ -232,34 +199,6 @@ def _read(
             problem = f"{path} can't be read: give it a name in plain characters, and write it again if that fails"
     # Not raised by the handlers: as its context, DuckDB's error would carry a line of the file along.
     raise DataError(problem)
-
-
-def find_files(path: Path) -> list[Path]:
-    """The files behind a path, in the order of their names."""
-    try:
-        files = _find_files(path)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} can't be opened: {error}") from None
-    if files != [path] and {ending_of(file) for file in files} != {".parquet"}:
-        raise DataError(f"{path} is a pattern that matches more than parquet files: narrow it or give one file")
-    return files
-
-
-def _find_files(path: Path) -> list[Path]:
-    if path.is_file():
-        return [path]
-    if path.is_dir():
-        # Spark and its relatives hide what a job has yet to finish behind a dot or an underscore.
-        hidden = re.compile(r"(^|[\\/])[._]")
-        files = sorted(f for f in path.rglob("*.parquet") if not hidden.search(str(f.relative_to(path))))
-        if not files:
-            raise DataError(f"{path} is a directory without parquet files: give a file or another directory")
-        return files
-    root = Path(path.absolute().anchor)
-    files = sorted(file for file in root.glob(str(path.absolute().relative_to(root))) if file.is_file())
-    if not files:
-        raise DataError(f"there is no file {path}: check the name")
-    return files
 
 
 def _connect(memory_limit: str) -> "DuckDBPyConnection":
@@ -320,7 +259,7 @@ def _read_header(file: Path, delimiter: str) -> list[str]:
     seen: set[str] = set()
     for name in header:
         if name.lower() in seen:  # SQL does not tell upper and lower case apart
-            raise DataError(f"{file} has more than one column {_shown(name)}: rename all but one")
+            raise DataError(f"{file} has more than one column {shown_column(name)}: rename all but one")
         seen.add(name.lower())
     return header
 
@@ -347,13 +286,13 @@ def _create_view(connection: "DuckDBPyConnection", path: Path, table: _Table, co
     def column(name: str, option: str) -> tuple[str, str]:
         if not {columns.user, columns.word} & table.types.keys():
             # The first line may be somebody's row and not a header, so it is not repeated here.
-            wanted = f"{_shown(columns.user)} nor {_shown(columns.word)}"
+            wanted = f"{shown_column(columns.user)} nor {shown_column(columns.word)}"
             raise DataError(f"{path} has no column {wanted}: add a header, or use --user-column and --word-column")
         if name not in table.types:
-            others = ", ".join(map(_shown, list(table.types)[:20]))
-            raise DataError(f"{path} has no column {_shown(name)}, only {others}: name it with {option}")
+            others = ", ".join(map(shown_column, list(table.types)[:20]))
+            raise DataError(f"{path} has no column {shown_column(name)}, only {others}: name it with {option}")
         if NESTED.fullmatch(table.types[name]):
-            raise DataError(f"the column {_shown(name)} of {path} is nested: write one row per word")
+            raise DataError(f"the column {shown_column(name)} of {path} is nested: write one row per word")
         return identifier(name), table.types[name]
 
     user, _ = column(columns.user, "--user-column")
@@ -367,10 +306,6 @@ def _create_view(connection: "DuckDBPyConnection", path: Path, table: _Table, co
         f"CREATE TEMP VIEW records AS SELECT {user} AS person, CAST({word} AS VARCHAR) AS word, "
         f"{times} AS times, {day} AS day FROM {table.sql}"
     )
-
-
-def _shown(name: str) -> str:
-    return repr(name if len(name) <= 40 else f"{name[:40]}…")
 
 
 def _gather_keys(connection: "DuckDBPyConnection", path: Path) -> None:
