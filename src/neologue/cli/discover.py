@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from neologue.cli.account import account_of
 from neologue.cli.choices import alphabet_of, alphabets, completes, languages, profiles
 from neologue.errors import ParameterError
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     from neologue.cli.display import Spoken
     from neologue.discovery.journal import Journal
-    from neologue.discovery.release import Release
-    from neologue.privacy.ledger import Ledger
     from neologue.protocol.campaign import Campaign
     from neologue.protocol.measuring import Measuring
     from neologue.simulation.discovery_run import Discovery
@@ -184,7 +183,7 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     if options["resume"] and not options["out"]:
         raise ParameterError("--resume needs --out, the folder in which the discovery was begun")
     key = private_key(options["sign"]) if options["sign"] else None
-    account = _account(options)
+    account = account_of(options["ledger"], options["population"], options["campaign"])
     wanted = _checked(data, options)
     with progress(sys.stderr) as watch, _engine(options, watch) as engine:
         watch.says("Reading words; the first run also compiles, which takes some seconds …")
@@ -262,39 +261,6 @@ def _journal(
         return None
     whole = identity(population, campaign, options["fidelity"], options["seed"], measure)
     return Journal(options["out"] / JOURNAL, whole, resume=options["resume"])
-
-
-class _Account:
-    """What a campaign is charged to: nothing, if no ledger is given."""
-
-    def __init__(self, book: "Ledger | None", population: str, campaign: str) -> None:
-        self._book, self._population, self._campaign = book, population, campaign
-
-    def plan(self, campaign: "Campaign", measure: "Measuring | None") -> None:
-        """Charge what is foreseen, or refuse before anyone is asked."""
-        from neologue.discovery.measurement import foreseen_cohort
-        from neologue.discovery.schedule import foreseen
-
-        if self._book:
-            collection = foreseen(campaign)
-            if measure:
-                collection = replace(collection, cohorts=(*collection.cohorts, foreseen_cohort(campaign, measure)))
-            self._book.plan(self._population, self._campaign, collection)
-
-    def settle(self, release: "Release") -> None:
-        """Charge what happened instead; refuse the release if the budget does not cover it."""
-        if self._book:
-            self._book.settle(self._campaign, release.facts.received)
-
-
-def _account(options: dict[str, Any]) -> _Account:
-    from neologue.privacy.ledger import Ledger
-
-    given = [name for name in ("ledger", "population", "campaign") if options[name]]
-    if given and len(given) < 3:
-        missing = next(name for name in ("ledger", "population", "campaign") if not options[name])
-        raise ParameterError(f"--{given[0]} needs --{missing} too: a ledger, a population it knows, a campaign's name")
-    return _Account(Ledger(options["ledger"]) if given else None, options["population"], options["campaign"])
 
 
 def _checked(data: Path | None, options: dict[str, Any]) -> "Campaign":

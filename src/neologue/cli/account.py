@@ -1,0 +1,50 @@
+"""What a discovery is charged to, as the options of a command say."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neologue.errors import ParameterError
+
+if TYPE_CHECKING:
+    from neologue.discovery.release import Release
+    from neologue.privacy.ledger import Ledger
+    from neologue.protocol.campaign import Campaign
+    from neologue.protocol.measuring import Measuring
+
+
+class Account:
+    """What a campaign is charged to: nothing, if no ledger is given."""
+
+    def __init__(self, book: "Ledger | None", population: str, campaign: str) -> None:
+        self._book, self._population, self._campaign = book, population, campaign
+
+    def plan(self, campaign: "Campaign", measure: "Measuring | None") -> None:
+        """Charge what is foreseen, or refuse before anyone is asked."""
+        from neologue.discovery.measurement import foreseen_cohort
+        from neologue.discovery.schedule import foreseen
+
+        if self._book:
+            collection = foreseen(campaign)
+            if measure:
+                collection = replace(collection, cohorts=(*collection.cohorts, foreseen_cohort(campaign, measure)))
+            self._book.plan(self._population, self._campaign, collection)
+
+    def settle(self, release: "Release") -> None:
+        """Charge what happened instead; refuse the release if the budget does not cover it."""
+        if self._book:
+            self._book.settle(self._campaign, release.facts.received)
+
+
+def account_of(ledger: Path | None, population: str | None, campaign: str | None) -> Account:
+    """The account that the three options name together, or one that nothing is charged to."""
+    from neologue.privacy.ledger import Ledger
+
+    options = {"ledger": ledger, "population": population, "campaign": campaign}
+    given = [name for name, value in options.items() if value]
+    if given and len(given) < 3:
+        missing = next(name for name, value in options.items() if not value)
+        raise ParameterError(f"--{given[0]} needs --{missing} too: a ledger, a population it knows, a campaign's name")
+    if ledger and population and campaign:
+        return Account(Ledger(ledger), population, campaign)
+    return Account(None, "", "")
