@@ -31,6 +31,7 @@ bench: .venv/discover/ready .venv/peers/ready
 lock:
 	uv pip compile pyproject.toml --extra report --universal --generate-hashes --no-annotate --no-header --python-version 3.11 -o requirements/discover.lock
 	uv pip compile pyproject.toml --extra test --universal --generate-hashes --no-annotate --no-header --python-version 3.11 -o requirements/test.lock
+	uv pip compile pyproject.toml --extra server --extra postgres --extra report --universal --generate-hashes --no-annotate --no-header --python-version 3.11 -o requirements/serve.lock
 
 clean:
 	rm -rf .venv build dist

@@ -31,6 +31,11 @@ class Setting:
     numpy_reports: int
     peer_reports: int
     device_reports: int
+    ingest_layers: tuple[tuple[int, float], ...]
+    """Candidates and ε of the layers whose reports are taken over HTTP: 7 and 12 KB each."""
+    ingest_connections: int
+    ingest_reports: int
+    ingest_rounds: int
     sweep_rounds: int
     sweep_reports: int
     sweep_candidates: tuple[int, ...]
@@ -74,6 +79,10 @@ FULL = Setting(
     numpy_reports=1 << 12,
     peer_reports=16,
     device_reports=200,
+    ingest_layers=((1_000_000, 5.3), (8_000_000, 7.0)),
+    ingest_connections=1000,
+    ingest_reports=20_000,
+    ingest_rounds=5,
     sweep_rounds=5,
     sweep_reports=600_000,
     sweep_candidates=(10_000, 100_000, 1_000_000, 4_000_000, 16_000_000),
@@ -97,6 +106,10 @@ QUICK = Setting(
     numpy_reports=1 << 6,
     peer_reports=2,
     device_reports=5,
+    ingest_layers=((10_000, 5.0),),
+    ingest_connections=120,
+    ingest_reports=200,
+    ingest_rounds=2,
     sweep_rounds=1,
     sweep_reports=6_000,
     sweep_candidates=(10_000, 20_000),

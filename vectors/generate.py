@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
 from neologue.device.contribution import contribute, counting_words, held_prefixes
@@ -15,8 +16,13 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, root, strings
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.closed_layer import ClosedLayer
+from neologue.protocol.credential import issue
+from neologue.protocol.documents import known_document
 from neologue.protocol.layer import PROTOCOL_VERSION, Layer
 from neologue.protocol.report import read_report
+from neologue.protocol.slot import slot
+from neologue.protocol.submission import Submission
+from neologue.protocol.ticket import ticket
 from neologue.randomizers.binomial import enclose
 from neologue.randomizers.expansion import base_subsets
 from neologue.randomizers.subset_selection import SubsetSelection
@@ -53,9 +59,17 @@ class Recorded(Entropy):
 # Candidates
 
 
-def candidate_case(name: str, alphabet: Alphabet, frontier: list[str], extension: int, words: list[str]) -> Vector:
+def candidate_case(
+    name: str,
+    alphabet: Alphabet,
+    frontier: list[str],
+    extension: int,
+    words: list[str],
+    listed: list[list[int]] | None = None,
+) -> Vector:
     """Where each word falls, and what some candidates stand for."""
-    candidates = Candidates(alphabet, strings(frontier), extension)
+    lists = None if listed is None else np.array(listed, np.int64)
+    candidates = Candidates(alphabet, strings(frontier), extension, lists)
     index = candidates.index(strings(words)).tolist()
     shown = sorted({0, 1, candidates.size // 2, candidates.size - 1, *(place for place in index if place >= 0)})
     prefixes, ended = candidates.prefixes(np.array(shown))
@@ -64,6 +78,7 @@ def candidate_case(name: str, alphabet: Alphabet, frontier: list[str], extension
         "alphabet": alphabet.characters,
         "frontier": frontier,
         "extension": extension,
+        "listed": listed,
         "size": candidates.size,
         "words": [{"word": w, "candidate": None if i < 0 else i} for w, i in zip(words, index, strict=True)],
         "candidates": [
@@ -91,6 +106,23 @@ def candidates() -> list[Vector]:
             sorted(hundred.characters),
             2,
             ["A", "Az", "zzzz", "hello", "Ёж", "да", "нет", "xЯa", "яяя", "q"],
+        ),
+        # After b a word ends, or goes on by bb; after a it ends one character later, or goes on by ab.
+        candidate_case(
+            "listed extensions, others for each last character",
+            ab,
+            ["ab", "ba", "bb"],
+            2,
+            ["ab", "aba", "abbb", "ba", "baa", "bab", "baab", "baaba", "bb", "bbbba", "aa"],
+            [[1, 3, 4], [0, 2, 6]],
+        ),
+        candidate_case(
+            "lists by code point, not by UTF-16 unit",
+            wide,
+            ["a｡", "a𐐀"],
+            1,
+            ["a｡", "a｡a", "a𐐀", "a𐐀a", "a𐐀｡"],
+            [[0, 2], [1, 3]],
         ),
     ]
 
@@ -203,6 +235,7 @@ def told(layer: Layer) -> Vector:
         "alphabet": layer.alphabet.characters,
         "frontier": layer.frontier.tolist(),
         "extension": layer.extension,
+        "listed": None if layer.listed is None else layer.listed.tolist(),
         "depth": layer.depth,
         "randomizer": layer.mechanism,
         "epsilon": repr(layer.epsilon),
@@ -252,6 +285,12 @@ def reports() -> list[Vector]:
 
     typed = {"bead": 2, "beaded": 1, "bed": 9, "abc": 1, "fa": 4, "face": 1, "be\u0301e": 3, "faceless": 7, " be ": 1}
     hundred = Alphabet(HUNDRED)
+    # Rows for a, b, e and é. Among what is typed, be and abc go on in ways that are not listed.
+    listed: dict[str, Any] = {
+        "frontier": strings(["ab", "be", "bé", "fa"]),
+        "extension": 2,
+        "listed": np.array([[0, 22, 30], [1, 2, 56], [5, 9, 13], [0, 33, 41]]),
+    }
     large = layer(
         "unary", alphabet=hundred, frontier=root(hundred), extension=2, epsilon=10.0, bound=60, number=1, cohort=500_000
     )
@@ -266,6 +305,8 @@ def reports() -> list[Vector]:
             typed,
             Recorded(25),
         ),
+        report_case("unary, listed extensions", layer("unary", **listed), typed, Recorded(27)),
+        report_case("subset selection, listed extensions", layer("subset-selection", **listed), typed, Recorded(28)),
         report_case("large", large, {"hello": 3, "да": 1, "нет": 2, "A": 1, "bed": 5}, Recorded(26)),
     ]
 
@@ -339,12 +380,92 @@ def closed() -> list[Vector]:
     ]
 
 
+# What a device fetches, shows and sends
+
+
+def document_case(name: str, layer: Layer | ClosedLayer) -> Vector:
+    """The document of a layer and its list of known words, as they are fetched."""
+    return {
+        "name": name,
+        "document": layer.document.hex(),
+        "digest": layer.digest.hex(),
+        "known_document": known_document(layer.known).hex(),
+        "known_digest": layer.known.digest,
+    }
+
+
+def documents() -> list[Vector]:
+    """Vectors of documents."""
+    settings: dict[str, Any] = {
+        "cohort": 1000,
+        "alphabet": Alphabet('"\\\t\x1f\x7faé𐐀'),
+        "depth": 6,
+        "mechanism": "unary",
+        "bound": 3,
+        "known": Vocabulary(["bed", "é", "𐐀", "｡"]),
+    }
+    open_settings: dict[str, Any] = settings | {"passage": 1, "number": 2, "extension": 1, "sampler": "random"}
+    return [
+        document_case(
+            "what is escaped, and what is not",
+            Layer(**open_settings, frontier=strings(["\t", '"', "\\", "\x7f", "é"]), epsilon=0.1),
+        ),
+        document_case(
+            "listed extensions, found words, targets",
+            Layer(
+                **open_settings,
+                frontier=strings(["aa", "aé"]),
+                epsilon=10.0,
+                found=Vocabulary(["𐐀", "｡"]),
+                targets=frozenset({"a", "é"}),
+                listed=np.array([[0, 1], [2, 3]]),
+            ),
+        ),
+        document_case(
+            "nothing known",
+            Layer(**open_settings | {"known": Vocabulary.empty()}, frontier=strings(["a"]), epsilon=1.5),
+        ),
+        document_case("closed", ClosedLayer(**settings, words=strings(["a", "aé", "𐐀"]), epsilon=7.25, rate=0.001)),
+    ]
+
+
+def identity_case(name: str, number: int) -> Vector:
+    """A credential, the ticket and the slot of its device, and the body in which it sends a report."""
+    issuer = Ed25519PrivateKey.from_private_bytes(bytes(range(number, number + 32)))
+    campaign, serial = bytes(range(16)), bytes(range(number, number + 16))
+    ticket_secret, slot_secret, digest = bytes(range(32)), bytes(range(32, 64)), bytes(range(64, 96))
+    credential, report = issue(campaign, issuer, serial), bytes([PROTOCOL_VERSION]) + digest[:8] + b"payload"
+    given = ticket(ticket_secret, campaign, digest, serial)
+    return {
+        "name": name,
+        "issuer_private_key": issuer.private_bytes_raw().hex(),
+        "issuer": issuer.public_key().public_bytes_raw().hex(),
+        "campaign": campaign.hex(),
+        "serial": serial.hex(),
+        "credential": credential.text,
+        "layer": digest.hex(),
+        "ticket_secret": ticket_secret.hex(),
+        "ticket": given.hex(),
+        "slot_secret": slot_secret.hex(),
+        "slot": str(slot(slot_secret, serial)),
+        "report": report.hex(),
+        "body": bytes(Submission(campaign, serial, given, report)).hex(),
+    }
+
+
+def identities() -> list[Vector]:
+    """Vectors of credentials, tickets, slots and submissions."""
+    return [identity_case("one device", 0), identity_case("another", 100)]
+
+
 FILES: Mapping[str, Callable[[], object]] = {
     "candidates.json": candidates,
     "unary.json": unary,
     "subset_selection.json": subset_selection,
     "reports.json": reports,
     "closed.json": closed,
+    "documents.json": documents,
+    "identities.json": identities,
 }
 
 

@@ -9,12 +9,20 @@ NeologueError
 │   ├── SignatureError    a key, or a signature that is required
 │   ├── JournalError      an unfinished discovery that can't be gone on with
 │   ├── EngineError       a cluster or a machine that can't do the work
+│   ├── AccessError       a token that can't be made or revoked
+│   ├── CampaignError     a live campaign that is not in a state for what is asked of it
+│   │   └── NoCampaignError   or that is not there
+│   ├── CredentialError   a device's credential that can't be read
 │   └── LedgerError       a ledger that can't be opened, or that can't record what it is given
 │       └── BudgetError   a campaign or a release that a population's budget does not allow
 ├── ReportError           bytes that are not a report for this layer
+├── DocumentError         bytes that are not the document of a layer, or the known words, that were promised
+├── LaterError            a server that can't be reached, is busy or makes no sense: the same may be asked again
 ├── PolicyError           an invitation that the device's owner would not accept
 │   └── AnsweredError     to a campaign that the device has taken part in, which is final
+├── StorageError          a database of the service that is away, full, in use or damaged; nothing was written by halves
 ├── AccountError          an account of what was spent that can't be opened or read
+├── MembershipError       a membership in a campaign that can't be opened or read
 └── DiaryError            a diary that can't be opened or read
 
 A message names the value and the remedy, and never anything that one person typed: where the value is
@@ -71,8 +79,37 @@ class EngineError(InputError):
     """A cluster can't be reached or has lost too many workers, or a machine is too small for what is asked."""
 
 
+class CredentialError(InputError):
+    """A device's credential is cut or damaged, or no credential at all."""
+
+
+class AccessError(InputError):
+    """A token can't be made or revoked as was asked."""
+
+
+class CampaignError(InputError):
+    """A live campaign is not in a state for what is asked of it."""
+
+
+class NoCampaignError(CampaignError):
+    """No live campaign has that name."""
+
+
 class ReportError(NeologueError):
     """The bytes are not a report for this layer."""
+
+
+class DocumentError(NeologueError):
+    """The bytes are not the document of a layer or the list of known words that they should be."""
+
+
+class LaterError(NeologueError):
+    """A server did not answer, or not so that it can be acted on; the same request may be sent again."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        """After how many seconds, if the server said so."""
 
 
 class PolicyError(NeologueError):
@@ -83,8 +120,16 @@ class AnsweredError(PolicyError):
     """A device has taken part in the campaign, and has nothing more to send; asking again is no use."""
 
 
+class StorageError(NeologueError):
+    """The database of the service is away, full, in use or damaged; the message holds nothing of what is in it."""
+
+
 class AccountError(NeologueError):
     """An account of what was spent can't be opened or read."""
+
+
+class MembershipError(NeologueError):
+    """A membership in a campaign can't be opened or read."""
 
 
 class DiaryError(NeologueError):

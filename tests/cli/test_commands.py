@@ -18,13 +18,19 @@ Neologue = Callable[..., Result]
 COMMANDS = (
     "alphabets",
     "audit",
+    "backup",
+    "campaign",
     "certify",
     "completion",
+    "device",
     "discover",
+    "doctor",
+    "fleet",
     "keygen",
     "ledger",
     "plan",
     "profiles",
+    "serve",
     "study",
 )
 
@@ -91,7 +97,9 @@ def test_the_version_is_that_of_the_package(neologue: Neologue) -> None:
     assert result.stdout.split()[-1] == package.__version__
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS, "ledger show", "study paper", "study compare", "study ablation"])
+@pytest.mark.parametrize(
+    "command", ["", *COMMANDS, "campaign create", "ledger show", "study paper", "study compare", "study ablation"]
+)
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_every_command_has_help(neologue: Neologue, command: str, option: str) -> None:
     result = neologue(*command.split(), option)

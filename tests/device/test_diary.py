@@ -430,7 +430,7 @@ def test_what_a_torn_write_left_is_tidied_on_opening(path: Path) -> None:
     assert SECRET.encode() not in bytes_on_disk(path)
 
 
-@pytest.mark.parametrize(("version", "table"), [(2, "words"), (0, "photos"), (-1, "words")])
+@pytest.mark.parametrize(("version", "table"), [(3, "words"), (0, "photos"), (-1, "words")])
 def test_an_unknown_version_is_refused_and_left_as_it_is(path: Path, version: int, table: str) -> None:
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA journal_mode = WAL")

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -209,6 +210,32 @@ def test_an_extension_that_makes_countless_candidates_is_refused_without_countin
 def test_a_huge_alphabet_is_refused_without_counting_candidates() -> None:
     asked = invitation(frontier=["\u4e00"], alphabet=Alphabet("".join(map(chr, range(0x4E00, 0x9FFF)))), extension=2)
     assert "1 prefixes and up to 2 of 20,992 symbols make more than" in refusal(asked, policy())
+
+
+def test_listed_extensions_are_all_that_count_towards_the_largest_layer() -> None:
+    asked = invitation(frontier=["ab", "ac", "bb"], extension=10, listed=np.array([[0, 1, 2, 90], [5, 6, 7, 88572]]))
+    policy(largest_layer=12).check(asked)
+    assert "3 prefixes and 4 listed extensions make more than the 11" in refusal(asked, policy(largest_layer=11))
+
+
+@pytest.mark.usefixtures("nothing_is_made")
+def test_huge_lists_are_refused_without_a_report_being_made() -> None:
+    frontier = ["".join(letters) for letters in product("abc", repeat=8)]
+    asked = invitation(frontier=frontier, extension=8, listed=np.tile(np.arange(2558), (3, 1)))
+    assert "6,561 prefixes and 2,558 listed extensions make more than the 16,777,216" in refusal(asked, policy())
+
+
+@pytest.mark.usefixtures("nothing_is_made")
+@pytest.mark.parametrize("extension", [17, 40, 1_000_000, 2**31 - 1])
+def test_a_few_of_countless_extensions_are_no_layer(extension: int) -> None:
+    with pytest.raises(ParameterError, match="listed extensions must be some of those there are"):
+        invitation(extension=extension, listed=np.array([[0, 1], [0, 1]]))
+
+
+@pytest.mark.usefixtures("nothing_is_made")
+def test_lists_altered_on_the_way_are_refused() -> None:
+    signed, other = (invitation(frontier=["ab", "bb"], extension=2, listed=np.array([row])) for row in ([0, 4], [0, 5]))
+    assert "signature is not the operator's" in refusal(replace(signed, layer=other.layer), policy())
 
 
 @pytest.mark.usefixtures("nothing_is_made")

@@ -1,6 +1,6 @@
 """Algorithm 2: with votes that tell the truth, it finds exactly the words."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from layers import small_campaign
 from neologue.discovery.algorithm import discover
+from neologue.discovery.decision import Decision, Question
 from neologue.discovery.release import Release
 from neologue.discovery.tally import Tally
 from neologue.language.alphabet import Alphabet
@@ -16,6 +17,8 @@ from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
+
+KNOWN = ["abcabc", "abc", "bcab", "cabca", "ab", "cab"]
 
 
 def truthful(layer: Layer, words: list[str]) -> Tally:
@@ -27,15 +30,22 @@ def truthful(layer: Layer, words: list[str]) -> Tally:
     return Tally(votes, layer.cohort)
 
 
-def run(campaign: Campaign, words: list[str]) -> tuple[Release, list[Layer]]:
-    """A whole campaign over users who hold these words."""
-    rounds: Generator[Layer, Tally, Release] = discover(campaign)
-    layers = [next(rounds)]
+def answered(campaign: Campaign, answer: Callable[[Question], Decision]) -> tuple[Release, list[Layer]]:
+    """A whole campaign whose questions are decided so, and the layers that were asked."""
+    rounds: Generator[Question, Decision, Release] = discover(campaign)
+    question = next(rounds)
+    layers = [question.layer]
     while True:
         try:
-            layers.append(rounds.send(truthful(layers[-1], words)))
+            question = rounds.send(answer(question))
         except StopIteration as end:
             return end.value, layers
+        layers.append(question.layer)
+
+
+def run(campaign: Campaign, words: list[str]) -> tuple[Release, list[Layer]]:
+    """A whole campaign over users who hold these words."""
+    return answered(campaign, lambda question: question.decide(truthful(question.layer, words)))
 
 
 @given(words=st.sets(st.text("abc", min_size=1, max_size=6), max_size=8), adaptive=st.booleans())
@@ -80,10 +90,11 @@ def test_an_empty_frontier_ends_the_pass_and_leaves_users_unasked() -> None:
 
 
 def test_adaptive_layers_extend_by_as_much_as_fits_and_the_last_one_asks_all_who_are_left() -> None:
-    campaign = small_campaign(candidates=200, known=Vocabulary(["abcabc"]))
+    campaign = small_campaign(candidates=15, known=Vocabulary(["abcabc"]))
     words = ["abcabc"[:length] + "b" for length in range(6)]
     _, layers = run(campaign, words)
-    assert all(layer.candidates.size <= 200 for layer in layers)
+    assert len(layers) == 2
+    assert all(layer.candidates.size <= 15 for layer in layers)
     assert layers[0].extension > 1
     assert layers[-1].candidates.length + layers[-1].extension == 7
     assert sum(layer.cohort for layer in layers) == campaign.users
@@ -99,14 +110,84 @@ def test_no_layer_asks_for_a_longer_report_than_allowed(epsilon: float, rule: st
         Campaign.from_profile(users=50_000, epsilon=0.5, report_bytes=500)
 
 
-def test_a_layer_with_too_few_reports_is_not_decided_and_ends_its_pass() -> None:
-    rounds = discover(small_campaign(smallest_layer=100))
-    layer = next(rounds)
-    with pytest.raises(StopIteration) as end:
-        rounds.send(Tally(truthful(layer, ["ab"]).votes, 99))
-    (facts,) = end.value.value.layers
-    assert not facts.decided
-    assert end.value.value.words == ()
+@pytest.mark.parametrize("reports", [0, 99])
+def test_a_layer_with_too_few_reports_is_not_decided_and_ends_its_pass(reports: int) -> None:
+    def answer(question: Question) -> Decision:
+        return question.decide(Tally(truthful(question.layer, ["ab"]).votes, reports))
+
+    release, layers = answered(small_campaign(smallest_layer=100, passes=2), answer)
+    assert [(layer.passage, layer.number) for layer in layers] == [(1, 1), (2, 1)]
+    for facts in release.layers:
+        assert not facts.decided
+        assert facts.reports == reports
+        assert facts.kept == facts.words == facts.fewest_votes == 0
+    assert release.words == ()
+
+
+def test_a_pass_may_be_given_up_and_the_next_still_find_its_words() -> None:
+    def answer(question: Question) -> Decision:
+        tally = truthful(question.layer, ["ab"])
+        return question.decide(tally if question.layer.passage == 2 else Tally(tally.votes, 99))
+
+    release, _ = answered(small_campaign(smallest_layer=100, passes=2), answer)
+    assert [(word.word, word.passage) for word in release.words] == [("ab", 2)]
+    assert [facts.decided for facts in release.layers] == [False] + [True] * (len(release.layers) - 1)
+
+
+def test_no_layer_has_more_candidates_than_allowed_where_every_extension_of_a_few_would_be_few() -> None:
+    campaign = small_campaign(candidates=100, known=Vocabulary(KNOWN))
+    _, layers = run(campaign, ["abca", "abcab"])
+    assert layers[0].listed is not None
+    assert all(layer.candidates.size <= 100 for layer in layers)
+
+
+def test_a_word_that_goes_on_in_a_way_not_listed_is_not_found() -> None:
+    campaign = small_campaign(candidates=15, known=Vocabulary(KNOWN))
+    words = ["abca", "abcab", "bbbb"]
+    release, (first, *_) = run(campaign, words)
+    asked = first.candidates.index(strings(words)) >= 0
+    assert asked.tolist() == [True, True, False]
+    assert {word.word for word in release.words} == {"abca", "abcab"}
+
+
+@pytest.mark.parametrize(
+    ("campaign", "lists"),
+    [
+        (small_campaign(passes=2), False),
+        (small_campaign(passes=2, candidates=15, known=Vocabulary(KNOWN)), True),
+        (small_campaign(adaptive=False, frontier=5, rule="top"), False),
+    ],
+    ids=["every extension", "listed extensions", "the paper's rule"],
+)
+def test_decisions_alone_give_the_same_release_again(campaign: Campaign, lists: bool) -> None:
+    decisions: list[Decision] = []
+
+    def noted(question: Question) -> Decision:
+        if question.layer.passage == 2:
+            tally = Tally(truthful(question.layer, []).votes, 7)
+        else:
+            tally = truthful(question.layer, ["abca", "abcab", "bca"])
+        decisions.append(question.decide(tally))
+        return decisions[-1]
+
+    release, layers = answered(campaign, noted)
+    kept = iter(decisions)
+    again, asked = answered(campaign, lambda question: next(kept))
+    assert next(kept, None) is None
+    assert len(release.words) >= 2
+    assert any(layer.listed is not None for layer in layers) == lists
+    assert (again.words, again.layers) == (release.words, release.layers)
+    assert [layer.digest for layer in asked] == [layer.digest for layer in layers]
+
+
+def test_a_decision_has_nothing_of_what_was_not_kept() -> None:
+    question = next(discover(small_campaign()))
+    tally = truthful(question.layer, ["ab", "abc"])
+    decision = question.decide(tally)
+    assert 0 < len(decision.index) < question.layer.candidates.size
+    assert decision.votes.tolist() == tally.votes[decision.index].tolist()
+    assert (decision.votes >= decision.thresholds).all()
+    assert decision.votes.base is None, "not a view of all votes"
 
 
 def test_no_layer_asks_fewer_users_than_may_decide_it() -> None:
@@ -116,7 +197,7 @@ def test_no_layer_asks_fewer_users_than_may_decide_it() -> None:
 
 
 def test_users_whom_one_pass_did_not_need_are_asked_in_the_next() -> None:
-    campaign = small_campaign(passes=2, candidates=200, adaptive=True)
+    campaign = small_campaign(passes=2, candidates=15, adaptive=True)
     _, layers = run(campaign, ["a"])
     first = sum(layer.cohort for layer in layers if layer.passage == 1)
     assert first < campaign.users // 2

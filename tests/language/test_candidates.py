@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neologue.language.alphabet import Alphabet
-from neologue.language.candidates import Candidates, extensions, root, strings
+from neologue.language.candidates import Candidates, extensions, last_characters, root, strings
 
 ABC = Alphabet("abc")
 EVERY_WORD = ["".join(letters) for length in range(1, 7) for letters in product("abc", repeat=length)]
@@ -59,3 +59,44 @@ def test_extensions_are_counted(characters: int, symbols: int, count: int) -> No
 def test_the_papers_first_layer_has_9900_candidates() -> None:
     paper = Alphabet.named("paper")
     assert Candidates(paper, root(paper), 1).size == 9900
+
+
+@st.composite
+def listings(draw: st.DrawFn) -> Candidates:
+    """Candidates of a few extensions, others for each last character."""
+    frontier = strings(sorted(draw(frontiers)))
+    extension = draw(st.integers(1, 3))
+    every = extensions(3, extension)
+    ways = draw(st.integers(1, every))
+    rows = [sorted(draw(st.permutations(range(every)))[:ways]) for _ in last_characters(frontier)[0]]
+    return Candidates(ABC, frontier, extension, np.array(rows, np.int64))
+
+
+@given(listed=listings())
+def test_listed_extensions_are_some_of_all_in_the_same_order(listed: Candidates) -> None:
+    every = Candidates(ABC, listed.frontier, listed.extension)
+    prefixes, ended = listed.prefixes(np.arange(listed.size))
+    whole = list(zip(*(array.tolist() for array in every.prefixes(np.arange(every.size))), strict=True))
+    places = [whole.index(one) for one in zip(prefixes.tolist(), ended.tolist(), strict=True)]
+    assert places == sorted(set(places))
+    assert listed.ended.tolist() == ended.tolist()
+    kept = {place: number for number, place in enumerate(places)}
+    expected = [kept.get(index, -1) for index in every.index(strings(EVERY_WORD)).tolist()]
+    assert listed.index(strings(EVERY_WORD)).tolist() == expected
+
+
+def test_each_last_character_has_a_list_of_its_own() -> None:
+    # After "a" a word goes on by "ba" or ends after "c"; after "b" it ends, or goes on by "cc".
+    candidates = Candidates(ABC, strings(["aa", "ab", "ca"]), 2, np.array([[6, 9], [0, 12]]))
+    texts, ended = candidates.prefixes(np.arange(candidates.size))
+    assert texts.tolist() == ["aaba", "aac", "ab", "abcc", "caba", "cac"]
+    assert ended.tolist() == [False, True, True, False, False, True]
+    assert candidates.index(strings(["aabab", "aac", "aa", "abcca", "ab", "cac", "caca"])).tolist() == [
+        0,
+        1,
+        -1,
+        3,
+        2,
+        5,
+        -1,
+    ]

@@ -63,3 +63,23 @@ def test_after_its_end_a_word_takes_no_more_steps() -> None:
     assert (steps[0, :2] < 1).all()
     assert (steps[0, 2:] == 1).all()
     assert (steps[1] < 1).all()
+
+
+def test_the_likeliest_extensions_are_listed_for_each_last_character() -> None:
+    spelling = Spelling.of(ABC, ["abc"] * 500 + ["cab"] * 300 + ["bb"] * 200)
+    frontier = strings(["ca", "cb", "ab"])[[2, 0, 1]]
+    listed = spelling.likeliest(frontier, np.array([0.6, 0.3, 0.1]), 2, 3)
+    assert listed.shape == (2, 3), "for a and for b"
+    assert (np.diff(listed, axis=1) > 0).all()
+    every = spelling.after(Candidates(ABC, frontier, 2))
+    together = [every[1], (0.6 * every[0] + 0.1 * every[2]) / 0.7]
+    for row, chances in zip(listed, together, strict=True):
+        assert set(row.tolist()) == set(np.argsort(-chances)[:3].tolist())
+
+
+def test_listed_extensions_have_the_chances_that_they_have_among_all() -> None:
+    spelling = Spelling.of(ABC, ["abc"] * 50 + ["cab"] * 30 + ["bb"] * 20)
+    frontier = strings(["ab", "bb", "ca"])
+    listed = spelling.likeliest(frontier, np.array([0.2, 0.5, 0.3]), 2, 5)
+    some, every = (spelling.after(Candidates(ABC, frontier, 2, lists)) for lists in (listed, None))
+    assert np.array_equal(some, np.take_along_axis(every, listed[[1, 1, 0]], axis=1))

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from neologue.errors import ParameterError
 from neologue.language.candidates import extensions
-from neologue.privacy.planning import Shape, local_epsilon, longest_extension
+from neologue.privacy.planning import (
+    FEWEST_WAYS,
+    MANY_WAYS,
+    Shape,
+    local_epsilon,
+    longest_extension,
+    ways_asked,
+)
 
 
 def test_epsilon_is_7_at_15_million_users_and_10_at_most() -> None:
@@ -27,12 +34,28 @@ def test_more_users_never_need_a_larger_epsilon(one: int, other: int) -> None:
 
 @given(st.integers(1, 10_000), st.integers(2, 200), st.integers(1, 10**7), st.integers(1, 20))
 def test_an_extension_is_the_longest_that_fits(prefixes: int, characters: int, candidates: int, left: int) -> None:
+    def needed(extension: int) -> int:
+        every = extensions(characters, extension)
+        return prefixes * (-(-every // FEWEST_WAYS) if every <= MANY_WAYS else every)
+
     extension = longest_extension(prefixes, characters, candidates, left)
+    ways = ways_asked(prefixes, characters, candidates, extension)
     assert 1 <= extension <= left
+    assert 1 <= ways <= extensions(characters, extension)
     if extension > 1:
-        assert prefixes * extensions(characters, extension) <= candidates
+        assert needed(extension) <= candidates
+        assert prefixes * ways <= candidates
+    else:
+        assert ways == characters + 1
     if extension < left:
-        assert prefixes * extensions(characters, extension + 1) > candidates
+        assert needed(extension + 1) > candidates
+
+
+@given(st.integers(1, 10_000), st.integers(2, 200), st.integers(1, 10**7), st.integers(1, 20))
+def test_without_lists_every_extension_has_to_fit(prefixes: int, characters: int, candidates: int, left: int) -> None:
+    extension = longest_extension(prefixes, characters, candidates, left, lists=False)
+    assert extension == 1 or prefixes * extensions(characters, extension) <= candidates
+    assert extension == left or prefixes * extensions(characters, extension + 1) > candidates
 
 
 SHAPE = Shape(characters=30, candidates=100_000, depth=12, known_lengths=Counter({3: 900, 10: 100}))
@@ -58,7 +81,7 @@ def test_the_layers_to_come_begin_where_the_one_before_ends_and_reach_the_depth(
 
 def test_fewer_layers_are_expected_where_prefixes_die_out() -> None:
     lasting = Shape(characters=30, candidates=100_000, depth=12, known_lengths=Counter({12: 1}))
-    assert len(SHAPE.coming(3000, 2)) < len(lasting.coming(3000, 2)) == 11
+    assert len(SHAPE.coming(10_000, 2)) < len(lasting.coming(10_000, 2)) == 11
 
 
 def test_the_last_layer_gets_all_users_left() -> None:

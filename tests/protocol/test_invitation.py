@@ -32,7 +32,7 @@ def test_the_signed_message_is_laid_out_as_documented() -> None:
 
 def test_the_same_invitation_has_the_same_bytes_everywhere() -> None:
     assert invite(campaign_id(1), small_layer(["ab"]), OPERATOR).signature.hex() == (
-        "bc36e592c4bbb4246c2a92cd359bef58515fd703a26dab8232e55904e3fb9d542da15e7616725086783e49b8adf1b47e50e5b0b9d1b818315698cfad08700f07"
+        "61a78f8961cc19d5348994c82d51deab27b62e6db859a04e0931e40d44f8d392f4d096ca4172bd89163d0d68bac71fc9724a1e47c121964c60ee39279cc3060b"
     )
 
 

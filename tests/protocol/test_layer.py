@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from layers import small_layer
@@ -20,6 +21,15 @@ from neologue.language.candidates import strings
         {"frontier": strings(["x"])},
         {"extension": 0},
         {"sampler": "gredy"},
+        {"listed": np.array([[0, 1], [0, 1]])},
+        {"listed": np.array([0, 1])},
+        {"listed": np.array([[[0, 1]]])},
+        {"listed": np.array([[]], np.int64)},
+        {"listed": np.array([[1, 0]])},
+        {"listed": np.array([[1, 1]])},
+        {"listed": np.array([[-1, 1]])},
+        {"listed": np.array([[0, 99]])},
+        {"listed": np.array([[0.0, 1.0]])},
     ],
 )
 def test_a_layer_that_makes_no_sense_is_refused(changes: dict[str, Any]) -> None:
@@ -33,3 +43,10 @@ def test_white_space_ends_a_word_even_where_the_alphabet_has_it() -> None:
     assert not layer.counts("ab a")
     assert not layer.counts("a\tb")
     assert not layer.counts("")
+
+
+def test_lists_are_a_part_of_what_all_devices_are_told() -> None:
+    layer = small_layer(["ab"], extension=2)
+    first, second = (replace(layer, listed=np.array([row])) for row in ([0, 4], [0, 5]))
+    assert len({layer.digest, first.digest, second.digest}) == 3
+    assert first.candidates.size == 2

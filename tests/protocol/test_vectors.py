@@ -1,5 +1,6 @@
 """The committed vectors are what the code gives, and what a plain reading of vectors/README.md gives."""
 
+import base64
 import hashlib
 import json
 import runpy
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
@@ -172,7 +174,9 @@ def ways(characters: int, symbols: int) -> int:
     return 1 + characters * ways(characters, symbols - 1) if symbols else 1
 
 
-def candidate(word: str, alphabet: str, frontier: list[str], extension: int) -> int | None:
+def candidate(
+    word: str, alphabet: str, frontier: list[str], extension: int, listed: list[list[int]] | None
+) -> int | None:
     depth = len(frontier[0])
     if word[:depth] not in frontier:
         return None
@@ -181,20 +185,29 @@ def candidate(word: str, alphabet: str, frontier: list[str], extension: int) -> 
         if character not in alphabet:
             return None
         way += 1 + alphabet.index(character) * ways(len(alphabet), extension - place - 1)
-    return frontier.index(word[:depth]) * ways(len(alphabet), extension) + way
+    rank = frontier.index(word[:depth])
+    if listed is None:
+        return rank * ways(len(alphabet), extension) + way
+    row = listed[sorted({prefix[-1] for prefix in frontier}).index(word[depth - 1])]
+    return rank * len(row) + row.index(way) if way in row else None
+
+
+def number_of_candidates(told: Case) -> int:
+    every = ways(len(told["alphabet"]), told["extension"])
+    return len(told["frontier"]) * (every if told["listed"] is None else len(told["listed"][0]))
 
 
 @named(committed("candidates.json"))
 def test_candidates_are_as_described(case: Case) -> None:
-    alphabet, frontier, extension = case["alphabet"], case["frontier"], case["extension"]
+    alphabet, frontier, extension, listed = (case[key] for key in ("alphabet", "frontier", "extension", "listed"))
     assert list(alphabet) == sorted(alphabet)
     assert frontier == sorted(frontier)
-    assert case["size"] == len(frontier) * ways(len(alphabet), extension)
+    assert case["size"] == number_of_candidates(case)
     for entry in case["words"]:
-        assert candidate(entry["word"], alphabet, frontier, extension) == entry["candidate"]
+        assert candidate(entry["word"], alphabet, frontier, extension, listed) == entry["candidate"]
     for entry in case["candidates"]:
         prefix = entry["prefix"]
-        assert candidate(prefix, alphabet, frontier, extension) == entry["candidate"]
+        assert candidate(prefix, alphabet, frontier, extension, listed) == entry["candidate"]
         assert entry["ends"] or len(prefix) == len(frontier[0]) + extension
 
 
@@ -233,7 +246,7 @@ def test_whole_reports_are_as_described(case: Case) -> None:
         form = unicodedata.normalize("NFC", word).strip()
         wanted = form not in case["known_words"] if layer["targets"] is None else form in layer["targets"]
         expressible = 0 < len(form) <= layer["depth"] and set(form) <= set(layer["alphabet"])
-        place = candidate(form, layer["alphabet"], layer["frontier"], layer["extension"])
+        place = candidate(form, *(layer[key] for key in ("alphabet", "frontier", "extension", "listed")))
         if expressible and wanted and form not in layer["found"] and place is not None:
             typed[place] = typed.get(place, 0) + times
     prefixes = sorted(typed)
@@ -243,8 +256,7 @@ def test_whole_reports_are_as_described(case: Case) -> None:
     if layer["sampler"] == "greedy":
         order.sort(key=lambda place: -typed[prefixes[place]])
     held = [prefixes[place] for place in order[: layer["bound"]]]
-    size = len(layer["frontier"]) * ways(len(layer["alphabet"]), layer["extension"])
-    parameters = size, float(layer["epsilon"]), layer["bound"]
+    parameters = number_of_candidates(layer), float(layer["epsilon"]), layer["bound"]
     if layer["randomizer"] == "unary":
         votes = unary_report(*parameters, held, stream)
         payload = unary_payload(*parameters, votes)
@@ -289,6 +301,49 @@ def test_reports_on_a_closed_list_are_as_described(case: Case) -> None:
     assert votes == case["votes"]
 
 
+ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+
+
+def written(value: Any) -> str:  # noqa: ANN401
+    """JSON as the README has it."""
+    if isinstance(value, str):
+        small = {chr(point): f"\\u{point:04x}" for point in range(32)} | ESCAPES
+        return '"' + "".join(small.get(character, character) for character in value) + '"'
+    if isinstance(value, list):
+        return "[" + ",".join(map(written, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{written(name)}:{written(value[name])}" for name in sorted(value)) + "}"
+    return "null" if value is None else str(value)
+
+
+@named(committed("documents.json"))
+def test_documents_are_as_described(case: Case) -> None:
+    document, known = bytes.fromhex(case["document"]), bytes.fromhex(case["known_document"])
+    told = json.loads(document)
+    assert written(told).encode() == document
+    assert hashlib.sha256(document).hexdigest() == case["digest"]
+    assert hashlib.sha256(known).hexdigest() == case["known_digest"] == told["known"]
+    words = known.decode().split("\n") if known else []
+    assert words == sorted(set(words))
+
+
+@named(committed("identities.json"))
+def test_identities_are_as_described(case: Case) -> None:
+    parts = ("campaign", "serial", "layer", "ticket_secret", "ticket", "slot_secret", "report")
+    campaign, serial, layer, ticket_secret, ticket, slot_secret, report = (bytes.fromhex(case[part]) for part in parts)
+    issuer = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(case["issuer_private_key"]))
+    assert issuer.public_key().public_bytes_raw().hex() == case["issuer"]
+    signature = issuer.sign(b"neologue credential v1\0" + campaign + serial)
+    assert base64.b64encode(campaign + serial + signature, b"-_").decode() == case["credential"]
+    keyed = hashlib.blake2b(
+        campaign + layer + serial, digest_size=16, key=ticket_secret, person=b"neologue ticket".ljust(16, b"\0")
+    )
+    assert keyed.digest() == ticket
+    placed = hashlib.blake2b(serial, digest_size=64, key=slot_secret, person=b"neologue slot".ljust(16, b"\0"))
+    assert str(int(placed.hexdigest()[:16], 16) >> 2) == case["slot"]
+    assert (campaign + serial + ticket + report).hex() == case["body"]
+
+
 # The vectors show what they are there to show
 
 
@@ -299,6 +354,11 @@ def test_the_vectors_reach_the_rare_paths() -> None:
     undecided = unary["128 bits do not decide"]
     with pytest.raises(IndexError, match="empty"):
         Stream(undecided["entropy"][:32]).binomial(undecided["candidates"], int(undecided["noise"]))
+    lists = [case["layer"] for case in committed("reports.json") if case["layer"]["listed"]]
+    assert {layer["randomizer"] for layer in lists} == {"unary", "subset-selection"}
+    for layer in lists:
+        lasts = [prefix[-1] for prefix in layer["frontier"]]
+        assert lasts != sorted(lasts), "a row for each last character is not a row for each prefix"
     repeats = {case["name"]: case for case in committed("subset_selection.json")["expansions"]}["with repeats"]
     assert [value for row in repeats["subsets"] for value in row] != values_of(
         bytes.fromhex(repeats["seed"]), repeats["domain"]

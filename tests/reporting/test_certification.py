@@ -14,25 +14,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neologue import Alphabet, Campaign, Measuring, Population, Vocabulary, discover
+from neologue.discovery.document import release_text
 from neologue.discovery.release import privacy_facts
 from neologue.errors import ReleaseError, SignatureError
+from neologue.language.candidates import extensions
 from neologue.privacy.signature import digest, signed
 from neologue.privacy.statement import privacy_statement
 from neologue.reporting import certification
 from neologue.reporting.certification import Certification, certify, claim_rows, read_document
-from neologue.reporting.document import release_document, release_text
+from neologue.reporting.document import discovery_document
 
 Json = dict[str, Any]
 Tampering = Callable[[Json], object]
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
-SHARES = {"abba": 0.6, "cab": 0.5, "bac": 0.4, "a": 0.3, "cc": 0.06}
+SHARES = {"abba": 0.6, "cab": 0.5, "bac": 0.4, "a": 0.3, "cc": 0.06, "cabbac": 0.5}
+SPELLED = Vocabulary(["bb", "abbacab", "cabbaca", "bacabba", "aabbacc"])
+"""Known words from which a layer can tell likely extensions."""
 RUNS: dict[str, Json] = {
     "unary": {"name": "neologue"},
-    "unary in short layers": {"name": "neologue", "candidates": 60, "passes": 2},
+    "unary with listed extensions": {
+        "name": "neologue",
+        "candidates": 30,
+        "passes": 2,
+        "depth": 8,
+        "known": SPELLED,
+    },
     "subset selection": {"name": "gboard-2024", "frontier": 12},
     "subset selection with k": {"name": "gboard-2024", "frontier": 4, "k_anonymity": 3},
-    "with colluders": {"name": "neologue", "colluders": 0.3, "delta": 1e-6, "candidates": 60},
+    "with colluders": {"name": "neologue", "colluders": 0.3, "delta": 1e-6, "candidates": 60, "known": SPELLED},
     "measured": {"name": "neologue", "users": 2400},
     "subset selection, measured": {"name": "gboard-2024", "frontier": 12, "users": 2400},
 }
@@ -50,7 +60,7 @@ def releases() -> dict[str, Json]:
         campaign = Campaign.from_profile(**small | {"words_per_user": 4} | run)
         measure = Measuring(600, 0.9) if "measured" in kind else None
         found[kind] = json.loads(
-            release_text(release_document(discover(population, campaign, seed=1, measure=measure)))
+            release_text(discovery_document(discover(population, campaign, seed=1, measure=measure)))
         )
     return found
 
@@ -96,8 +106,9 @@ def test_a_real_release_is_covered_claim_by_claim(kind: str, releases: dict[str,
 
 
 def test_the_runs_here_differ_in_all_that_matters(releases: dict[str, Json]) -> None:
-    several = releases["unary in short layers"]["layers"]
-    assert max(layer["layer"] for layer in several) > 1
+    several = releases["unary with listed extensions"]["layers"]
+    assert several[0]["candidates"] < 3 * extensions(3, several[0]["extension"])
+    assert [(layer["pass"], layer["layer"]) for layer in several[:2]] == [(1, 1), (1, 2)]
     assert {layer["pass"] for layer in several} == {1, 2}
     assert len(releases["unary"]["layers"]) == 1
     assert releases["subset selection"]["privacy"]["k_anonymity"]["k"] is None
@@ -203,6 +214,29 @@ CAUGHT: dict[str, tuple[str, Tampering]] = {
     "reports lowered where no word ends": ("subset selection with k", add("layers", 1, "reports", more=-200)),
     "candidates more": ("unary", add("layers", 0, "candidates", more=1)),
     "candidates fewer": ("subset selection", add("layers", 1, "candidates", more=-4)),
+    "candidates as of one more listed extension": (
+        "unary with listed extensions",
+        add("layers", 0, "candidates", more=3),
+    ),
+    "candidates as of one listed extension less": (
+        "unary with listed extensions",
+        add("layers", 0, "candidates", more=-3),
+    ),
+    "candidates as if all extensions were listed": (
+        "unary with listed extensions",
+        lambda document: document["layers"][0].update(candidates=3 * extensions(3, document["layers"][0]["extension"])),
+    ),
+    "candidates of a later layer with lists more": (
+        "unary with listed extensions",
+        lambda document: document["layers"][1].update(
+            candidates=document["layers"][1]["candidates"] + document["layers"][0]["kept"]
+        ),
+    ),
+    "a limit on candidates that calls for other lists": (
+        "unary with listed extensions",
+        put("parameters", "candidates", value=60),
+    ),
+    "lists where layers are not adaptive": ("with colluders", put("parameters", "adaptive", value=False)),
     "more kept": ("subset selection", add("layers", 0, "kept", more=-1)),
     "fewer words in a layer": ("subset selection", add("layers", 0, "words", more=-1)),
     "fewest votes raised": ("unary", add("layers", 0, "fewest_votes", more=1)),

@@ -14,7 +14,7 @@ import pytest
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
 from neologue.reporting import trie as trie_module
 from neologue.reporting.discovery_report import discovery_report
-from neologue.reporting.document import release_document
+from neologue.reporting.document import discovery_document
 from neologue.reporting.fates import fates
 from neologue.reporting.page import embedded_json, visible
 from neologue.reporting.svg import INK, WORD, plot
@@ -46,7 +46,7 @@ def run() -> tuple[Discovery, Growth]:
 def page(run: tuple[Discovery, Growth]) -> str:
     """The page of that run."""
     discovery, growth = run
-    return discovery_report(discovery, release_document(discovery), growth, COMMAND)
+    return discovery_report(discovery, discovery_document(discovery), growth, COMMAND)
 
 
 @dataclass
@@ -164,7 +164,7 @@ class TestPage:
         told = " ".join(section.text for section in read.all("section"))
         assert "local ε = 8 for a word" in told
         assert "reader of the release" in told
-        assert str(release_document(run[0])["digest"]) in told
+        assert str(discovery_document(run[0])["digest"]) in told
 
     def test_the_plots_have_labels_and_the_colours_of_the_page(self, read: Reader) -> None:
         plots = read.all("svg")
@@ -195,7 +195,7 @@ class TestPage:
         discovery, growth = run
         again = Growth(["</script>"])
         again.layers = growth.layers
-        assert discovery_report(discovery, release_document(discovery), again, COMMAND) == page
+        assert discovery_report(discovery, discovery_document(discovery), again, COMMAND) == page
 
     def test_a_run_that_finds_nothing_has_a_page_too(self) -> None:
         population = Population.from_words({f"user {n}": {"abba": 1} for n in range(600)})
@@ -203,7 +203,7 @@ class TestPage:
         growth = Growth(population.words)
         discovery = discover(population, campaign, witness=growth.witness)
         assert not discovery.release.words
-        empty = Reader(discovery_report(discovery, release_document(discovery), growth, "neologue discover"))
+        empty = Reader(discovery_report(discovery, discovery_document(discovery), growth, "neologue discover"))
         assert "No new word found among 600 users" in empty.the("h1").text
 
 

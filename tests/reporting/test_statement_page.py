@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
-from neologue.reporting.document import release_document
+from neologue.reporting.document import discovery_document
 
 PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "statement.md"
 
@@ -20,7 +20,7 @@ def statement() -> Any:  # noqa: ANN401
     population = Population.from_words({f"user {n}": {"yeet": 3, "rizz": 1} for n in range(2000)})
     known, alphabet = Vocabulary(["hello", "world"]), Alphabet.named("en")
     campaign = Campaign.from_profile(users=2000, known=known, alphabet=alphabet, depth=6, epsilon=8.0)
-    return release_document(discover(population, campaign, seed=1))["privacy"]
+    return discovery_document(discover(population, campaign, seed=1))["privacy"]
 
 
 def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:

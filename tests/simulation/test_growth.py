@@ -54,11 +54,12 @@ def test_noise_and_its_deviation_are_those_of_a_candidate_that_nobody_holds() ->
 
 def test_every_decided_layer_is_witnessed_and_no_other() -> None:
     growth = Growth(["ab"])
-    rounds = algorithm(small_campaign(smallest_layer=100), witness=growth.witness)
-    layer = next(rounds)
-    with pytest.raises(StopIteration):
-        rounds.send(Tally(np.zeros(layer.candidates.size, np.int64), 99))
+    question = next(algorithm(small_campaign(smallest_layer=100)))
+    votes = np.zeros(question.layer.candidates.size, np.int64)
+    assert not question.decide(Tally(votes, 99), growth.witness).made
     assert growth.layers == []
+    assert question.decide(Tally(votes, 100), growth.witness).made
+    assert [layer.number for layer in growth.layers] == [1]
 
 
 def test_a_witness_changes_nothing_and_sees_what_the_release_tells() -> None:

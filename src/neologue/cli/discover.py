@@ -169,9 +169,10 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     frequencies.
     """
     from neologue.cli.display import progress, show_discovery
-    from neologue.discovery.algorithm import nobody
+    from neologue.discovery.decision import nobody
+    from neologue.discovery.document import release_text
     from neologue.privacy.signature import private_key, signed
-    from neologue.reporting.document import release_document, release_text
+    from neologue.reporting.document import discovery_document
     from neologue.reporting.extra import EXTRA, can_report
     from neologue.reporting.files import REPORT, check_folder, write_files
     from neologue.simulation.discovery_run import discover as run
@@ -207,13 +208,13 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
         )
         watch.says("Working out what the release gives away …")
         account.settle(discovery.release)
-        document = release_document(discovery)
+        document = discovery_document(discovery)
         if key:
             document = signed(document, key)
         report = _report(discovery, document, growth, watch) if growth else None
     # Files first: whatever becomes of the screen, what was asked for is kept.
     if options["out"]:
-        for path in write_files(discovery, document, options["out"], report):
+        for path in write_files(discovery.release.words, document, options["out"], report):
             click.echo(f"wrote {path}", err=True)
         if report is None:
             click.echo(f"no new {REPORT}: install what it is made with, {EXTRA}", err=True)

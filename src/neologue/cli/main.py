@@ -14,12 +14,17 @@ from click.shell_completion import get_completion_class
 
 from neologue import __version__
 from neologue.cli.audit import audit
+from neologue.cli.campaign import campaign
 from neologue.cli.certify import certify, keygen
+from neologue.cli.device import device
 from neologue.cli.discover import discover
+from neologue.cli.doctor import backup, doctor
+from neologue.cli.fleet import fleet
 from neologue.cli.ledger import ledger
 from neologue.cli.plan import plan
+from neologue.cli.serve import serve
 from neologue.cli.study import study
-from neologue.errors import InputError
+from neologue.errors import NeologueError
 
 INTERRUPTED = 130
 
@@ -44,7 +49,7 @@ class Commands(click.Group):
         """Run the command; what a user did wrong or broke off ends with a sentence."""
         try:
             return super().invoke(context)
-        except InputError as error:
+        except NeologueError as error:
             click.echo(f"neologue: {error}", err=True)
             context.exit(2)
         except OSError as error:
@@ -71,6 +76,12 @@ main.add_command(plan)
 main.add_command(audit)
 main.add_command(ledger)
 main.add_command(study)
+main.add_command(device)
+main.add_command(serve)
+main.add_command(campaign)
+main.add_command(fleet)
+main.add_command(doctor)
+main.add_command(backup)
 
 
 @main.command()

@@ -167,7 +167,8 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
         f"{expected.coverage:.1%} of what users hold.",
         "No word is found with a chance of 95 %, whoever reports it; more users or a larger ε find more."
         if expected.rarest_share is None
-        else f"A word is found with a chance of 95 % if {expected.rarest_share * campaign.users:,.0f} users report it, "
+        else f"A word whose spelling is asked about is found with a chance of 95 % if "
+        f"{expected.rarest_share * campaign.users:,.0f} users report it, "
         f"{_one_in(expected.rarest_share)}.",
         f"A device sends {expected.report_bytes:,} bytes at most, once.",
         *privacy_lines(document["privacy"]),

@@ -66,7 +66,7 @@ class Answer:
     day: int
     """When, in days since 1970-01-01."""
     confirmed: bool
-    """Whether the report was confirmed, and is no longer kept."""
+    """Whether the report is no longer kept: it has arrived, or will not be sent again."""
 
 
 class Account:
@@ -102,7 +102,10 @@ class Account:
         return report
 
     def confirm(self, campaign_id: bytes) -> None:
-        """Erase the report of a campaign, because it has arrived. What it cost stays; a second time changes nothing."""
+        """Erase the report of a campaign, because it has arrived or will not be sent again.
+
+        What it cost stays: the bytes may have been seen. A second time changes nothing.
+        """
         with self._turn() as db:
             self._require_answer(db, campaign_id)
             waiting = db.execute("SELECT campaign, report FROM reports WHERE campaign <> ?", (campaign_id,)).fetchall()

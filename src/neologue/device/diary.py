@@ -3,6 +3,9 @@
 Its promise is that what is forgotten is gone: once a word has expired, was evicted or was forgotten, none
 of its bytes are left in the diary's file, and there is no other file. The words' text lives in one small
 table of its own, because SQLite alone can't keep that promise (see `Diary._strike`).
+
+With a key that the app holds, the words are sealed on the disk (see `neologue.device.seal`). How many there are, and on
+which days each was typed how often, can still be read there.
 """
 
 import sqlite3
@@ -14,17 +17,19 @@ from typing import Final, Self
 
 from neologue.clock import Clock, system_days
 from neologue.database import explained, make_private
+from neologue.device.seal import Seal
 from neologue.errors import DiaryError, ParameterError
 from neologue.language.alphabet import normalised
 
 _VERSION: Final = 1
+_SEALED_VERSION: Final = 2
 _PATIENCE: Final = 10.0  # seconds to wait for another process with the same diary
 _MOST_TIMES: Final = 2**31 - 1
 
 _SCHEMA: Final = (
     """
     CREATE TABLE words (
-        word TEXT PRIMARY KEY,          -- NFC; the only column that holds what was typed
+        word TEXT PRIMARY KEY,          -- NFC, sealed if there is a key; the only column that holds what was typed
         id   INTEGER NOT NULL           -- ascends in the order of first being noted
     ) WITHOUT ROWID
     """,
@@ -37,8 +42,9 @@ _SCHEMA: Final = (
     ) WITHOUT ROWID
     """,
     "CREATE INDEX uses_by_day ON uses (day)",
-    f"PRAGMA user_version = {_VERSION}",
 )
+
+_SEALED_SCHEMA: Final = "CREATE TABLE seal (mark BLOB NOT NULL)"
 
 _PRAGMAS: Final = (
     # Deleted rows and freed pages are overwritten with zeros, not merely unlinked.
@@ -66,6 +72,7 @@ class Diary:
     def __init__(
         self,
         path: Path | str = ":memory:",
+        key: bytes | None = None,
         *,
         days: int = 60,
         capacity: int = 10_000,
@@ -80,6 +87,7 @@ class Diary:
         self._capacity = capacity
         self._longest = longest
         self._clock = clock
+        self._seal = None if key is None else Seal(key)
         self._db = _connected(self._path)
         try:
             self._prepare()
@@ -96,11 +104,12 @@ class Diary:
             # A long string is likelier a secret than a word.
             if not word or len(word) > self._longest:
                 return
-            row = self._db.execute("SELECT id FROM words WHERE word = ?", (word,)).fetchone()
+            kept = self._kept(word)
+            row = self._db.execute("SELECT id FROM words WHERE word = ?", (kept,)).fetchone()
             if row is None:
                 self._make_room(for_words=1)
                 row = self._db.execute("SELECT IFNULL(MAX(word), 0) + 1 FROM uses").fetchone()
-                self._db.execute("INSERT INTO words VALUES (?, ?)", (word, *row))
+                self._db.execute("INSERT INTO words VALUES (?, ?)", (kept, *row))
             self._db.execute(
                 "INSERT INTO uses VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET times = MIN(times + excluded.times, ?)",
                 (*row, today, min(times, _MOST_TIMES), _MOST_TIMES),
@@ -109,18 +118,19 @@ class Diary:
     def words(self) -> dict[str, int]:
         """The words still remembered, each with how often it was typed, at most 2^31 - 1."""
         with self._turn():
-            return dict(
-                self._db.execute(
-                    "SELECT words.word, MIN(SUM(times), ?) FROM words JOIN uses ON uses.word = words.id"
-                    " GROUP BY words.word",
-                    (_MOST_TIMES,),
-                )
+            rows = self._db.execute(
+                "SELECT words.word, MIN(SUM(times), ?) FROM words JOIN uses ON uses.word = words.id"
+                " GROUP BY words.word",
+                (_MOST_TIMES,),
             )
+            return {self._read(kept): times for kept, times in rows}
 
     def forget(self, word: str) -> None:
         """Forget this very word, equal in case and after NFC; forgetting an unknown word is fine."""
         with self._turn():
-            self._db.execute("DELETE FROM uses WHERE word = (SELECT id FROM words WHERE word = ?)", (_plain(word),))
+            self._db.execute(
+                "DELETE FROM uses WHERE word = (SELECT id FROM words WHERE word = ?)", (self._kept(_plain(word)),)
+            )
             self._strike()
 
     def forget_all(self) -> None:
@@ -168,14 +178,37 @@ class Diary:
         """Write the schema into an empty file; refuse what is neither empty nor of our version."""
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         (tables,) = self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        ours = _VERSION if self._seal is None else _SEALED_VERSION
         if version == 0 and tables == 0:
             for statement in _SCHEMA:
                 self._db.execute(statement)
-        elif version != _VERSION:
+            if self._seal is not None:
+                self._db.execute(_SEALED_SCHEMA)
+                self._db.execute("INSERT INTO seal VALUES (?)", (self._seal.mark,))
+            self._db.execute(f"PRAGMA user_version = {ours}")
+        elif version not in (_VERSION, _SEALED_VERSION):
             raise DiaryError(
-                f"{self._path} has the schema version {version}, and this neologue reads {_VERSION}:"
-                f" use the neologue that wrote it, {_START_ANEW}"
+                f"{self._path} has the schema version {version}, and this neologue reads {_VERSION} and"
+                f" {_SEALED_VERSION}: use the neologue that wrote it, {_START_ANEW}"
             )
+        elif version != ours:
+            how = "is not sealed by a key: open it without one" if self._seal else "is sealed: give its key"
+            raise DiaryError(f"the diary {self._path} {how}, {_START_ANEW}")
+        elif self._seal is not None and self._db.execute("SELECT mark FROM seal").fetchone() != (self._seal.mark,):
+            raise DiaryError(f"the diary {self._path} is sealed by another key: give that one, {_START_ANEW}")
+
+    def _kept(self, word: str) -> str | bytes:
+        """A word as it stands in the file."""
+        return word if self._seal is None else self._seal.close(word)
+
+    def _read(self, kept: str | bytes) -> str:
+        """A word from how it stands in the file."""
+        if self._seal is None:
+            return str(kept)
+        try:
+            return self._seal.open(kept)
+        except ValueError:
+            raise DiaryError(f"the diary {self._path} is damaged: {_START_ANEW}") from None
 
     @contextmanager
     def _turn(self) -> Iterator[int]:

@@ -21,6 +21,7 @@ from neologue.randomizers.thresholds import LARGEST_EPSILON, SMALLEST_EPSILON
 
 LARGEST_NUMBER = (1 << 31) - 1
 MOST_EPSILON = 1_000_000
+SWITCHED_OFF = "this device answers no campaign: its owner has switched that off, and can switch it on (enabled)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,16 +70,15 @@ class Policy:
         for complaint in self._complaints(invitation, spent):
             raise PolicyError(complaint)
 
+    def check_operator(self, operator: bytes) -> None:
+        """Raise a PolicyError unless this operator may ask at all: what a device wants to know before it fetches."""
+        for complaint in self._unwelcome(operator):
+            raise PolicyError(complaint)
+
     def _complaints(self, invitation: Invitation, spent: Fraction) -> Iterator[str]:
         """What is wrong, in an order in which each check may rely on those before it."""
         layer = invitation.layer
-        if not self.enabled:
-            yield "this device answers no campaign: its owner has switched that off, and can switch it on (enabled)"
-        if invitation.operator not in self.operators:
-            yield (
-                f"the operator with the public key {invitation.operator.hex()} is not one of the "
-                f"{len(self.operators)} that this device answers; its owner can add the key to operators"
-            )
+        yield from self._unwelcome(invitation.operator)
         yield from _malformed(layer)
         if not invitation.genuine:
             yield "the signature is not the operator's for this campaign and layer; get the invitation anew from them"
@@ -93,6 +93,15 @@ class Policy:
                 f"{rounded_up(spent)!r} of ε spent before and {cost!r} now make {rounded_up(total)!r}, "
                 f"above the {self.lifetime_epsilon!r} in a lifetime",
                 "lifetime_epsilon",
+            )
+
+    def _unwelcome(self, operator: bytes) -> Iterator[str]:
+        if not self.enabled:
+            yield SWITCHED_OFF
+        if operator not in self.operators:
+            yield (
+                f"the operator with the public key {operator.hex()} is not one of the "
+                f"{len(self.operators)} that this device answers; its owner can add the key to operators"
             )
 
     def _promises_too_little(self, layer: Layer | ClosedLayer, epsilon: float) -> Iterator[str]:
@@ -119,7 +128,8 @@ class Policy:
             asked = f"{len(layer.words):,} words and what stands for others"
         else:
             symbols = f"{layer.extension:,} of {layer.alphabet.size:,} symbols"
-            asked = f"{len(layer.frontier):,} prefixes and up to {symbols}"
+            ways = f"up to {symbols}" if layer.listed is None else f"{layer.listed.shape[1]:,} listed extensions"
+            asked = f"{len(layer.frontier):,} prefixes and {ways}"
         if not _fits(layer, self.largest_layer):
             yield _beyond(f"{asked} make more than the {self.largest_layer:,} candidates", "largest_layer")
         size = HEADER_BYTES + layer.randomizer.payload_bytes
@@ -167,7 +177,7 @@ def _malformed(layer: Layer | ClosedLayer) -> Iterator[str]:
     if _width(layer) != longest:
         yield "the layer's prefixes or words are not as long as they claim to be; no policy permits that"
     # Lists are hashed line by line: such a word would pass for several, and the signature for that of another list.
-    if any("\n" in word for word in layer.known.words):
+    if not layer.known.is_list_of_lines:
         yield "a known word of the layer has a line break, so that its digest doesn't vouch for the list of them"
 
 
@@ -181,6 +191,8 @@ def _fits(layer: Layer | ClosedLayer, most: int) -> bool:
     """Whether a layer has at most so many candidates, found without counting on: extensions at least double."""
     if isinstance(layer, ClosedLayer):
         return layer.randomizer.candidates <= most
+    if layer.listed is not None:
+        return bool(len(layer.frontier) * layer.listed.shape[1] <= most)
     extensions = 1
     for _ in range(layer.extension):
         extensions = 1 + (layer.alphabet.size - 1) * extensions

@@ -1,4 +1,4 @@
-"""Which layer comes next in a pass: its prefixes' extension and its share of the users left."""
+"""Which layer comes next in a pass: how its prefixes go on, and its share of the users left."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from neologue.language.candidates import Strings, extensions
+from neologue.language.spelling import Spelling
 from neologue.language.vocabulary import Vocabulary
 from neologue.privacy.collection import Cohort, Collection
 from neologue.privacy.planning import Shape
 from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
+from neologue.randomizers.channel import Floats
 
 
 @dataclass
@@ -24,8 +26,12 @@ class Schedule:
     users_left: int
     number: int = 0
 
-    def next(self, frontier: Strings) -> Layer | None:
-        """The next layer, unless the trie is complete: no prefix is left, or none that a word could still end."""
+    def next(self, frontier: Strings, shares: Floats, spelling: Spelling) -> Layer | None:
+        """The next layer, unless the trie is complete: no prefix is left, or none that a word could still end.
+
+        Where not all ways to go on fit, those are taken that `shares`, of the users who hold each prefix, and the
+        spelling make likely.
+        """
         parameters = self.campaign.parameters
         length = frontier.dtype.itemsize // 4
         if not len(frontier) or length > parameters.depth:
@@ -33,7 +39,8 @@ class Schedule:
         size = self.size(len(frontier), length)
         if size is None:
             return None
-        extension, cohort = size
+        extension, ways, cohort = size
+        every = extensions(self.campaign.alphabet.size - 1, extension)
         return Layer(
             passage=self.passage,
             number=self.number,
@@ -41,6 +48,7 @@ class Schedule:
             alphabet=self.campaign.alphabet,
             frontier=frontier,
             extension=extension,
+            listed=None if ways == every else spelling.likeliest(frontier, shares, extension, ways),
             depth=parameters.depth,
             mechanism=parameters.randomizer,
             epsilon=self.campaign.epsilon,
@@ -51,28 +59,31 @@ class Schedule:
             targets=self.campaign.targets,
         )
 
-    def size(self, prefixes: int, length: int) -> tuple[int, int] | None:
-        """By how many symbols so many prefixes are extended, and how many users are asked, who are then spent."""
+    def size(self, prefixes: int, length: int) -> tuple[int, int, int] | None:
+        """By how many symbols so many prefixes are extended, in how many ways, and how many users are asked.
+
+        They are then spent.
+        """
         cohort = self._cohort(prefixes, length)
         if cohort < self.campaign.parameters.smallest_layer:
             return None
         self.number += 1
         self.users_left -= cohort
-        return self._extension(prefixes, length), cohort
+        if not self.campaign.parameters.adaptive:
+            return 1, self.campaign.alphabet.size, cohort
+        extension = self._shape.extension(prefixes, length)
+        return extension, self._shape.ways(prefixes, extension), cohort
 
     def foreseen(self) -> Iterator[Cohort]:
         """The cohorts of the pass, if prefixes die out as known words do; the users in them are then spent."""
-        parameters, characters = self.campaign.parameters, self.campaign.alphabet.size - 1
-        prefixes, length = characters, 1
+        parameters = self.campaign.parameters
+        prefixes, length = self.campaign.alphabet.size - 1, 1
         while length <= parameters.depth and (size := self.size(prefixes, length)):
-            extension, cohort = size
-            yield Cohort(cohort, prefixes * extensions(characters, extension))
+            extension, ways, cohort = size
+            yield Cohort(cohort, prefixes * ways)
             length += extension
             most = min(parameters.frontier, self.campaign.largest_layer // self.campaign.alphabet.size)
             prefixes = max(1, round(most * self._shape.reaching(length))) if parameters.adaptive else most
-
-    def _extension(self, prefixes: int, length: int) -> int:
-        return self._shape.extension(prefixes, length) if self.campaign.parameters.adaptive else 1
 
     def _cohort(self, prefixes: int, length: int) -> int:
         parameters = self.campaign.parameters

@@ -5,6 +5,10 @@ set, so that a word belongs to at most one candidate. With n characters there ar
 extensions, T(0) = 1, in lexicographic order with ⊥ first: extension 0 ends the word here, and 1 +
 (c-1)·T(m-1) + e is character c followed by extension e. Candidate r·T(m) + e is the r-th prefix with
 extension e.
+
+Most of many extensions are no way to go on in any language. A layer can list those that it votes on, t for each
+different last character of its prefixes: then candidate r·t + j is the r-th prefix with the j-th extension listed for
+its last character, and a word that goes on in another way has no candidate.
 """
 
 from collections.abc import Sequence
@@ -39,6 +43,8 @@ class Candidates:
     alphabet: Alphabet
     frontier: Strings
     extension: int
+    listed: NDArray[np.int64] | None = None
+    """The numbers of the extensions that are voted on, in order, one row for each last character; all if None."""
 
     @property
     def length(self) -> int:
@@ -51,9 +57,19 @@ class Candidates:
         return [extensions(self.alphabet.size - 1, m) for m in range(self.extension, -1, -1)]
 
     @property
+    def ways(self) -> int:
+        """How many extensions of a prefix are voted on."""
+        return self._below[0] if self.listed is None else self.listed.shape[1]
+
+    @cached_property
+    def _rows(self) -> NDArray[np.intp]:
+        """The row of each prefix among the lists: which of the last characters it has."""
+        return last_characters(self.frontier)[1]
+
+    @property
     def size(self) -> int:
         """|Z_i|."""
-        return len(self.frontier) * self._below[0]
+        return len(self.frontier) * self.ways
 
     def index(self, words: Strings) -> NDArray[np.int64]:
         """For each normalised word the candidate that it belongs to, or -1."""
@@ -73,11 +89,20 @@ class Candidates:
             code = codes[:, place]
             open_ended &= code > 0
             tails += np.where(open_ended, 1 + (code - 1) * below, 0)
-        return np.where(found, ranks * self._below[0] + tails, -1)
+        if self.listed is not None:
+            # One after the other the lists are one sorted list, if each has numbers of its own.
+            own = self._below[0] * np.arange(len(self.listed))
+            numbers = (self.listed + own[:, None]).ravel()
+            rows = self._rows[np.minimum(ranks, len(self.frontier) - 1)]
+            places = np.minimum(np.searchsorted(numbers, tails + own[rows]), len(numbers) - 1)
+            found &= numbers[places] == tails + own[rows]
+            tails = places - rows * self.ways
+        return np.where(found, ranks * self.ways + tails, -1)
 
     def prefixes(self, index: NDArray[np.int64]) -> tuple[Strings, NDArray[np.bool_]]:
         """The prefixes of some candidates, and whether each ends there, in ⊥."""
-        ranks, tails = np.divmod(index, self._below[0])
+        ranks, places = np.divmod(index, self.ways)
+        tails = places if self.listed is None else self.listed[self._rows[ranks], places]
         width = self.length + self.extension
         points = np.zeros((len(index), width), np.uint32)
         points[:, : self.length] = self.frontier[ranks].view(np.uint32).reshape(len(index), self.length)
@@ -91,8 +116,10 @@ class Candidates:
 
     @cached_property
     def ended(self) -> NDArray[np.bool_]:
-        """Whether each candidate ends in ⊥; every prefix has the same extensions."""
-        return np.tile(self._ends(np.arange(self._below[0])), len(self.frontier))
+        """Whether each candidate ends in ⊥."""
+        if self.listed is None:
+            return np.tile(self._ends(np.arange(self._below[0])), len(self.frontier))
+        return self._ends(self.listed.ravel()).reshape(self.listed.shape)[self._rows].ravel()
 
     def _ends(self, tails: NDArray[np.int64]) -> NDArray[np.bool_]:
         ended = np.zeros(len(tails), np.bool_)
@@ -100,6 +127,12 @@ class Candidates:
             ended |= tails == 0
             tails = np.where(ended, 0, np.maximum(tails - 1, 0) % below)
         return ended
+
+
+def last_characters(frontier: Strings) -> tuple[NDArray[np.uint32], NDArray[np.intp]]:
+    """The different last characters of some prefixes, in order, and which of them each has."""
+    points = frontier.view(np.uint32).reshape(len(frontier), -1)
+    return np.unique(points[:, -1], return_inverse=True)
 
 
 def root(alphabet: Alphabet) -> Strings:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue.language.alphabet import Alphabet
-from neologue.language.candidates import Candidates, Strings, strings
+from neologue.language.candidates import Candidates, Strings, last_characters, strings
 
 PRIOR = 10.0
 LONGEST = 64
@@ -55,8 +55,30 @@ class Spelling:
         return self._chances(START, START)[1:]
 
     def after(self, candidates: Candidates) -> NDArray[np.float64]:
-        """The chance of each extension after each prefix of the frontier: one row a prefix."""
-        points = candidates.frontier.view(np.uint32).reshape(len(candidates.frontier), candidates.length)
+        """The chance of each extension voted on after each prefix of the frontier: one row a prefix."""
+        rows, places = self._rows(candidates.frontier, candidates.extension)
+        if candidates.listed is None:
+            return rows[places]
+        # All prefixes with the same two last symbols have the same list.
+        lists = np.empty(len(rows), np.intp)
+        lists[places] = last_characters(candidates.frontier)[1]
+        return np.take_along_axis(rows, candidates.listed[lists], axis=1)[places]
+
+    def likeliest(self, frontier: Strings, shares: NDArray[np.float64], extension: int, ways: int) -> NDArray[np.int64]:
+        """So many extensions for each different last character, by which prefixes with these shares go on likeliest."""
+        rows, places = self._rows(frontier, extension)
+        characters, lasts = last_characters(frontier)
+        lists = np.empty(len(rows), np.intp)
+        lists[places] = lasts
+        # Summed one by one, and not as a product of matrices, which may differ from one machine to the next.
+        together = np.zeros((len(characters), rows.shape[1]))
+        for row, place, share in zip(rows, lists, np.bincount(places, shares), strict=True):
+            together[place] += share * row
+        return np.sort(np.argsort(-together, axis=1, kind="stable")[:, :ways], axis=1)
+
+    def _rows(self, frontier: Strings, extension: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """The chance of every extension after each pair of last symbols, one row a pair, and the row of each prefix."""
+        points = frontier.view(np.uint32).reshape(len(frontier), -1)
         codes = np.pad(self.alphabet.codes(points), ((0, 0), (1, 0)), constant_values=START)
         contexts, places = np.unique(
             codes[:, -2].astype(np.int64) * self.alphabet.size + codes[:, -1], return_inverse=True
@@ -71,10 +93,8 @@ class Spelling:
             longer = [chances[code] * extensions(last, code, symbols - 1) for code in range(1, len(chances))]
             return np.concatenate([chances[:1], *longer])
 
-        rows = np.array(
-            [extensions(*divmod(int(context), self.alphabet.size), candidates.extension) for context in contexts]
-        )
-        return rows[places]
+        rows = np.array([extensions(*divmod(int(context), self.alphabet.size), extension) for context in contexts])
+        return rows, places
 
     def steps(self, words: Strings) -> NDArray[np.float64]:
         """The chance of each symbol of some words after those before it: one row a word, 1 after its ⊥."""

@@ -101,6 +101,11 @@ class Vocabulary:
         lines = [*sorted(self._words), *([f"\n{self._rules}"] if self._rules else [])]
         return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
+    @cached_property
+    def is_list_of_lines(self) -> bool:
+        """Whether no word has a line break; one that has would pass for several in the digest."""
+        return not any("\n" in word for word in self._words)
+
 
 def _permitted_forms(word: str) -> tuple[str, ...]:
     """The other spellings of the word that would make this one right, as Hunspell sees case.

@@ -13,6 +13,14 @@ LARGEST_CHOSEN_EPSILON = 10.0
 SMALLEST_CHOSEN_EPSILON = 1.0
 NEGLIGIBLE_SHARE = 0.001
 """Where fewer words than this are as long, one layer is planned for all that may come."""
+FEWEST_WAYS = 60
+"""One in so many extensions of two symbols, the likeliest ones, are 95 % of what follows a prefix in English."""
+ENOUGH_WAYS = 4
+"""One in so many are practically all of it."""
+SMALL_LAYER = 1 << 20
+"""With so few candidates there is no need to leave any out."""
+MANY_WAYS = 1 << 16
+"""Among more extensions than these a layer does not look for the likeliest."""
 SMALLEST_WEIGHT = 0.6
 """A layer has at least this share of the users of the largest, whatever it decides."""
 
@@ -29,12 +37,27 @@ def local_epsilon(users: int) -> float:
     return min(LARGEST_CHOSEN_EPSILON, max(SMALLEST_CHOSEN_EPSILON, math.floor(10 * wanted) / 10))
 
 
-def longest_extension(prefixes: int, characters: int, candidates: int, symbols_left: int) -> int:
-    """How many symbols a layer can extend its prefixes by without exceeding the candidates allowed; at least 1."""
+def longest_extension(prefixes: int, characters: int, candidates: int, symbols_left: int, *, lists: bool = True) -> int:
+    """How many symbols a layer can extend its prefixes by without exceeding the candidates allowed; at least 1.
+
+    A layer that `lists` extensions need not vote on all. Where there are many, a small part of them are all that a
+    language uses.
+    """
     extension = 1
-    while extension < symbols_left and prefixes * extensions(characters, extension + 1) <= candidates:
+    while extension < symbols_left:
+        ways = extensions(characters, extension + 1)
+        if prefixes * (-(-ways // FEWEST_WAYS) if lists and ways <= MANY_WAYS else ways) > candidates:
+            break
         extension += 1
     return extension
+
+
+def ways_asked(prefixes: int, characters: int, candidates: int, extension: int) -> int:
+    """How many of the extensions of each prefix a layer votes on: as many as fit and are worth it, or simply all."""
+    every = extensions(characters, extension)
+    if extension == 1 or every > MANY_WAYS or prefixes * every <= min(SMALL_LAYER, candidates):
+        return every
+    return min(-(-every // ENOUGH_WAYS), candidates // max(prefixes, 1))
 
 
 @dataclass(frozen=True)
@@ -57,6 +80,10 @@ class Shape:
     def extension(self, prefixes: int, length: int) -> int:
         """How many symbols a layer extends so many prefixes of this length by."""
         return longest_extension(prefixes, self.characters, self.candidates, self.depth + 1 - length)
+
+    def ways(self, prefixes: int, extension: int) -> int:
+        """How many extensions of each prefix are voted on."""
+        return ways_asked(prefixes, self.characters, self.candidates, extension)
 
     def coming(self, prefixes: int, length: int) -> list[int]:
         """The lengths at which layers will begin, this one first, if prefixes die out as known words do.

@@ -84,6 +84,14 @@ def generate_key(path: Path) -> tuple[Path, Path]:
     return path, public
 
 
+def write_public_key(raw: bytes, path: Path) -> None:
+    """Write a public key, given as its 32 bytes, to a new file."""
+    if path.exists():
+        raise SignatureError(f"{path} exists; give another name, a key is never overwritten")
+    key = Ed25519PublicKey.from_public_bytes(raw)
+    path.write_bytes(key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+
+
 def private_key(path: Path) -> Ed25519PrivateKey:
     """The private key in a PEM file."""
     try:

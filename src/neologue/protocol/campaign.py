@@ -83,14 +83,8 @@ class Campaign:
 
     @cached_property
     def largest_layer(self) -> int:
-        """The most candidates that a layer can have, by the limits on candidates and on the length of a report."""
-
-        def fits(candidates: int) -> bool:
-            asked = randomizer(self.parameters.randomizer, candidates, self.epsilon, self.parameters.words_per_user)
-            return HEADER_BYTES + asked.payload_bytes <= self.parameters.report_bytes
-
-        sizes = range(1, self.parameters.candidates + 1)
-        return bisect_left(sizes, True, key=lambda size: not fits(size))
+        """The most candidates that a layer can have."""
+        return largest_layer(self.parameters)
 
     @property
     def epsilon(self) -> float:
@@ -108,3 +102,16 @@ class Campaign:
                 "give one word a line, or another alphabet"
             )
         return usable
+
+
+def largest_layer(parameters: Parameters) -> int:
+    """The most candidates that a layer can have, by the limits on candidates and on the length of a report."""
+    epsilon = parameters.epsilon
+    assert epsilon is not None
+
+    def fits(candidates: int) -> bool:
+        asked = randomizer(parameters.randomizer, candidates, epsilon, parameters.words_per_user)
+        return HEADER_BYTES + asked.payload_bytes <= parameters.report_bytes
+
+    sizes = range(1, parameters.candidates + 1)
+    return bisect_left(sizes, True, key=lambda size: not fits(size))

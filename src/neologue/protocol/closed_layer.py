@@ -5,7 +5,6 @@ reports which of these are on the list and how many are not.
 """
 
 import hashlib
-import json
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +18,7 @@ from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings
 from neologue.language.vocabulary import Vocabulary
+from neologue.protocol.canonical import canonical
 from neologue.protocol.layer import PROTOCOL_VERSION
 from neologue.randomizers.closed import ClosedDomain, closed_domain
 from neologue.randomizers.randomizer import Randomizer
@@ -79,6 +79,11 @@ class ClosedLayer:
     @cached_property
     def digest(self) -> bytes:
         """SHA-256 of everything a device is told, by which all of them can see that they are told the same."""
+        return hashlib.sha256(self.document).digest()
+
+    @property
+    def document(self) -> bytes:
+        """Everything a device is told; the known words by their digest."""
         told = {
             "version": PROTOCOL_VERSION,
             "cohort": self.cohort,
@@ -92,8 +97,7 @@ class ClosedLayer:
             "targets": None if self.targets is None else sorted(self.targets),
             "rate": repr(float(self.rate)),
         }
-        canonical = json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).digest()
+        return canonical(told)
 
 
 def check_rate(rate: float) -> float:

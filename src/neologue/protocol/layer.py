@@ -1,16 +1,19 @@
 """A layer: what every device of one cohort is told, word for word the same."""
 
 import hashlib
-import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
-from neologue.language.candidates import Candidates, Strings
+from neologue.language.candidates import Candidates, Strings, last_characters
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.parameters import SAMPLERS
+from neologue.protocol.canonical import canonical
+from neologue.protocol.parameters import LARGEST_LAYER, SAMPLERS
 from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.registry import randomizer
 
@@ -39,6 +42,8 @@ class Layer:
     found: Vocabulary = field(default_factory=Vocabulary.empty)
     """Words released in earlier passes."""
     targets: frozenset[str] | None = None
+    listed: NDArray[np.int64] | None = None
+    """The numbers of the extensions that are voted on, in order, one row for each last character; all if None."""
 
     def __post_init__(self) -> None:
         prefixes = self.frontier.tolist()
@@ -48,11 +53,16 @@ class Layer:
             raise ParameterError("a layer's prefixes must be of one length and of its alphabet")
         if self.extension < 1 or self.sampler not in SAMPLERS:
             raise ParameterError(f"a layer extends by at least 1 symbol and samples by one of {', '.join(SAMPLERS)}")
+        if self.listed is not None and not _are_lists(self.listed, self):
+            raise ParameterError(
+                "a layer's listed extensions must be some of those there are, each once and in order, as many for each "
+                "last character of its prefixes"
+            )
 
     @cached_property
     def candidates(self) -> Candidates:
         """Z_i, in canonical order."""
-        return Candidates(self.alphabet, self.frontier, self.extension)
+        return Candidates(self.alphabet, self.frontier, self.extension, self.listed)
 
     @cached_property
     def randomizer(self) -> Randomizer[Any]:
@@ -72,6 +82,11 @@ class Layer:
     @cached_property
     def digest(self) -> bytes:
         """SHA-256 of everything a device is told, so that all devices of a layer can see they are told the same."""
+        return hashlib.sha256(self.document).digest()
+
+    @property
+    def document(self) -> bytes:
+        """Everything a device is told; the known words by their digest."""
         told = {
             "version": PROTOCOL_VERSION,
             "pass": self.passage,
@@ -80,6 +95,7 @@ class Layer:
             "alphabet": self.alphabet.characters,
             "frontier": self.frontier.tolist(),
             "extension": self.extension,
+            "listed": None if self.listed is None else self.listed.tolist(),
             "depth": self.depth,
             "randomizer": self.mechanism,
             "epsilon": repr(float(self.epsilon)),
@@ -89,5 +105,19 @@ class Layer:
             "found": sorted(self.found.words),
             "targets": None if self.targets is None else sorted(self.targets),
         }
-        canonical = json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).digest()
+        return canonical(told)
+
+
+def _are_lists(listed: NDArray[np.int64], layer: Layer) -> bool:
+    """Whether these are lists of extensions for a layer, of which there can't be countless ones to list some of."""
+    rows = len(last_characters(layer.frontier)[0])
+    if listed.dtype != np.int64 or listed.ndim != 2 or len(listed) != rows or not listed.size:
+        return False
+    if listed.min() < 0 or (np.diff(listed, axis=1) < 1).any():
+        return False
+    every = 1
+    for _ in range(layer.extension):
+        every = 1 + (layer.alphabet.size - 1) * every
+        if every > LARGEST_LAYER:
+            return False
+    return bool(listed.max() < every)

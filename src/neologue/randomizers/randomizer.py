@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -43,7 +44,7 @@ class Randomizer(ABC, Generic[Report]):
     def worst_ratio(self) -> Fraction:
         """The largest likelihood ratio of any report between samples that differ in one word."""
 
-    @property
+    @cached_property
     def statement(self) -> LocalStatement:
         """What one report gives away, at most."""
         return LocalStatement(self.name, self.epsilon, log_above(self.worst_ratio), self.bound)

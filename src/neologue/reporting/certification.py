@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from neologue.discovery.document import FORMAT
 from neologue.discovery.estimates import VoteLaw, estimate_holders
 from neologue.discovery.measurement import Measurement, figures
 from neologue.discovery.release import LayerFacts, ReleasedWord, privacy_facts
@@ -24,14 +25,14 @@ from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError, ReleaseError, SignatureError
 from neologue.language.candidates import extensions
 from neologue.privacy.anonymity import release_threshold
+from neologue.privacy.planning import ways_asked
 from neologue.privacy.signature import check_signature, digest
 from neologue.privacy.statement import privacy_statement
-from neologue.protocol.campaign import MOST_USERS
+from neologue.protocol.campaign import MOST_USERS, largest_layer
 from neologue.protocol.closed_layer import check_rate
 from neologue.protocol.parameters import Parameters
 from neologue.randomizers.closed import closed_domain
 from neologue.randomizers.registry import randomizer
-from neologue.reporting.document import FORMAT
 
 LARGEST_FILE = 1 << 30
 DEEPEST_NESTING = 20
@@ -89,7 +90,11 @@ class Document:
 def read_document(path: Path) -> Document:
     """The release in a file, or a ReleaseError that says why it is none."""
     with path.open("rb") as file:
-        text = file.read(LARGEST_FILE + 1)
+        return document_in(file.read(LARGEST_FILE + 1), path)
+
+
+def document_in(text: bytes, path: Path | str) -> Document:
+    """The release in a text that came from somewhere."""
     if len(text) > LARGEST_FILE:
         raise ReleaseError(f"{path} has more than {LARGEST_FILE >> 20:,} MiB; give the release.json of a discovery")
     try:
@@ -209,13 +214,20 @@ def _wrong_layers(document: Document) -> Iterator[str]:
         yield f"pass {passage} is one more than the parameters allow"
     firsts = {layer.passage: layer for layer in reversed(document.layers)}
     characters = document.symbols - 1
+    largest = largest_layer(parameters)
+
+    def candidates(prefixes: int, extension: int) -> int:
+        every = extensions(characters, extension)
+        asked = ways_asked(prefixes, characters, largest, extension) if parameters.adaptive else every
+        return prefixes * asked
+
     for first in firsts.values():
-        if first.length != 1 or first.candidates != characters * extensions(characters, first.extension):
+        if first.length != 1 or first.candidates != candidates(characters, first.extension):
             yield f"{_name(first)} does not begin with the {characters:,} characters of the alphabet"
     for before, after in pairwise(document.layers):
         if before.passage == after.passage and (
             after.length != before.length + before.extension
-            or after.candidates != before.kept * extensions(characters, after.extension)
+            or after.candidates != candidates(before.kept, after.extension)
         ):
             yield f"{_name(after)} does not follow from the {before.kept:,} prefixes that the layer before it kept"
 

@@ -7,10 +7,9 @@ import tempfile
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
+from neologue.discovery.document import release_text
 from neologue.discovery.release import ReleasedWord
 from neologue.errors import ParameterError
-from neologue.reporting.document import release_text
-from neologue.simulation.discovery_run import Discovery
 
 REPORT = "report.html"
 STUDY = "study.json"
@@ -35,10 +34,9 @@ def check_folder(folder: Path, names: Collection[str] = NAMES) -> None:
 
 
 def write_files(
-    discovery: Discovery, document: Mapping[str, object], folder: Path, report: str | None = None
+    words: Collection[ReleasedWord], document: Mapping[str, object], folder: Path, report: str | None = None
 ) -> list[Path]:
     """Write `words.csv`, `words.dic` with `words.aff`, `release.json` and the report, if there is one."""
-    words = discovery.release.words
     texts = (
         words_csv(words),
         hunspell_dic(word.word for word in words),

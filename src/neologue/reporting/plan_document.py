@@ -5,8 +5,8 @@ from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 
+from neologue.discovery.document import parameters_document
 from neologue.errors import ParameterError
-from neologue.reporting.document import parameters_document
 from neologue.simulation.plan import Plan
 
 FORMAT = 1

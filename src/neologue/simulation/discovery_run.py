@@ -2,14 +2,14 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 
 from neologue import __version__
-from neologue.discovery.algorithm import Witness, nobody
-from neologue.discovery.algorithm import discover as algorithm
+from neologue.discovery.course import Course
+from neologue.discovery.decision import Witness, nobody
 from neologue.discovery.journal import Journal
-from neologue.discovery.measurement import Measurement, closed_layer, measured, nothing_to_measure
 from neologue.discovery.release import LayerFacts, Release
+from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
 from neologue.protocol.campaign import Campaign
 from neologue.protocol.closed_layer import ClosedLayer
@@ -89,25 +89,19 @@ def discover(
     check_memory(asked_of, machine.threads)
     onlooker = watch or Watch()
     cohorts = Cohorts(population, machine, fidelity, seed, onlooker.users_done)
-    rounds = algorithm(asked_of, onlooker.layer_ends, witness)
-    first_layer = layer = next(rounds)
-    try:
-        while True:
-            tally = journal.recall(layer) if journal else None
-            if tally:
-                cohorts.skip(layer)
-            else:
-                onlooker.layer_begins(layer)
-                tally = cohorts.ask(layer)
-                if journal:
-                    journal.record(layer, tally)
-            layer = rounds.send(tally)
-    except StopIteration as end:
-        release: Release = end.value
-    if measure:
-        release = replace(release, measurement=_measured(release, measure, cohorts, journal, onlooker))
+    course = Course(asked_of, measure, onlooker.layer_ends)
+    while layer := course.layer:
+        tally = journal.recall(layer) if journal else None
+        if tally is None:
+            tally = _asked(layer, asked_of, cohorts, onlooker)
+            if journal:
+                journal.record(layer, tally)
+        elif isinstance(layer, Layer):
+            cohorts.skip(layer)
+        course.take(course.decide(tally, witness))
+    release = course.release
     onlooker.scoring_begins()
-    truth = true_holders(population.words, cohorts.holders(asked_of.users), first_layer)
+    truth = true_holders(population.words, cohorts.holders(asked_of.users), course.first)
     return Discovery(
         release=release,
         score=score(release, truth),
@@ -119,21 +113,13 @@ def discover(
     )
 
 
-def _measured(
-    release: Release, measure: Measuring, cohorts: Cohorts, journal: Journal | None, onlooker: Watch
-) -> Measurement:
-    """What the users behind those of the campaign say of the words released."""
-    campaign = release.campaign
-    if not release.words:
-        return nothing_to_measure(measure.rate)
-    layer = closed_layer(campaign, (word.word for word in release.words), measure)
-    tally = journal.recall(layer) if journal else None
-    if not tally:
+def _asked(layer: Layer | ClosedLayer, campaign: Campaign, cohorts: Cohorts, onlooker: Watch) -> Tally:
+    """The votes of the users whose turn it is; those who measure stand behind those of the campaign."""
+    if isinstance(layer, ClosedLayer):
         onlooker.measuring_begins(layer)
-        tally = cohorts.measure(layer, campaign.users)
-        if journal:
-            journal.record(layer, tally)
-    return measured(layer, tally, campaign)
+        return cohorts.measure(layer, campaign.users)
+    onlooker.layer_begins(layer)
+    return cohorts.ask(layer)
 
 
 def identity(

@@ -10,7 +10,7 @@ is typed most, which makes no difference where users hold few prefixes of a laye
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,8 +66,8 @@ class Forecast:
     """How many words are released, false ones included."""
     false_words: float
     rarest_share: float | None
-    """A word that this share of users reports is found with a chance of 95 %, whatever its spelling and company; None
-    if not even one that everybody reports is."""
+    """A word that this share of users reports is found with a chance of 95 %, whatever its spelling and company, unless
+    it goes on in a way that a layer doesn't list; None if not even one that everybody reports is."""
     report_bytes: int
     """The longest report that a device sends."""
 
@@ -145,12 +145,13 @@ class _Trie:
         """For each word the chance that it was missing, and is found."""
         self.reached: dict[int, Floats] = {}
 
-    def grow(self, extension: int, cohort: int, passage: int, number: int) -> tuple[LayerForecast, float]:
+    def grow(self, extension: int, ways: int, cohort: int, passage: int, number: int) -> tuple[LayerForecast, float]:
         """One layer: what it looks like, and how many false words come of it."""
-        campaign, lexicon = self.campaign, self.lexicon
-        parameters, characters = campaign.parameters, campaign.alphabet.size - 1
+        campaign, lexicon, parameters = self.campaign, self.lexicon, self.campaign.parameters
         end = self.length + extension
         live = np.flatnonzero(self.present[0] + self.present[1] * (1 - self.earlier.found) > NEGLIGIBLE)
+        asked = self._asked(live, extension, ways)
+        live = live[asked.index(lexicon.words[live]) >= 0]
         starts = np.diff(lexicon.groups(end)[live], prepend=-1) > 0
         groups, first = np.cumsum(starts) - 1, live[starts]
         ends = lexicon.lengths[first] < end
@@ -158,12 +159,12 @@ class _Trie:
         counting = np.flatnonzero(present * held > NEGLIGIBLE)
         numbers, places = (present * held)[counting], np.append(np.arange(len(first)), groups)[counting]
         reported = lexicon.sampled(shares[counting], numbers, parameters.words_per_user)
-        per_prefix = extensions(characters, extension)
-        candidates = max(1, round(self.prefixes)) * per_prefix
+        candidates = max(1, round(self.prefixes)) * ways
         channel = randomizer(parameters.randomizer, candidates, campaign.epsilon, parameters.words_per_user).channel
         votes = ForeseenVotes(VoteLaw(channel, cohort, campaign.users), campaign)
-        weights = self._weights(first, ends, extension, votes)[places]
-        totals = self.prefixes * np.array([per_prefix - characters**extension, characters**extension])
+        weights = self._weights(first, ends, asked, votes)[places]
+        ended = int(asked.ended[:ways].sum())
+        totals = self.prefixes * np.array([ended, ways - ended])
         decided = votes.decide(reported * campaign.users, numbers, ends[places], weights, totals)
         real = numbers * decided.chances
         self.prefixes = float(real[~ends[places]].sum()) + decided.noise[1]
@@ -225,8 +226,20 @@ class _Trie:
         self.present = np.zeros_like(self.present)
         self.present[:, live[~ended]] = lost_earlier[~ended], kept_earlier[~ended]
 
+    def _asked(self, live: NDArray[np.int64], extension: int, ways: int) -> Candidates:
+        """All true candidates and what else is voted on beside them: the likeliest ways to go on, or every one."""
+        starts = live[np.diff(self.lexicon.groups(self.length)[live], prepend=-1) > 0]
+        frontier = self.lexicon.words[starts].astype(f"U{self.length}")
+        alphabet = self.campaign.alphabet
+        if ways == extensions(alphabet.size - 1, extension):
+            return Candidates(alphabet, frontier, extension)
+        shares = self.reported[starts] * self.present.sum(axis=0)[starts]
+        return Candidates(
+            alphabet, frontier, extension, self.lexicon.spelling.likeliest(frontier, shares, extension, ways)
+        )
+
     def _weights(
-        self, first: NDArray[np.int64], ends: NDArray[np.bool_], extension: int, votes: ForeseenVotes
+        self, first: NDArray[np.int64], ends: NDArray[np.bool_], asked: Candidates, votes: ForeseenVotes
     ) -> Floats:
         """The weight that the significance rule gives to each true candidate."""
         starts = first[np.diff(self.lexicon.groups(self.length)[first], prepend=-1) > 0]
@@ -234,15 +247,14 @@ class _Trie:
         starts = starts[present[starts] > WEIGHED]
         if self.campaign.parameters.rule == "top" or not len(starts):
             return np.ones(len(first))
-        per_prefix = extensions(self.campaign.alphabet.size - 1, extension)
-        some = starts[:: -(-len(starts) * per_prefix // MOST_WEIGHED)]
-        candidates = Candidates(self.campaign.alphabet, self.lexicon.words[some].astype(f"U{self.length}"), extension)
+        some = starts[:: -(-len(starts) * asked.ways // MOST_WEIGHED)]
+        candidates = replace(asked, frontier=self.lexicon.words[some].astype(f"U{self.length}"))
         expected = votes.worth(self.reported[some, None] * self.lexicon.spelling.after(candidates))
-        ended = candidates.ended[:per_prefix]
+        ended = candidates.ended[: candidates.ways]
         means = [
             float(np.average(expected[:, members].mean(axis=1), weights=present[some])) for members in (ended, ~ended)
         ]
-        spelled = self.lexicon.steps[first, self.length : self.length + extension].prod(axis=1)
+        spelled = self.lexicon.steps[first, self.length : self.length + asked.extension].prod(axis=1)
         worth = votes.worth(self.reported[first] * spelled)
         return np.asarray(EVEN_SHARE + (1 - EVEN_SHARE) * worth / np.where(ends, *means))
 

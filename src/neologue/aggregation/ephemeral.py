@@ -1,0 +1,62 @@
+"""Reports that wait for others: apart from each other, in memory alone, until they are added up.
+
+No single report may reach a disk, so a report waits until it can be written as part of a sum of many. Until then it is
+kept apart, for it may turn out to be counted already.
+"""
+
+from collections.abc import Iterable
+from itertools import islice
+
+import numpy as np
+
+from neologue.aggregation.kernels import Votes, add_votes
+
+_BESIDES = 512
+"""The bytes that a waiting report takes beside its votes, about."""
+
+
+class Pending:
+    """The reports of one layer that wait, by the serial of who sent them, the earliest first."""
+
+    def __init__(self) -> None:
+        self._reports: dict[bytes, Votes] = {}
+        self.held_bytes = 0
+        """About how much memory they take."""
+
+    def add(self, serial: bytes, votes: Votes) -> None:
+        """Keep a report; of two with the same serial the first one counts."""
+        if serial not in self._reports:
+            self._reports[serial] = votes
+            self.held_bytes += _size(votes)
+
+    def first(self, most: int) -> dict[bytes, Votes]:
+        """The earliest reports, which are kept nevertheless."""
+        return dict(islice(self._reports.items(), most))
+
+    def drop(self, serial: bytes) -> None:
+        """Forget a report, if it is there."""
+        votes = self._reports.pop(serial, None)
+        if votes is not None:
+            self.held_bytes -= _size(votes)
+
+    def __len__(self) -> int:
+        return len(self._reports)
+
+    def __contains__(self, serial: bytes) -> bool:
+        return serial in self._reports
+
+    def __repr__(self) -> str:
+        return f"Pending({len(self)} reports)"
+
+
+def _size(votes: Votes) -> int:
+    return votes.nbytes + _BESIDES
+
+
+def sum_of(candidates: int, reports: Iterable[Votes]) -> Votes:
+    """The votes of each candidate in some reports together."""
+    counts = np.zeros(candidates, np.uint32)
+    for votes in reports:
+        if not add_votes(votes, counts):
+            raise ValueError("a report votes for a place outside its layer: decode it with the layer's own decoder")
+    return counts

@@ -1,0 +1,158 @@
+"""Loops of the server that are compiled: decoding a report, adding votes up, packing their sum.
+
+Each releases the GIL and is compiled once, then kept on disk.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Loop = TypeVar("Loop", bound=Callable[..., object])
+Bytes = NDArray[np.uint8]
+Votes = NDArray[np.uint32]
+"""The places that a report votes for, with repetition; or for every candidate its number of votes."""
+
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+ZEROS = np.argsort(_BITS, axis=1, kind="stable").astype(np.uint32)
+"""For each byte where its zeros are, the most significant bit being the first; then where its ones are."""
+ZEROS_IN = 8 - _BITS.sum(axis=1)
+"""For each byte how many zeros it has."""
+
+STEP = 255
+"""The farthest that one pair of a sparse sum can go on."""
+
+
+def compiled(loop: Loop) -> Loop:
+    """Compile a loop when it is first called, and keep the result on disk where there is a place for it."""
+    try:
+        return cast(Loop, njit(cache=True, nogil=True)(loop))
+    except RuntimeError:  # neither beside this file nor in the user's own cache may anything be written
+        return cast(Loop, njit(nogil=True)(loop))
+
+
+@compiled
+def decode_rice(
+    report: Bytes, start: int, count: int, places: int, remainder_bits: int, usual_bytes: int, positions: Votes
+) -> bool:
+    """Write the positions of a Rice-coded payload, and say whether it is the very one that encodes them.
+
+    The payload begins at `start` of the report, 3 or more, with `count`. `positions` has room for so many and 8 more.
+    """
+    first = 8 * start + 32
+    split = first + count * remainder_bits
+    if split > 8 * len(report) or not _find_zeros(report, split, count, positions):
+        return False
+    ones = int(positions[count - 1]) + 1 - count if count else 0
+    # The quotients alone must not lead outside, before they are shifted and could overflow.
+    if ones > places >> remainder_bits or not _is_padded(report, start, split + count + ones, usual_bytes):
+        return False
+    mask = np.uint64((1 << remainder_bits) - 1)
+    width = np.uint64(remainder_bits)
+    bit = np.uint64(first)
+    remainders = np.uint64(0)
+    last = np.uint64(0)
+    for number in range(np.uint64(count)):
+        bit += width
+        remainders += _bits_before(report, bit) & mask
+        last = number + ((np.uint64(positions[number]) - number) << width) + remainders
+        positions[number] = np.uint32(last)
+    return bool(count == 0 or last < np.uint64(places))
+
+
+@compiled
+def _bits_before(report: Bytes, bit: np.uint64) -> np.uint64:
+    """The bits before one, 56 or more; it is at least 56 bits behind the start. The compiler makes it one load."""
+    byte = (bit >> np.uint64(3)) - np.uint64(7)
+    word = np.uint64(0)
+    for place in range(8):
+        word = (word << np.uint64(8)) | np.uint64(report[byte + np.uint64(place)])
+    return word >> (np.uint64(8) - (bit & np.uint64(7)))
+
+
+@compiled
+def _find_zeros(report: Bytes, split: int, count: int, places: Votes) -> bool:
+    """Write how many bits behind the split each of the next zeros is, and say whether there are so many.
+
+    Eight are written for every byte, and those that it does not have are overwritten by the next one: without a branch
+    nothing is mispredicted.
+    """
+    found = np.uint64(0)
+    wanted = np.uint64(count)
+    byte = np.uint64(split >> 3)
+    # The bits of the first byte that are before the split count as ones.
+    before = np.uint8(0xFF00 >> (split & 7) & 0xFF)
+    base = np.uint32(0) - np.uint32(split & 7)
+    while found < wanted:
+        if byte >= np.uint64(len(report)):
+            return False
+        value = report[byte] | before
+        for number in range(np.uint64(8)):
+            places[found + number] = base + ZEROS[value, number]
+        found += np.uint64(ZEROS_IN[value])
+        byte += np.uint64(1)
+        base += np.uint32(8)
+        before = np.uint8(0)
+    return True
+
+
+@compiled
+def _is_padded(report: Bytes, start: int, stop: int, usual_bytes: int) -> bool:
+    """Whether a payload whose last bit is before `stop` is as long as it has to be, and zeros follow."""
+    needed = ((stop + 7) >> 3) - start
+    length = usual_bytes
+    while length < needed:
+        length *= 2
+    if length != len(report) - start:
+        return False
+    rest = np.uint8(0)
+    if stop & 7:
+        rest |= report[stop >> 3] & np.uint8(0xFF >> (stop & 7))
+    for place in range((stop + 7) >> 3, len(report)):
+        rest |= report[place]
+    return bool(rest == 0)
+
+
+@compiled
+def add_votes(votes: Votes, counts: Votes) -> bool:
+    """Count the votes of a report; False, and nothing is counted, if one is for no candidate."""
+    outside = False
+    for place in votes:
+        outside |= place >= len(counts)
+    if outside:
+        return False
+    for place in votes:
+        counts[place] += np.uint32(1)
+    return True
+
+
+@compiled
+def write_pairs(counts: Votes, steps: Bytes, votes: NDArray[np.unsignedinteger[Any]]) -> int:
+    """Write a sum as pairs, and say how many: how much farther a candidate is, and how many votes it has.
+
+    Candidates without votes are passed over, but for one where a step could not be longer. Every candidate is written
+    to the next place, which one that is passed over leaves to the one after it. There is room for all, and one more.
+    """
+    pair, last = np.uint64(0), np.uint64(0)
+    for place in range(np.uint64(len(counts))):
+        step = place - last
+        steps[pair] = step
+        votes[pair] = counts[place]
+        told = np.uint64((counts[place] != 0) | (step == np.uint64(STEP)))
+        pair += told
+        last += told * step
+    return int(pair)
+
+
+@compiled
+def add_pairs(steps: Bytes, votes: NDArray[np.unsignedinteger[Any]], counts: Votes) -> bool:
+    """Add a sum that was written as pairs; False if it leads outside."""
+    place = 0
+    for pair in range(len(steps)):
+        place += int(steps[pair])
+        if place >= len(counts):
+            return False
+        counts[place] += np.uint32(votes[pair])
+    return True

@@ -1,0 +1,238 @@
+"""`neologue campaign`: what an operator does to the campaigns of a service, and an analyst reads of them."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from neologue.cli.choices import completes, languages, profiles
+from neologue.cli.remote import SERVER, TOKEN, Remote
+from neologue.errors import ParameterError
+
+NAME = click.argument("name")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead of a table.")
+AT_ONCE = 100_000
+SHOWN_WORDS = 20
+
+
+@click.group()
+@SERVER
+@TOKEN
+@click.pass_context
+def campaign(context: click.Context, server: str, token: str | None) -> None:
+    """Run campaigns on a live service.
+
+    Create one, issue credentials for its devices, start it, and read its words when it is released.
+    """
+    context.obj = Remote(server, token)
+
+
+@campaign.command()
+@NAME
+@click.option("--devices", type=int, required=True, help="How many devices are expected to check in.")
+@click.option("--population", help="Whose budget pays, by its name in the service's ledger.")
+@click.option(
+    "--profile", default="neologue", show_default=True, shell_complete=completes(profiles), help="Parameters."
+)
+@click.option("--language", shell_complete=completes(languages), help="Brings an alphabet and known words.")
+@click.option("--known", type=click.Path(path_type=Path), help="A file of known words, instead of the language's.")
+@click.option("--targets", type=click.Path(path_type=Path), help="A file of words: devices contribute these alone.")
+@click.option("--epsilon", type=float, help="The local ε of a word  [default: by the number of devices]")
+@click.option("--passes", type=int, help="How many tries are grown.")
+@click.option("--k", "k_anonymity", type=int, help="What fewer than k devices of a cohort hold is not shown.")
+@click.option("--alpha", type=float, help="How certain that is.")
+@click.option("--minimum", "smallest_layer", type=int, help="The fewest reports that decide a layer.")
+@click.option("--batch", type=int, help="The fewest reports that are written together.")
+@click.option("--hours", type=float, help="How long a layer waits for reports  [default: 168]")
+@click.option("--too-few", type=click.Choice(["extend", "end"]), help="What becomes of a layer with too few of them.")
+@click.option("--check-in-seconds", type=int, help="When a device with nothing to do asks again  [default: 3600]")
+@click.option("--measure", "measure_devices", type=int, help="How many of the devices count the words instead.")
+@click.option("--measure-rate", type=float, help="The chance with which each word of theirs comes into a sample.")
+@click.option("--reserve", type=float, help="The share of devices that no layer counts on  [default: 0.1]")
+@click.option("--issuer", "issuers", multiple=True, help="The public key, in hexadecimal, of an app's own backend.")
+@click.pass_obj
+def create(remote: Remote, /, name: str, known: Path | None, targets: Path | None, **given: Any) -> None:  # noqa: ANN401
+    """Write a campaign down. Nobody is asked before it is started."""
+    from neologue.language.vocabulary import Vocabulary
+
+    inside = ("epsilon", "passes", "k_anonymity", "alpha", "smallest_layer")
+    definition = {"name": name} | {
+        key: value for key, value in given.items() if value not in (None, ()) and key not in (*inside, "hours")
+    }
+    definition["parameters"] = {key: given[key] for key in inside if given[key] is not None}
+    if given["hours"] is not None:
+        definition["layer_seconds"] = 3600 * given["hours"]
+    if known:
+        definition["known"] = sorted(Vocabulary.from_file(known).words)
+    if targets:
+        definition["targets"] = sorted(Vocabulary.from_file(targets).words)
+    _show(remote.ask("POST", "campaigns", body=definition))
+
+
+@campaign.command(name="list")
+@AS_JSON
+@click.pass_obj
+def list_(remote: Remote, as_json: bool) -> None:
+    """List all campaigns."""
+    from neologue.cli.display import show_table
+
+    campaigns = remote.ask("GET", "campaigns")
+    if as_json:
+        click.echo(json.dumps(campaigns, indent=2, ensure_ascii=False))
+        return
+    rows = [
+        (each["name"], each["state"], f"{each['users']:,}", f"{each['epsilon']:g}", _time(each["changed"]))
+        for each in campaigns
+    ]
+    show_table("Campaigns", ("name", "state", "users", "local ε", "since"), rows, numbers=(2, 3))
+
+
+@campaign.command()
+@NAME
+@click.pass_obj
+def start(remote: Remote, name: str) -> None:
+    """Begin a campaign, or go on with one that is paused."""
+    _show(remote.ask("POST", "campaigns", name, "start"))
+
+
+@campaign.command()
+@NAME
+@click.pass_obj
+def pause(remote: Remote, name: str) -> None:
+    """Ask nobody, and count nothing, until it is started again."""
+    _show(remote.ask("POST", "campaigns", name, "pause"))
+
+
+@campaign.command()
+@NAME
+@click.confirmation_option(prompt="End the campaign without a release, for good?")
+@click.pass_obj
+def abort(remote: Remote, name: str) -> None:
+    """End a campaign without a release. What was collected stays charged."""
+    _show(remote.ask("POST", "campaigns", name, "abort"))
+
+
+@campaign.command()
+@NAME
+@AS_JSON
+@click.pass_obj
+def status(remote: Remote, name: str, as_json: bool) -> None:
+    """Show how far a campaign has come."""
+    from neologue.cli.display import show_table
+
+    found, layers = remote.ask("GET", "campaigns", name), remote.ask("GET", "campaigns", name, "layers")
+    if as_json:
+        click.echo(json.dumps({**found, "layers": layers}, indent=2, ensure_ascii=False))
+        return
+    _show(found)
+    rows = [_row(layer) for layer in layers]
+    columns = ("pass", "layer", "state", "candidates", "reports", "of", "kept", "words", "deadline")
+    show_table("Layers", columns, rows, numbers=(3, 4, 5, 6, 7))
+    for layer in layers:
+        for warning in layer["warnings"]:
+            click.echo(f"layer {layer['place'] + 1}: {warning}")
+
+
+@campaign.command()
+@NAME
+@AS_JSON
+@click.pass_obj
+def words(remote: Remote, name: str, as_json: bool) -> None:
+    """Show the words of a campaign that was released."""
+    from neologue.cli.display import say, show_table
+
+    found = remote.ask("GET", "campaigns", name, "words")
+    if as_json:
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    rows = [
+        (each["word"], f"{each['estimate']:,.0f}", f"{each['low']:,.0f} – {each['high']:,.0f}")
+        for each in found[:SHOWN_WORDS]
+    ]
+    show_table(f"New words of {name}", ("word", "users", "95 % interval"), rows, numbers=(1, 2))
+    say(f"{len(found):,} words; neologue campaign export {name} --out DIR writes them all.")
+
+
+@campaign.command()
+@NAME
+@click.option("--hostile", type=click.IntRange(0), default=100, show_default=True, help="How many hostile devices.")
+@click.pass_obj
+def influence(remote: Remote, name: str, hostile: int) -> None:
+    """Say how far hostile devices could have moved a released campaign."""
+    for sentence in remote.ask("GET", "campaigns", name, "influence", str(hostile))["sentences"]:
+        click.echo(sentence)
+
+
+@campaign.command()
+@NAME
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="A folder for the files.")
+@click.pass_obj
+def export(remote: Remote, name: str, out: Path) -> None:
+    """Write words.csv, a Hunspell dictionary and the signed release.json of a campaign."""
+    from neologue.reporting.certification import document_in
+    from neologue.reporting.files import check_folder, write_files
+
+    check_folder(out)
+    text = remote.text("GET", "campaigns", name, "release")
+    document = document_in(text.encode(), f"the release of {name}")
+    for path in write_files(document.words, document.whole, out):
+        click.echo(f"wrote {path}", err=True)
+
+
+@campaign.command()
+@NAME
+@click.option("--count", type=click.IntRange(1), required=True, help="How many devices there are.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="A file, one credential a line.")
+@click.pass_obj
+def credentials(remote: Remote, name: str, count: int, out: Path) -> None:
+    """Issue credentials, one for each device. Whoever has one can take part once: keep the file safe."""
+    import os
+
+    if out.exists():
+        raise ParameterError(f"{out} exists; give another name, credentials are never overwritten")
+    with os.fdopen(os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+        for start_ in range(0, count, AT_ONCE):
+            wanted = {"count": min(AT_ONCE, count - start_)}
+            file.write(remote.text("POST", "campaigns", name, "credentials", body=wanted))
+    click.echo(f"wrote {out}", err=True)
+
+
+@campaign.command()
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="A new file for the key, as PEM.")
+@click.pass_obj
+def key(remote: Remote, out: Path) -> None:
+    """Write the public key that devices pin, and that releases are verified with."""
+    from neologue.privacy.signature import write_public_key
+
+    write_public_key(bytes.fromhex(remote.ask("GET", "key")["operator"]), out)
+    click.echo(f"wrote {out}", err=True)
+
+
+def _show(found: dict[str, Any]) -> None:
+    click.echo(
+        f"{found['name']}: {found['state']}, {found['users']:,} users of {found['devices']:,} devices, "
+        f"ε = {found['epsilon']:g}"
+    )
+    if found["note"]:
+        click.echo(found["note"])
+
+
+def _row(layer: dict[str, Any]) -> tuple[str, ...]:
+    facts = layer["facts"]
+    return (
+        str(facts["passage"]) if facts else "",
+        str(facts["layer"]) if facts else "",
+        layer["state"],
+        f"{layer['candidates']:,}",
+        f"{layer['reports']:,}",
+        f"{layer['cohort']:,}",
+        f"{facts['kept']:,}" if facts else "",
+        f"{facts['words']:,}" if facts else "",
+        _time(layer["deadline"]) if layer["state"] == "open" else "",
+    )
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")

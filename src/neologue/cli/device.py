@@ -1,0 +1,207 @@
+"""`neologue device`: one device of a campaign, its words from the standard input."""
+
+import string
+import sys
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neologue.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from neologue.device import Client, Policy, Tick
+
+FOLDER = click.option(
+    "--folder", type=click.Path(path_type=Path), required=True, help="Where the device keeps its files."
+)
+KEY = click.option(
+    "--key-file",
+    type=click.Path(path_type=Path),
+    help="A file with a key of 64 hexadecimal digits that seals the words on the disk.",
+)
+SURROUNDINGS = string.punctuation + "“”„‘’‚«»‹›…–—¿¡"
+
+LOCAL = "http://localhost"
+"""A server for commands that never talk to one."""
+
+
+def _talks(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of a command that talks to a service."""
+    for option in reversed(
+        (
+            click.option(
+                "--server", required=True, help="The address of the service, such as https://words.example.org"
+            ),
+            click.option(
+                "--operator", multiple=True, help="Public key of an operator that is answered, in hex.  [repeatable]"
+            ),
+            click.option(
+                "--ca-file", type=click.Path(path_type=Path), help="Certificates to trust instead of the system's."
+            ),
+            click.option("--largest-epsilon", type=float, help="The largest local ε of one word.  [default: 10]"),
+            click.option("--lifetime-epsilon", type=float, help="The largest sum of all local ε, ever.  [default: 40]"),
+            click.option("--smallest-cohort", type=int, help="The fewest devices that must be asked.  [default: 100]"),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.group()
+def device() -> None:
+    """Run one device of a campaign.
+
+    It keeps what was typed in a folder, and sends randomized reports that its own policy allows. What an app puts in is
+    the same client: docs/device.md.
+    """
+
+
+@device.command()
+@FOLDER
+@KEY
+@click.argument("credential", type=click.File())
+def join(folder: Path, key_file: Path | None, credential: Any) -> None:  # noqa: ANN401 - an open file
+    """Join the campaign of a CREDENTIAL, given as a file, or - for the standard input."""
+    with _client(folder, key_file) as client:
+        client.join(credential.read(1000).strip())
+
+
+@device.command("type")
+@FOLDER
+@KEY
+@click.option("--private", is_flag=True, help="As if typed into a field that the app marks private: nothing is kept.")
+def type_(folder: Path, key_file: Path | None, private: bool) -> None:
+    """Note the words of a text on the standard input."""
+    with _client(folder, key_file) as client:
+        for word in _words():
+            client.typed(word, private=private)
+
+
+@device.command()
+@FOLDER
+@KEY
+@_talks
+def tick(folder: Path, key_file: Path | None, **options: Any) -> None:  # noqa: ANN401 - those of _talks
+    """Do the next thing there is to do, and say what it was."""
+    with _client(folder, key_file, **options) as client:
+        _say(client.tick())
+
+
+@device.command()
+@FOLDER
+@KEY
+@_talks
+def run(folder: Path, key_file: Path | None, **options: Any) -> None:  # noqa: ANN401 - those of _talks
+    """Go on until nothing more is to be done in the campaign."""
+    with _client(folder, key_file, **options) as client:
+        while True:
+            done = client.tick()
+            _say(done)
+            if done.again is None:
+                return
+            time.sleep(done.again)
+
+
+@device.command()
+@FOLDER
+@KEY
+def receipts(folder: Path, key_file: Path | None) -> None:
+    """Show what left the device, and what it could have meant."""
+    with _client(folder, key_file) as client:
+        for sentence in client.receipts():
+            click.echo(sentence)
+        click.echo(f"All campaigns together: ε = {client.spent:g} spent.")
+
+
+@device.command()
+@FOLDER
+@KEY
+@click.option("--me", is_flag=True, help="Forget all words, reports that wait, receipts and the credential.")
+def forget(folder: Path, key_file: Path | None, me: bool) -> None:
+    """Forget the words on the standard input, or everything but what was spent."""
+    with _client(folder, key_file) as client:
+        if me:
+            client.forget_me()
+            return
+        for word in _words():
+            client.forget(word)
+
+
+@device.command("opt-out")
+@FOLDER
+@KEY
+def opt_out(folder: Path, key_file: Path | None) -> None:
+    """Send and store nothing any more, and forget all words."""
+    with _client(folder, key_file) as client:
+        client.opt_out()
+
+
+@device.command("opt-in")
+@FOLDER
+@KEY
+def opt_in(folder: Path, key_file: Path | None) -> None:
+    """Take part again."""
+    with _client(folder, key_file) as client:
+        client.opt_in()
+
+
+@contextmanager
+def _client(
+    folder: Path,
+    key_file: Path | None,
+    server: str = LOCAL,
+    ca_file: Path | None = None,
+    **limits: Any,  # noqa: ANN401
+) -> "Iterator[Client]":
+    from neologue.device import Client, HttpTransport
+
+    key = (
+        None
+        if key_file is None
+        else _hexadecimal(key_file.read_text("utf-8", "replace").strip(), f"the key in {key_file}")
+    )
+    with (
+        HttpTransport(server, ca_file=ca_file) as transport,
+        Client(folder, transport, _policy(**limits), key) as client,
+    ):
+        yield client
+
+
+def _policy(operator: tuple[str, ...] = (), **limits: float | None) -> "Policy":
+    from neologue.device import Policy
+
+    keys = frozenset(_hexadecimal(text, "an operator's public key") for text in operator)
+    given: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
+    return Policy(operators=keys, **given)
+
+
+def _hexadecimal(text: str, what: str) -> bytes:
+    """32 bytes; the message does not quote what may be a secret."""
+    try:
+        content = bytes.fromhex(text)
+    except ValueError:
+        content = b""
+    if len(content) != 32:
+        raise ParameterError(f"{what} must be 64 hexadecimal digits, not a text of {len(text):,} characters")
+    return content
+
+
+def _words() -> "Iterator[str]":
+    """The words of the standard input, without the signs around them."""
+    for word in sys.stdin.buffer.read().decode("utf-8", "replace").split():
+        if bare := word.strip(SURROUNDINGS):
+            yield bare
+
+
+def _say(done: "Tick") -> None:
+    """Say what a step came to; a refusal ends the command."""
+    if done.state == "refused":
+        raise ParameterError(done.message)
+    again = "" if done.again is None else f"; again in {done.again:,.0f} s"
+    click.echo(f"{done.state}: {done.message}{again}")

@@ -1,0 +1,50 @@
+"""`neologue doctor` and `neologue backup`: looking after a service."""
+
+from pathlib import Path
+
+import click
+
+from neologue.errors import InputError
+
+DATABASE = click.option(
+    "--database",
+    default="neologue.db",
+    show_default=True,
+    envvar="NEOLOGUE_DATABASE",
+    help="The database of the service: a file, or postgresql://…",
+)
+MARKS = {"good": "ok      ", "doubtful": "doubtful", "unsafe": "UNSAFE  "}
+
+
+@click.command()
+@DATABASE
+@click.option("--ledger", type=click.Path(path_type=Path), help="The ledger that campaigns pay from.")
+@click.option("--server", envvar="NEOLOGUE_SERVER", help="The address under which devices reach the service.")
+@click.pass_context
+def doctor(context: click.Context, database: str, ledger: Path | None, server: str | None) -> None:
+    """Say what is unsafe about a deployment; exit code 1 if anything is."""
+    from neologue.service.database import open_database
+    from neologue.service.doctor import examine
+
+    if "://" not in database and not Path(database).exists():
+        raise InputError(f"there is no database {database}: start the service once, or name the one it uses")
+    findings = examine(open_database(database), ledger, server)
+    for finding in findings:
+        click.echo(f"{MARKS[finding.verdict]}  {finding.what}")
+    if any(finding.verdict == "unsafe" for finding in findings):
+        context.exit(1)
+
+
+@click.command()
+@DATABASE
+@click.argument("copy", type=click.Path(path_type=Path))
+def backup(database: str, copy: Path) -> None:
+    """Write a consistent copy of the database of a running service to a new file.
+
+    To restore it, stop the service and put the copy in the database's place. Reports that were confirmed since are not
+    in it, and are not sent again: their layers have fewer reports. PostgreSQL has tools of its own: pg_dump.
+    """
+    from neologue.service.backup import copy_database
+
+    copy_database(database, copy)
+    click.echo(f"wrote {copy}", err=True)

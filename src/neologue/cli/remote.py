@@ -1,0 +1,63 @@
+"""How the command line talks to a service, as a person with a token."""
+
+import json
+import urllib.error
+import urllib.request
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import click
+
+from neologue.errors import InputError
+
+SECONDS = 120
+
+SERVER = click.option(
+    "--server",
+    default="http://127.0.0.1:8080",
+    show_default=True,
+    envvar="NEOLOGUE_SERVER",
+    help="The address of the service.",
+)
+TOKEN = click.option("--token", envvar="NEOLOGUE_TOKEN", help="Your token; better in the environment: NEOLOGUE_TOKEN.")
+
+
+class Remote:
+    """A service, and somebody who may ask it for something."""
+
+    def __init__(self, server: str, token: str | None) -> None:
+        if urlsplit(server).scheme not in ("http", "https"):
+            raise InputError(f"{server} is not the address of a service: give one with http:// or https://")
+        self._server, self._token = server.rstrip("/"), token
+
+    def text(self, method: str, *path: str, body: object = None) -> str:
+        """What the service answers, or an error that says what it has against it."""
+        if not self._token:
+            raise InputError("no token is given: put the one that you were shown into NEOLOGUE_TOKEN, or give --token")
+        request = urllib.request.Request(
+            f"{self._server}/v1/" + "/".join(quote(part, safe="") for part in path),
+            None if body is None else json.dumps(body).encode(),
+            {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"},
+            method=method,
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=SECONDS) as response:
+                content: bytes = response.read()
+                return content.decode()
+        except urllib.error.HTTPError as error:
+            raise InputError(_told(error)) from error
+        except (OSError, UnicodeError) as error:
+            reason = getattr(error, "reason", error)
+            raise InputError(f"{self._server} can't be reached ({reason}): start it with neologue serve") from error
+
+    def ask(self, method: str, *path: str, body: object = None) -> Any:  # noqa: ANN401 - whatever the endpoint gives
+        """The same, as the values that the answer's JSON stands for."""
+        return json.loads(self.text(method, *path, body=body))
+
+
+def _told(error: urllib.error.HTTPError) -> str:
+    try:
+        message = json.loads(error.read())["error"]["message"]
+    except (ValueError, KeyError, TypeError):
+        return f"the service answered {error.code}: {error.reason}"
+    return str(message)

@@ -1,0 +1,111 @@
+"""`neologue serve`: the live service, in one process or several."""
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neologue.errors import InputError
+
+if TYPE_CHECKING:
+    from neologue.service.settings import Settings
+
+EXTRA = 'pip install "neologue[server]"'
+SECONDS_TO_STOP = 30
+
+
+@click.command()
+@click.option(
+    "--database",
+    default="neologue.db",
+    show_default=True,
+    envvar="NEOLOGUE_DATABASE",
+    help="A file, or postgresql://… for several workers and machines.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="The port; 0 for any.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="How many processes.")
+@click.option("--ledger", type=click.Path(path_type=Path, dir_okay=False), help="The ledger that campaigns pay from.")
+@click.option("--certificate", type=click.Path(exists=True, dir_okay=False), help="A TLS certificate, as PEM.")
+@click.option("--private-key", type=click.Path(exists=True, dir_okay=False), help="Its private key, as PEM.")
+@click.option("--behind-proxy", is_flag=True, help="A proxy that can be trusted writes X-Forwarded-For.")
+@click.option("--requests-per-second", type=float, help="What one address may ask for  [default: 2000]")
+@click.option("--patience", type=float, help="Seconds that a report waits for its batch  [default: 2]")
+def serve(
+    database: str,
+    host: str,
+    port: int,
+    workers: int,
+    ledger: Path | None,
+    certificate: str | None,
+    private_key: str | None,
+    **given: Any,  # noqa: ANN401 - the settings of the service, checked there
+) -> None:
+    """Run campaigns with real devices.
+
+    The database is made if it is not there, and the first start prints the token of its first operator, this once.
+    """
+    settings = _settings(database=database, ledger=ledger, **given)
+    if bool(certificate) != bool(private_key):
+        raise InputError("--certificate and --private-key go together: give both, or let a proxy speak TLS")
+    _first_token(settings)
+    import uvicorn
+
+    from neologue.service.logs import configure
+
+    configure()
+    options: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "ssl_certfile": certificate,
+        "ssl_keyfile": private_key,
+        "log_config": None,
+        "access_log": False,
+        "server_header": False,
+        "timeout_keep_alive": 30,
+        "timeout_graceful_shutdown": SECONDS_TO_STOP,
+    }
+    if workers == 1:
+        from neologue.service.app import Service
+
+        uvicorn.run(Service(settings), **options)
+        return
+    # Each worker makes a service of its own, from the same settings.
+    os.environ["NEOLOGUE_SETTINGS"] = json.dumps(asdict(settings), default=str)
+    uvicorn.run("neologue.service.app:from_environment", factory=True, workers=workers, **options)
+
+
+def _settings(**given: Any) -> "Settings":  # noqa: ANN401 - checked by Settings
+    try:
+        import prometheus_client  # noqa: F401
+        import starlette  # noqa: F401
+        import structlog  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise InputError(f"the service needs {error.name}: install it with {EXTRA}") from error
+    from neologue.service.settings import Settings
+
+    return Settings(**{name: value for name, value in given.items() if value is not None})
+
+
+def _first_token(settings: "Settings") -> None:
+    """Make the database ready, and print a token if nobody has one yet."""
+    import time
+
+    from neologue.service.access import OPERATOR, audit, new_token, people
+    from neologue.service.database import open_database
+    from neologue.service.migrations import migrate
+
+    database = open_database(settings.database)
+    migrate(database)
+    token = None
+    with database.transaction() as db:
+        if not people(db):
+            token = new_token(db, "first", OPERATOR, time.time())
+            audit(db, "first", "make operator token", "first", time.time())
+    if token:
+        click.echo(f"operator token, shown this once: {token}", err=True)
+    database.close()

@@ -1,0 +1,100 @@
+"""A library: layers and lists of known words by their digest, each fetched, checked and read once."""
+
+import hashlib
+import os
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import Final, TypeVar
+
+from neologue.errors import DocumentError
+from neologue.language.vocabulary import Vocabulary
+from neologue.protocol.closed_layer import ClosedLayer
+from neologue.protocol.documents import LARGEST_DOCUMENT, LARGEST_KNOWN, known_digest, read_known, read_layer
+from neologue.protocol.layer import Layer
+
+Fetch = Callable[[str, int], bytes]
+"""Gives the bytes at a path of the service, at most so many; or raises a LaterError."""
+
+Digest = TypeVar("Digest")
+Read = TypeVar("Read")
+
+_LAYERS: Final = 4
+_LISTS: Final = 2
+_FILES: Final = 4
+
+
+class Library:
+    """A few layers and lists in memory, and their documents in a folder if one is given.
+
+    Many clients of one process may share it, from any thread: they are told the same, and its digest says so. It knows
+    nothing of them.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._layers: OrderedDict[bytes, Layer | ClosedLayer] = OrderedDict()
+        self._lists: OrderedDict[str, Vocabulary] = OrderedDict()
+        self._turn = Lock()
+
+    def layer(self, digest: bytes, fetch: Fetch) -> Layer | ClosedLayer:
+        """The layer with this digest, fetched if it is not here; or a DocumentError if what comes is another."""
+        with self._turn:
+            if digest not in self._layers:
+                document = self._content("layers", digest.hex(), LARGEST_DOCUMENT, fetch)
+                known = self._known(known_digest(document), fetch)
+                _keep(self._layers, digest, read_layer(document, known), _LAYERS)
+            self._layers.move_to_end(digest)
+            return self._layers[digest]
+
+    def clear(self) -> None:
+        """Forget all, also what is in the folder."""
+        with self._turn:
+            self._layers.clear()
+            self._lists.clear()
+            for file in self._files():
+                file.unlink(missing_ok=True)
+
+    def _known(self, digest: str, fetch: Fetch) -> Vocabulary:
+        if digest not in self._lists:
+            known = read_known(self._content("known", digest, LARGEST_KNOWN, fetch))
+            _keep(self._lists, digest, known, _LISTS)
+        self._lists.move_to_end(digest)
+        return self._lists[digest]
+
+    def _content(self, kind: str, digest: str, most: int, fetch: Fetch) -> bytes:
+        """The bytes with a digest, from the folder or from the service."""
+        file = None if self._folder is None else self._folder / f"{kind}-{digest}"
+        if file is not None:
+            with suppress(OSError):
+                content = file.read_bytes()
+                if hashlib.sha256(content).hexdigest() == digest:
+                    return content
+        content = fetch(f"/v1/{kind}/{digest}", most)
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise DocumentError(f"what the service gave for {kind}/{digest} has another digest; nothing of it is used")
+        if file is not None:
+            # A library that can't be written costs a second fetch, and nothing else.
+            with suppress(OSError):
+                self._store(file, content)
+        return content
+
+    def _store(self, file: Path, content: bytes) -> None:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = file.with_name(f"{file.name}.{os.getpid()}")
+        draft.write_bytes(content)
+        draft.replace(file)
+        for surplus in sorted(self._files(), key=lambda kept: kept.stat().st_mtime_ns)[:-_FILES]:
+            surplus.unlink(missing_ok=True)
+
+    def _files(self) -> list[Path]:
+        return [] if self._folder is None else list(self._folder.glob("*-*"))
+
+
+def _keep(kept: OrderedDict[Digest, Read], digest: Digest, read: Read, most: int) -> None:
+    """Add what was read, and drop what was not asked for the longest."""
+    kept[digest] = read
+    if len(kept) > most:
+        kept.popitem(last=False)

@@ -1,0 +1,186 @@
+"""A membership: which campaign a device has joined, what it has answered there, and the receipts of what it sent.
+
+One SQLite file that holds no words. What was spent is not here but in the account, which nothing erases.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from neologue.database import explained, make_private
+from neologue.errors import MembershipError
+
+End = Literal["final", "closed", "over"]
+
+_VERSION: Final = 1
+_PATIENCE: Final = 10.0
+
+_SCHEMA: Final = (
+    """
+    CREATE TABLE consent (
+        withdrawn INTEGER NOT NULL      -- whether the owner has opted out
+    )
+    """,
+    """
+    CREATE TABLE campaign (             -- at most one row
+        credential TEXT NOT NULL,
+        layer      BLOB,                -- what was answered, once it was sent: the digest of the layer,
+        operator   BLOB,                -- who asked, and their signature
+        signature  BLOB,
+        ticket     BLOB,                -- empty if the one there was is not accepted
+        ended      TEXT                 -- final, closed or over
+    )
+    """,
+    """
+    CREATE TABLE receipts (
+        id       INTEGER PRIMARY KEY,
+        sentence TEXT NOT NULL
+    )
+    """,
+    "INSERT INTO consent VALUES (0)",
+    f"PRAGMA user_version = {_VERSION}",
+)
+
+_PRAGMAS: Final = ("PRAGMA secure_delete = ON", "PRAGMA synchronous = FULL")
+
+_DAMAGED: Final = "is damaged or not a membership: delete it and join again; what was spent is in the account"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a check-in said: by whom a device is asked, and about which layer."""
+
+    layer: bytes
+    """The digest."""
+    operator: bytes
+    signature: bytes
+    ticket: bytes
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The campaign that a device has joined."""
+
+    credential: str
+    answered: Asked | None
+    """What it has sent an answer to, or tried to."""
+    ended: End | None
+
+
+class Membership:
+    """The file; every change is on the disk when its method returns."""
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = str(path)
+        target = make_private(MembershipError, "membership", self._path)
+        with explained(MembershipError, "membership", self._path, _DAMAGED):
+            self._db = sqlite3.connect(target, timeout=_PATIENCE, isolation_level=None)
+        try:
+            with self._turn() as db:
+                self._require_version(db)
+        except BaseException:
+            self._db.close()
+            raise
+        with explained(MembershipError, "membership", self._path, _DAMAGED):
+            for pragma in _PRAGMAS:
+                self._db.execute(pragma)
+
+    @property
+    def withdrawn(self) -> bool:
+        """Whether the owner has opted out."""
+        with self._turn() as db:
+            return bool(db.execute("SELECT withdrawn FROM consent").fetchone()[0])
+
+    def withdraw(self, withdrawn: bool) -> None:
+        """Remember whether the owner has opted out."""
+        with self._turn() as db:
+            db.execute("UPDATE consent SET withdrawn = ?", (withdrawn,))
+
+    def joined(self) -> Joined | None:
+        """The campaign, if one was joined."""
+        with self._turn() as db:
+            row = db.execute("SELECT * FROM campaign").fetchone()
+        if row is None:
+            return None
+        credential, layer, operator, signature, ticket, ended = row
+        answered = None if layer is None else Asked(layer, operator, signature, ticket)
+        return Joined(credential, answered, ended)
+
+    def join(self, credential: str) -> None:
+        """Join a campaign, and leave any other."""
+        with self._turn() as db:
+            db.execute("DELETE FROM campaign")
+            db.execute("INSERT INTO campaign (credential) VALUES (?)", (credential,))
+
+    def leave(self, sentence: str | None) -> None:
+        """Forget the campaign, with a receipt if a report is given up."""
+        with self._turn() as db:
+            db.execute("DELETE FROM campaign")
+            _file(db, sentence)
+
+    def send(self, asked: Asked, sentence: str) -> None:
+        """Remember what is answered, with the receipt: the bytes may leave the device as soon as this returns."""
+        with self._turn() as db:
+            answer = (asked.layer, asked.operator, asked.signature, asked.ticket)
+            new = db.execute(
+                "UPDATE campaign SET layer = ?, operator = ?, signature = ?, ticket = ? WHERE layer IS NULL", answer
+            ).rowcount
+            # Another process may have been here before, with the same bytes.
+            _file(db, sentence if new else None)
+
+    def renew(self, ticket: bytes) -> None:
+        """Remember another ticket for what is answered already, or an empty one if there is none."""
+        with self._turn() as db:
+            db.execute("UPDATE campaign SET ticket = ?", (ticket,))
+
+    def end(self, how: End, sentence: str | None = None) -> None:
+        """Remember that nothing more is to be sent, with a receipt if something was."""
+        with self._turn() as db:
+            db.execute("UPDATE campaign SET ended = ?", (how,))
+            _file(db, sentence)
+
+    def receipts(self) -> list[str]:
+        """All sentences, the oldest first."""
+        with self._turn() as db:
+            return [sentence for (sentence,) in db.execute("SELECT sentence FROM receipts ORDER BY id")]
+
+    def erase(self) -> None:
+        """Forget the campaign and the receipts; whether the owner has opted out stays."""
+        with self._turn() as db:
+            db.execute("DELETE FROM campaign")
+            db.execute("DELETE FROM receipts")
+
+    def close(self) -> None:
+        """Close the file; closing twice is fine."""
+        self._db.close()
+
+    def __repr__(self) -> str:
+        return f"Membership({self._path!r})"
+
+    @contextmanager
+    def _turn(self) -> Iterator[sqlite3.Connection]:
+        with explained(MembershipError, "membership", self._path, _DAMAGED), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield self._db
+
+    def _require_version(self, db: sqlite3.Connection) -> None:
+        """Write the schema into an empty file; refuse what is neither empty nor of our version."""
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        (tables,) = db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        if version == 0 and tables == 0:
+            for statement in _SCHEMA:
+                db.execute(statement)
+        elif version != _VERSION:
+            raise MembershipError(
+                f"{self._path} has the schema version {version}, and this neologue reads {_VERSION}:"
+                " use the neologue that wrote it, or name another folder"
+            )
+
+
+def _file(db: sqlite3.Connection, sentence: str | None) -> None:
+    """Add a receipt, if there is one."""
+    if sentence is not None:
+        db.execute("INSERT INTO receipts (sentence) VALUES (?)", (sentence,))

@@ -1,0 +1,237 @@
+"""How a device talks to a service: HTTP of the standard library, with a limit on everything that comes back.
+
+A server may be hostile, and so may be whatever answers in its place in a hotel. So an answer has a deadline as a whole
+and a most number of bytes, headers and packed bytes included; redirections are not followed; and TLS certificates are
+checked. Whatever goes wrong on the way is one LaterError.
+"""
+
+import http.client
+import io
+import socket
+import ssl
+import time
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+from urllib.parse import urlsplit
+
+from neologue.errors import LaterError, ParameterError
+
+JSON: Final = "application/json"
+OCTETS: Final = "application/octet-stream"
+SMALL_ANSWER = 1 << 16
+"""The most bytes of an answer that is no document."""
+
+_SECONDS: Final = 60.0
+_HEADERS: Final = 1 << 16
+_GZIP: Final = 31  # zlib's word for 2^15 bytes of window, in gzip
+
+
+@dataclass(frozen=True)
+class Response:
+    """What a server answered."""
+
+    status: int
+    body: bytes
+    retry_after: str | None = None
+    """The header, as it came."""
+
+
+class Transport(Protocol):
+    """Whatever can put a request to the service; tests put faults between."""
+
+    def request(
+        self, method: str, path: str, body: bytes = b"", kind: str = JSON, most: int = SMALL_ANSWER
+    ) -> Response:
+        """The answer, whose body has at most so many bytes; or a LaterError, also if the request may have arrived."""
+
+
+class HttpTransport:
+    """A connection to one server, kept open from request to request; of one thread at a time."""
+
+    def __init__(
+        self, server: str, *, ca_file: Path | str | None = None, seconds: float = _SECONDS, plain: bool = False
+    ) -> None:
+        """`server` is https://host[:port][/path]; `ca_file` has the certificates to trust instead of the system's.
+
+        `seconds` is how long a whole answer may take. Without TLS anybody on the way can read and change what is said,
+        so that http:// is for this very machine, or where `plain` says that the network is trusted.
+        """
+        try:
+            url = urlsplit(server)
+            host, port = url.hostname, url.port
+        except ValueError:
+            host = port = None
+        if host is None or url.scheme not in ("http", "https") or url.query or url.fragment or url.username:
+            raise ParameterError(f"{server!r} is no address of a service; give one such as https://words.example.org")
+        if url.scheme == "http" and not (plain or _is_here(host)):
+            raise ParameterError(
+                f"{server!r} is without TLS, and only this very machine is talked to like that; give https://{host}"
+            )
+        self._server = server
+        self._path = url.path.rstrip("/")
+        self._seconds = seconds
+        if url.scheme == "https":
+            self._connection: _Http = _Https(host, port, timeout=seconds, context=_trusting(ca_file))
+        else:
+            self._connection = _Http(host, port, timeout=seconds)
+
+    def request(
+        self, method: str, path: str, body: bytes = b"", kind: str = JSON, most: int = SMALL_ANSWER
+    ) -> Response:
+        """The answer; or a LaterError. A connection that was closed between two requests is opened once more."""
+        headers = {"Accept-Encoding": "gzip"} | ({"Content-Type": kind} if body else {})
+        reused = self._connection.sock is not None
+        try:
+            try:
+                return self._exchange(method, path, body, headers, most)
+            except (ConnectionError, http.client.BadStatusLine):
+                if not reused:
+                    raise
+                # All that devices send can arrive twice without harm.
+                return self._exchange(method, path, body, headers, most)
+        except (OSError, http.client.HTTPException, ValueError, zlib.error) as error:
+            # Python's own words may quote what the server sent.
+            raise LaterError(
+                f"no usable answer from {self._server} ({type(error).__name__}): try again later"
+            ) from None
+
+    def close(self) -> None:
+        """Close the connection; the next request opens a new one."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"HttpTransport({self._server!r})"
+
+    def _exchange(self, method: str, path: str, body: bytes, headers: Mapping[str, str], most: int) -> Response:
+        connection = self._connection
+        connection.allowance.renew(self._seconds, _HEADERS + most)
+        try:
+            connection.request(method, self._path + path, body or None, headers)
+            with connection.getresponse() as answer:
+                if (answer.length or 0) > most:
+                    raise ValueError("too long")
+                content = answer.read(most + 1)
+                if len(content) > most or answer.length:
+                    raise ValueError("too long, or cut short")
+                if answer.getheader("Content-Encoding") == "gzip":
+                    content = _unpacked(content, most)
+                return Response(answer.status, content, answer.getheader("Retry-After"))
+        except BaseException:
+            # What is left of the answer must not be taken for the next one.
+            connection.close()
+            raise
+
+
+class _Allowance:
+    """How long, and how much, may still be read."""
+
+    def renew(self, seconds: float, octets: int) -> None:
+        self._deadline = time.monotonic() + seconds
+        self._octets = octets
+
+    def seconds_left(self) -> float:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+    def take(self, octets: int) -> None:
+        self._octets -= octets
+        if self._octets < 0:
+            raise ValueError("too long")
+
+
+class _Reader(io.RawIOBase):
+    """What http.client reads from."""
+
+    def __init__(self, sock: socket.socket, allowance: _Allowance) -> None:
+        self._sock = sock
+        self._stream = sock.makefile("rb", buffering=0)
+        self._allowance = allowance
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:  # noqa: ANN401 - anything that is a buffer
+        self._sock.settimeout(self._allowance.seconds_left())
+        count = self._stream.readinto(buffer)
+        self._allowance.take(count or 0)
+        return count
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+class _Socket:
+    """As much of a socket as http.client uses."""
+
+    def __init__(self, sock: socket.socket, allowance: _Allowance) -> None:
+        self._sock = sock
+        self._allowance = allowance
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_Reader(self._sock, self._allowance))
+
+    def sendall(self, content: bytes) -> None:
+        self._sock.settimeout(self._allowance.seconds_left())
+        self._sock.sendall(content)
+
+    def close(self) -> None:
+        self._sock.close()
+
+
+class _Http(http.client.HTTPConnection):
+    """A connection that keeps to an allowance."""
+
+    sock: Any
+
+    def __init__(self, *address: Any, **options: Any) -> None:  # noqa: ANN401 - those of http.client
+        super().__init__(*address, **options)
+        self.allowance = _Allowance()
+
+    def connect(self) -> None:
+        super().connect()
+        self.sock = _Socket(self.sock, self.allowance)
+
+
+class _Https(_Http, http.client.HTTPSConnection):
+    """The same with TLS."""
+
+
+def _unpacked(content: bytes, most: int) -> bytes:
+    """What was packed by gzip, if it is whole and not too long; a bomb is not unpacked further than that."""
+    unpacking = zlib.decompressobj(_GZIP)
+    unpacked = unpacking.decompress(content, most + 1)
+    if len(unpacked) > most or not unpacking.eof or unpacking.unused_data:
+        raise ValueError("too long, or not whole")
+    return unpacked
+
+
+def _is_here(host: str) -> bool:
+    """Whether a host is this very machine."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _trusting(ca_file: Path | str | None) -> ssl.SSLContext:
+    """The system's certificates, or those of a file instead of them."""
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except (OSError, ssl.SSLError) as error:
+        raise ParameterError(f"{ca_file} is no file of certificates in PEM ({error.strerror})") from error

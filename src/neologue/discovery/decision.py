@@ -1,0 +1,63 @@
+"""How the votes of a layer are decided, and what is left of them then."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.discovery.selection import Selection, select
+from neologue.discovery.tally import Tally
+from neologue.language.spelling import Spelling
+from neologue.protocol.campaign import Campaign
+from neologue.protocol.layer import Layer
+from neologue.randomizers.channel import Floats
+
+Witness = Callable[[Layer, Tally, Selection], None]
+"""Sees how every layer is decided, the votes of what was dropped included.
+
+No privacy statement covers those votes, so nothing that asks real devices may have a witness: it is for simulations.
+"""
+
+
+def nobody(layer: Layer, tally: Tally, selection: Selection) -> None:
+    """The witness of a decision that has none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What is kept of a layer, with its votes. Nothing else of the tally matters any more, and it may be erased."""
+
+    reports: int
+    made: bool
+    """Whether enough reports came to decide anything."""
+    index: NDArray[np.int64]
+    """The candidates kept, in order."""
+    votes: NDArray[np.int64]
+    thresholds: NDArray[np.int64]
+    """For each the fewest votes that would have done."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A layer that a cohort is to be asked, and all that will decide it beside their votes."""
+
+    campaign: Campaign
+    layer: Layer
+    shares: Floats
+    """The share of users who seem to hold each prefix of the frontier."""
+    spelling: Spelling
+
+    def decide(self, tally: Tally, witness: Witness = nobody) -> Decision:
+        """Apply the campaign's rule to the votes."""
+        parameters = self.campaign.parameters
+        nothing = np.empty(0, np.int64)
+        if tally.reports < parameters.smallest_layer:
+            return Decision(tally.reports, made=False, index=nothing, votes=nothing, thresholds=nothing)
+        expected = None
+        if parameters.rule == "significant":
+            expected = self.shares[:, None] * self.spelling.after(self.layer.candidates)
+        selection = select(self.layer, tally, self.campaign, expected)
+        witness(self.layer, tally, selection)
+        votes = tally.votes[selection.index]
+        return Decision(tally.reports, made=True, index=selection.index, votes=votes, thresholds=selection.thresholds)

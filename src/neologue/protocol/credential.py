@@ -1,0 +1,80 @@
+"""A credential: the word of an issuer that a device may take part in a campaign, once.
+
+    bytes 0–15     the identity of the campaign
+    bytes 16–31    the serial, 16 random bytes that belong to one device and to nothing else
+    bytes 32–95    the issuer's Ed25519 signature of "neologue credential v1", a NUL byte, and bytes 0–31
+
+As text it is base64url without padding, 128 characters. An issuer is the service itself or an app's own backend, which
+knows to whom it gives a credential; so a serial must not be derived from anything about that person.
+"""
+
+import base64
+import re
+import secrets
+from dataclasses import dataclass
+from typing import Self
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from neologue.errors import CredentialError
+from neologue.protocol.invitation import CAMPAIGN_BYTES, SIGNATURE_BYTES, check_bytes
+
+DOMAIN = b"neologue credential v1\0"
+SERIAL_BYTES = 16
+CREDENTIAL_BYTES = CAMPAIGN_BYTES + SERIAL_BYTES + SIGNATURE_BYTES
+TEXT_CHARACTERS = 128
+
+_TEXT = re.compile(rf"[A-Za-z0-9_-]{{{TEXT_CHARACTERS}}}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Credential:
+    """What a device shows. That there is one says nothing yet: `issued_by` tells whose it is."""
+
+    campaign_id: bytes
+    serial: bytes
+    signature: bytes
+
+    def __post_init__(self) -> None:
+        check_bytes("the identity of a campaign", self.campaign_id, CAMPAIGN_BYTES)
+        check_bytes("the serial of a credential", self.serial, SERIAL_BYTES)
+        check_bytes("the signature of a credential", self.signature, SIGNATURE_BYTES)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The credential in its text form; or a CredentialError that doesn't quote it."""
+        if not _TEXT.fullmatch(text):
+            raise CredentialError(
+                f"a credential has {TEXT_CHARACTERS} letters, digits, - and _, and this text of {len(text):,} "
+                "characters is none: copy it as a whole"
+            )
+        content = base64.urlsafe_b64decode(text)
+        signed = CAMPAIGN_BYTES + SERIAL_BYTES
+        return cls(content[:CAMPAIGN_BYTES], content[CAMPAIGN_BYTES:signed], content[signed:])
+
+    @property
+    def text(self) -> str:
+        """The credential as it is handed over and sent."""
+        return base64.urlsafe_b64encode(self.campaign_id + self.serial + self.signature).decode()
+
+    def issued_by(self, issuer: bytes) -> bool:
+        """Whether the issuer with this raw public key signed it."""
+        try:
+            key = Ed25519PublicKey.from_public_bytes(issuer)
+            key.verify(self.signature, DOMAIN + self.campaign_id + self.serial)
+        except (InvalidSignature, ValueError):  # the second if the key is no point of the curve
+            return False
+        return True
+
+    def __repr__(self) -> str:
+        # Whoever reads it in a log could use it.
+        return f"<Credential for the campaign {self.campaign_id.hex()}>"
+
+
+def issue(campaign_id: bytes, issuer: Ed25519PrivateKey, serial: bytes | None = None) -> Credential:
+    """A new credential for one device, with a random serial unless one is given."""
+    check_bytes("the identity of a campaign", campaign_id, CAMPAIGN_BYTES)
+    drawn = secrets.token_bytes(SERIAL_BYTES) if serial is None else serial
+    check_bytes("the serial of a credential", drawn, SERIAL_BYTES)
+    return Credential(campaign_id, drawn, issuer.sign(DOMAIN + campaign_id + drawn))

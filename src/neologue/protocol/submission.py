@@ -1,0 +1,38 @@
+"""A submission: the body in which a device sends its report.
+
+bytes 0–15     the identity of the campaign
+bytes 16–31    the serial of the device's credential
+bytes 32–47    the ticket of its invitation
+bytes 48–      the report
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+from neologue.errors import ReportError
+from neologue.protocol.credential import SERIAL_BYTES
+from neologue.protocol.invitation import CAMPAIGN_BYTES
+from neologue.protocol.ticket import TICKET_BYTES
+
+_TICKET = CAMPAIGN_BYTES + SERIAL_BYTES
+_REPORT = _TICKET + TICKET_BYTES
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A report, and from whom it is."""
+
+    campaign_id: bytes
+    serial: bytes
+    ticket: bytes
+    report: bytes
+
+    @classmethod
+    def parse(cls, body: bytes) -> Self:
+        """The parts of a body; or a ReportError if it is too short to have them."""
+        if len(body) <= _REPORT:
+            raise ReportError(f"{len(body)} bytes are too few for a submission")
+        return cls(body[:CAMPAIGN_BYTES], body[CAMPAIGN_BYTES:_TICKET], body[_TICKET:_REPORT], body[_REPORT:])
+
+    def __bytes__(self) -> bytes:
+        return self.campaign_id + self.serial + self.ticket + self.report

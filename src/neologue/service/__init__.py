@@ -1,0 +1,1 @@
+"""The live service: campaigns with real devices, nothing lost, nothing kept."""

@@ -1,0 +1,57 @@
+"""Answers over HTTP: JSON, and one shape for all that went wrong."""
+
+import msgspec
+from starlette.responses import Response
+
+from neologue.errors import (
+    AccessError,
+    BudgetError,
+    CampaignError,
+    CredentialError,
+    InputError,
+    LedgerError,
+    NeologueError,
+    NoCampaignError,
+    ReportError,
+    StorageError,
+)
+from neologue.service.api import Failure, Problem
+
+JSON = "application/json"
+BUSY_SECONDS = 5
+
+_FAILURES: tuple[tuple[type[NeologueError], int, str], ...] = (
+    (NoCampaignError, 404, "unknown"),
+    (CampaignError, 409, "not_now"),
+    (BudgetError, 409, "over_budget"),
+    (LedgerError, 409, "ledger"),
+    (CredentialError, 401, "forged"),
+    (AccessError, 400, "invalid"),
+    (ReportError, 400, "malformed"),
+    (StorageError, 503, "busy"),
+    (InputError, 400, "invalid"),
+)
+"""What each error is on the wire; the first that fits."""
+
+
+def answer(value: object, status: int = 200) -> Response:
+    """A value as JSON."""
+    return Response(msgspec.json.encode(value), status, media_type=JSON)
+
+
+def failure(status: int, code: str, message: str, retry_after: float | None = None) -> Response:
+    """What was wrong, in the one shape."""
+    response = answer(Failure(Problem(code, message)), status)
+    if retry_after is not None:
+        response.headers["Retry-After"] = str(max(1, round(retry_after)))
+    return response
+
+
+def failure_of(error: NeologueError) -> Response:
+    """The answer to an error that neologue raised on purpose."""
+    for kind, status, code in _FAILURES:
+        if isinstance(error, kind):
+            # What a database has to say is for its operator, not for whoever asks.
+            message = "the service can't reach its database; try again" if status == 503 else str(error)
+            return failure(status, code, message, BUSY_SECONDS if status == 503 else None)
+    return failure(500, "broken", "the service has a fault; its log says which")

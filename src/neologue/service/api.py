@@ -1,0 +1,186 @@
+"""What goes over HTTP between the service and people: the shapes of requests and answers."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from neologue.discovery.release import LayerFacts
+from neologue.service.register import Asked, Entry
+
+Count = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What was wrong with a request."""
+
+    code: str
+    message: str
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """The one shape of all errors."""
+
+    error: Problem
+
+
+class CheckIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A device asks what there is to do."""
+
+    credential: Annotated[str, msgspec.Meta(min_length=128, max_length=128)]
+
+
+class Wait(msgspec.Struct, frozen=True, tag_field="state", tag="wait"):
+    """Nothing yet: ask again."""
+
+    retry_after: int
+
+
+class Invited(msgspec.Struct, frozen=True, tag_field="state", tag="invited"):
+    """A layer to answer; all bytes are in hexadecimal."""
+
+    layer: str
+    operator: str
+    signature: str
+    ticket: str
+
+
+class Over(msgspec.Struct, frozen=True, tag_field="state", tag="over"):
+    """Nothing more will be asked of this device in this campaign."""
+
+
+class Final(msgspec.Struct, frozen=True, tag_field="state", tag="final"):
+    """The report is counted, and the device may erase it."""
+
+
+class Received(msgspec.Struct, frozen=True, tag_field="state", tag="received"):
+    """The report has arrived but may still be lost: send the same bytes again."""
+
+    retry_after: float
+
+
+class LayerView(msgspec.Struct, frozen=True):
+    """A layer as operators see it: how many reported, never who, and no votes."""
+
+    place: int
+    state: str
+    cohort: int
+    candidates: int
+    reports: int
+    invited: float
+    """The share of all devices that it invites."""
+    opened: float
+    deadline: float
+    extensions: int
+    facts: LayerFacts | None
+    warnings: list[str]
+
+    @classmethod
+    def of(cls, asked: Asked, slots: int) -> "LayerView":
+        """The view of a layer, in a space of so many slots."""
+        round_ = asked.round
+        return cls(
+            place=asked.place,
+            state=asked.state,
+            cohort=round_.cohort,
+            candidates=asked.candidates,
+            reports=round_.reports,
+            invited=(round_.high - round_.low) / slots,
+            opened=round_.opened,
+            deadline=round_.deadline,
+            extensions=round_.extensions,
+            facts=asked.facts.layer if asked.facts else None,
+            warnings=asked.facts.warnings if asked.facts else [],
+        )
+
+
+class CampaignView(msgspec.Struct, frozen=True):
+    """A campaign as operators and analysts see it."""
+
+    id: str
+    name: str
+    state: str
+    profile: str
+    population: str | None
+    devices: int
+    users: int
+    epsilon: float
+    created: float
+    changed: float
+    note: str
+
+    @classmethod
+    def of(cls, entry: Entry) -> "CampaignView":
+        """The view of a campaign."""
+        definition, campaign = entry.definition, entry.definition.campaign
+        return cls(
+            id=entry.id.hex(),
+            name=entry.name,
+            state=entry.state,
+            profile=definition.profile,
+            population=definition.population,
+            devices=definition.devices,
+            users=campaign.users,
+            epsilon=campaign.epsilon,
+            created=entry.created,
+            changed=entry.changed,
+            note=entry.note,
+        )
+
+
+class Prefixes(msgspec.Struct, frozen=True):
+    """The prefixes that live: what all devices of the open layer are told."""
+
+    place: int
+    prefixes: list[str]
+
+
+class WordView(msgspec.Struct, frozen=True):
+    """A released word."""
+
+    word: str
+    estimate: float
+    low: float
+    high: float
+
+
+class InfluenceView(msgspec.Struct, frozen=True):
+    """What hostile devices could have done, in sentences."""
+
+    hostile: int
+    sentences: list[str]
+
+
+class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many credentials to issue."""
+
+    count: Count
+
+
+class NewToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """For whom a token is to be made."""
+
+    name: str
+    role: Literal["operator", "analyst"]
+
+
+class Token(msgspec.Struct, frozen=True):
+    """A token, shown this once."""
+
+    name: str
+    role: str
+    token: str
+
+
+class Key(msgspec.Struct, frozen=True):
+    """The public key that devices pin, in hexadecimal."""
+
+    operator: str
+
+
+class Health(msgspec.Struct, frozen=True):
+    """Whether the service works."""
+
+    status: str
+
+
+Told = Wait | Invited | Over

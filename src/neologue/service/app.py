@@ -1,0 +1,374 @@
+"""The service as one ASGI application: devices, people, and the clockwork behind both.
+
+Reports have a path of their own, without a framework, because there are millions of them. Everything else goes through
+Starlette.
+"""
+
+import asyncio
+import gzip
+import os
+import re
+import socket
+import time
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import structlog
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from neologue.errors import NeologueError, ReportError, StorageError
+from neologue.privacy.ledger import Ledger
+from neologue.protocol.credential import Credential
+from neologue.protocol.report import HEADER_BYTES
+from neologue.protocol.submission import Submission
+from neologue.protocol.ticket import is_ticket
+from neologue.service import access, register
+from neologue.service.access import Person
+from neologue.service.answers import BUSY_SECONDS, answer, failure, failure_of
+from neologue.service.api import CheckIn, Final, Health, Received
+from neologue.service.board import Board, Posted
+from neologue.service.coordinator import Coordinator
+from neologue.service.database import open_database
+from neologue.service.endpoints import ENDPOINTS, Call, Desk, Endpoint, Text
+from neologue.service.intake import Intake, Limits, Receipt
+from neologue.service.keys import keys_of
+from neologue.service.limits import Limit
+from neologue.service.logs import configure
+from neologue.service.metrics import MEDIA, Metrics
+from neologue.service.migrations import migrate
+from neologue.service.openapi import description
+from neologue.service.register import Entry
+from neologue.service.settings import Settings
+from neologue.service.storage import Storage
+
+REPORTS = "/v1/reports"
+SUBMISSION_BYTES = 48
+IMMUTABLE = "public, max-age=31536000, immutable"
+LARGEST_CHECK_IN = 1024
+DOCUMENTS = 64
+"""How many documents of layers and lists of words are kept as they go over the wire."""
+
+WRONG = frozenset({400, 401, 403, 404, 405, 413})
+"""What no honest device and no careful person is answered, so that whoever is answered it often is slowed down."""
+DIGEST = re.compile("[0-9a-f]{64}", re.ASCII)
+
+log = structlog.get_logger("neologue.service")
+
+
+class Service:
+    """One worker."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
+        self.settings, self._clock = settings, clock
+        self.database = open_database(settings.database)
+        migrate(self.database)
+        keys = keys_of(self.database)
+        self._keys = keys
+        self._storage = Storage(self.database)
+        ledger = Ledger(settings.ledger) if settings.ledger else None
+        worker = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
+        self.coordinator = Coordinator(self._storage, keys, ledger, worker)
+        self.board = Board(self.database, keys)
+        self.metrics = Metrics()
+        self._desk = Desk(self.database, self.coordinator, keys, clock)
+        self._requests = Limit(settings.requests_per_second, 2 * settings.requests_per_second)
+        self._failures = Limit(settings.failures_per_minute / 60, settings.failures_per_minute)
+        self._document = lru_cache(DOCUMENTS)(self._fetched)
+        self._people = Starlette(routes=self._routes(), lifespan=self._lifespan, exception_handlers=_HANDLERS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection, as ASGI has it."""
+        if scope["type"] != "http":
+            await self._people(scope, receive, send)
+            return
+        address, now = self._address(scope), time.monotonic()
+        wait = max(self._requests.wait(address, now), self._failures.wait(address, now))
+        if wait:
+            await failure(429, "slow_down", "too many requests from this address", wait)(scope, receive, send)
+            return
+        self._requests.count(address, now)
+        status = 500
+
+        async def watched(message: Any) -> None:  # noqa: ANN401 - a message of ASGI
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            if scope["path"] == REPORTS and scope["method"] == "POST":
+                response = await self._report(scope, receive)
+                await response(scope, receive, watched)
+            else:
+                await self._people(scope, receive, watched)
+        finally:
+            if status in WRONG:
+                self._failures.count(address, now)
+            route = REPORTS if scope["path"] == REPORTS else getattr(scope.get("route"), "path", "none")
+            self.metrics.requests.labels(route, status).inc()
+
+    async def _report(self, scope: Scope, receive: Receive) -> Response:
+        """Take a report; nothing of it is said to anybody but its device."""
+        try:
+            body = await _body(receive, SUBMISSION_BYTES + self.board.longest_report, self.settings.seconds_to_send)
+            if body is None:
+                return self._took("too_large", failure(413, "too_large", "no layer that is open has reports as long"))
+            submission = Submission.parse(body)
+            posted = self.board.answering(submission.campaign_id, submission.report[1:HEADER_BYTES])
+            if posted is None:
+                return await self._late(submission)
+            if not is_ticket(
+                submission.ticket, self._keys.ticket, posted.campaign_id, posted.digest, submission.serial
+            ):
+                return self._took("forged", failure(401, "forged", "this is not the ticket of an invitation"))
+            return await self._counted(posted, submission)
+        except ReportError as error:
+            return self._took("malformed", failure_of(error))
+        except (TimeoutError, ClientDisconnect):
+            return self._took("cut", failure(408, "cut", "the request did not arrive in time"))
+        except StorageError as error:
+            return self._took("busy", failure_of(error))
+
+    async def _counted(self, posted: Posted, submission: Submission) -> Response:
+        """Wait until the report is counted, or until its device had better ask again."""
+        notice = self.board.notice(posted.campaign_id)
+        if notice is None or notice.entry.state != register.RUNNING:
+            return self._took("busy", failure(503, "busy", "the campaign is held; send the same bytes later", 60))
+        receipt = await self.intake.receive(posted.campaign_id, posted.served, submission.serial, submission.report)
+        return self._took(receipt, self._said(receipt))
+
+    def _said(self, receipt: Receipt) -> Response:
+        match receipt:
+            case Receipt.FINAL:
+                return answer(Final())
+            case Receipt.RECEIVED:
+                return answer(Received(self.settings.patience), 202)
+            case Receipt.CLOSED:
+                return _closed()
+            case Receipt.BUSY:
+                return failure(503, "busy", "too much is waiting; send the same bytes later", BUSY_SECONDS)
+
+    async def _late(self, submission: Submission) -> Response:
+        """Answer a report for a layer that is not on the board: it may be counted, closed, or newer than the board."""
+        campaign, tag = submission.campaign_id, submission.report[1:HEADER_BYTES]
+        if await asyncio.to_thread(self._storage.spent, campaign, submission.serial):
+            return self._took("final", answer(Final()))
+        state = await asyncio.to_thread(self._state_of_layer, campaign, tag)
+        if state is None:
+            return self._took("unknown", failure(404, "unknown", "no layer of the campaign is answered by this report"))
+        if state != register.OPEN:
+            return self._took("closed", _closed())
+        await self._refresh()
+        return self._took("busy", failure(503, "busy", "the layer has just begun; send the same bytes again", 1))
+
+    def _state_of_layer(self, campaign: bytes, tag: bytes) -> str | None:
+        with self.database.reading() as db:
+            layers = register.asked(db, campaign)
+        return next((layer.state for layer in layers if layer.digest.startswith(tag)), None)
+
+    def _took(self, outcome: str, response: Response) -> Response:
+        self.metrics.reports.labels(outcome).inc()
+        return response
+
+    async def _check_in(self, request: Request) -> Response:
+        body = await _body(request.receive, LARGEST_CHECK_IN, self.settings.seconds_to_send)
+        if body is None:
+            return failure(413, "too_large", "a check-in is a credential, and nothing else")
+        try:
+            credential = Credential.parse(msgspec.json.decode(body, type=CheckIn).credential)
+        except (msgspec.ValidationError, msgspec.DecodeError) as error:
+            return failure(400, "malformed", f"a check-in has a credential: {error}")
+        if self.board.notice(credential.campaign_id) is None:
+            await self._refresh()
+        told = self.board.check_in(credential)
+        self.metrics.check_ins.labels(type(told).__name__.lower()).inc()
+        return answer(told)
+
+    async def _layer(self, request: Request) -> Response:
+        return await self._document_of("layers", request)
+
+    async def _known(self, request: Request) -> Response:
+        return await self._document_of("known", request)
+
+    async def _document_of(self, kind: str, request: Request) -> Response:
+        """A document by its digest, compressed if that is understood; it never changes, so it may be kept for ever."""
+        digest = request.path_params["digest"]
+        zipped = await asyncio.to_thread(self._document, kind, digest) if DIGEST.fullmatch(digest) else None
+        if zipped is None:
+            return failure(404, "unknown", f"there is nothing under this digest in {kind}")
+        headers = {"Cache-Control": IMMUTABLE, "ETag": f'"{digest}"', "Vary": "Accept-Encoding"}
+        media = "application/json" if kind == "layers" else "text/plain; charset=utf-8"
+        if request.headers.get("If-None-Match") == headers["ETag"]:
+            return Response(status_code=304, headers=headers)
+        if "gzip" in request.headers.get("Accept-Encoding", ""):
+            return Response(zipped, headers={**headers, "Content-Encoding": "gzip"}, media_type=media)
+        return Response(gzip.decompress(zipped), headers=headers, media_type=media)
+
+    def _fetched(self, kind: str, digest: str) -> bytes | None:
+        read = register.document_of if kind == "layers" else register.known_of
+        with self.database.reading() as db:
+            stored = read(db, bytes.fromhex(digest))
+        return None if stored is None else gzip.compress(zlib.decompress(stored), mtime=0)
+
+    def _endpoint(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+        async def served(request: Request) -> Response:
+            person = await asyncio.to_thread(self._person, request.headers.get("Authorization", ""))
+            if endpoint.roles and person is None:
+                return failure(401, "no_token", "give a token of the service: Authorization: Bearer <token>")
+            if endpoint.roles and person and person.role not in endpoint.roles:
+                return failure(403, "forbidden", f"this is for the role {' or '.join(endpoint.roles)}")
+            body = await _body(request.receive, self.settings.largest_request, self.settings.seconds_to_send)
+            if body is None:
+                return failure(413, "too_large", f"a request has at most {self.settings.largest_request:,} bytes")
+            try:
+                taken = None if endpoint.takes is None else msgspec.json.decode(body, type=endpoint.takes)
+            except (msgspec.ValidationError, msgspec.DecodeError) as error:
+                return failure(400, "malformed", f"the request can't be used: {error}")
+            call = Call(person or Person("nobody", ""), request.path_params, taken)
+            given = await asyncio.to_thread(endpoint.serve, self._desk, call)
+            if endpoint.method != "GET":
+                await self._refresh()
+            if isinstance(given, Text):
+                return Response(given.content, endpoint.status, media_type=given.media)
+            return answer(given, endpoint.status)
+
+        return served
+
+    def _person(self, authorization: str) -> Person | None:
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            return None
+        with self.database.reading() as db:
+            return access.holder(db, token)
+
+    async def _health(self, request: Request) -> Response:
+        return answer(Health("alive"))
+
+    async def _ready(self, request: Request) -> Response:
+        await asyncio.to_thread(self._storage.open_layers)
+        return answer(Health("ready"))
+
+    async def _metrics(self, request: Request) -> Response:
+        self.metrics.waiting.set(self.intake.held_bytes)
+        return Response(self.metrics.text(), media_type=MEDIA)
+
+    async def _openapi(self, request: Request) -> Response:
+        return answer(description())
+
+    def _routes(self) -> list[Route]:
+        return [
+            Route("/v1/check-in", self._check_in, methods=["POST"]),
+            Route("/v1/layers/{digest}", self._layer, methods=["GET"]),
+            Route("/v1/known/{digest}", self._known, methods=["GET"]),
+            *(Route(each.path, self._endpoint(each), methods=[each.method]) for each in ENDPOINTS),
+            Route("/healthz", self._health),
+            Route("/readyz", self._ready),
+            Route("/metrics", self._metrics),
+            Route("/openapi.json", self._openapi),
+        ]
+
+    @asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        limits = Limits(patience=self.settings.patience, most_bytes=self.settings.waiting_bytes)
+        self.intake = Intake(self._storage, limits)
+        self._refreshing = asyncio.Lock()
+        await self._refresh()
+        async with self.intake:
+            clockwork = [asyncio.create_task(self._keep_on(each)) for each in (self._refresh, self._turn)]
+            log.info("serving", database=self.database.name, workers_key=self._keys.public.hex())
+            try:
+                yield
+            finally:
+                for task in clockwork:
+                    task.cancel()
+                await asyncio.gather(*clockwork, return_exceptions=True)
+        self.database.close()
+        log.info("stopped")
+
+    async def _keep_on(self, what: Callable[[], Awaitable[None]]) -> None:
+        """Do something again and again. A fault is told, and does not end the service."""
+        while True:
+            try:
+                await what()
+            except StorageError as error:
+                log.warning("the database is away", reason=str(error))
+            except Exception:
+                self.metrics.faults.inc()
+                log.exception("a fault of the service")
+            await asyncio.sleep(self.settings.refresh)
+
+    async def _refresh(self) -> None:
+        """Look at the board anew, and drop what waits for layers that are closed."""
+        async with self._refreshing:
+            for closed in await asyncio.to_thread(self.board.refresh):
+                self.intake.close(closed.campaign_id, closed.place)
+
+    async def _turn(self) -> None:
+        """Move campaigns on."""
+        await asyncio.to_thread(self.coordinator.turn, self._clock(), _tell)
+
+    def _address(self, scope: Scope) -> str:
+        """Where a request comes from, for the limits alone."""
+        if self.settings.behind_proxy:
+            forwarded = dict(scope["headers"]).get(b"x-forwarded-for", b"").decode("latin-1")
+            # The last one is the proxy's own word; those before it may be made up.
+            return str(forwarded.rpartition(",")[2].strip())
+        return scope["client"][0] if scope["client"] else ""
+
+
+def from_environment() -> Service:
+    """The service of a worker that was started by another process, which left the settings in the environment."""
+    configure()
+    return Service(msgspec.json.decode(os.environ["NEOLOGUE_SETTINGS"], type=Settings))
+
+
+def _tell(what: str, entry: Entry) -> None:
+    log.info(what, campaign=entry.name)
+
+
+def _closed() -> Response:
+    return failure(410, "closed", "the layer is closed, and the report was not counted; erase it")
+
+
+async def _body(receive: Receive, most: int, seconds: float) -> bytes | None:
+    """The body of a request, unless it is longer than allowed."""
+    pieces, size = [], 0
+    async with asyncio.timeout(seconds):
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            piece = message.get("body", b"")
+            size += len(piece)
+            if size > most:
+                return None
+            pieces.append(piece)
+            if not message.get("more_body"):
+                return b"".join(pieces)
+
+
+def _known_failure(request: Request, error: Exception) -> Response:
+    assert isinstance(error, NeologueError)
+    return failure_of(error)
+
+
+def _http_failure(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    codes = {404: "unknown", 405: "method"}
+    return failure(error.status_code, codes.get(error.status_code, "invalid"), str(error.detail))
+
+
+def _fault(request: Request, error: Exception) -> Response:
+    return failure(500, "broken", "the service has a fault; its log says which")
+
+
+_HANDLERS: dict[Any, Any] = {NeologueError: _known_failure, HTTPException: _http_failure, Exception: _fault}

@@ -1,0 +1,143 @@
+"""The board: what a worker tells devices, read from the database from time to time and looked at for every request.
+
+It is a copy. If it is behind, a device is told to wait or is invited to a layer that is closing; whether a report
+counts is decided by the database alone.
+"""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from neologue.errors import CredentialError
+from neologue.language.vocabulary import Vocabulary
+from neologue.protocol.closed_layer import ClosedLayer
+from neologue.protocol.credential import Credential
+from neologue.protocol.documents import known_digest, read_known, read_layer
+from neologue.protocol.invitation import invite
+from neologue.protocol.layer import Layer
+from neologue.protocol.report import TAG_BYTES
+from neologue.protocol.slot import slot
+from neologue.protocol.ticket import ticket
+from neologue.service import register
+from neologue.service.api import Invited, Over, Told, Wait
+from neologue.service.database import Database
+from neologue.service.intake import ServedLayer
+from neologue.service.keys import Keys
+from neologue.service.register import Asked, Entry
+from neologue.service.rounds import Round
+
+LATE_REPORT = 1 << 17
+"""Bytes enough for the reports of a layer that nobody knows here any more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Posted:
+    """A layer as devices are invited to it."""
+
+    campaign_id: bytes
+    place: int
+    digest: bytes
+    round: Round
+    signature: bytes
+    served: ServedLayer
+
+
+@dataclass(frozen=True, eq=False)
+class Notice:
+    """A campaign as the board has it."""
+
+    entry: Entry
+    issuers: Sequence[bytes]
+    layer: Posted | None
+    """The one that is open, if any is."""
+
+
+class Board:
+    """The campaigns that devices may ask about."""
+
+    def __init__(self, database: Database, keys: Keys) -> None:
+        self._database, self._keys = database, keys
+        self._issuer = keys.issuer.public_key().public_bytes_raw()
+        self._notices: dict[bytes, Notice] = {}
+        self._posted: dict[bytes, Posted] = {}
+        self._known: dict[str, Vocabulary] = {}
+
+    def refresh(self) -> list[Posted]:
+        """Read the board anew; the layers that were open before and are not any more.
+
+        Called from one thread at a time, while others look at the board.
+        """
+        with self._database.reading() as db:
+            rows = [(entry, _open(register.asked(db, entry.id))) for entry in register.entries(db)]
+        notices = {}
+        for entry, layer in rows:
+            issuers = (self._issuer, *map(bytes.fromhex, entry.definition.issuers))
+            notices[entry.id] = Notice(entry, issuers, None if layer is None else self._post(entry, layer))
+        before, self._notices = self._posted, notices
+        self._posted = {notice.layer.digest: notice.layer for notice in notices.values() if notice.layer}
+        return [posted for digest, posted in before.items() if digest not in self._posted]
+
+    def notice(self, campaign_id: bytes) -> Notice | None:
+        """A campaign, if it is on the board."""
+        return self._notices.get(campaign_id)
+
+    def answering(self, campaign_id: bytes, tag: bytes) -> Posted | None:
+        """The open layer of a running campaign that a report with this tag answers."""
+        notice = self._notices.get(campaign_id)
+        if notice is None or notice.layer is None or notice.layer.digest[:TAG_BYTES] != tag:
+            return None
+        return notice.layer
+
+    @property
+    def longest_report(self) -> int:
+        """The most bytes that are read of a report: those of the open layers, or of one that has just been closed."""
+        return max((LATE_REPORT, *(posted.served.decoder.longest for posted in self._posted.values())))
+
+    def check_in(self, credential: Credential) -> Told:
+        """What a device is told; or a CredentialError if no issuer of the campaign vouches for it."""
+        notice = self._notices.get(credential.campaign_id)
+        if notice is None:
+            raise CredentialError("the credential is for a campaign that this service does not have; get another")
+        if not any(credential.issued_by(issuer) for issuer in notice.issuers):
+            raise CredentialError("no issuer of the campaign has signed this credential; get another from the app")
+        entry, layer = notice.entry, notice.layer
+        if entry.state in register.OVER:
+            return Over()
+        wait = Wait(entry.definition.check_in_seconds)
+        if entry.state != register.RUNNING or layer is None:
+            return wait
+        place = slot(entry.slot_secret, credential.serial)
+        if place < layer.round.low:
+            return Over()
+        if place >= layer.round.high:
+            return wait
+        return Invited(
+            layer=layer.digest.hex(),
+            operator=self._keys.public.hex(),
+            signature=layer.signature.hex(),
+            ticket=ticket(self._keys.ticket, entry.id, layer.digest, credential.serial).hex(),
+        )
+
+    def _post(self, entry: Entry, asked: Asked) -> Posted:
+        before = self._posted.get(asked.digest)
+        if before and before.campaign_id == entry.id:
+            return Posted(entry.id, asked.place, asked.digest, asked.round, before.signature, before.served)
+        layer = self._layer(asked.digest)
+        invitation = invite(entry.id, layer, self._keys.operator)
+        served = ServedLayer(asked.place, layer, entry.definition.batch)
+        return Posted(entry.id, asked.place, asked.digest, asked.round, invitation.signature, served)
+
+    def _layer(self, digest: bytes) -> Layer | ClosedLayer:
+        """The layer itself, read from the very document that its devices read."""
+        with self._database.reading() as db:
+            document = zlib.decompress(register.document_of(db, digest) or b"")
+            known = known_digest(document)
+            if known not in self._known:
+                words = zlib.decompress(register.known_of(db, bytes.fromhex(known)) or b"")
+                self._known = {known: read_known(words)}
+        return read_layer(document, self._known[known])
+
+
+def _open(layers: Sequence[Asked]) -> Asked | None:
+    """The layer that waits for reports: the last one, if any."""
+    return layers[-1] if layers and layers[-1].state == register.OPEN else None

@@ -1,0 +1,261 @@
+"""The coordinator: what operators do to campaigns, and what time does to them.
+
+Everything it needs to go on is in the database: a worker that dies at any moment is replaced by another, which arrives
+at the same layers and the same words, because a discovery is a function of its decisions and a decision one of its
+votes.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from neologue.discovery.course import Course
+from neologue.discovery.document import release_document, release_text
+from neologue.discovery.measurement import foreseen_cohort
+from neologue.discovery.release import LayerFacts, Release
+from neologue.discovery.schedule import foreseen
+from neologue.discovery.scrutiny import scrutinise
+from neologue.errors import BudgetError, CampaignError
+from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.ledger import Ledger
+from neologue.privacy.signature import signed
+from neologue.protocol.closed_layer import ClosedLayer
+from neologue.protocol.invitation import CAMPAIGN_BYTES
+from neologue.protocol.ticket import SECRET_BYTES
+from neologue.service import register
+from neologue.service.database import Connection
+from neologue.service.definition import Definition
+from neologue.service.keys import Keys
+from neologue.service.register import Asked, Entry, Facts
+from neologue.service.rounds import looked_at, opened, resumed
+from neologue.service.storage import Storage
+
+LEASE = 30.0
+"""For how many seconds a worker that moves a campaign on keeps others from doing the same."""
+SUMS = 32
+"""From how many sums of batches on a layer's are merged into one."""
+
+
+@dataclass
+class Standing:
+    """How far a campaign has come, as this worker knows it."""
+
+    course: Course
+    facts: list[LayerFacts]
+    taken: int = 0
+    """How many decisions the course has taken."""
+
+
+class Coordinator:
+    """Moves campaigns on."""
+
+    def __init__(self, storage: Storage, keys: Keys, ledger: Ledger | None, worker: str) -> None:
+        self._storage, self._keys, self._ledger, self._worker = storage, keys, ledger, worker
+        self._database = storage.database
+        self._standings: dict[bytes, Standing] = {}
+
+    def create(self, definition: Definition, now: float) -> Entry:
+        """Write a campaign down; nobody is asked yet."""
+        if self._ledger and definition.population is None:
+            raise CampaignError("this service has a ledger: say which population of it pays (population)")
+        if definition.population is not None and not self._ledger:
+            raise CampaignError(
+                f"the population {definition.population!r} needs a ledger: start the service with --ledger"
+            )
+        entry = Entry(
+            id=os.urandom(CAMPAIGN_BYTES),
+            name=definition.name,
+            definition=definition,
+            state=register.DRAFT,
+            slot_secret=os.urandom(SECRET_BYTES),
+            created=now,
+            changed=now,
+            note="",
+        )
+        known = definition.campaign.known
+        words = "\n".join(sorted(known.words)).encode()
+        with self._database.transaction() as db:
+            register.keep_known(db, bytes.fromhex(known.digest), words)
+            register.add(db, entry)
+        return entry
+
+    def start(self, name: str, now: float) -> Entry:
+        """Charge the campaign to its population and begin, or go on after a pause."""
+        with self._database.reading() as db:
+            entry = register.named(db, name)
+        if entry.state == register.PAUSED:
+            return self._resume(entry, now)
+        if entry.state != register.DRAFT:
+            raise CampaignError(f"the campaign {name!r} is {entry.state}: only a draft or a paused one can be started")
+        self._charge(entry)
+        return self._moved(entry, (register.DRAFT,), register.RUNNING, now)
+
+    def pause(self, name: str, now: float) -> Entry:
+        """Ask nobody, and count nothing, until it is started again."""
+        return self._moved(self._named(name), (register.RUNNING,), register.PAUSED, now)
+
+    def abort(self, name: str, now: float) -> Entry:
+        """End the campaign without a release. What was collected stays charged."""
+        entry = self._named(name)
+        collected = self._collected(entry)
+        ended = self._moved(entry, (register.DRAFT, register.RUNNING, register.PAUSED), register.ABORTED, now)
+        with self._database.transaction() as db:
+            db.execute("UPDATE layers SET state = 'closed' WHERE campaign = ? AND state = 'open'", (entry.id,))
+            db.execute("DELETE FROM sums WHERE campaign = ?", (entry.id,))
+        self._storage.scrub()
+        self._standings.pop(entry.id, None)
+        if self._ledger and entry.state != register.DRAFT:
+            self._settle(entry, collected)
+        return ended
+
+    def turn(self, now: float, said: Callable[[str, Entry], None] = lambda what, entry: None) -> None:
+        """Move every running campaign on, as far as this moment allows."""
+        with self._database.reading() as db:
+            running = [entry for entry in register.entries(db) if entry.state == register.RUNNING]
+        for entry in running:
+            with self._database.transaction() as db:
+                leads = register.lead(db, entry.id, self._worker, now, now + LEASE)
+            if leads:
+                self._advance(entry, now, said)
+
+    def _advance(self, entry: Entry, now: float, said: Callable[[str, Entry], None]) -> None:
+        with self._database.reading() as db:
+            layers = register.asked(db, entry.id)
+        if not layers:
+            self._begin(entry, now)
+            said("layer opened", entry)
+            return
+        last = layers[-1]
+        if last.state == register.OPEN and self._look(entry, last, now):
+            last = replace(last, state=register.CLOSED)
+        if last.state == register.CLOSED:
+            self._decide(entry, last, now)
+            said("layer decided", entry)
+        elif last.state == register.DECIDED:
+            self._finish(entry, self._standing(entry).course.release, now)
+            said("campaign ended", entry)
+
+    def _begin(self, entry: Entry, now: float) -> None:
+        standing = self._standing(entry)
+        with self._database.transaction() as db:
+            self._open(db, entry, standing, place=0, low=0, now=now)
+
+    def _look(self, entry: Entry, last: Asked, now: float) -> bool:
+        """Give an open layer more devices or more time, where it needs them; close it, and say so, if it is over."""
+        later = looked_at(last.round, entry.definition.rules, now)
+        with self._database.transaction() as db:
+            if later is None:
+                register.close_layer(db, entry.id, last.place)
+            elif later != last.round:
+                register.update_round(db, entry.id, last.place, later)
+        if later is not None:
+            self._storage.merge_sums(entry.id, last.place, SUMS)
+        return later is None
+
+    def _decide(self, entry: Entry, last: Asked, now: float) -> None:
+        """Decide a closed layer, erase its votes and open the next, all at once or not at all."""
+        standing = self._standing(entry)
+        layer = standing.course.layer
+        if layer is None or layer.digest != last.digest:
+            raise CampaignError(
+                f"the campaign {entry.name!r} was begun by another version of neologue: go on with that version, or "
+                "abort it"
+            )
+        tally = self._storage.tally(entry.id, last.place)
+        decision = standing.course.decide(tally)
+        warnings = scrutinise(layer, tally)
+        standing.course.take(decision)
+        standing.taken += 1
+        facts = Facts(None if isinstance(layer, ClosedLayer) else standing.facts[-1], warnings)
+        with self._database.transaction() as db:
+            settled = register.settle_layer(db, entry.id, last.place, decision, facts)
+            if settled and standing.course.layer is not None:
+                self._open(db, entry, standing, place=last.place + 1, low=last.round.high, now=now)
+        self._storage.scrub()
+        if not settled:
+            # Another worker was faster: what this one knows is of no use.
+            self._standings.pop(entry.id, None)
+
+    def _open(self, db: Connection, entry: Entry, standing: Standing, *, place: int, low: int, now: float) -> None:
+        layer = standing.course.layer
+        assert layer is not None
+        round_ = opened(layer.cohort, low, entry.definition.rules, now)
+        row = Asked(place, layer.digest, layer.randomizer.candidates, register.OPEN, round_, None)
+        register.open_layer(db, entry.id, row, layer.document)
+
+    def _finish(self, entry: Entry, release: Release, now: float) -> None:
+        """Release what was found, if the population's budget covers what was collected."""
+        try:
+            self._settle(entry, release.facts.received)
+        except BudgetError as error:
+            self._moved(entry, (register.RUNNING,), register.REFUSED, now, note=str(error))
+            return
+        document = release_document(release, population=_described(entry), fidelity="live", seed=None, score=None)
+        with self._database.transaction() as db:
+            register.keep_release(db, entry.id, release_text(signed(document, self._keys.operator)))
+            register.move(db, entry.id, (register.RUNNING,), register.RELEASED, now)
+        self._standings.pop(entry.id, None)
+
+    def _standing(self, entry: Entry) -> Standing:
+        """How far the campaign has come: what this worker knows, or what the decisions on record say."""
+        with self._database.reading() as db:
+            decided = register.decisions(db, entry.id)
+        standing = self._standings.get(entry.id)
+        if standing is None or standing.taken > len(decided):
+            heard: list[LayerFacts] = []
+            definition = entry.definition
+            course = Course(definition.campaign, definition.measuring, lambda facts, words: heard.append(facts))
+            standing = self._standings[entry.id] = Standing(course, heard)
+        for decision in decided[standing.taken :]:
+            standing.course.take(decision)
+            standing.taken += 1
+        return standing
+
+    def _resume(self, entry: Entry, now: float) -> Entry:
+        with self._database.transaction() as db:
+            for layer in register.asked(db, entry.id):
+                if layer.state == register.OPEN:
+                    register.update_round(db, entry.id, layer.place, resumed(layer.round, now - entry.changed))
+        return self._moved(entry, (register.PAUSED,), register.RUNNING, now)
+
+    def _charge(self, entry: Entry) -> None:
+        if not self._ledger:
+            return
+        definition = entry.definition
+        planned = foreseen(definition.campaign)
+        if definition.measuring:
+            measuring = foreseen_cohort(definition.campaign, definition.measuring)
+            planned = replace(planned, cohorts=(*planned.cohorts, measuring))
+        assert definition.population is not None
+        if not any(known.campaign == entry.name for known in self._ledger.entries(definition.population)):
+            self._ledger.plan(definition.population, entry.name, planned)
+
+    def _settle(self, entry: Entry, collected: Collection) -> None:
+        if self._ledger:
+            self._ledger.settle(entry.name, collected)
+
+    def _collected(self, entry: Entry) -> Collection:
+        """What reports there are of a campaign that is broken off, decided upon or not."""
+        with self._database.reading() as db:
+            layers = register.asked(db, entry.id)
+        cohorts = (Cohort(layer.round.reports, layer.candidates) for layer in layers if layer.round.reports)
+        campaign = entry.definition.campaign
+        parameters = campaign.parameters
+        return Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, tuple(cohorts))
+
+    def _named(self, name: str) -> Entry:
+        with self._database.reading() as db:
+            return register.named(db, name)
+
+    def _moved(self, entry: Entry, states: tuple[str, ...], state: str, now: float, note: str = "") -> Entry:
+        with self._database.transaction() as db:
+            if not register.move(db, entry.id, states, state, now, note):
+                present = register.named(db, entry.name).state
+                raise CampaignError(f"the campaign {entry.name!r} is {present}, and can't become {state}")
+            return register.named(db, entry.name)
+
+
+def _described(entry: Entry) -> str:
+    """The population as a release names it."""
+    devices = f"{entry.definition.devices:,} devices expected"
+    return f"{entry.definition.population}, {devices}" if entry.definition.population else devices

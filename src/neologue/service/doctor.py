@@ -1,0 +1,168 @@
+"""What is unsafe about a deployment, found out before a campaign is."""
+
+import os
+import shutil
+import stat
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from neologue.errors import LedgerError, StorageError
+from neologue.privacy.ledger import Ledger
+from neologue.service import access, register
+from neologue.service.database import Connection, Database
+
+Verdict = Literal["good", "doubtful", "unsafe"]
+
+FREE_BYTES = 1 << 30
+SMALL_BATCH = 20
+SECONDS_OFF = 60
+PATIENCE = 10
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    verdict: Verdict
+    what: str
+    """A sentence, with the remedy where one is needed."""
+
+
+def examine(database: Database, ledger: Path | None, server: str | None) -> list[Finding]:
+    """Look at a database, the ledger and a service that answers under an address."""
+    findings = list(_memory())
+    try:
+        with database.reading() as db:
+            findings += [*_storage(database, db), *_people(db), *_campaigns(db, ledger)]
+    except StorageError as error:
+        findings.append(Finding("unsafe", str(error)))
+    findings += _ledger(ledger)
+    if server:
+        findings += _service(server)
+    return findings
+
+
+def _storage(database: Database, db: Connection) -> Iterator[Finding]:
+    if db.dialect == "sqlite":
+        file = Path(database.name)
+        if stat.S_IMODE(file.stat().st_mode) & 0o077:
+            yield Finding("unsafe", f"others can read {file}, which holds secrets and sums: chmod 600 {file}")
+        else:
+            yield Finding("good", f"{file} is its owner's alone")
+        free = shutil.disk_usage(file.resolve().parent).free
+        if free < FREE_BYTES:
+            yield Finding("doubtful", f"{free >> 20:,} MiB are free beside {file}: large layers may need 1 GiB")
+        yield Finding("doubtful", "one file serves one machine: for more, use --database postgresql://…")
+        return
+    for setting, wanted in (("fsync", "on"), ("full_page_writes", "on")):
+        ((value,),) = db.execute(f"SHOW {setting}")
+        if value != wanted:
+            yield Finding(
+                "unsafe", f"PostgreSQL has {setting} = {value}: what was confirmed can be lost; turn it {wanted}"
+            )
+    ((commit,),) = db.execute("SHOW synchronous_commit")
+    if commit == "off":
+        yield Finding("unsafe", "PostgreSQL confirms before it writes (synchronous_commit = off): turn it on")
+    else:
+        yield Finding("good", f"PostgreSQL is durable (synchronous_commit = {commit})")
+    ((logged,),) = db.execute("SHOW log_statement")
+    ((parameters,),) = db.execute("SHOW log_parameter_max_length")
+    if logged in ("mod", "all") and parameters != "0":
+        yield Finding("unsafe", "PostgreSQL logs the values in statements: set log_parameter_max_length = 0")
+    ((now,),) = db.execute("SELECT EXTRACT(EPOCH FROM clock_timestamp())::double precision")
+    if abs(float(now) - time.time()) > SECONDS_OFF:
+        yield Finding("doubtful", "the clocks of PostgreSQL and of this machine differ by more than a minute")
+
+
+def _people(db: Connection) -> Iterator[Finding]:
+    people = access.people(db)
+    operators = sum(person.role == access.OPERATOR for person in people)
+    if not operators:
+        yield Finding("unsafe", "nobody has an operator's token: start the service once, and keep what it prints")
+    elif any(person.name == "first" for person in people):
+        yield Finding(
+            "doubtful", "the first token is still in use: make one for each operator, and revoke the one called first"
+        )
+    else:
+        yield Finding("good", f"{len(people)} people have tokens, {operators} of them as operators")
+
+
+def _campaigns(db: Connection, ledger: Path | None) -> Iterator[Finding]:
+    for entry in register.entries(db):
+        if entry.state in register.OVER:
+            continue
+        definition = entry.definition
+        if definition.batch < SMALL_BATCH:
+            yield Finding(
+                "doubtful",
+                f"the campaign {entry.name!r} writes sums of {definition.batch} reports: a copy of the disk tells "
+                f"more of each than from sums of {SMALL_BATCH} or more",
+            )
+        if definition.campaign.parameters.k_anonymity < 2:
+            yield Finding("doubtful", f"the campaign {entry.name!r} has no k-anonymity: what few hold may be shown")
+        if definition.population is None:
+            yield Finding("doubtful", f"the campaign {entry.name!r} is charged to nobody: no budget limits it")
+        if definition.population is not None and ledger is None:
+            yield Finding("unsafe", f"the campaign {entry.name!r} needs the ledger of its population: give --ledger")
+
+
+def _ledger(path: Path | None) -> Iterator[Finding]:
+    if path is None:
+        yield Finding("doubtful", "there is no ledger: no budget limits what campaigns spend together")
+        return
+    try:
+        populations = Ledger(path).populations()
+    except LedgerError as error:
+        yield Finding("unsafe", str(error))
+        return
+    yield Finding("good", f"the ledger {path} keeps count of {len(populations)} populations")
+
+
+def _memory() -> Iterator[Finding]:
+    """Reports are in memory: whatever writes memory to a disk writes reports."""
+    try:
+        import resource
+    except ImportError:
+        return
+    if resource.getrlimit(resource.RLIMIT_CORE)[0] != 0:
+        yield Finding("doubtful", "a crash may write memory to a core file: ulimit -c 0 (LimitCORE=0 in systemd)")
+    swaps = Path("/proc/swaps")
+    if swaps.exists() and len(swaps.read_text().splitlines()) > 1:
+        yield Finding("doubtful", "this machine swaps memory to a disk: swapoff -a, or encrypt the swap")
+    if os.name == "posix" and os.geteuid() == 0:
+        yield Finding("doubtful", "this runs as root: give the service a user of its own")
+
+
+def _service(server: str) -> Iterator[Finding]:
+    url = urlsplit(server)
+    if url.scheme == "https":
+        yield Finding("good", "devices talk to the service over TLS")
+    elif _is_here(url.hostname or ""):
+        yield Finding("doubtful", f"{server} is without TLS: fine behind a proxy on this machine, and nowhere else")
+    else:
+        yield Finding("unsafe", f"{server} is without TLS: anybody on the way can change what devices are told")
+    try:
+        with urllib.request.urlopen(f"{server.rstrip('/')}/readyz", timeout=PATIENCE) as answer:
+            date = answer.headers.get("Date")
+    except (OSError, ValueError) as error:
+        reason = error.code if isinstance(error, urllib.error.HTTPError) else getattr(error, "reason", error)
+        yield Finding("unsafe", f"{server} is not ready ({reason}): start it, or look into its log")
+        return
+    yield Finding("good", f"{server} is ready")
+    if date and abs(parsedate_to_datetime(date).timestamp() - time.time()) > SECONDS_OFF:
+        yield Finding("doubtful", "the clocks of the service and of this machine differ by more than a minute")
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,268 @@
+"""The endpoints for people: every route, who may use it, what it takes and gives, and what it does.
+
+The routes and the OpenAPI description are both made from this one list.
+"""
+
+import json
+import re
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from neologue.discovery.influence import influence as bound_influence
+from neologue.discovery.release import ReleasedWord
+from neologue.errors import CampaignError, ParameterError
+from neologue.protocol.credential import issue
+from neologue.protocol.documents import known_digest, read_known, read_layer
+from neologue.protocol.layer import Layer
+from neologue.protocol.slot import SLOTS
+from neologue.service import access, register
+from neologue.service.access import ANALYST, OPERATOR, Deed, Person
+from neologue.service.api import (
+    CampaignView,
+    InfluenceView,
+    Key,
+    LayerView,
+    NewToken,
+    Prefixes,
+    Token,
+    Wanted,
+    WordView,
+)
+from neologue.service.coordinator import Coordinator
+from neologue.service.database import Connection, Database
+from neologue.service.definition import Definition
+from neologue.service.keys import Keys
+from neologue.service.register import Entry
+
+DEEDS = 1000
+"""The most lines of the audit log that are shown at once."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What it takes to serve people."""
+
+    database: Database
+    coordinator: Coordinator
+    keys: Keys
+    clock: Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request of somebody who may make it."""
+
+    person: Person
+    names: Mapping[str, str]
+    """The parts of the path that the route leaves open."""
+    body: Any
+    """What the endpoint takes, checked."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """An answer that is no JSON made here."""
+
+    content: str
+    media: str
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One thing that people can ask for."""
+
+    method: str
+    path: str
+    summary: str
+    roles: tuple[str, ...]
+    """Who may; nobody has to be anybody if there are none."""
+    serve: Callable[[Desk, Call], object]
+    gives: Any
+    takes: Any = None
+    status: int = 200
+
+
+def create(desk: Desk, call: Call) -> CampaignView:
+    """Write a campaign down."""
+    definition: Definition = call.body
+    definition.check()
+    entry = desk.coordinator.create(definition, desk.clock())
+    _audit(desk, call, "create campaign", entry.name)
+    return CampaignView.of(entry)
+
+
+def start(desk: Desk, call: Call) -> CampaignView:
+    """Begin a campaign, or go on with it."""
+    return _moved(desk, call, "start campaign", desk.coordinator.start)
+
+
+def pause(desk: Desk, call: Call) -> CampaignView:
+    """Hold a campaign."""
+    return _moved(desk, call, "pause campaign", desk.coordinator.pause)
+
+
+def abort(desk: Desk, call: Call) -> CampaignView:
+    """End a campaign without a release."""
+    return _moved(desk, call, "abort campaign", desk.coordinator.abort)
+
+
+def campaigns(desk: Desk, call: Call) -> list[CampaignView]:
+    """All campaigns."""
+    with desk.database.reading() as db:
+        return [CampaignView.of(entry) for entry in register.entries(db)]
+
+
+def campaign(desk: Desk, call: Call) -> CampaignView:
+    """One campaign."""
+    with desk.database.reading() as db:
+        return CampaignView.of(_named(db, call))
+
+
+def layers(desk: Desk, call: Call) -> list[LayerView]:
+    """The layers of a campaign, for operators alone: they tell who takes part, if not by name."""
+    with desk.database.reading() as db:
+        return [LayerView.of(asked, SLOTS) for asked in register.asked(db, _named(db, call).id)]
+
+
+def prefixes(desk: Desk, call: Call) -> Prefixes:
+    """The prefixes that the last layer asks about, which were kept in the one before."""
+    with desk.database.reading() as db:
+        asked = register.asked(db, _named(db, call).id)
+        if not asked:
+            return Prefixes(place=0, prefixes=[])
+        document = zlib.decompress(register.document_of(db, asked[-1].digest) or b"")
+        known = zlib.decompress(register.known_of(db, bytes.fromhex(known_digest(document))) or b"")
+    layer = read_layer(document, read_known(known))
+    return Prefixes(asked[-1].place, layer.frontier.tolist() if isinstance(layer, Layer) else [])
+
+
+def words(desk: Desk, call: Call) -> list[WordView]:
+    """The words of a campaign that was released."""
+    document = json.loads(_released(desk, call))
+    return [WordView(word["word"], word["estimate"], word["low"], word["high"]) for word in document["words"]]
+
+
+def release(desk: Desk, call: Call) -> Text:
+    """The release itself, signed, with its privacy statement."""
+    return Text(_released(desk, call), "application/json")
+
+
+def influence(desk: Desk, call: Call) -> InfluenceView:
+    """How far so many hostile devices could have moved a released campaign."""
+    hostile = call.names["hostile"]
+    if not re.fullmatch("[0-9]{1,9}", hostile, re.ASCII):
+        raise ParameterError(f"hostile devices are a whole number below 1,000,000,000, not {hostile[:100]!r}")
+    found = json.loads(_released(desk, call))["words"]
+    with desk.database.reading() as db:
+        entry = _named(db, call)
+        facts = [asked.facts.layer for asked in register.asked(db, entry.id) if asked.facts and asked.facts.layer]
+    named = [{("passage" if name == "pass" else name): value for name, value in word.items()} for word in found]
+    released = msgspec.convert(named, list[ReleasedWord])
+    bounded = bound_influence(entry.definition.campaign, facts, released, int(hostile))
+    return InfluenceView(int(hostile), list(bounded.sentences))
+
+
+def credentials(desk: Desk, call: Call) -> Text:
+    """New credentials, one a line. The service keeps none of them."""
+    wanted: Wanted = call.body
+    with desk.database.transaction() as db:
+        entry = _named(db, call)
+        if entry.state in register.OVER:
+            raise CampaignError(f"the campaign {entry.name!r} is {entry.state}: nobody can take part any more")
+        access.audit(db, call.person.name, f"issue {wanted.count} credentials", entry.name, desk.clock())
+    issued = (issue(entry.id, desk.keys.issuer).text for _ in range(wanted.count))
+    return Text("".join(f"{text}\n" for text in issued), "text/plain; charset=utf-8")
+
+
+def new_token(desk: Desk, call: Call) -> Token:
+    """A token for somebody, shown this once."""
+    wanted: NewToken = call.body
+    with desk.database.transaction() as db:
+        token = access.new_token(db, wanted.name, wanted.role, desk.clock())
+        access.audit(db, call.person.name, f"make {wanted.role} token", wanted.name, desk.clock())
+    return Token(wanted.name, wanted.role, token)
+
+
+def tokens(desk: Desk, call: Call) -> list[Person]:
+    """Who has a token."""
+    with desk.database.reading() as db:
+        return access.people(db)
+
+
+def revoke(desk: Desk, call: Call) -> list[Person]:
+    """Make a token worthless."""
+    with desk.database.transaction() as db:
+        access.revoke(db, call.names["name"])
+        access.audit(db, call.person.name, "revoke token", call.names["name"], desk.clock())
+        return access.people(db)
+
+
+def audit(desk: Desk, call: Call) -> list[Deed]:
+    """What operators did, the latest first."""
+    with desk.database.reading() as db:
+        return access.deeds(db, DEEDS)
+
+
+def key(desk: Desk, call: Call) -> Key:
+    """The public key that devices pin."""
+    return Key(desk.keys.public.hex())
+
+
+_ONE = "/v1/campaigns/{name}"
+_BOTH = (OPERATOR, ANALYST)
+ENDPOINTS = (
+    Endpoint("GET", "/v1/key", "The public key that devices pin", (), key, Key),
+    Endpoint("GET", "/v1/campaigns", "All campaigns", _BOTH, campaigns, list[CampaignView]),
+    Endpoint(
+        "POST", "/v1/campaigns", "Write a campaign down", (OPERATOR,), create, CampaignView, Definition, status=201
+    ),
+    Endpoint("GET", _ONE, "One campaign", _BOTH, campaign, CampaignView),
+    Endpoint("POST", f"{_ONE}/start", "Begin a campaign, or go on with it", (OPERATOR,), start, CampaignView),
+    Endpoint("POST", f"{_ONE}/pause", "Hold a campaign", (OPERATOR,), pause, CampaignView),
+    Endpoint("POST", f"{_ONE}/abort", "End a campaign without a release", (OPERATOR,), abort, CampaignView),
+    Endpoint("GET", f"{_ONE}/layers", "The layers of a campaign", (OPERATOR,), layers, list[LayerView]),
+    Endpoint("GET", f"{_ONE}/prefixes", "The prefixes that live", (OPERATOR,), prefixes, Prefixes),
+    Endpoint("GET", f"{_ONE}/words", "The words that were found", _BOTH, words, list[WordView]),
+    Endpoint("GET", f"{_ONE}/release", "The signed release", _BOTH, release, Text),
+    Endpoint(
+        "GET",
+        f"{_ONE}/influence/{{hostile}}",
+        "How far so many hostile devices could have moved it",
+        _BOTH,
+        influence,
+        InfluenceView,
+    ),
+    Endpoint("POST", f"{_ONE}/credentials", "Issue credentials", (OPERATOR,), credentials, Text, Wanted),
+    Endpoint("GET", "/v1/tokens", "Who has a token", (OPERATOR,), tokens, list[Person]),
+    Endpoint("POST", "/v1/tokens", "Make a token", (OPERATOR,), new_token, Token, NewToken, status=201),
+    Endpoint("DELETE", "/v1/tokens/{name}", "Revoke a token", (OPERATOR,), revoke, list[Person]),
+    Endpoint("GET", "/v1/audit", "What operators did", (OPERATOR,), audit, list[Deed]),
+)
+
+
+def _moved(desk: Desk, call: Call, action: str, move: Callable[[str, float], Entry]) -> CampaignView:
+    entry = move(call.names["name"], desk.clock())
+    _audit(desk, call, action, entry.name)
+    return CampaignView.of(entry)
+
+
+def _named(db: Connection, call: Call) -> Entry:
+    return register.named(db, call.names["name"])
+
+
+def _released(desk: Desk, call: Call) -> str:
+    with desk.database.reading() as db:
+        entry = _named(db, call)
+        document = register.release_of(db, entry.id)
+    if document is None:
+        raise CampaignError(f"the campaign {entry.name!r} is {entry.state}, and nothing of it is released")
+    return document
+
+
+def _audit(desk: Desk, call: Call, action: str, subject: str) -> None:
+    with desk.database.transaction() as db:
+        access.audit(db, call.person.name, action, subject, desk.clock())

@@ -1,0 +1,39 @@
+"""How a service is run: everything that is not in its database."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from neologue.errors import ParameterError
+
+MEGABYTE = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings of one worker."""
+
+    database: str
+    """A file, or postgresql://…"""
+    ledger: Path | None = None
+    """The ledger that campaigns are charged to."""
+    largest_request: int = 64 * MEGABYTE
+    """The most bytes of what an operator sends: a list of known words may be long."""
+    seconds_to_send: float = 30.0
+    """How long a request may take to arrive."""
+    patience: float = 2.0
+    """How long a report waits for its batch before its device is told to ask again."""
+    waiting_bytes: int = 512 * MEGABYTE
+    """The most memory for reports that wait."""
+    refresh: float = 0.5
+    """How often a worker looks at what has changed, in seconds."""
+    requests_per_second: float = 2000.0
+    """How many requests an address may make; devices behind one gateway share it."""
+    failures_per_minute: float = 120.0
+    """How many wrong requests an address may make before all of its requests are put off."""
+    behind_proxy: bool = False
+    """Whether X-Forwarded-For names the address of a device, because a proxy that can be trusted writes it."""
+
+    def __post_init__(self) -> None:
+        for name in ("seconds_to_send", "patience", "refresh", "requests_per_second", "failures_per_minute"):
+            if not 0 < getattr(self, name) <= 1e6:
+                raise ParameterError(f"{name.replace('_', ' ')} must be above 0, not {getattr(self, name)}")

@@ -1,0 +1,248 @@
+"""A fleet: many real clients, each with files of its own, that talk to a real service over real HTTP.
+
+Only the weather is simulated: who falls silent, whose answers are lost, who sends twice and who is restarted. A device
+with nothing to do is not started: the fleet checks in for it, as a system does that wakes apps when something has come.
+"""
+
+import heapq
+import json
+import multiprocessing
+import random
+import shutil
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+from pathlib import Path
+
+from neologue.device.client import Client
+from neologue.device.library import Library
+from neologue.device.policy import Policy
+from neologue.device.transport import JSON, SMALL_ANSWER, HttpTransport, Response, Transport
+from neologue.errors import LaterError, ParameterError
+from neologue.simulation.holdings import Holdings
+from neologue.simulation.population import Population
+
+THREADS = 128
+"""Devices of a process that talk at once: more than a batch needs, so that nobody waits for one in vain."""
+LONGEST_DELAY = 20.0
+IMPATIENCE = 2.0
+"""The longest that a device of a fleet waits after a failure, in seconds: its weather changes quickly."""
+
+
+@dataclass(frozen=True)
+class Weather:
+    """What goes wrong, as shares of devices or of requests."""
+
+    silent: float = 0.0
+    """Devices that are invited and never heard of."""
+    lost: float = 0.0
+    """Requests whose answer is lost: the service may have done what was asked."""
+    twice: float = 0.0
+    """Requests that arrive twice."""
+    restarts: float = 0.0
+    """Steps after which a device is started anew from its files."""
+    delay: float = 0.0
+    """Up to how many seconds a request takes to get anywhere."""
+
+    def __post_init__(self) -> None:
+        for name in ("silent", "lost", "twice", "restarts"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ParameterError(f"{name} must be a share from 0 to 1, not {getattr(self, name)}")
+        if not 0 <= self.delay <= LONGEST_DELAY:
+            raise ParameterError(f"delay must be from 0 to {LONGEST_DELAY:g} seconds, not {self.delay}")
+
+
+@dataclass(frozen=True, eq=False)
+class Squad:
+    """The devices that one process runs."""
+
+    server: str
+    policy: Policy
+    credentials: Sequence[str]
+    held: Holdings
+    """What the owner of each device has typed."""
+    words: list[str]
+    weather: Weather
+    seed: int
+
+    def typed(self, device: int) -> dict[str, int]:
+        """The words of one owner, and how often each was typed."""
+        own = slice(self.held.starts[device], self.held.starts[device + 1])
+        typed = zip(self.held.words[own].tolist(), self.held.counts[own].tolist(), strict=True)
+        return {self.words[word]: times for word, times in typed}
+
+
+def run(
+    population: Population,
+    credentials: Sequence[str],
+    server: str,
+    policy: Policy,
+    weather: Weather,
+    *,
+    processes: int = 2,
+    seed: int = 0,
+    over: Callable[[], bool],
+    pause: float = 1.0,
+) -> Counter[str]:
+    """Run a device for each credential until all are done, or until `over`, which is asked from time to time.
+
+    Returns how the devices ended, by the state of their last step.
+    """
+    if len(credentials) > population.users:
+        raise ParameterError(
+            f"{len(credentials):,} devices need as many users, and there are {population.users:,}; run fewer devices"
+        )
+    context = multiprocessing.get_context("spawn")
+    ended = context.Manager().Event()
+    bounds = [len(credentials) * part // processes for part in range(processes + 1)]
+    squads = [
+        Squad(
+            server,
+            policy,
+            credentials[start:stop],
+            _drawn(population, start, stop),
+            population.words,
+            weather,
+            seed + start,
+        )
+        for start, stop in pairwise(bounds)
+    ]
+    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        parts = [pool.submit(run_squad, squad, ended) for squad in squads]
+        try:
+            while not all(part.done() for part in parts):
+                if over():
+                    break
+                time.sleep(pause)
+        finally:
+            ended.set()
+        return sum((part.result() for part in parts), Counter())
+
+
+def run_squad(squad: Squad, ended: threading.Event) -> Counter[str]:
+    """Run the devices of one process, many at a time, each when its turn has come."""
+    # A disk in memory, where there is one: a real device has a disk of its own.
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None, prefix="neologue-fleet-") as folder:
+        turns = _Turns(squad, Path(folder), ended)
+        threads = [threading.Thread(target=turns.work, daemon=True) for _ in range(THREADS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return turns.states()
+
+
+class _Turns:
+    """Whose turn it is."""
+
+    def __init__(self, squad: Squad, folder: Path, ended: threading.Event) -> None:
+        self._squad, self._folder, self._ended = squad, folder, ended
+        self._library = Library()
+        self._chance = random.Random(squad.seed)
+        self._state = ["asleep"] * len(squad.credentials)
+        self._due = [(0.0, device) for device in range(len(squad.credentials))]
+        self._chance.shuffle(self._due)
+        self._due = [(place / 1e6, device) for place, (_, device) in enumerate(self._due)]
+        self._under_way = 0
+        self._changed = threading.Condition()
+
+    def states(self) -> Counter[str]:
+        """How many devices are in each state."""
+        return Counter(self._state)
+
+    def work(self) -> None:
+        """Take turns until nothing is left to do; for one of many threads."""
+        with HttpTransport(self._squad.server, plain=True) as line:
+            transport = Stormy(line, self._squad.weather, random.Random(self._chance.random()))
+            while (device := self._next()) is not None:
+                state, again = self._state[device], IMPATIENCE
+                try:
+                    state, again = self._step(device, transport)
+                except LaterError:
+                    pass
+                finally:
+                    self._done(device, state, again)
+
+    def _next(self) -> int | None:
+        with self._changed:
+            while True:
+                if self._ended.is_set() or not (self._due or self._under_way):
+                    return None
+                wait = self._due[0][0] - time.monotonic() if self._due else IMPATIENCE
+                if wait <= 0:
+                    self._under_way += 1
+                    return heapq.heappop(self._due)[1]
+                self._changed.wait(min(wait, IMPATIENCE))
+
+    def _done(self, device: int, state: str, again: float) -> None:
+        with self._changed:
+            self._state[device] = state
+            self._under_way -= 1
+            if again < inf:
+                heapq.heappush(self._due, (time.monotonic() + again, device))
+            self._changed.notify()
+
+    def _step(self, device: int, transport: "Stormy") -> tuple[str, float]:
+        """Let a device do what it can now; its state, and after how many seconds it is to be asked again."""
+        squad, folder = self._squad, self._folder / str(device)
+        if not folder.exists():
+            state, again = _peek(transport, squad.credentials[device])
+            if state != "invited":
+                return state, again
+            if transport.chance.random() < squad.weather.silent:
+                return "silent", inf
+        with Client(folder, transport, squad.policy, library=self._library) as client:
+            tick = client.tick()
+            if tick.state == "alone":
+                for word, times in squad.typed(device).items():
+                    client.typed(word, times)
+                client.join(squad.credentials[device])
+                tick = client.tick()
+            while tick.state == "received" and transport.chance.random() >= squad.weather.restarts:
+                time.sleep(tick.again or 0)
+                tick = client.tick()
+        if tick.again is None:
+            shutil.rmtree(folder, ignore_errors=True)
+            return tick.state, inf
+        return tick.state, min(tick.again, IMPATIENCE) if tick.state == "later" else tick.again
+
+
+class Stormy:
+    """A transport in bad weather."""
+
+    def __init__(self, transport: Transport, weather: Weather, chance: random.Random) -> None:
+        self._transport, self._weather, self.chance = transport, weather, chance
+
+    def request(
+        self, method: str, path: str, body: bytes = b"", kind: str = JSON, most: int = SMALL_ANSWER
+    ) -> Response:
+        """The answer, unless it is lost on the way."""
+        time.sleep(self._weather.delay * self.chance.random())
+        if self.chance.random() < self._weather.twice:
+            with suppress(LaterError):
+                self._transport.request(method, path, body, kind, most)
+        answer = self._transport.request(method, path, body, kind, most)
+        if self.chance.random() < self._weather.lost:
+            raise LaterError("the answer was lost: try again later", IMPATIENCE)
+        return answer
+
+
+def _peek(transport: Transport, credential: str) -> tuple[str, float]:
+    """What a device would be told if it checked in now, and when it is to ask again."""
+    answer = transport.request("POST", "/v1/check-in", json.dumps({"credential": credential}).encode())
+    if answer.status != 200:
+        raise LaterError(f"the service answers {answer.status}")
+    told = json.loads(answer.body)
+    return told["state"], told.get("retry_after", inf)
+
+
+def _drawn(population: Population, start: int, stop: int) -> Holdings:
+    return Holdings.joined([population.draw(*span) for span in population.spans(start, stop)])

@@ -1,0 +1,163 @@
+"""`neologue device`: what it prints, and the exit code for every outcome."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from invitations import OPERATOR
+from neologue.cli import main
+from small_service import Service, error, instead, running
+
+KEY = OPERATOR.public_key().public_bytes_raw().hex()
+SECRET = "xylomancytest"
+
+Device = Callable[..., Result]
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with running(Service()) as service:
+        yield service
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "device"
+
+
+@pytest.fixture
+def device(folder: Path) -> Device:
+    """Run a command of the device; the input is what is typed."""
+
+    def run(command: str, *arguments: object, typed: str = "") -> Result:
+        given = ["device", command, "--folder", folder, *arguments]
+        return CliRunner().invoke(main, [str(argument) for argument in given], input=typed, prog_name="neologue")
+
+    return run
+
+
+@pytest.fixture
+def talking(service: Service, device: Device) -> Device:
+    """Run a command of a device that has joined and typed."""
+    assert device("join", "-", typed=service.credential().text + "\n").exit_code == 0
+    assert device("type", typed=f"abcab, “{SECRET}”!\nabcab …").exit_code == 0
+    return lambda command, *arguments: device(command, "--server", service.address, "--operator", KEY, *arguments)
+
+
+def words_in(folder: Path) -> bytes:
+    return (folder / "diary.db").read_bytes()
+
+
+def test_a_device_joins_types_and_reports(service: Service, device: Device, talking: Device, folder: Path) -> None:
+    assert SECRET.encode() in words_in(folder)
+    assert "“".encode() not in words_in(folder)
+    result = talking("tick")
+    assert (result.exit_code, result.stdout) == (0, "final: the report was counted and erased from this device\n")
+    assert len(service.final) == 1
+    result = talking("tick")
+    assert (result.exit_code, result.stdout) == (0, "over: this device has done its part in the campaign\n")
+    told = device("receipts")
+    assert told.exit_code == 0
+    assert "this device sent" in told.stdout.splitlines()[0]
+    assert told.stdout.endswith("All campaigns together: ε = 3 spent.\n")
+
+
+def test_a_credential_may_be_in_a_file(service: Service, device: Device, tmp_path: Path) -> None:
+    (tmp_path / "credential").write_text(service.credential().text)
+    assert device("join", tmp_path / "credential").exit_code == 0
+
+
+def test_run_goes_on_until_the_report_is_final(
+    service: Service, talking: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        service.state, service.batch = "invited", 2 if len(waits) < 2 else 1
+
+    monkeypatch.setattr("time.sleep", wait)
+    service.state = "wait"
+    result = talking("run")
+    assert result.exit_code == 0, result.stderr
+    assert [line.split(":")[0] for line in result.stdout.splitlines()] == ["wait", "received", "final"]
+    assert waits == [7.0, 5.0]
+
+
+def test_words_are_forgotten(device: Device, talking: Device, folder: Path) -> None:
+    assert device("forget", typed=SECRET).exit_code == 0
+    assert SECRET.encode() not in words_in(folder)
+    assert b"abcab" in words_in(folder)
+    assert device("forget", "--me").exit_code == 0
+    assert b"abcab" not in words_in(folder)
+    assert talking("tick").stdout.startswith("alone: no campaign is joined")
+
+
+def test_opting_out_is_remembered(service: Service, device: Device, talking: Device, folder: Path) -> None:
+    assert device("opt-out").exit_code == 0
+    assert device("type", typed=SECRET).exit_code == 0
+    assert SECRET.encode() not in words_in(folder)
+    assert talking("tick").stdout.startswith("out: the owner of this device has opted out")
+    assert service.requests == []
+    assert device("opt-in").exit_code == 0
+    assert talking("tick").stdout.startswith("final: ")
+
+
+def test_private_words_are_not_kept(device: Device, folder: Path) -> None:
+    assert device("type", "--private", typed=SECRET).exit_code == 0
+    assert SECRET.encode() not in words_in(folder)
+
+
+def test_a_key_seals_the_words(device: Device, folder: Path, tmp_path: Path) -> None:
+    key, other = tmp_path / "key", tmp_path / "other"
+    key.write_text("ab" * 32 + "\n")
+    other.write_text("cd" * 32)
+    assert device("type", "--key-file", key, typed=SECRET).exit_code == 0
+    assert SECRET.encode() not in words_in(folder)
+    for arguments, said in ((["--key-file", other], "sealed by another key"), ([], "is sealed: give its key")):
+        result = device("receipts", *arguments)
+        assert result.exit_code == 2
+        assert said in result.stderr
+    other.write_text(SECRET)
+    result = device("receipts", "--key-file", other)
+    assert result.exit_code == 2
+    assert "must be 64 hexadecimal digits" in result.stderr
+    assert SECRET not in result.stderr
+
+
+def sentence(result: Result) -> str:
+    """What a command says of a mistake."""
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    return line
+
+
+def test_a_refusal_by_the_policy_is_a_sentence(device: Device, talking: Device, service: Service) -> None:
+    assert "largest_epsilon" in sentence(talking("tick", "--largest-epsilon", 2))
+    assert "smallest_cohort" in sentence(talking("run", "--smallest-cohort", 5000))
+    assert "not one of the 0 that this device answers" in sentence(device("tick", "--server", service.address))
+    assert service.bodies == []
+
+
+def test_mistakes_are_sentences(device: Device, talking: Device, service: Service, folder: Path) -> None:
+    assert "128 letters, digits, - and _" in sentence(device("join", "-", typed="nonsense"))
+    assert "64 hexadecimal digits" in sentence(talking("tick", "--operator", "zz"))
+    assert "https://words.example.org" in sentence(device("tick", "--server", "words"))
+    assert "without TLS" in sentence(device("tick", "--server", "http://words.example.org"))
+    assert "largest epsilon must be" in sentence(talking("tick", "--largest-epsilon", -1))
+    service.ahead("/v1/check-in", instead(error(401, "forged")))
+    assert "401 (forged)" in sentence(talking("tick"))
+    (folder / "account.db").write_bytes(b"not an account at all" * 100)
+    assert "account.db is damaged" in sentence(device("receipts"))
+
+
+def test_a_service_that_cant_be_reached_is_for_later(service: Service, talking: Device) -> None:
+    service.ahead("/v1/check-in", instead(error(503, "busy", Retry_After="9")))
+    result = talking("tick")
+    assert (result.exit_code, result.stdout) == (
+        0,
+        "later: the service answers 503 to a check-in: try again later; again in 9 s\n",
+    )

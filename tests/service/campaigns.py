@@ -1,0 +1,94 @@
+"""A small live campaign for tests, and devices that answer it without HTTP."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from neologue.device.contribution import contribute
+from neologue.privacy.ledger import Ledger
+from neologue.protocol.closed_layer import ClosedLayer
+from neologue.protocol.layer import Layer
+from neologue.protocol.report import read_report
+from neologue.service.board import Board
+from neologue.service.coordinator import Coordinator
+from neologue.service.database import Database
+from neologue.service.definition import Definition
+from neologue.service.keys import keys_of
+from neologue.service.storage import Storage
+
+WORDS = {"lol": 5, "tbh": 2, "xbox": 1}
+PARAMETERS: dict[str, Any] = {
+    "epsilon": 10.0,
+    "depth": 4,
+    "smallest_layer": 20,
+    "k_anonymity": 5,
+    "candidates": 200_000,
+    "frontier": 500,
+    "words_per_user": 5,
+    # All ways to go on are asked about, as 2 known words tell nothing of how words are spelled.
+    "adaptive": False,
+}
+
+
+def definition(**changes: Any) -> Definition:  # noqa: ANN401 - checked by the definition itself
+    """A campaign for a few hundred devices; `parameters` are added to those of the tests."""
+    given: dict[str, Any] = {
+        "name": "small",
+        "devices": 900,
+        "alphabet": "en",
+        "known": ["the", "ox"],
+        "layer_seconds": 100.0,
+        "batch": 10,
+        "check_in_seconds": 1,
+    }
+    parameters = PARAMETERS | changes.pop("parameters", {})
+    return Definition(**{**given, **changes, "parameters": parameters})
+
+
+class Town:
+    """A service without HTTP, and devices that do what they are asked."""
+
+    def __init__(self, database: Database, ledger: Ledger | None = None) -> None:
+        self.database = database
+        self.storage = Storage(database)
+        self.keys = keys_of(database)
+        self.coordinator = Coordinator(self.storage, self.keys, ledger, os.urandom(4).hex())
+        self.board = Board(database, self.keys)
+
+    def layer(self, campaign: bytes) -> tuple[Layer | ClosedLayer, int] | None:
+        """The layer that a campaign asks now, and its place."""
+        self.board.refresh()
+        notice = self.board.notice(campaign)
+        assert notice
+        if notice.layer is None:
+            return None
+        asked = notice.layer.served.asks
+        assert isinstance(asked, Layer | ClosedLayer)
+        return asked, notice.layer.place
+
+    def answer(self, campaign: bytes, devices: int, words: Mapping[str, int] = WORDS, batch: int = 10) -> int:
+        """So many new devices answer the open layer, in batches; how many were counted."""
+        asked = self.layer(campaign)
+        assert asked
+        layer, place = asked
+        counted = 0
+        for start in range(0, devices, 50):
+            reports = {
+                os.urandom(16): read_report(layer, contribute(words, layer)).astype("uint32")
+                for _ in range(min(50, devices - start))
+            }
+            counted += self.storage.commit_batch(campaign, place, reports, batch).counted
+        return counted
+
+    def run(self, campaign: bytes, now: float = 0.0, words: Mapping[str, int] = WORDS) -> float:
+        """Answer until the campaign is over; the time then."""
+        while True:
+            now += 1.0
+            self.coordinator.turn(now)
+            self.board.refresh()
+            notice = self.board.notice(campaign)
+            assert notice
+            if notice.entry.state != "running":
+                return now
+            if notice.layer:
+                self.answer(campaign, notice.layer.round.missing, words)

@@ -1,0 +1,147 @@
+"""A real service on loopback: in a thread of this process, or in a process of its own that can be killed."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from neologue.service import access
+from neologue.service.app import Service
+from neologue.service.settings import Settings
+
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str]
+
+    @property
+    def json(self) -> Any:  # noqa: ANN401 - whatever it says
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> str:
+        """The code of an error, in the one shape that errors have."""
+        assert set(self.json) == {"error"}
+        assert set(self.json["error"]) == {"code", "message"}
+        code: str = self.json["error"]["code"]
+        return code
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running service."""
+
+    address: str
+    token: str
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | dict[str, Any] | None = None,
+        token: str | None = None,
+        **headers: str,
+    ) -> Reply:
+        """One request, with the first operator's token unless another is given."""
+        data = json.dumps(body).encode() if isinstance(body, dict) else body
+        bearer = self.token if token is None else token
+        sent = {
+            "Authorization": f"Bearer {bearer}",
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
+        request = urllib.request.Request(self.address + path, data, sent, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
+                return Reply(reply.status, reply.read(), dict(reply.headers))
+        except urllib.error.HTTPError as error:
+            return Reply(error.code, error.read(), dict(error.headers))
+
+
+@contextmanager
+def served(url: str, **settings: Any) -> Iterator[Served]:  # noqa: ANN401 - checked by the settings
+    """A service in a thread of this process."""
+    service = Service(Settings(database=url, **{"refresh": 0.05, "patience": 0.3, **settings}))
+    with service.database.transaction() as db:
+        token = access.new_token(db, f"tests {time.monotonic_ns()}", access.OPERATOR, time.time())
+    config = uvicorn.Config(service, host="127.0.0.1", port=0, log_config=None, timeout_graceful_shutdown=5)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        wait_until(lambda: server.started or not thread.is_alive())
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield Served(f"http://127.0.0.1:{port}", token)
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+class Process:
+    """A service in a process of its own, which listens on a fixed port, so that it can come back."""
+
+    def __init__(self, url: str, folder: Path, port: int, *options: str) -> None:
+        self._command = [
+            *(sys.executable, "-m", "neologue", "serve", "--database", url, "--port", str(port), "--patience", "0.3"),
+            *options,
+        ]
+        self.log = folder / f"log-{port}"
+        self.address = f"http://127.0.0.1:{port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it serves."""
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+        wait_until(self._ready)
+
+    def kill(self) -> None:
+        """End it without a warning."""
+        assert self._process
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> int:
+        """End it in good order."""
+        assert self._process
+        self._process.terminate()
+        return self._process.wait(PATIENCE)
+
+    @property
+    def token(self) -> str:
+        """The token that the first start printed."""
+        return next(
+            line.rpartition(" ")[2] for line in self.log.read_text().splitlines() if line.startswith("operator token")
+        )
+
+    def _ready(self) -> bool:
+        assert self._process
+        assert self._process.poll() is None, self.log.read_text()[-2000:]
+        try:
+            with urllib.request.urlopen(f"{self.address}/readyz", timeout=5) as reply:
+                return bool(reply.status == 200)
+        except OSError:
+            return False
+
+
+def wait_until(condition: Any, seconds: float = PATIENCE) -> None:  # noqa: ANN401
+    """Look again and again, until something is so."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to be"
+        time.sleep(0.01)

@@ -1,0 +1,257 @@
+"""Campaigns from draft to release, on real databases, with time as an argument."""
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from neologue.errors import BudgetError, CampaignError, InputError, NoCampaignError
+from neologue.privacy.budget import Budget
+from neologue.privacy.ledger import Ledger
+from neologue.reporting.certification import certify, document_in
+from neologue.service import register
+from neologue.service.database import Database
+from neologue.service.definition import read_definition
+from neologue.service.register import Asked, Entry
+
+from .campaigns import PARAMETERS, WORDS, Town, definition
+
+
+def started(town: Town, **changes: object) -> Entry:
+    """A campaign that has begun, at time 0."""
+    entry = town.coordinator.create(definition(**changes), 0.0)
+    return town.coordinator.start(entry.name, 0.0)
+
+
+def layers(town: Town, entry: Entry) -> list[Asked]:
+    with town.database.reading() as db:
+        return register.asked(db, entry.id)
+
+
+def released(town: Town, entry: Entry) -> str:
+    with town.database.reading() as db:
+        assert register.named(db, entry.name).state == "released"
+        text = register.release_of(db, entry.id)
+    assert text
+    return text
+
+
+def test_a_campaign_finds_its_words_and_its_release_is_certified(database: Database) -> None:
+    town = Town(database)
+    entry = started(town)
+    town.run(entry.id)
+    document = document_in(released(town, entry).encode(), "release.json")
+    assert {word.word for word in document.words} == set(WORDS)
+    certification = certify(document, town.keys.operator.public_key())
+    assert certification.passed, certification
+    assert document.whole["fidelity"] == "live"
+    assert document.whole["seed"] is None
+    assert document.whole["score"] is None
+
+
+def test_two_passes_and_a_measurement_ask_everybody_once(database: Database) -> None:
+    town = Town(database)
+    entry = started(town, devices=2400, measure_devices=300, parameters={"passes": 2})
+    town.run(entry.id)
+    document = document_in(released(town, entry).encode(), "release.json")
+    assert {layer.passage for layer in document.layers} == {1, 2}
+    assert document.measurement
+    assert document.measurement.decided
+    assert document.measurement.coverage
+    assert document.measurement.coverage.high > 0.9
+    assert certify(document, town.keys.operator.public_key()).passed
+    ranges = [(layer.round.low, layer.round.high) for layer in layers(town, entry)]
+    assert all(before[1] <= after[0] for before, after in pairwise(ranges))
+
+
+def test_the_votes_of_a_decided_layer_are_gone_and_its_decision_is_kept(database: Database) -> None:
+    town = Town(database)
+    entry = started(town)
+    town.coordinator.turn(1.0)
+    assert town.answer(entry.id, layers(town, entry)[0].round.missing) > 0
+    with database.reading() as db:
+        assert db.execute("SELECT 1 FROM sums")
+    town.coordinator.turn(2.0)
+    first, second = layers(town, entry)
+    assert (first.state, second.state) == ("decided", "open")
+    assert first.facts
+    assert first.facts.layer
+    assert first.facts.layer.reports == first.round.reports
+    with database.reading() as db:
+        assert not db.execute("SELECT 1 FROM sums")
+        assert len(register.decisions(db, entry.id)) == 1
+
+
+def test_another_worker_goes_on_where_one_died(database: Database) -> None:
+    entry = started(Town(database))
+    now, worker = 0.0, Town(database)
+    while True:
+        # Every step by a new worker, after the lease of the one before has run out.
+        worker = Town(database)
+        now += 60.0
+        worker.coordinator.turn(now)
+        with database.reading() as db:
+            if register.named(db, entry.name).state != "running":
+                break
+        asked = worker.layer(entry.id)
+        if asked:
+            worker.answer(entry.id, asked[0].cohort)
+    document = document_in(released(worker, entry).encode(), "release.json")
+    assert {word.word for word in document.words} == set(WORDS)
+
+
+def test_while_one_worker_leads_another_does_nothing(database: Database) -> None:
+    one, other = Town(database), Town(database)
+    entry = started(one)
+    one.coordinator.turn(1.0)
+    one.answer(entry.id, layers(one, entry)[0].round.missing)
+    other.coordinator.turn(2.0)
+    assert layers(one, entry)[0].state == "open"
+    one.coordinator.turn(3.0)
+    assert layers(one, entry)[0].state == "decided"
+
+
+def test_a_layer_without_enough_reports_is_extended_and_then_ends_its_pass(database: Database) -> None:
+    town = Town(database)
+    entry = started(town, most_extensions=1)
+    town.coordinator.turn(0.0)
+    town.answer(entry.id, 15)
+    town.coordinator.turn(100.0)
+    assert layers(town, entry)[0].round.extensions == 1
+    town.coordinator.turn(200.0)
+    (only,) = layers(town, entry)
+    assert only.state == "decided"
+    assert only.facts
+    assert only.facts.layer
+    assert not only.facts.layer.decided
+    town.coordinator.turn(201.0)
+    document = document_in(released(town, entry).encode(), "release.json")
+    assert document.words == ()
+
+
+def test_a_pause_holds_the_clock(database: Database) -> None:
+    town = Town(database)
+    entry = started(town, too_few="end")
+    town.coordinator.turn(0.0)
+    town.coordinator.pause(entry.name, 50.0)
+    town.coordinator.turn(5000.0)
+    assert layers(town, entry)[0].state == "open"
+    town.coordinator.start(entry.name, 6000.0)
+    town.coordinator.turn(6049.0)
+    assert layers(town, entry)[0].state == "open"
+    town.coordinator.turn(6051.0)
+    assert layers(town, entry)[0].state == "decided"
+
+
+def test_what_is_aborted_is_never_released_and_leaves_no_votes(database: Database) -> None:
+    town = Town(database)
+    entry = started(town)
+    town.coordinator.turn(0.0)
+    town.answer(entry.id, 50)
+    town.coordinator.abort(entry.name, 1.0)
+    town.coordinator.turn(1000.0)
+    assert layers(town, entry)[0].state == "closed"
+    with database.reading() as db:
+        assert not db.execute("SELECT 1 FROM sums")
+        assert register.release_of(db, entry.id) is None
+    with pytest.raises(CampaignError, match="is aborted: only a draft or a paused one can be started"):
+        town.coordinator.start(entry.name, 2.0)
+
+
+def budgeted(tmp_path: Path, epsilon: float) -> Ledger:
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    ledger.add_population("people", Budget("item", epsilon, 1e-6))
+    return ledger
+
+
+def test_a_campaign_is_charged_and_settled_with_what_was_collected(database: Database, tmp_path: Path) -> None:
+    ledger = budgeted(tmp_path, 100.0)
+    town = Town(database, ledger=ledger)
+    entry = started(town, population="people")
+    (planned,) = ledger.entries("people")
+    assert planned.state == "planned"
+    town.run(entry.id)
+    (settled,) = ledger.entries("people")
+    assert settled.state == "settled"
+    document = json.loads(released(town, entry))
+    assert [cohort.reports for cohort in settled.collection.cohorts] == [row["reports"] for row in document["layers"]]
+
+
+def test_a_campaign_over_budget_does_not_begin(database: Database, tmp_path: Path) -> None:
+    town = Town(database, ledger=budgeted(tmp_path, 0.01))
+    entry = town.coordinator.create(definition(population="people"), 0.0)
+    with pytest.raises(BudgetError):
+        town.coordinator.start(entry.name, 0.0)
+    with database.reading() as db:
+        assert register.named(db, entry.name).state == "draft"
+
+
+def test_what_was_collected_beyond_the_budget_is_not_released(database: Database, tmp_path: Path) -> None:
+    ledger = budgeted(tmp_path, 100.0)
+    town = Town(database, ledger=ledger)
+    entry = started(town, population="people")
+    town.coordinator.turn(0.0)
+    ledger.set_budget("people", Budget("item", 0.01, 1e-6))
+    town.run(entry.id)
+    with database.reading() as db:
+        ended = register.named(db, entry.name)
+        assert ended.state == "refused"
+        assert register.release_of(db, entry.id) is None
+    assert "budget" in ended.note
+
+
+def test_an_aborted_campaign_stays_charged_for_what_it_collected(database: Database, tmp_path: Path) -> None:
+    ledger = budgeted(tmp_path, 100.0)
+    town = Town(database, ledger=ledger)
+    entry = started(town, population="people")
+    town.coordinator.turn(0.0)
+    town.answer(entry.id, 50)
+    town.coordinator.abort(entry.name, 1.0)
+    (settled,) = ledger.entries("people")
+    assert [cohort.reports for cohort in settled.collection.cohorts] == [50]
+
+
+def test_a_ledger_and_a_population_go_together(database: Database, tmp_path: Path) -> None:
+    with pytest.raises(CampaignError, match="say which population"):
+        Town(database, ledger=budgeted(tmp_path, 1.0)).coordinator.create(definition(), 0.0)
+    with pytest.raises(CampaignError, match="start the service with --ledger"):
+        Town(database).coordinator.create(definition(population="people"), 0.0)
+
+
+def test_names_are_used_once_and_must_be_known(database: Database) -> None:
+    town = Town(database)
+    town.coordinator.create(definition(), 0.0)
+    with pytest.raises(CampaignError, match="there is a campaign called 'small' already"):
+        town.coordinator.create(definition(), 0.0)
+    with pytest.raises(NoCampaignError, match="no campaign is called 'large'"):
+        town.coordinator.start("large", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": ""}, "a campaign's name has 1 to 100 characters"),
+        ({"devices": 0}, "devices must be a whole number"),
+        ({"reserve": 1.0}, "reserve must be a share"),
+        ({"layer_seconds": 0}, "layer seconds must be above 0"),
+        ({"batch": 1}, "batch must be a whole number from 2"),
+        ({"batch": 21}, "a batch of 21 is more than the 20 reports that decide a layer"),
+        ({"profile": "none"}, "no profile is called 'none'"),
+        ({"alphabet": "none"}, "no alphabet is called 'none'"),
+        ({"language": "en"}, "brings an alphabet"),
+        ({"issuers": ["ab"]}, "an issuer is an Ed25519 public key"),
+        ({"parameters": {**PARAMETERS, "epsilon": -1}}, "epsilon must be"),
+        ({"parameters": {**PARAMETERS, "epsilon": "x"}}, "the parameters can't be used"),
+        ({"parameters": {**PARAMETERS, "speed": 3}}, "no parameter is called 'speed'"),
+        ({"targets": []}, "no target word"),
+        ({"measure_devices": 5}, "users who measure are too few"),
+        ({"devices": "many"}, "Expected `int`"),
+        ({"colour": "red"}, "unknown field `colour`"),
+    ],
+)
+def test_a_definition_that_can_t_be_run_is_refused(changes: dict[str, object], message: str) -> None:
+    given = {"name": "small", "devices": 900, "alphabet": "en", "batch": 10, "parameters": PARAMETERS, **changes}
+    with pytest.raises(InputError, match=re.escape(message)):
+        read_definition(json.dumps(given).encode())

@@ -1,0 +1,90 @@
+"""The rounds of a live campaign, with time as an argument."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neologue.protocol.slot import SLOTS
+from neologue.service.rounds import LOOKS, Round, Rules, looked_at, opened, resumed
+
+RULES = Rules(devices=100_000, seconds=800.0, batch=100, smallest=200, most_extensions=2)
+
+
+def seen(round_: Round, now: float, **changes: int) -> Round:
+    """The round at a later time, which is not over."""
+    later = looked_at(replace(round_, **changes), RULES, now)
+    assert later is not None
+    return later
+
+
+def test_a_round_invites_its_cohort_and_a_few_more_behind_those_invited_before() -> None:
+    first = opened(10_000, 0, RULES, now=50.0)
+    assert first.high == -(-10_200 * SLOTS // 100_000)
+    assert (first.opened, first.deadline) == (50.0, 850.0)
+    second = opened(10_000, first.high, RULES, now=900.0)
+    assert second.low == first.high
+
+
+def test_slots_end_where_the_devices_do() -> None:
+    assert opened(200_000, SLOTS // 2, RULES, now=0.0).high == SLOTS
+
+
+def test_a_round_is_over_once_no_batch_fits_any_more() -> None:
+    first = opened(10_000, 0, RULES, now=0.0)
+    assert looked_at(replace(first, reports=9_901), RULES, now=1.0) is None
+    assert looked_at(replace(first, reports=9_900), RULES, now=1.0) is not None
+
+
+def test_a_round_that_keeps_up_invites_nobody_else() -> None:
+    first = opened(10_000, 0, RULES, now=0.0)
+    halfway = seen(first, 400.0, reports=5_000)
+    assert halfway.high == first.high
+    assert halfway.looks == LOOKS // 2
+
+
+def test_a_round_that_lags_invites_as_many_as_it_lags_by_once_for_every_look() -> None:
+    first = opened(10_000, 0, RULES, now=0.0)
+    halfway = seen(first, 400.0, reports=2_000)
+    assert halfway.high == first.high + -(-3_000 * SLOTS // 100_000)
+    assert seen(halfway, 450.0) == halfway
+    assert seen(halfway, 500.0).high > halfway.high
+
+
+def test_with_enough_reports_the_deadline_ends_it() -> None:
+    first = opened(10_000, 0, RULES, now=0.0)
+    assert looked_at(replace(first, reports=200), RULES, now=800.0) is None
+
+
+def test_with_too_few_it_waits_as_long_again_and_not_for_ever() -> None:
+    first = opened(10_000, 0, RULES, now=0.0)
+    again = seen(first, 800.0, reports=199)
+    assert (again.deadline, again.extensions) == (1600.0, 1)
+    assert seen(again, 1600.0).extensions == 2
+    assert looked_at(replace(again, reports=199), RULES, now=2400.0) is None, "both extensions are used up by then"
+    assert looked_at(replace(first, reports=0), replace(RULES, most_extensions=0), now=800.0) is None
+
+
+def test_a_pause_does_not_count() -> None:
+    first = opened(10_000, 0, RULES, now=0.0)
+    assert looked_at(replace(resumed(first, 10_000.0), reports=1), RULES, now=10_100.0) is not None
+    assert looked_at(replace(first, reports=250), RULES, now=10_100.0) is None
+
+
+@given(
+    cohorts=st.lists(st.integers(1, 30_000), min_size=1, max_size=12),
+    looks=st.lists(st.tuples(st.floats(0, 5000), st.integers(0, 30_000)), max_size=10),
+)
+def test_rounds_never_share_a_slot_and_never_take_one_back(cohorts: list[int], looks: list[tuple[float, int]]) -> None:
+    low, now = 0, 0.0
+    for cohort in cohorts:
+        round_ = opened(cohort, low, RULES, now)
+        assert low == round_.low <= round_.high <= SLOTS
+        for after, reports in looks:
+            later = looked_at(replace(round_, reports=min(reports, cohort)), RULES, now + after)
+            if later is None:
+                break
+            assert later.low == round_.low
+            assert round_.high <= later.high <= SLOTS
+            round_ = later
+        low, now = round_.high, now + 10_000.0
