@@ -1,21 +1,34 @@
-# Three commands do all the set-up: `make discover` runs a discovery, `make test` every check, `make bench` the benchmarks.
+# Each makes its own environment: `make discover` runs a discovery, `make test` every check, `make bench` the benchmarks.
 
 PYTHON ?= python3
 ARGS ?=
+DEVICES ?= 200000
+KILLS ?= 300
 
-.PHONY: discover test bench lock clean
+.PHONY: discover test browser soak bench lock clean
 
 discover: .venv/discover/ready
 	.venv/discover/bin/neologue discover $(ARGS)
 
-test: .venv/test/ready
+test: .venv/test/ready browser
 	.venv/test/bin/ruff check .
 	.venv/test/bin/ruff format --check .
 	.venv/test/bin/mypy
 	.venv/test/bin/python -m pytest -n auto --dist worksteal
 
-bench: .venv/discover/ready .venv/peers/ready
-	.venv/discover/bin/python -m benchmarks $(ARGS)
+# The long form of the tests of the service: whole campaigns, and hundreds of kills.
+soak: .venv/test/ready
+	cd tests && ../.venv/test/bin/python -m service.soak $(DEVICES) $(KILLS)
+
+# The browser tests need Chromium and its driver. They are installed where that may be done; if not, the tests say so.
+browser:
+	@if ! command -v chromedriver > /dev/null && command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
+		apt-get -qq update && apt-get -qq install -y chromium chromium-driver || true; \
+	fi
+
+# In the environment of the tests, which has a PostgreSQL server for the service to be measured with.
+bench: .venv/test/ready .venv/peers/ready
+	.venv/test/bin/python -m benchmarks $(ARGS)
 
 # Peers are never a reason to fail: what does not install is reported, and tried again the next time.
 .venv/peers/ready: requirements/peers.txt

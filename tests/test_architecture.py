@@ -21,6 +21,7 @@ STEPS = (
     ("entropy", "clock", "database"),
     ("language",),
     ("randomizers",),
+    ("masking",),
     ("privacy",),
     ("protocol",),
     ("device", "discovery"),
@@ -196,6 +197,7 @@ def test_a_device_needs_numpy_cryptography_and_the_standard_library_alone(tmp_pa
                 refused.append(str(error))
 
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        import neologue.device.masked
         from neologue.device import Account, Policy, contribute
         from neologue.entropy import SeededEntropy
         from neologue.language.alphabet import Alphabet

@@ -10,11 +10,16 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
+from neologue.aggregation.secure import SecureCohort, Stage, Summed
 from neologue.device.contribution import contribute, counting_words, held_prefixes
+from neologue.device.masked import Ballot, Member
 from neologue.entropy import Entropy, SeededEntropy
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, root, strings
 from neologue.language.vocabulary import Vocabulary
+from neologue.masking.neighbourhood import neighbourhood
+from neologue.masking.statement import sign_nothing
+from neologue.masking.terms import Cohort, Promise, Terms
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import issue
 from neologue.protocol.documents import known_document
@@ -458,6 +463,73 @@ def identities() -> list[Vector]:
     return [identity_case("one device", 0), identity_case("another", 100)]
 
 
+# Secure aggregation
+
+
+def cohort_case(name: str, devices: int, votes: int, dropout: int, corruption: int, gone: tuple[int, ...]) -> Vector:
+    """All messages of a cohort, in which some devices share their secrets and then drop out."""
+    terms = Terms(bytes(range(16)), bytes(range(32)), 11, votes, 3, dropout, corruption)
+    operator = Ed25519PrivateKey.from_private_bytes(bytes(range(32, 64)))
+    server = SecureCohort(terms, SeededEntropy(devices))
+    told: list[Vector] = []
+    members: list[Member] = []
+    drawn = [Recorded(1000 * devices + index) for index in range(devices)]
+    for index, entropy in enumerate(drawn):
+        counts = SeededEntropy(devices, index).below(votes + 1, terms.entries)
+        ballot = Ballot(terms.layer, counts, votes, operator.public_key().public_bytes_raw())
+        members.append(Member(terms, ballot, Promise(terms.smallest, corruption), entropy))
+        advertised = members[-1].advertise()
+        server.receive(bytes([index]), advertised)
+        told.append({"name": f"device {index}", "votes": counts.tolist(), "advertisement": advertised.hex()})
+    cohort = Cohort(terms, devices)
+    for stage, message, answer in (
+        (Stage.SHARING, "roster", "sharing"),
+        (Stage.MASKING, "delivery", "masked"),
+        (Stage.UNMASKING, "request", "unmasking"),
+    ):
+        server.advance()
+        for index, member in enumerate(members):
+            if stage > Stage.SHARING and index in gone:
+                continue
+            body = server.message_for(bytes([index])) or b""
+            respond = {Stage.SHARING: member.share, Stage.MASKING: member.mask, Stage.UNMASKING: member.unmask}[stage]
+            answered = respond(body)
+            server.receive(bytes([index]), answered)
+            told[index] |= {message: body.hex(), answer: answered.hex()}
+    server.advance()
+    if not isinstance(server.outcome, Summed):
+        raise TypeError(f"the cohort {name!r} yielded nothing: {server.outcome}")
+    return {
+        "name": name,
+        "terms": bytes(terms).hex(),
+        "size": devices,
+        "degree": cohort.neighbourhood.degree,
+        "threshold": cohort.neighbourhood.threshold,
+        "bits": cohort.bits,
+        "devices": [case | {"secrets": entropy.hex} for case, entropy in zip(told, drawn, strict=True)],
+        "sum": server.outcome.votes.tolist(),
+        "operator_private_key": operator.private_bytes_raw().hex(),
+        "statement": sign_nothing(terms, operator).hex(),
+    }
+
+
+def masking() -> Vector:
+    """Vectors of secure aggregation: whole cohorts, and how many neighbours larger ones have."""
+    cases = [(size, *rates) for size in (5, 20, 50, 100, 500, 2000) for rates in ((5, 5), (10, 5), (20, 10), (30, 20))]
+    return {
+        "cohorts": [
+            cohort_case("all are neighbours", 5, 1, 20, 20, (1,)),
+            cohort_case("a circle, entries of two bytes", 8, 60, 10, 10, (0,)),
+        ],
+        "neighbourhoods": [
+            {"size": n, "dropout": d, "corruption": c, "degree": found.degree, "threshold": found.threshold}
+            for n, d, c in cases
+            if n > 5 or c < 20
+            for found in [neighbourhood(n, d, c)]
+        ],
+    }
+
+
 FILES: Mapping[str, Callable[[], object]] = {
     "candidates.json": candidates,
     "unary.json": unary,
@@ -466,6 +538,7 @@ FILES: Mapping[str, Callable[[], object]] = {
     "closed.json": closed,
     "documents.json": documents,
     "identities.json": identities,
+    "masking.json": masking,
 }
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from neologue.aggregation.ephemeral import Pending, sum_of
-from neologue.aggregation.kernels import Votes
+from neologue.aggregation.kernels import BLOCK, Votes
 
 
 def votes(*places: int) -> Votes:
@@ -41,6 +41,16 @@ def test_nothing_of_a_report_is_shown() -> None:
 
 def test_reports_are_added_up_with_repetition() -> None:
     assert sum_of(4, [votes(0, 3), votes(3, 3), votes()]).tolist() == [1, 0, 0, 3]
+
+
+def test_reports_of_any_order_are_added_up_across_blocks_and_in_several_goes() -> None:
+    dice = np.random.default_rng(7)
+    candidates = 2 * BLOCK + 100
+    reports = [dice.integers(0, candidates, 50, np.uint32) for _ in range(1200)]
+    expected = np.bincount(np.concatenate(reports), minlength=candidates)
+    assert (sum_of(candidates, reports) == expected).all()
+    with pytest.raises(ValueError, match="outside its layer"):
+        sum_of(candidates - 1, [*reports, votes(5, candidates - 1, 6)])
 
 
 def test_a_vote_outside_the_layer_is_never_written_anywhere() -> None:

@@ -16,7 +16,7 @@ from layers import small_campaign, small_layer
 from neologue.device.policy import Policy, epsilon_of, rounded_up
 from neologue.errors import ParameterError, PolicyError
 from neologue.language.alphabet import Alphabet
-from neologue.language.candidates import Candidates, root
+from neologue.language.candidates import Candidates, extensions, root
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.invitation import Invitation, invite
 from neologue.protocol.layer import Layer
@@ -226,8 +226,10 @@ def test_huge_lists_are_refused_without_a_report_being_made() -> None:
 
 
 @pytest.mark.usefixtures("nothing_is_made")
-@pytest.mark.parametrize("extension", [17, 40, 1_000_000, 2**31 - 1])
+@pytest.mark.parametrize("extension", [34, 40, 1_000_000, 2**31 - 1])
 def test_a_few_of_countless_extensions_are_no_layer(extension: int) -> None:
+    assert extensions(3, 33) <= 2**53 < extensions(3, 34)
+    assert invitation(extension=33, listed=np.array([[0, 1], [0, 1]])).layer.extension == 33
     with pytest.raises(ParameterError, match="listed extensions must be some of those there are"):
         invitation(extension=extension, listed=np.array([[0, 1], [0, 1]]))
 

@@ -1,6 +1,8 @@
 """Algorithm 2: with votes that tell the truth, it finds exactly the words."""
 
 from collections.abc import Callable, Generator
+from string import ascii_lowercase
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +21,8 @@ from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
 
 KNOWN = ["abcabc", "abc", "bcab", "cabca", "ab", "cab"]
+LISTING: dict[str, Any] = {"alphabet": Alphabet(ascii_lowercase), "candidates": 8000}
+"""Of the 26 · 703 ways to go on by two of 26 letters, a first layer with so few candidates lists less than half."""
 
 
 def truthful(layer: Layer, words: list[str]) -> Tally:
@@ -89,13 +93,20 @@ def test_an_empty_frontier_ends_the_pass_and_leaves_users_unasked() -> None:
     assert len(layers) == 2
 
 
-def test_adaptive_layers_extend_by_as_much_as_fits_and_the_last_one_asks_all_who_are_left() -> None:
-    campaign = small_campaign(candidates=15, known=Vocabulary(["abcabc"]))
+@pytest.mark.parametrize(
+    ("candidates", "symbols", "listed"),
+    [(8000, [2, 2, 2], [True, False, False]), (40_000, [2, 3, 1], [False, False, False])],
+)
+def test_adaptive_layers_extend_by_as_much_as_fits_and_the_last_one_asks_all_who_are_left(
+    candidates: int, symbols: list[int], listed: list[bool]
+) -> None:
+    campaign = small_campaign(**LISTING | {"candidates": candidates}, known=Vocabulary(["abcabc"]))
     words = ["abcabc"[:length] + "b" for length in range(6)]
-    _, layers = run(campaign, words)
-    assert len(layers) == 2
-    assert all(layer.candidates.size <= 15 for layer in layers)
-    assert layers[0].extension > 1
+    release, layers = run(campaign, words)
+    assert {word.word for word in release.words} == set(words)
+    assert [layer.extension for layer in layers] == symbols
+    assert [layer.listed is not None for layer in layers] == listed
+    assert all(layer.candidates.size <= candidates for layer in layers)
     assert layers[-1].candidates.length + layers[-1].extension == 7
     assert sum(layer.cohort for layer in layers) == campaign.users
 
@@ -135,26 +146,27 @@ def test_a_pass_may_be_given_up_and_the_next_still_find_its_words() -> None:
 
 
 def test_no_layer_has_more_candidates_than_allowed_where_every_extension_of_a_few_would_be_few() -> None:
-    campaign = small_campaign(candidates=100, known=Vocabulary(KNOWN))
+    campaign = small_campaign(**LISTING, known=Vocabulary(KNOWN))
     _, layers = run(campaign, ["abca", "abcab"])
     assert layers[0].listed is not None
-    assert all(layer.candidates.size <= 100 for layer in layers)
+    assert all(layer.candidates.size <= 8000 for layer in layers)
 
 
-def test_a_word_that_goes_on_in_a_way_not_listed_is_not_found() -> None:
-    campaign = small_campaign(candidates=15, known=Vocabulary(KNOWN))
-    words = ["abca", "abcab", "bbbb"]
-    release, (first, *_) = run(campaign, words)
+def test_a_word_that_goes_on_in_a_way_not_listed_is_not_found_unless_every_way_is_asked() -> None:
+    words = ["abca", "abcab", "bxzb"]
+    release, (first, *_) = run(small_campaign(**LISTING, known=Vocabulary(KNOWN)), words)
     asked = first.candidates.index(strings(words)) >= 0
     assert asked.tolist() == [True, True, False]
     assert {word.word for word in release.words} == {"abca", "abcab"}
+    release, _ = run(small_campaign(**LISTING, known=Vocabulary(KNOWN), adaptive=False, frontier=200), words)
+    assert {word.word for word in release.words} == set(words)
 
 
 @pytest.mark.parametrize(
     ("campaign", "lists"),
     [
         (small_campaign(passes=2), False),
-        (small_campaign(passes=2, candidates=15, known=Vocabulary(KNOWN)), True),
+        (small_campaign(**LISTING, passes=2, known=Vocabulary(KNOWN)), True),
         (small_campaign(adaptive=False, frontier=5, rule="top"), False),
     ],
     ids=["every extension", "listed extensions", "the paper's rule"],

@@ -146,3 +146,10 @@ def test_what_is_missing_is_told_of_even_where_nothing_came_near() -> None:
     (needed,) = passed.missing(np.array([7]))
     assert needed > 31
     assert 5000 * binom.sf(needed - 1, N, Q) <= FALSE < 5000 * binom.sf(needed - 2, N, Q)
+
+
+def test_where_there_are_no_candidates_of_a_kind_none_is_kept_and_none_is_missing() -> None:
+    none = np.empty(0, np.int64)
+    among = NullLaw.of(1000, 0.01, 20).benjamini_hochberg(none, np.empty(0), 0.1)
+    assert not len(among.index)
+    assert not len(among.missing(none))

@@ -100,3 +100,30 @@ def test_each_last_character_has_a_list_of_its_own() -> None:
         5,
         -1,
     ]
+
+
+@given(extension=st.integers(1, 3))
+def test_the_codes_of_extensions_are_those_of_their_symbols(extension: int) -> None:
+    candidates = Candidates(ABC, strings(["a"]), extension)
+    codes = candidates.codes(np.arange(candidates.size))
+    prefixes, _ = candidates.prefixes(np.arange(candidates.size))
+    assert ["".join("\0abc"[code] for code in row).rstrip("\0") for row in codes] == [word[1:] for word in prefixes]
+
+
+@given(listed=listings(), data=st.data())
+def test_those_among_some_prefixes_are_the_same_in_the_same_order(listed: Candidates, data: st.DataObject) -> None:
+    places = sorted(data.draw(st.sets(st.sampled_from(range(len(listed.frontier))), min_size=1)))
+    for candidates in (listed, Candidates(ABC, listed.frontier, listed.extension)):
+        some = candidates.among(np.array(places))
+        whole, ended = (array.reshape(-1, candidates.ways) for array in candidates.prefixes(np.arange(candidates.size)))
+        texts, ends = some.prefixes(np.arange(some.size))
+        assert texts.tolist() == whole[places].ravel().tolist()
+        assert ends.tolist() == ended[places].ravel().tolist()
+        assert some.index(texts[ends]).tolist() == np.flatnonzero(ends).tolist()
+        assert some.listed is None or len(some.listed) == len(last_characters(some.frontier)[0])
+
+
+@given(listed=listings())
+def test_endings_are_counted_for_each_prefix(listed: Candidates) -> None:
+    for candidates in (listed, Candidates(ABC, listed.frontier, listed.extension)):
+        assert candidates.endings.tolist() == candidates.ended.reshape(-1, candidates.ways).sum(axis=1).tolist()

@@ -83,3 +83,32 @@ def test_listed_extensions_have_the_chances_that_they_have_among_all() -> None:
     listed = spelling.likeliest(frontier, np.array([0.2, 0.5, 0.3]), 2, 5)
     some, every = (spelling.after(Candidates(ABC, frontier, 2, lists)) for lists in (listed, None))
     assert np.array_equal(some, np.take_along_axis(every, listed[[1, 1, 0]], axis=1))
+
+
+def test_the_likeliest_long_extensions_are_the_likeliest_of_all() -> None:
+    spelling = Spelling.of(ABC, ["abcab"] * 500 + ["cabba"] * 300 + ["bbc"] * 200)
+    frontier = strings(["ab", "ca"])
+    every = spelling.after(Candidates(ABC, frontier, 4))
+    listed = spelling.likeliest(frontier, np.array([0.6, 0.4]), 4, 20)
+    for row, chances in zip(listed, every[::-1], strict=True):
+        assert chances[row].sum() == pytest.approx(np.sort(chances)[-20:].sum()), "for a, then for b"
+    some = spelling.after(Candidates(ABC, frontier, 4, listed))
+    assert np.allclose(some, np.take_along_axis(every, listed[[1, 0]], axis=1))
+
+
+def test_new_words_are_spelled_as_the_prefixes_of_new_words_are() -> None:
+    known = Spelling.of(ABC, ["ab"] * 1000)
+    candidates = Candidates(ABC, strings(["cc"]), 1)
+    learnt = known.learning(strings(["ccc", "cca"]), np.array([0.3, 0.1]))
+    before, after = known.after(candidates)[0], learnt.after(candidates)[0]
+    assert after[3] / before[3] > after[1] / before[1], "c more often than a, as by the shares"
+    assert after[3] > before[3]
+    assert after.sum() == pytest.approx(1)
+    assert learnt.beginning()[2] > known.beginning()[2]
+    assert after[0] < before[0], "a prefix does not say that a word ends"
+
+
+def test_prefixes_teach_a_spelling_that_knows_no_words() -> None:
+    learnt = Spelling.of(ABC, []).learning(strings(["ab", "ac"]), np.array([0.9, 0.1]))
+    chances = learnt.after(Candidates(ABC, strings(["a"]), 1))[0]
+    assert np.argmax(chances) == 2

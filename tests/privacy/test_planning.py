@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from neologue.errors import ParameterError
 from neologue.language.candidates import extensions
 from neologue.privacy.planning import (
-    FEWEST_WAYS,
-    MANY_WAYS,
+    MOST_WAYS,
+    TELLING_LENGTH,
     Shape,
     local_epsilon,
     longest_extension,
-    ways_asked,
 )
 
 
@@ -33,27 +32,45 @@ def test_more_users_never_need_a_larger_epsilon(one: int, other: int) -> None:
 
 
 @given(st.integers(1, 10_000), st.integers(2, 200), st.integers(1, 10**7), st.integers(1, 20))
-def test_an_extension_is_the_longest_that_fits(prefixes: int, characters: int, candidates: int, left: int) -> None:
-    def needed(extension: int) -> int:
-        every = extensions(characters, extension)
-        return prefixes * (-(-every // FEWEST_WAYS) if every <= MANY_WAYS else every)
-
+def test_an_extension_in_every_way_is_the_longest_that_fits(
+    prefixes: int, characters: int, candidates: int, left: int
+) -> None:
     extension = longest_extension(prefixes, characters, candidates, left)
-    ways = ways_asked(prefixes, characters, candidates, extension)
     assert 1 <= extension <= left
-    assert 1 <= ways <= extensions(characters, extension)
     if extension > 1:
-        assert needed(extension) <= candidates
-        assert prefixes * ways <= candidates
-    else:
-        assert ways == characters + 1
+        assert prefixes * extensions(characters, extension) <= candidates
     if extension < left:
-        assert needed(extension + 1) > candidates
+        assert prefixes * extensions(characters, extension + 1) > candidates
+
+
+@given(st.integers(1, 10_000), st.integers(2, 5000), st.integers(1, 10**7), st.integers(1, 15))
+def test_a_layer_never_votes_on_more_than_fits(prefixes: int, characters: int, candidates: int, length: int) -> None:
+    shape = Shape(characters, candidates, depth=15, known_lengths=Counter({3: 900, 7: 500, 10: 100}))
+    extension = shape.extension(prefixes, length)
+    every, ways = extensions(characters, extension), shape.ways(prefixes, extension)
+    assert 1 <= extension <= 16 - length
+    assert 1 <= ways <= every
+    if extension == 1:
+        assert ways == every
+    else:
+        assert prefixes * ways <= candidates
+    if ways < every:
+        assert every * characters < 2**63, "their numbers fit"
+        assert extension == 2 or (length >= TELLING_LENGTH and ways <= MOST_WAYS)
+
+
+def test_prefixes_whose_words_are_about_to_end_are_extended_to_the_end() -> None:
+    shape = Shape(94, 1 << 24, depth=15, known_lengths=Counter({5: 5, 7: 35, 9: 40, 11: 15, 15: 5}))
+    assert shape.extension(94, 1) == 2, "all pairs fit"
+    assert shape.extension(1000, TELLING_LENGTH - 1) == 2, "so few characters tell little"
+    assert shape.extension(2000, 5) == 3
+    assert shape.extension(1000, 9) == 7, "to the end"
+    assert shape.extension(200_000, 5) == 1
 
 
 @given(st.integers(1, 10_000), st.integers(2, 200), st.integers(1, 10**7), st.integers(1, 20))
 def test_without_lists_every_extension_has_to_fit(prefixes: int, characters: int, candidates: int, left: int) -> None:
-    extension = longest_extension(prefixes, characters, candidates, left, lists=False)
+    extension = longest_extension(prefixes, characters, candidates, left)
     assert extension == 1 or prefixes * extensions(characters, extension) <= candidates
     assert extension == left or prefixes * extensions(characters, extension + 1) > candidates
 

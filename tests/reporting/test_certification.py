@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import pytest
@@ -31,18 +32,14 @@ KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 SHARES = {"abba": 0.6, "cab": 0.5, "bac": 0.4, "a": 0.3, "cc": 0.06, "cabbac": 0.5}
 SPELLED = Vocabulary(["bb", "abbacab", "cabbaca", "bacabba", "aabbacc"])
 """Known words from which a layer can tell likely extensions."""
+LISTING: Json = {"alphabet": Alphabet(ascii_lowercase), "candidates": 8000, "known": SPELLED}
+"""Of the 26 · 703 ways to go on by two of 26 letters, a first layer with so few candidates lists less than half."""
 RUNS: dict[str, Json] = {
     "unary": {"name": "neologue"},
-    "unary with listed extensions": {
-        "name": "neologue",
-        "candidates": 30,
-        "passes": 2,
-        "depth": 8,
-        "known": SPELLED,
-    },
+    "unary with listed extensions": LISTING | {"name": "neologue", "passes": 2, "depth": 8},
     "subset selection": {"name": "gboard-2024", "frontier": 12},
     "subset selection with k": {"name": "gboard-2024", "frontier": 4, "k_anonymity": 3},
-    "with colluders": {"name": "neologue", "colluders": 0.3, "delta": 1e-6, "candidates": 60, "known": SPELLED},
+    "with colluders": LISTING | {"name": "neologue", "colluders": 0.3, "delta": 1e-6},
     "measured": {"name": "neologue", "users": 2400},
     "subset selection, measured": {"name": "gboard-2024", "frontier": 12, "users": 2400},
 }
@@ -50,7 +47,7 @@ RUNS: dict[str, Json] = {
 
 @pytest.fixture(scope="module")
 def releases() -> dict[str, Json]:
-    """The documents of real runs over a, b, c, with the mechanisms and the rules of both profiles."""
+    """The documents of real runs over a, b, c or all letters, with the mechanisms and the rules of both profiles."""
     lots = random.Random(7)
     held = {f"user {n}": {word: 1 for word, share in SHARES.items() if lots.random() < share} for n in range(3000)}
     population = Population.from_words({user: words or {"bb": 1} for user, words in held.items()})
@@ -107,8 +104,11 @@ def test_a_real_release_is_covered_claim_by_claim(kind: str, releases: dict[str,
 
 def test_the_runs_here_differ_in_all_that_matters(releases: dict[str, Json]) -> None:
     several = releases["unary with listed extensions"]["layers"]
-    assert several[0]["candidates"] < 3 * extensions(3, several[0]["extension"])
-    assert [(layer["pass"], layer["layer"]) for layer in several[:2]] == [(1, 1), (1, 2)]
+    for document in (releases["unary with listed extensions"], releases["with colluders"]):
+        first = document["layers"][0]
+        assert first["candidates"] < 26 * extensions(26, first["extension"])
+    assert several[2]["candidates"] < several[1]["kept"] * extensions(26, several[2]["extension"])
+    assert [(layer["pass"], layer["layer"]) for layer in several[:3]] == [(1, 1), (1, 2), (1, 3)]
     assert {layer["pass"] for layer in several} == {1, 2}
     assert len(releases["unary"]["layers"]) == 1
     assert releases["subset selection"]["privacy"]["k_anonymity"]["k"] is None
@@ -216,25 +216,27 @@ CAUGHT: dict[str, tuple[str, Tampering]] = {
     "candidates fewer": ("subset selection", add("layers", 1, "candidates", more=-4)),
     "candidates as of one more listed extension": (
         "unary with listed extensions",
-        add("layers", 0, "candidates", more=3),
+        add("layers", 0, "candidates", more=26),
     ),
     "candidates as of one listed extension less": (
         "unary with listed extensions",
-        add("layers", 0, "candidates", more=-3),
+        add("layers", 0, "candidates", more=-26),
     ),
     "candidates as if all extensions were listed": (
         "unary with listed extensions",
-        lambda document: document["layers"][0].update(candidates=3 * extensions(3, document["layers"][0]["extension"])),
+        lambda document: document["layers"][0].update(
+            candidates=26 * extensions(26, document["layers"][0]["extension"])
+        ),
     ),
-    "candidates of a later layer with lists more": (
+    "candidates of a later layer as of one listed extension less": (
         "unary with listed extensions",
-        lambda document: document["layers"][1].update(
-            candidates=document["layers"][1]["candidates"] + document["layers"][0]["kept"]
+        lambda document: document["layers"][2].update(
+            candidates=document["layers"][2]["candidates"] - document["layers"][1]["kept"]
         ),
     ),
     "a limit on candidates that calls for other lists": (
         "unary with listed extensions",
-        put("parameters", "candidates", value=60),
+        put("parameters", "candidates", value=9000),
     ),
     "lists where layers are not adaptive": ("with colluders", put("parameters", "adaptive", value=False)),
     "more kept": ("subset selection", add("layers", 0, "kept", more=-1)),

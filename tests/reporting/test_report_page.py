@@ -35,8 +35,15 @@ def run() -> tuple[Discovery, Growth]:
     held["user 0"] = {RARE: 1}
     population = Population.from_words(held)
     alphabet = Alphabet("".join(sorted(set("".join((*HOSTILE, RARE))))))
+    # No known word is spelled like markup, so layers that list likely ways would not ask about some of these words.
     campaign = Campaign.from_profile(
-        users=USERS, known=Vocabulary(["known"]), alphabet=alphabet, depth=11, epsilon=8.0, words_per_user=10
+        users=USERS,
+        known=Vocabulary(["known"]),
+        alphabet=alphabet,
+        depth=11,
+        epsilon=8.0,
+        words_per_user=10,
+        adaptive=False,
     )
     growth = Growth(population.words)
     return discover(population, campaign, seed=1, witness=growth.witness), growth

@@ -1,6 +1,10 @@
 """A real service on loopback: in a thread of this process, or in a process of its own that can be killed."""
 
 import json
+import os
+import random
+import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -13,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import uvicorn
 
 from neologue.service import access
@@ -107,14 +112,31 @@ class Process:
     def start(self) -> None:
         """Start it, and wait until it serves."""
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+            # A group of its own, so that its workers can be ended with it.
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, start_new_session=True)
         wait_until(self._ready)
 
     def kill(self) -> None:
-        """End it without a warning."""
+        """End it, and all of its workers, without a warning."""
         assert self._process
-        self._process.kill()
+        os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+
+    def kill_worker(self, dice: random.Random) -> None:
+        """End one of its workers without a warning; it is to start another by itself."""
+        assert self._process
+        workers = [
+            child
+            for child in psutil.Process(self._process.pid).children()
+            if "multiprocessing.spawn" in " ".join(child.cmdline())
+        ]
+        dice.choice(workers).kill()
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        assert self._process
+        return self._process.pid
 
     def stop(self) -> int:
         """End it in good order."""
@@ -137,6 +159,13 @@ class Process:
                 return bool(reply.status == 200)
         except OSError:
             return False
+
+
+def free_port() -> int:
+    """A port that nobody listens on at the moment."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def wait_until(condition: Any, seconds: float = PATIENCE) -> None:  # noqa: ANN401

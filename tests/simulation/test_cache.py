@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from neologue.simulation.kernels import compiled
+from neologue.aggregation.kernels import compiled
 
 
 def test_loops_compile_where_no_cache_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -13,7 +13,7 @@ def test_loops_compile_where_no_cache_can_be_written(monkeypatch: pytest.MonkeyP
             raise RuntimeError("cannot cache function: no locator available")
         return numba.njit(nogil=nogil)
 
-    monkeypatch.setattr("neologue.simulation.kernels.njit", refuses)
+    monkeypatch.setattr("neologue.aggregation.kernels.njit", refuses)
 
     @compiled
     def doubled(values: np.ndarray) -> np.ndarray:

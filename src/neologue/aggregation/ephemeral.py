@@ -13,6 +13,8 @@ from neologue.aggregation.kernels import Votes, add_votes
 
 _BESIDES = 512
 """The bytes that a waiting report takes beside its votes, about."""
+_TOGETHER = 512
+"""How many reports are added at once; until then they are in memory twice."""
 
 
 class Pending:
@@ -56,7 +58,9 @@ def _size(votes: Votes) -> int:
 def sum_of(candidates: int, reports: Iterable[Votes]) -> Votes:
     """The votes of each candidate in some reports together."""
     counts = np.zeros(candidates, np.uint32)
-    for votes in reports:
-        if not add_votes(votes, counts):
+    remaining = iter(reports)
+    while some := list(islice(remaining, _TOGETHER)):
+        ends = np.cumsum([len(votes) for votes in some])
+        if not add_votes(np.concatenate(some), ends, counts):
             raise ValueError("a report votes for a place outside its layer: decode it with the layer's own decoder")
     return counts

@@ -14,6 +14,7 @@ Loop = TypeVar("Loop", bound=Callable[..., object])
 Bytes = NDArray[np.uint8]
 Votes = NDArray[np.uint32]
 """The places that a report votes for, with repetition; or for every candidate its number of votes."""
+Places = NDArray[np.int64]
 
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
 ZEROS = np.argsort(_BITS, axis=1, kind="stable").astype(np.uint32)
@@ -21,6 +22,8 @@ ZEROS = np.argsort(_BITS, axis=1, kind="stable").astype(np.uint32)
 ZEROS_IN = 8 - _BITS.sum(axis=1)
 """For each byte how many zeros it has."""
 
+BLOCK = 1 << 16
+"""How many candidates are counted at a time."""
 STEP = 255
 """The farthest that one pair of a sparse sum can go on."""
 
@@ -116,16 +119,25 @@ def _is_padded(report: Bytes, start: int, stop: int, usual_bytes: int) -> bool:
 
 
 @compiled
-def add_votes(votes: Votes, counts: Votes) -> bool:
-    """Count the votes of a report; False, and nothing is counted, if one is for no candidate."""
-    outside = False
-    for place in votes:
-        outside |= place >= len(counts)
-    if outside:
-        return False
-    for place in votes:
-        counts[place] += np.uint32(1)
-    return True
+def add_votes(votes: Votes, ends: Places, counts: Votes) -> bool:
+    """Count the votes of some reports, written one after the other; False if one is for no candidate.
+
+    `ends` are the places behind each report's votes. Candidates are counted a block at a time, so that their counts
+    stay in the cache; of votes that are not in order some are counted later than their block, but all are.
+    """
+    nexts = np.empty_like(ends)
+    nexts[0] = 0
+    nexts[1:] = ends[:-1]
+    last = 0
+    while last < len(counts):
+        last = min(last + BLOCK, len(counts))
+        for report in range(len(ends)):
+            vote = nexts[report]
+            while vote < ends[report] and votes[vote] < last:
+                counts[votes[vote]] += np.uint32(1)
+                vote += 1
+            nexts[report] = vote
+    return bool(np.all(nexts == ends))
 
 
 @compiled

@@ -193,9 +193,13 @@ def credentials(remote: Remote, name: str, count: int, out: Path) -> None:
     if out.exists():
         raise ParameterError(f"{out} exists; give another name, credentials are never overwritten")
     with os.fdopen(os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
-        for start_ in range(0, count, AT_ONCE):
-            wanted = {"count": min(AT_ONCE, count - start_)}
-            file.write(remote.text("POST", "campaigns", name, "credentials", body=wanted))
+        try:
+            for start_ in range(0, count, AT_ONCE):
+                wanted = {"count": min(AT_ONCE, count - start_)}
+                file.write(remote.text("POST", "campaigns", name, "credentials", body=wanted))
+        except BaseException:
+            out.unlink()
+            raise
     click.echo(f"wrote {out}", err=True)
 
 

@@ -1,5 +1,6 @@
 """`neologue doctor` and `neologue backup`: looking after a service."""
 
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -26,9 +27,10 @@ def doctor(context: click.Context, database: str, ledger: Path | None, server: s
     from neologue.service.database import open_database
     from neologue.service.doctor import examine
 
-    if "://" not in database and not Path(database).exists():
+    if not database.startswith(("postgresql:", "postgres:")) and not Path(database.removeprefix("sqlite:///")).exists():
         raise InputError(f"there is no database {database}: start the service once, or name the one it uses")
-    findings = examine(open_database(database), ledger, server)
+    with closing(open_database(database)) as opened:
+        findings = examine(opened, ledger, server)
     for finding in findings:
         click.echo(f"{MARKS[finding.verdict]}  {finding.what}")
     if any(finding.verdict == "unsafe" for finding in findings):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -196,12 +197,17 @@ def _started(process: "subprocess.Popen[bytes]", log: Path) -> tuple[str, str]:
     deadline = time.monotonic() + SECONDS_TO_START
     token = os.environ.get("NEOLOGUE_TOKEN", "")
     while time.monotonic() < deadline and process.poll() is None:
-        for line in log.read_text().splitlines():
+        for line in log.read_text().splitlines(keepends=True):
+            if not line.endswith("\n"):
+                break  # the rest of it is yet to be written
             if line.startswith("operator token"):
-                token = line.rpartition(" ")[2]
+                token = line.split()[-1]
             elif "running on " in line:
                 address = json.loads(line)["event"].partition("running on ")[2].split()[0]
-                return address, token
+                # With several workers it says so before the first of them listens.
+                with contextlib.suppress(OSError):
+                    urllib.request.urlopen(f"{address}/readyz", timeout=SECONDS_TO_START).close()
+                    return address, token
         time.sleep(0.1)
     raise InputError(f"the service did not start: {log.read_text()[-500:].strip() or 'it said nothing'}")
 

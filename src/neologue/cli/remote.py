@@ -1,5 +1,6 @@
 """How the command line talks to a service, as a person with a token."""
 
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -26,9 +27,16 @@ class Remote:
     """A service, and somebody who may ask it for something."""
 
     def __init__(self, server: str, token: str | None) -> None:
-        if urlsplit(server).scheme not in ("http", "https"):
-            raise InputError(f"{server} is not the address of a service: give one with http:// or https://")
-        self._server, self._token = server.rstrip("/"), token
+        try:
+            url = urlsplit(server)
+            usable = url.scheme in ("http", "https") and url.hostname and (url.port or 1) and server.isascii()
+        except ValueError:
+            usable = False
+        if not usable:
+            raise InputError(f"{server!r} is not the address of a service: give one with http:// or https://")
+        self._server, self._token = server.rstrip("/"), (token or "").strip()
+        if not (self._token.isascii() and self._token.isprintable()):
+            raise InputError("the token has characters that no token has: copy the one that you were shown once more")
 
     def text(self, method: str, *path: str, body: object = None) -> str:
         """What the service answers, or an error that says what it has against it."""
@@ -46,13 +54,17 @@ class Remote:
                 return content.decode()
         except urllib.error.HTTPError as error:
             raise InputError(_told(error)) from error
-        except (OSError, UnicodeError) as error:
+        except (OSError, http.client.HTTPException, UnicodeError) as error:
             reason = getattr(error, "reason", error)
             raise InputError(f"{self._server} can't be reached ({reason}): start it with neologue serve") from error
 
     def ask(self, method: str, *path: str, body: object = None) -> Any:  # noqa: ANN401 - whatever the endpoint gives
         """The same, as the values that the answer's JSON stands for."""
-        return json.loads(self.text(method, *path, body=body))
+        text = self.text(method, *path, body=body)
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise InputError(f"{self._server} does not answer as a service of neologue does: check --server") from error
 
 
 def _told(error: urllib.error.HTTPError) -> str:

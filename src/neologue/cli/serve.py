@@ -2,6 +2,10 @@
 
 import json
 import os
+import signal
+import socket
+import ssl
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,12 +55,16 @@ def serve(
     settings = _settings(database=database, ledger=ledger, **given)
     if bool(certificate) != bool(private_key):
         raise InputError("--certificate and --private-key go together: give both, or let a proxy speak TLS")
+    _check_address(host, port)
+    _check_certificate(certificate, private_key)
     _first_token(settings)
     import uvicorn
 
     from neologue.service.logs import configure
 
     configure()
+    # The server passes the signal on when it has stopped in good order, which is no failure.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
     options: dict[str, Any] = {
         "host": host,
         "port": port,
@@ -65,6 +73,8 @@ def serve(
         "log_config": None,
         "access_log": False,
         "server_header": False,
+        # The service reads X-Forwarded-For itself, and only if --behind-proxy says that it may.
+        "proxy_headers": False,
         "timeout_keep_alive": 30,
         "timeout_graceful_shutdown": SECONDS_TO_STOP,
     }
@@ -76,6 +86,30 @@ def serve(
     # Each worker makes a service of its own, from the same settings.
     os.environ["NEOLOGUE_SETTINGS"] = json.dumps(asdict(settings), default=str)
     uvicorn.run("neologue.service.app:from_environment", factory=True, workers=workers, **options)
+
+
+def _check_address(host: str, port: int) -> None:
+    """Refuse an address that can't be listened on, before anything is made."""
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        socket.create_server(address, family=family).close()
+    except (OSError, UnicodeError) as error:
+        raise InputError(
+            f"can't listen on {host}, port {port} ({getattr(error, 'strerror', error)}): give another --port or --host"
+        ) from error
+
+
+def _check_certificate(certificate: str | None, private_key: str | None) -> None:
+    if certificate is None:
+        return
+    try:
+        # With a password nobody is asked for one.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, private_key, password="")
+    except OSError as error:
+        raise InputError(
+            f"{certificate} and {private_key} can't be used ({getattr(error, 'reason', None) or error.strerror}): give "
+            "a certificate and its own key as PEM, without a password"
+        ) from error
 
 
 def _settings(**given: Any) -> "Settings":  # noqa: ANN401 - checked by Settings
@@ -95,10 +129,13 @@ def _first_token(settings: "Settings") -> None:
     """Make the database ready, and print a token if nobody has one yet."""
     import time
 
+    from neologue.privacy.ledger import Ledger
     from neologue.service.access import OPERATOR, audit, new_token, people
     from neologue.service.database import open_database
     from neologue.service.migrations import migrate
 
+    if settings.ledger:
+        Ledger(settings.ledger).populations()
     database = open_database(settings.database)
     migrate(database)
     token = None

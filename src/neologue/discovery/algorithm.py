@@ -30,17 +30,18 @@ def discover(campaign: Campaign, hears: Hears = lambda facts, words: None) -> Ge
     words: dict[str, ReleasedWord] = {}
     facts: list[LayerFacts] = []
     parameters = campaign.parameters
-    spelling = Spelling.of(campaign.alphabet, campaign.known.words)
+    known = Spelling.of(campaign.alphabet, campaign.known.words)
     for passage in range(1, parameters.passes + 1):
         unasked = campaign.users - sum(layer.asked for layer in facts)
         schedule = Schedule(campaign, passage, Vocabulary(words), unasked // (parameters.passes + 1 - passage))
-        frontier, shares = root(campaign.alphabet), spelling.beginning()
+        frontier, shares, spelling = root(campaign.alphabet), known.beginning(), known
         while layer := schedule.next(frontier, shares, spelling):
             decision = yield Question(campaign, layer, shares, spelling)
             prefixes, ended = layer.candidates.prefixes(decision.index)
             released = _released(layer, decision, prefixes.tolist(), ended, campaign.users)
             words.update((word.word, word) for word in released)
             frontier, shares = prefixes[~ended], _shares(layer, decision)[~ended]
+            spelling = known.learning(frontier, shares) if len(frontier) else known
             facts.append(_facts(layer, decision, kept=len(frontier), words=len(released)))
             hears(facts[-1], len(words))
     ranked = sorted(words.values(), key=lambda word: (-word.estimate, word.word))

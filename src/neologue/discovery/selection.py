@@ -11,8 +11,8 @@ costs a little work in the next layer, a false word is an error.
 Most of the millions of candidates are hopeless from the start, and testing them all alike makes it hard for
 the others. So each p-value is divided by a weight before the procedure, which keeps the level whatever the
 weights are as long as they average 1 and do not depend on this layer's votes (Genovese, Roeder and Wasserman
-2006). Half of the weight is the same for all; the other half follows how many holders a candidate should
-have, by the votes of its prefix in the layer before and the spelling of the known words.
+2006). A fifth of the weight is the same for all; the rest follows how many holders a candidate should
+have, by the votes of its prefix in the layer before and the spelling of the known words and of all prefixes kept then.
 
 Under either rule nothing is kept with fewer votes than the campaign's k-anonymity calls for.
 """
@@ -33,7 +33,8 @@ from neologue.randomizers.channel import Floats
 
 Integers = NDArray[np.int64]
 
-EVEN_SHARE = 0.5
+EVEN_SHARE = 0.2
+"""The part of the weight that is the same for all: a candidate that nobody would expect is judged five times harder."""
 DETECTABLE = 1e-3
 """The p-value at which more expected holders stop earning a candidate more weight: it will be seen anyway."""
 
@@ -97,7 +98,7 @@ def _significant(layer: Layer, tally: Tally, campaign: Campaign, expected: Float
 
 
 def mixed_weights(worth: Floats) -> Floats:
-    """Weights that average 1: half the same for all, half in proportion to what a candidate is worth."""
+    """Weights that average 1: a part the same for all, the rest in proportion to what a candidate is worth."""
     total = worth.sum()
     if not total > 0:
         return np.ones(len(worth))
@@ -138,8 +139,9 @@ class NullLaw:
         passed = int(enough[-1]) + 1 if len(enough) else 0
 
         def missing(places: Integers) -> Integers:
-            # Whoever joins those who pass makes them one more, and so raises the cut for all.
-            return self.fewest(level * (passed + 1) / len(votes) * weights[places])
+            # Whoever joins those who pass makes them one more, and so raises the cut for all. Lists of extensions may
+            # leave no candidates of a kind, and then there are no places either.
+            return self.fewest(level * (passed + 1) / max(len(votes), 1) * weights[places])
 
         if not passed:
             return Selection(np.empty(0, np.int64), np.empty(0, np.int64), missing)

@@ -114,6 +114,27 @@ class Candidates:
             tails = np.where(ended, 0, tails)
         return points.view(f"U{width}").ravel(), ended
 
+    def codes(self, tails: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The codes of the symbols of some extensions, one row each: those of ⊥, 0, from their end on."""
+        codes = np.zeros((len(tails), self.extension), np.int64)
+        for place, below in enumerate(self._below[1:]):
+            code, rest = np.divmod(tails - 1, below)
+            codes[:, place] = np.where(tails > 0, code + 1, 0)
+            tails = np.where(tails > 0, rest, 0)
+        return codes
+
+    def among(self, places: NDArray[np.integer]) -> "Candidates":
+        """The same candidates of some of the prefixes, whose places are given in order."""
+        lists = None if self.listed is None else self.listed[np.unique(self._rows[places])]
+        return Candidates(self.alphabet, self.frontier[places], self.extension, lists)
+
+    @property
+    def endings(self) -> NDArray[np.int64]:
+        """How many of the extensions of each prefix end in ⊥."""
+        if self.listed is None:
+            return np.full(len(self.frontier), self._ends(np.arange(self._below[0])).sum())
+        return np.asarray(self._ends(self.listed.ravel()).reshape(self.listed.shape).sum(axis=1)[self._rows])
+
     @cached_property
     def ended(self) -> NDArray[np.bool_]:
         """Whether each candidate ends in ⊥."""

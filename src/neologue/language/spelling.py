@@ -1,100 +1,157 @@
-"""How words of a language go on, learnt from the known words alone.
+"""How words of a language go on, learnt from the known words, and from prefixes of new words as they are found.
 
 The chance of a symbol after the two before it, each order smoothed by the next lower one (a Dirichlet prior
-of `PRIOR` words). It says nothing about users: it only tells which candidates deserve attention first.
+of `PRIOR` words). It only tells which candidates deserve attention first. Of users it says no more than the layers
+did whose prefixes it has learnt from, and those asked a layer are never among the users that it has learnt from.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neologue.language.alphabet import Alphabet
-from neologue.language.candidates import Candidates, Strings, last_characters, strings
+from neologue.language.candidates import Candidates, Strings, extensions, last_characters, strings
 
-PRIOR = 10.0
+PRIOR = 100.0
+LEARNT = 0.1
+"""The weight of what is learnt from prefixes of new words, relative to that of all known words."""
+BEAM = 2
+"""The likeliest extensions are sought among so many times as many beginnings: not always all are found."""
 LONGEST = 64
 """Longer entries of a word list are no words, and one of them would cost as much memory as all others."""
 START = 0
 """Before the first character there is nothing; the code of ⊥ stands there, which no character can follow."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spelling:
     """The chance of every symbol of an alphabet after any two symbols, in codes of the alphabet."""
 
     alphabet: Alphabet
-    after_one: NDArray[np.float64]
-    """`after_one[b, c]`: the chance of c after b, whatever came before."""
-    after_two: Mapping[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.int64]]]
-    """For each pair that some word has, the codes that follow it and how often."""
+    triples: NDArray[np.int64]
+    """The triples of symbols that there are, in order, as numbers in the base of the alphabet's size."""
+    counts: NDArray[np.float64]
+    """How often there is each."""
 
     @classmethod
     def of(cls, alphabet: Alphabet, words: Iterable[str]) -> "Spelling":
         """The spelling of those words that the alphabet expresses."""
-        size = alphabet.size
-        triples, counts = _triples(
-            alphabet, [word for word in words if len(word) <= LONGEST and alphabet.expresses(word)]
+        usable = [word for word in words if len(word) <= LONGEST and alphabet.expresses(word)]
+        if not usable:
+            return cls(alphabet, np.empty(0, np.int64), np.empty(0))
+        triples = _triples(alphabet, strings(usable), ended=True)
+        return cls(alphabet, *_summed(triples[triples >= 0], None))
+
+    def learning(self, prefixes: Strings, shares: NDArray[np.float64]) -> "Spelling":
+        """The spelling of the known words and of some prefixes of new ones, in proportion to their shares of users.
+
+        New words are spelled like new words: with capitals, digits and signs that few known words have.
+        """
+        triples = _triples(self.alphabet, prefixes, ended=False)
+        weights = np.broadcast_to(shares[:, None], triples.shape)
+        weights = weights * (max(LEARNT * self.counts.sum(), len(prefixes)) / weights.sum())
+        return Spelling(
+            self.alphabet,
+            *_summed(np.concatenate([self.triples, triples.ravel()]), np.concatenate([self.counts, weights.ravel()])),
         )
-        pairs = np.zeros((size, size))
-        np.add.at(pairs, (triples[:, 1], triples[:, 2]), counts)
+
+    @cached_property
+    def _after_one(self) -> NDArray[np.float64]:
+        """`[b, c]`: the chance of c after b, whatever came before."""
+        size = self.alphabet.size
+        pairs = np.bincount(self.triples % size**2, self.counts, size**2).reshape(size, size)
         single = (pairs.sum(axis=0) + 1) / (pairs.sum() + size)
-        after_one = (pairs + PRIOR * single) / (pairs.sum(axis=1, keepdims=True) + PRIOR)
-        contexts, firsts = np.unique(triples[:, :2], axis=0, return_index=True)
-        lasts = [*firsts[1:], len(triples)]
-        after_two = {
-            (int(a), int(b)): (triples[first:last, 2], counts[first:last])
-            for (a, b), first, last in zip(contexts, firsts, lasts[: len(firsts)], strict=True)
-        }
-        return cls(alphabet, after_one, after_two)
+        return np.asarray((pairs + PRIOR * single) / (pairs.sum(axis=1, keepdims=True) + PRIOR))
 
     def beginning(self) -> NDArray[np.float64]:
         """The chance of each character at the start of a word."""
-        return self._chances(START, START)[1:]
+        return np.asarray(self._chances(np.array([START]))[0, 1:])
 
     def after(self, candidates: Candidates) -> NDArray[np.float64]:
         """The chance of each extension voted on after each prefix of the frontier: one row a prefix."""
-        rows, places = self._rows(candidates.frontier, candidates.extension)
+        contexts, places = np.unique(self._contexts(candidates.frontier), return_inverse=True)
         if candidates.listed is None:
-            return rows[places]
-        # All prefixes with the same two last symbols have the same list.
-        lists = np.empty(len(rows), np.intp)
-        lists[places] = last_characters(candidates.frontier)[1]
-        return np.take_along_axis(rows, candidates.listed[lists], axis=1)[places]
+            return np.asarray(self._every(contexts, candidates.extension)[places])
+        # Of the chances of an extension, only that of its first symbol depends on more than the last character.
+        lasts, lists = last_characters(candidates.frontier)
+        codes = [candidates.codes(numbers) for numbers in candidates.listed]
+        later = np.array([self._later(last, row) for last, row in zip(self._coded(lasts), codes, strict=True)])
+        first = np.array([row[:, 0] for row in codes])
+        return np.asarray(np.take_along_axis(self._chances(contexts)[places], first[lists], axis=1) * later[lists])
 
     def likeliest(self, frontier: Strings, shares: NDArray[np.float64], extension: int, ways: int) -> NDArray[np.int64]:
-        """So many extensions for each different last character, by which prefixes with these shares go on likeliest."""
-        rows, places = self._rows(frontier, extension)
-        characters, lasts = last_characters(frontier)
-        lists = np.empty(len(rows), np.intp)
-        lists[places] = lasts
-        # Summed one by one, and not as a product of matrices, which may differ from one machine to the next.
-        together = np.zeros((len(characters), rows.shape[1]))
-        for row, place, share in zip(rows, lists, np.bincount(places, shares), strict=True):
-            together[place] += share * row
-        return np.sort(np.argsort(-together, axis=1, kind="stable")[:, :ways], axis=1)
+        """So many extensions for each different last character, by which prefixes with these shares go on likeliest.
 
-    def _rows(self, frontier: Strings, extension: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-        """The chance of every extension after each pair of last symbols, one row a pair, and the row of each prefix."""
-        points = frontier.view(np.uint32).reshape(len(frontier), -1)
-        codes = np.pad(self.alphabet.codes(points), ((0, 0), (1, 0)), constant_values=START)
-        contexts, places = np.unique(
-            codes[:, -2].astype(np.int64) * self.alphabet.size + codes[:, -1], return_inverse=True
-        )
+        They are sought symbol by symbol among the `BEAM` times as many likeliest beginnings.
+        """
+        contexts, places = np.unique(self._contexts(frontier), return_inverse=True)
+        lasts, lists = last_characters(frontier)
+        together = np.zeros((len(lasts), len(contexts)))
+        np.add.at(together, (lists, places), shares)
+        chances = self._chances(contexts)
+        # Not by a matrix product, whose last bits are another machine's business: lists have to be the same everywhere.
+        first = [(weights[:, None] * chances).sum(axis=0) for weights in together]
+        found = [self._search(*start, extension, ways) for start in zip(self._coded(lasts), first, strict=True)]
+        return np.array(found)
 
-        @cache
-        def extensions(before: int, last: int, symbols: int) -> NDArray[np.float64]:
-            """The chance of every extension, in canonical order: ⊥ first, then by character."""
-            chances = self._chances(before, last)
-            if symbols == 1:
-                return chances
-            longer = [chances[code] * extensions(last, code, symbols - 1) for code in range(1, len(chances))]
-            return np.concatenate([chances[:1], *longer])
+    def _search(self, last: int, first: NDArray[np.float64], extension: int, ways: int) -> NDArray[np.int64]:
+        """The numbers of the likeliest extensions after a character, in order, if their first symbol has these chances.
 
-        rows = np.array([extensions(*divmod(int(context), self.alphabet.size), extension) for context in contexts])
-        return rows, places
+        Each beginning is known by its number, so far, and the context of its next symbol.
+        """
+        size = self.alphabet.size
+        codes = np.arange(1, size)
+        numbers, contexts, chances = np.zeros(1, np.int64), np.array([last]), first[None, :]
+        ended: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+        for left in range(extension - 1, -1, -1):
+            ended.append((numbers, chances[:, 0]))
+            numbers = (numbers[:, None] + 1 + (codes - 1) * extensions(size - 1, left)).ravel()
+            contexts = (contexts[:, None] % size * size + codes).ravel()
+            going_on = chances[:, 1:].ravel()
+            if not left:
+                break
+            best = _largest(going_on, BEAM * ways)
+            numbers, contexts = numbers[best], contexts[best]
+            different, places = np.unique(contexts, return_inverse=True)
+            chances = going_on[best, None] * self._chances(different)[places]
+        every = np.concatenate([*(end[0] for end in ended), numbers])
+        return np.sort(every[_largest(np.concatenate([*(end[1] for end in ended), going_on]), ways)])
+
+    def _later(self, last: int, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The chance of all symbols but the first of some extensions after a character, one row of codes each."""
+        size = self.alphabet.size
+        before = np.full(len(codes), last)
+        chances = np.ones(len(codes))
+        for place in range(1, codes.shape[1]):
+            rows = np.flatnonzero(codes[:, place - 1] > 0)
+            contexts, where = np.unique(before[rows] * size + codes[rows, place - 1], return_inverse=True)
+            chances[rows] *= self._chances(contexts)[where, codes[rows, place]]
+            before = codes[:, place - 1]
+        return chances
+
+    def _every(self, contexts: NDArray[np.int64], extension: int) -> NDArray[np.float64]:
+        """The chance of every extension after each context, in canonical order: ⊥ first, then by character."""
+        chances = self._chances(contexts)
+        if extension == 1:
+            return chances
+        size = self.alphabet.size
+        following = (contexts[:, None] % size * size + np.arange(1, size)).ravel()
+        different, places = np.unique(following, return_inverse=True)
+        longer = self._every(different, extension - 1)[places].reshape(len(contexts), size - 1, -1)
+        return np.hstack([chances[:, :1], (chances[:, 1:, None] * longer).reshape(len(contexts), -1)])
+
+    def _contexts(self, frontier: Strings) -> NDArray[np.int64]:
+        """The last two symbols of each prefix, as one number."""
+        codes = self.alphabet.codes(frontier.view(np.uint32).reshape(len(frontier), -1)).astype(np.int64)
+        before = codes[:, -2] if codes.shape[1] > 1 else START
+        return np.asarray(before * self.alphabet.size + codes[:, -1])
+
+    def _coded(self, characters: NDArray[np.uint32]) -> list[int]:
+        codes: list[int] = self.alphabet.codes(characters).tolist()
+        return codes
 
     def steps(self, words: Strings) -> NDArray[np.float64]:
         """The chance of each symbol of some words after those before it: one row a word, 1 after its ⊥."""
@@ -106,31 +163,47 @@ class Spelling:
             rows = np.flatnonzero(framed[:, place + 1] > 0) if place else np.arange(len(words))
             before, last = framed[rows, place].astype(np.int64), framed[rows, place + 1]
             contexts, where = np.unique(before * self.alphabet.size + last, return_inverse=True)
-            table = np.array([self._chances(*divmod(int(context), self.alphabet.size)) for context in contexts])
-            chances[rows, place] = table[where, framed[rows, place + 2]]
+            chances[rows, place] = self._chances(contexts)[where, framed[rows, place + 2]]
         return chances
 
-    def _chances(self, before: int, last: int) -> NDArray[np.float64]:
-        weighed = PRIOR * self.after_one[last]
-        codes, seen = self.after_two.get((before, last), (np.empty(0, np.int64), np.empty(0, np.int64)))
-        weighed[codes] += seen
-        return np.asarray(weighed / (seen.sum() + PRIOR))
+    def _chances(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The chance of every symbol after each of some contexts."""
+        size = self.alphabet.size
+        weighed = PRIOR * self._after_one[contexts % size]
+        firsts, ends = np.searchsorted(self.triples, [contexts * size, (contexts + 1) * size])
+        seen = ends - firsts
+        rows = np.repeat(np.arange(len(contexts)), seen)
+        places = np.arange(len(rows)) + np.repeat(firsts - np.cumsum(seen) + seen, seen)
+        weighed[rows, self.triples[places] % size] += self.counts[places]
+        return np.asarray(weighed / weighed.sum(axis=1, keepdims=True))
 
 
-def _triples(alphabet: Alphabet, words: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All different triples of symbols in the words, in order, and how often each occurs."""
-    if not words:
-        return np.empty((0, 3), np.int64), np.empty(0, np.int64)
-    array = strings(words)
-    codes = alphabet.codes(array.view(np.uint32).reshape(len(array), -1))
-    # Two starts before the word and one ⊥ behind it; a triple is within a word if its middle symbol is a
-    # character, or if it is the first of all.
-    framed = np.pad(codes, ((0, 0), (2, 1)), constant_values=START)
-    windows = np.lib.stride_tricks.sliding_window_view(framed, 3, axis=1)
-    inside = windows[:, :, 1] > 0
+def _triples(alphabet: Alphabet, words: Strings, *, ended: bool) -> NDArray[np.int64]:
+    """All triples of symbols in some words, as numbers, one row a word; -1 where a word has no more.
+
+    Each has two starts before it and, if it has ended, one ⊥ behind it.
+    """
+    codes = alphabet.codes(words.view(np.uint32).reshape(len(words), -1)).astype(np.int64)
+    # A triple is within a word if its middle symbol is a character, or if it is the first of all.
+    framed = np.pad(codes, ((0, 0), (2, int(ended))), constant_values=START)
+    inside = framed[:, 1:-1] > 0
     inside[:, 0] = True
-    kept = windows[inside].astype(np.int64)
-    # Sorting one number is much faster than sorting rows of three.
-    size = alphabet.size
-    numbers, counts = np.unique((kept[:, 0] * size + kept[:, 1]) * size + kept[:, 2], return_counts=True)
-    return np.column_stack([numbers // size**2, numbers // size % size, numbers % size]), counts
+    numbers = (framed[:, :-2] * alphabet.size + framed[:, 1:-1]) * alphabet.size + framed[:, 2:]
+    return np.where(inside, numbers, -1)
+
+
+def _summed(
+    numbers: NDArray[np.int64], weights: NDArray[np.float64] | None
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The different numbers, in order, and the sum of the weights of each; as 1 each if there are none."""
+    different, places = np.unique(numbers, return_inverse=True)
+    return different, np.bincount(places, weights, len(different)).astype(np.float64)
+
+
+def _largest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    """Where the largest values are, at most so many, in order; of equal ones the first."""
+    if len(values) <= count:
+        return np.arange(len(values))
+    edge = np.partition(values, len(values) - count)[len(values) - count]
+    above = np.flatnonzero(values > edge)
+    return np.sort(np.concatenate([above, np.flatnonzero(values == edge)[: count - len(above)]]))

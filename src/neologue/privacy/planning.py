@@ -13,14 +13,16 @@ LARGEST_CHOSEN_EPSILON = 10.0
 SMALLEST_CHOSEN_EPSILON = 1.0
 NEGLIGIBLE_SHARE = 0.001
 """Where fewer words than this are as long, one layer is planned for all that may come."""
-FEWEST_WAYS = 60
-"""One in so many extensions of two symbols, the likeliest ones, are 95 % of what follows a prefix in English."""
-ENOUGH_WAYS = 4
-"""One in so many are practically all of it."""
-SMALL_LAYER = 1 << 20
-"""With so few candidates there is no need to leave any out."""
-MANY_WAYS = 1 << 16
-"""Among more extensions than these a layer does not look for the likeliest."""
+LIKELY_SYMBOLS = 17.0
+"""After a prefix of a new word so many symbols are likely; words that end on the way need fewer ways."""
+TELLING_LENGTH = 5
+"""Shorter prefixes tell too little about how a new word goes on to guess more than two symbols."""
+MOST_WAYS = 1 << 13
+"""The most extensions of more than two symbols that are listed for a character: devices have to be told them."""
+MOST_EXTENSIONS = 1 << 53
+"""Among more extensions than these none are listed: not every language has larger whole numbers in its JSON."""
+FIRST_PREFIXES = 60_000
+"""How many prefixes the first layer is expected to keep, which nobody knows before any vote."""
 SMALLEST_WEIGHT = 0.6
 """A layer has at least this share of the users of the largest, whatever it decides."""
 
@@ -37,27 +39,20 @@ def local_epsilon(users: int) -> float:
     return min(LARGEST_CHOSEN_EPSILON, max(SMALLEST_CHOSEN_EPSILON, math.floor(10 * wanted) / 10))
 
 
-def longest_extension(prefixes: int, characters: int, candidates: int, symbols_left: int, *, lists: bool = True) -> int:
-    """How many symbols a layer can extend its prefixes by without exceeding the candidates allowed; at least 1.
-
-    A layer that `lists` extensions need not vote on all. Where there are many, a small part of them are all that a
-    language uses.
-    """
+def longest_extension(prefixes: int, characters: int, candidates: int, symbols_left: int) -> int:
+    """How many symbols prefixes can be extended by, in every way, without exceeding the candidates; at least 1."""
     extension = 1
-    while extension < symbols_left:
-        ways = extensions(characters, extension + 1)
-        if prefixes * (-(-ways // FEWEST_WAYS) if lists and ways <= MANY_WAYS else ways) > candidates:
-            break
+    while extension < symbols_left and prefixes * extensions(characters, extension + 1) <= candidates:
         extension += 1
     return extension
 
 
 def ways_asked(prefixes: int, characters: int, candidates: int, extension: int) -> int:
-    """How many of the extensions of each prefix a layer votes on: as many as fit and are worth it, or simply all."""
+    """How many of the extensions of each prefix a layer votes on: every one, or the likeliest as far as they fit."""
     every = extensions(characters, extension)
-    if extension == 1 or every > MANY_WAYS or prefixes * every <= min(SMALL_LAYER, candidates):
+    if extension == 1 or prefixes * every <= candidates:
         return every
-    return min(-(-every // ENOUGH_WAYS), candidates // max(prefixes, 1))
+    return min(candidates // max(prefixes, 1), every if extension == 2 else MOST_WAYS)
 
 
 @dataclass(frozen=True)
@@ -78,20 +73,41 @@ class Shape:
         return longer / total if total else 1.0
 
     def extension(self, prefixes: int, length: int) -> int:
-        """How many symbols a layer extends so many prefixes of this length by."""
-        return longest_extension(prefixes, self.characters, self.candidates, self.depth + 1 - length)
+        """How many symbols a layer extends so many prefixes of this length by: as many as fit, and at least 1.
+
+        It need not vote on every extension. Where there are many, a small part of them are all that a language uses.
+        """
+        extension = 1
+        while length + extension <= self.depth and self._fits(prefixes, length, extension + 1):
+            extension += 1
+        return extension
 
     def ways(self, prefixes: int, extension: int) -> int:
         """How many extensions of each prefix are voted on."""
         return ways_asked(prefixes, self.characters, self.candidates, extension)
 
-    def coming(self, prefixes: int, length: int) -> list[int]:
-        """The lengths at which layers will begin, this one first, if prefixes die out as known words do.
+    def _fits(self, prefixes: int, length: int, extension: int) -> bool:
+        """Whether a layer has room for every extension by so many symbols, or for those that are likely."""
+        every = extensions(self.characters, extension)
+        if prefixes * every <= self.candidates:
+            return True
+        if every > MOST_EXTENSIONS or (extension > 2 and length < TELLING_LENGTH):
+            return False
+        return prefixes * min(self._likely(length, extension), every) <= self.candidates
 
-        How many there are after single characters nobody knows before the first votes: as many as fit, it is assumed.
+    def _likely(self, length: int, extension: int) -> float:
+        """About how many extensions of a prefix of this length new words have.
+
+        There are `LIKELY_SYMBOLS` for every symbol that a word has, on average, of those by which it is extended.
         """
+        reaching = self.reaching(length)
+        further = [self.reaching(length + more) / reaching if reaching else 1.0 for more in range(extension)]
+        return LIKELY_SYMBOLS ** sum(further)
+
+    def coming(self, prefixes: int, length: int) -> list[int]:
+        """The lengths at which layers will begin, this one first, if prefixes die out as known words do."""
         lengths = [length]
-        most = prefixes if length > 1 else self.candidates // (self.characters + 1)
+        most = prefixes if length > 1 else min(FIRST_PREFIXES, self.candidates // (self.characters + 1))
         while (end := lengths[-1] + self.extension(prefixes, lengths[-1])) <= self.depth and self.reaching(
             lengths[-1]
         ) >= NEGLIGIBLE_SHARE:

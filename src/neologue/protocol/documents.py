@@ -34,7 +34,8 @@ LARGEST_NUMBER = (1 << 31) - 1
 _STRING: Final = r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\bfnrt]|u00[01][0-9a-f]))*+"'
 _STRINGS: Final = rf"\[(?:{_STRING}(?:,{_STRING})*+)?\]"
 _WHOLE: Final = r"(?:0|[1-9][0-9]{0,9})"
-_WHOLES: Final = rf"\[{_WHOLE}(?:,{_WHOLE})*+\]"
+_PLACE: Final = r"(?:0|[1-9][0-9]{0,15})"
+_PLACES: Final = rf"\[{_PLACE}(?:,{_PLACE})*+\]"
 _DECIMAL: Final = r'"[0-9.e+-]{1,32}"'
 _NAME: Final = r'"[a-z-]{1,32}"'
 _DIGEST: Final = r'"(?P<known>[0-9a-f]{64})"'
@@ -50,7 +51,7 @@ _FIELDS: Final = {
     "frontier": _STRINGS,
     "known": _DIGEST,
     "layer": _WHOLE,
-    "listed": rf"(?:null|\[{_WHOLES}(?:,{_WHOLES})*+\])",
+    "listed": rf"(?:null|\[{_PLACES}(?:,{_PLACES})*+\])",
     "pass": _WHOLE,
     "randomizer": _NAME,
     "rate": _DECIMAL,

@@ -12,8 +12,9 @@ from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, Strings, last_characters
 from neologue.language.vocabulary import Vocabulary
+from neologue.privacy.planning import MOST_EXTENSIONS
 from neologue.protocol.canonical import canonical
-from neologue.protocol.parameters import LARGEST_LAYER, SAMPLERS
+from neologue.protocol.parameters import SAMPLERS
 from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.registry import randomizer
 
@@ -118,6 +119,6 @@ def _are_lists(listed: NDArray[np.int64], layer: Layer) -> bool:
     every = 1
     for _ in range(layer.extension):
         every = 1 + (layer.alphabet.size - 1) * every
-        if every > LARGEST_LAYER:
+        if every > MOST_EXTENSIONS:
             return False
     return bool(listed.max() < every)

@@ -10,6 +10,7 @@ from neologue.service.database import Connection
 OPERATOR, ANALYST = "operator", "analyst"
 ROLES = (OPERATOR, ANALYST)
 LONGEST_NAME = 100
+NAME_RULE = f"1 to {LONGEST_NAME} characters, and no slash"
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,18 @@ class Person:
     role: str
 
 
+def is_name(name: str) -> bool:
+    """Whether something can be called that, and asked for under a path of its own."""
+    whole = bool(name.strip()) and len(name) <= LONGEST_NAME and name.isprintable()
+    return whole and "/" not in name and name not in (".", "..")
+
+
 def new_token(db: Connection, name: str, role: str, now: float) -> str:
     """A token that is shown this once."""
     if role not in ROLES:
         raise AccessError(f"a token is for one of {', '.join(ROLES)}, not {role[:200]!r}")
-    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
-        raise AccessError(f"the name of a token has 1 to {LONGEST_NAME} characters, not {name[:200]!r}")
+    if not is_name(name):
+        raise AccessError(f"the name of a token has {NAME_RULE}, not {name[:200]!r}")
     if db.execute("SELECT 1 FROM tokens WHERE name = ?", (name,)):
         raise AccessError(f"there is a token called {name!r} already: revoke it first, or take another name")
     # 256 random bits need no salt and no slow hash: nobody can guess them.

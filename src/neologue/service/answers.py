@@ -1,7 +1,10 @@
 """Answers over HTTP: JSON, and one shape for all that went wrong."""
 
+from dataclasses import dataclass
+
 import msgspec
 from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
 
 from neologue.errors import (
     AccessError,
@@ -32,6 +35,26 @@ _FAILURES: tuple[tuple[type[NeologueError], int, str], ...] = (
     (InputError, 400, "invalid"),
 )
 """What each error is on the wire; the first that fits."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An answer that is made once and sent to millions."""
+
+    status_code: int
+    start: Message
+    rest: Message
+
+    @classmethod
+    def of(cls, response: Response) -> "Prepared":
+        """The same answer as this one."""
+        start = {"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers}
+        return cls(response.status_code, start, {"type": "http.response.body", "body": response.body})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it, as ASGI has it."""
+        await send(self.start)
+        await send(self.rest)
 
 
 def answer(value: object, status: int = 200) -> Response:

@@ -12,7 +12,7 @@ import socket
 import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from typing import Any
 
@@ -33,12 +33,14 @@ from neologue.protocol.submission import Submission
 from neologue.protocol.ticket import is_ticket
 from neologue.service import access, register
 from neologue.service.access import Person
-from neologue.service.answers import BUSY_SECONDS, answer, failure, failure_of
+from neologue.service.answers import BUSY_SECONDS, Prepared, answer, failure, failure_of
 from neologue.service.api import CheckIn, Final, Health, Received
+from neologue.service.arrivals import Arrivals
 from neologue.service.board import Board, Posted
 from neologue.service.coordinator import Coordinator
 from neologue.service.database import open_database
 from neologue.service.endpoints import ENDPOINTS, Call, Desk, Endpoint, Text
+from neologue.service.garbage import seldom_searched
 from neologue.service.intake import Intake, Limits, Receipt
 from neologue.service.keys import keys_of
 from neologue.service.limits import Limit
@@ -82,8 +84,12 @@ class Service:
         self._desk = Desk(self.database, self.coordinator, keys, clock)
         self._requests = Limit(settings.requests_per_second, 2 * settings.requests_per_second)
         self._failures = Limit(settings.failures_per_minute / 60, settings.failures_per_minute)
+        self._arrivals = Arrivals(settings.seconds_to_send)
+        self._said = _said(settings.patience)
         self._document = lru_cache(DOCUMENTS)(self._fetched)
         self._people = Starlette(routes=self._routes(), lifespan=self._lifespan, exception_handlers=_HANDLERS)
+        # A path is right or wrong: a redirection would be made of the host that the request names.
+        self._people.router.redirect_slashes = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection, as ASGI has it."""
@@ -91,11 +97,10 @@ class Service:
             await self._people(scope, receive, send)
             return
         address, now = self._address(scope), time.monotonic()
-        wait = max(self._requests.wait(address, now), self._failures.wait(address, now))
+        wait = self._failures.wait(address, now) or self._requests.take(address, now)
         if wait:
             await failure(429, "slow_down", "too many requests from this address", wait)(scope, receive, send)
             return
-        self._requests.count(address, now)
         status = 500
 
         async def watched(message: Any) -> None:  # noqa: ANN401 - a message of ASGI
@@ -105,21 +110,22 @@ class Service:
             await send(message)
 
         try:
-            if scope["path"] == REPORTS and scope["method"] == "POST":
-                response = await self._report(scope, receive)
-                await response(scope, receive, watched)
+            if scope["path"] == REPORTS:
+                response = await self._report(receive) if scope["method"] == "POST" else _only_post()
+                status = response.status_code
+                await response(scope, receive, send)
             else:
                 await self._people(scope, receive, watched)
         finally:
             if status in WRONG:
                 self._failures.count(address, now)
             route = REPORTS if scope["path"] == REPORTS else getattr(scope.get("route"), "path", "none")
-            self.metrics.requests.labels(route, status).inc()
+            self.metrics.requests.add(route, status)
 
-    async def _report(self, scope: Scope, receive: Receive) -> Response:
+    async def _report(self, receive: Receive) -> Response | Prepared:
         """Take a report; nothing of it is said to anybody but its device."""
         try:
-            body = await _body(receive, SUBMISSION_BYTES + self.board.longest_report, self.settings.seconds_to_send)
+            body = await self._arrivals.body(receive, SUBMISSION_BYTES + self.board.longest_report)
             if body is None:
                 return self._took("too_large", failure(413, "too_large", "no layer that is open has reports as long"))
             submission = Submission.parse(body)
@@ -138,35 +144,26 @@ class Service:
         except StorageError as error:
             return self._took("busy", failure_of(error))
 
-    async def _counted(self, posted: Posted, submission: Submission) -> Response:
+    async def _counted(self, posted: Posted, submission: Submission) -> Response | Prepared:
         """Wait until the report is counted, or until its device had better ask again."""
         notice = self.board.notice(posted.campaign_id)
         if notice is None or notice.entry.state != register.RUNNING:
             return self._took("busy", failure(503, "busy", "the campaign is held; send the same bytes later", 60))
         receipt = await self.intake.receive(posted.campaign_id, posted.served, submission.serial, submission.report)
-        return self._took(receipt, self._said(receipt))
+        return self._took(receipt, self._said[receipt])
 
-    def _said(self, receipt: Receipt) -> Response:
-        match receipt:
-            case Receipt.FINAL:
-                return answer(Final())
-            case Receipt.RECEIVED:
-                return answer(Received(self.settings.patience), 202)
-            case Receipt.CLOSED:
-                return _closed()
-            case Receipt.BUSY:
-                return failure(503, "busy", "too much is waiting; send the same bytes later", BUSY_SECONDS)
-
-    async def _late(self, submission: Submission) -> Response:
+    async def _late(self, submission: Submission) -> Response | Prepared:
         """Answer a report for a layer that is not on the board: it may be counted, closed, or newer than the board."""
+        if len(submission.report) < HEADER_BYTES:
+            raise ReportError(f"{len(submission.report)} bytes are too few for a report")
         campaign, tag = submission.campaign_id, submission.report[1:HEADER_BYTES]
         if await asyncio.to_thread(self._storage.spent, campaign, submission.serial):
-            return self._took("final", answer(Final()))
+            return self._took(Receipt.FINAL, self._said[Receipt.FINAL])
         state = await asyncio.to_thread(self._state_of_layer, campaign, tag)
         if state is None:
             return self._took("unknown", failure(404, "unknown", "no layer of the campaign is answered by this report"))
         if state != register.OPEN:
-            return self._took("closed", _closed())
+            return self._took(Receipt.CLOSED, self._said[Receipt.CLOSED])
         await self._refresh()
         return self._took("busy", failure(503, "busy", "the layer has just begun; send the same bytes again", 1))
 
@@ -175,12 +172,12 @@ class Service:
             layers = register.asked(db, campaign)
         return next((layer.state for layer in layers if layer.digest.startswith(tag)), None)
 
-    def _took(self, outcome: str, response: Response) -> Response:
-        self.metrics.reports.labels(outcome).inc()
+    def _took(self, outcome: str, response: Response | Prepared) -> Response | Prepared:
+        self.metrics.reports.add(outcome)
         return response
 
     async def _check_in(self, request: Request) -> Response:
-        body = await _body(request.receive, LARGEST_CHECK_IN, self.settings.seconds_to_send)
+        body = await self._arrivals.body(request.receive, LARGEST_CHECK_IN)
         if body is None:
             return failure(413, "too_large", "a check-in is a credential, and nothing else")
         try:
@@ -190,7 +187,7 @@ class Service:
         if self.board.notice(credential.campaign_id) is None:
             await self._refresh()
         told = self.board.check_in(credential)
-        self.metrics.check_ins.labels(type(told).__name__.lower()).inc()
+        self.metrics.check_ins.add(type(told).__name__.lower())
         return answer(told)
 
     async def _layer(self, request: Request) -> Response:
@@ -226,13 +223,15 @@ class Service:
                 return failure(401, "no_token", "give a token of the service: Authorization: Bearer <token>")
             if endpoint.roles and person and person.role not in endpoint.roles:
                 return failure(403, "forbidden", f"this is for the role {' or '.join(endpoint.roles)}")
-            body = await _body(request.receive, self.settings.largest_request, self.settings.seconds_to_send)
+            body = await self._arrivals.body(request.receive, self.settings.largest_request)
             if body is None:
                 return failure(413, "too_large", f"a request has at most {self.settings.largest_request:,} bytes")
             try:
                 taken = None if endpoint.takes is None else msgspec.json.decode(body, type=endpoint.takes)
             except (msgspec.ValidationError, msgspec.DecodeError) as error:
                 return failure(400, "malformed", f"the request can't be used: {error}")
+            if not all(name.isprintable() for name in request.path_params.values()):
+                return failure(404, "unknown", "nothing here has a name with characters that can't be shown")
             call = Call(person or Person("nobody", ""), request.path_params, taken)
             given = await asyncio.to_thread(endpoint.serve, self._desk, call)
             if endpoint.method != "GET":
@@ -284,13 +283,17 @@ class Service:
         await self._refresh()
         async with self.intake:
             clockwork = [asyncio.create_task(self._keep_on(each)) for each in (self._refresh, self._turn)]
+            clockwork.append(asyncio.create_task(self._arrivals.watch()))
             log.info("serving", database=self.database.name, workers_key=self._keys.public.hex())
             try:
-                yield
+                with seldom_searched():
+                    yield
             finally:
                 for task in clockwork:
                     task.cancel()
                 await asyncio.gather(*clockwork, return_exceptions=True)
+                with suppress(StorageError):
+                    await asyncio.to_thread(self.coordinator.rest)
         self.database.close()
         log.info("stopped")
 
@@ -335,25 +338,21 @@ def _tell(what: str, entry: Entry) -> None:
     log.info(what, campaign=entry.name)
 
 
-def _closed() -> Response:
-    return failure(410, "closed", "the layer is closed, and the report was not counted; erase it")
+def _only_post() -> Response:
+    response = failure(405, "method", "reports are sent by POST")
+    response.headers["Allow"] = "POST"
+    return response
 
 
-async def _body(receive: Receive, most: int, seconds: float) -> bytes | None:
-    """The body of a request, unless it is longer than allowed."""
-    pieces, size = [], 0
-    async with asyncio.timeout(seconds):
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise ClientDisconnect
-            piece = message.get("body", b"")
-            size += len(piece)
-            if size > most:
-                return None
-            pieces.append(piece)
-            if not message.get("more_body"):
-                return b"".join(pieces)
+def _said(patience: float) -> dict[Receipt, Prepared]:
+    """What is answered to each receipt of the intake."""
+    said = {
+        Receipt.FINAL: answer(Final()),
+        Receipt.RECEIVED: answer(Received(patience), 202),
+        Receipt.CLOSED: failure(410, "closed", "the layer is closed, and the report was not counted; erase it"),
+        Receipt.BUSY: failure(503, "busy", "too much is waiting; send the same bytes later", BUSY_SECONDS),
+    }
+    return {receipt: Prepared.of(response) for receipt, response in said.items()}
 
 
 def _known_failure(request: Request, error: Exception) -> Response:
@@ -364,11 +363,23 @@ def _known_failure(request: Request, error: Exception) -> Response:
 def _http_failure(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     codes = {404: "unknown", 405: "method"}
-    return failure(error.status_code, codes.get(error.status_code, "invalid"), str(error.detail))
+    response = failure(error.status_code, codes.get(error.status_code, "invalid"), str(error.detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _cut(request: Request, error: Exception) -> Response:
+    return failure(408, "cut", "the request did not arrive in time")
 
 
 def _fault(request: Request, error: Exception) -> Response:
     return failure(500, "broken", "the service has a fault; its log says which")
 
 
-_HANDLERS: dict[Any, Any] = {NeologueError: _known_failure, HTTPException: _http_failure, Exception: _fault}
+_HANDLERS: dict[Any, Any] = {
+    NeologueError: _known_failure,
+    HTTPException: _http_failure,
+    TimeoutError: _cut,
+    ClientDisconnect: _cut,
+    Exception: _fault,
+}

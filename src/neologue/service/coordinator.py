@@ -20,6 +20,7 @@ from neologue.privacy.collection import Cohort, Collection
 from neologue.privacy.ledger import Ledger
 from neologue.privacy.signature import signed
 from neologue.protocol.closed_layer import ClosedLayer
+from neologue.protocol.documents import known_document
 from neologue.protocol.invitation import CAMPAIGN_BYTES
 from neologue.protocol.ticket import SECRET_BYTES
 from neologue.service import register
@@ -30,7 +31,7 @@ from neologue.service.register import Asked, Entry, Facts
 from neologue.service.rounds import looked_at, opened, resumed
 from neologue.service.storage import Storage
 
-LEASE = 30.0
+LEASE = 10.0
 """For how many seconds a worker that moves a campaign on keeps others from doing the same."""
 SUMS = 32
 """From how many sums of batches on a layer's are merged into one."""
@@ -53,6 +54,8 @@ class Coordinator:
         self._storage, self._keys, self._ledger, self._worker = storage, keys, ledger, worker
         self._database = storage.database
         self._standings: dict[bytes, Standing] = {}
+        self._scrubbed = False
+        """Whether nothing is left of deleted sums; whoever was here before may have been killed in the middle."""
 
     def create(self, definition: Definition, now: float) -> Entry:
         """Write a campaign down; nobody is asked yet."""
@@ -73,7 +76,7 @@ class Coordinator:
             note="",
         )
         known = definition.campaign.known
-        words = "\n".join(sorted(known.words)).encode()
+        words = known_document(known)
         with self._database.transaction() as db:
             register.keep_known(db, bytes.fromhex(known.digest), words)
             register.add(db, entry)
@@ -97,26 +100,41 @@ class Coordinator:
     def abort(self, name: str, now: float) -> Entry:
         """End the campaign without a release. What was collected stays charged."""
         entry = self._named(name)
-        collected = self._collected(entry)
-        ended = self._moved(entry, (register.DRAFT, register.RUNNING, register.PAUSED), register.ABORTED, now)
         with self._database.transaction() as db:
-            db.execute("UPDATE layers SET state = 'closed' WHERE campaign = ? AND state = 'open'", (entry.id,))
-            db.execute("DELETE FROM sums WHERE campaign = ?", (entry.id,))
-        self._storage.scrub()
+            ended = _move(db, entry, (register.DRAFT, register.RUNNING, register.PAUSED), register.ABORTED, now)
+            register.drop_layers(db, entry.id)
         self._standings.pop(entry.id, None)
+        self._scrub()
         if self._ledger and entry.state != register.DRAFT:
-            self._settle(entry, collected)
+            # Only now: until its layers were closed, there could be more and more of it.
+            self._settle(entry, self._collected(entry))
         return ended
 
     def turn(self, now: float, said: Callable[[str, Entry], None] = lambda what, entry: None) -> None:
-        """Move every running campaign on, as far as this moment allows."""
+        """Move every running campaign on, as far as this moment allows.
+
+        One that can't be moved does not hold the others up; what was wrong with the first such is raised in the end.
+        """
+        if not self._scrubbed:
+            self._scrub()
         with self._database.reading() as db:
             running = [entry for entry in register.entries(db) if entry.state == register.RUNNING]
+        wrong: list[Exception] = []
         for entry in running:
-            with self._database.transaction() as db:
-                leads = register.lead(db, entry.id, self._worker, now, now + LEASE)
-            if leads:
-                self._advance(entry, now, said)
+            try:
+                with self._database.transaction() as db:
+                    leads = register.lead(db, entry.id, self._worker, now, now + LEASE)
+                if leads:
+                    self._advance(entry, now, said)
+            except Exception as error:
+                wrong.append(error)
+        if wrong:
+            raise wrong[0]
+
+    def rest(self) -> None:
+        """Leave the campaigns to other workers, at once."""
+        with self._database.transaction() as db:
+            register.leave(db, self._worker)
 
     def _advance(self, entry: Entry, now: float, said: Callable[[str, Entry], None]) -> None:
         with self._database.reading() as db:
@@ -168,12 +186,15 @@ class Coordinator:
         standing.taken += 1
         facts = Facts(None if isinstance(layer, ClosedLayer) else standing.facts[-1], warnings)
         with self._database.transaction() as db:
-            settled = register.settle_layer(db, entry.id, last.place, decision, facts)
+            # Not if the campaign was paused or aborted meanwhile.
+            settled = register.lead(db, entry.id, self._worker, now, now + LEASE) and register.settle_layer(
+                db, entry.id, last.place, decision, facts
+            )
             if settled and standing.course.layer is not None:
                 self._open(db, entry, standing, place=last.place + 1, low=last.round.high, now=now)
-        self._storage.scrub()
+        self._scrub()
         if not settled:
-            # Another worker was faster: what this one knows is of no use.
+            # Another worker was faster, or the campaign was held: what this one knows is of no use.
             self._standings.pop(entry.id, None)
 
     def _open(self, db: Connection, entry: Entry, standing: Standing, *, place: int, low: int, now: float) -> None:
@@ -192,8 +213,8 @@ class Coordinator:
             return
         document = release_document(release, population=_described(entry), fidelity="live", seed=None, score=None)
         with self._database.transaction() as db:
-            register.keep_release(db, entry.id, release_text(signed(document, self._keys.operator)))
-            register.move(db, entry.id, (register.RUNNING,), register.RELEASED, now)
+            if register.move(db, entry.id, (register.RUNNING,), register.RELEASED, now):
+                register.keep_release(db, entry.id, release_text(signed(document, self._keys.operator)))
         self._standings.pop(entry.id, None)
 
     def _standing(self, entry: Entry) -> Standing:
@@ -243,16 +264,25 @@ class Coordinator:
         parameters = campaign.parameters
         return Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, tuple(cohorts))
 
+    def _scrub(self) -> None:
+        """Remove what deleted sums have left behind, now or, while somebody reads, at a later turn."""
+        self._scrubbed = False
+        self._scrubbed = self._storage.scrub()
+
     def _named(self, name: str) -> Entry:
         with self._database.reading() as db:
             return register.named(db, name)
 
     def _moved(self, entry: Entry, states: tuple[str, ...], state: str, now: float, note: str = "") -> Entry:
         with self._database.transaction() as db:
-            if not register.move(db, entry.id, states, state, now, note):
-                present = register.named(db, entry.name).state
-                raise CampaignError(f"the campaign {entry.name!r} is {present}, and can't become {state}")
-            return register.named(db, entry.name)
+            return _move(db, entry, states, state, now, note)
+
+
+def _move(db: Connection, entry: Entry, states: tuple[str, ...], state: str, now: float, note: str = "") -> Entry:
+    if not register.move(db, entry.id, states, state, now, note):
+        present = register.named(db, entry.name).state
+        raise CampaignError(f"the campaign {entry.name!r} is {present}, and can't become {state}")
+    return register.named(db, entry.name)
 
 
 def _described(entry: Entry) -> str:

@@ -16,10 +16,10 @@ from neologue.protocol.invitation import KEY_BYTES
 from neologue.protocol.measuring import Measuring
 from neologue.protocol.parameters import Parameters, check_whole
 from neologue.protocol.profiles import profile
+from neologue.service.access import NAME_RULE, is_name
 from neologue.service.rounds import Rules
 
 DAY = 86_400
-LONGEST_NAME = 100
 LONGEST_LAYER = 366 * DAY
 
 
@@ -60,8 +60,8 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     """The public keys, in hexadecimal, of others who may issue credentials: an app's own backend."""
 
     def __post_init__(self) -> None:
-        if not self.name.strip() or len(self.name) > LONGEST_NAME or not self.name.isprintable():
-            raise ParameterError(f"a campaign's name has 1 to {LONGEST_NAME} characters, not {self.name[:200]!r}")
+        if not is_name(self.name):
+            raise ParameterError(f"a campaign's name has {NAME_RULE}, not {self.name[:200]!r}")
         check_whole("devices", self.devices, 1, MOST_USERS)
         check_whole("devices that measure", self.measure_devices, 0, MOST_USERS)
         check_whole("batch", self.batch, 2, 100_000)

@@ -75,7 +75,8 @@ def _storage(database: Database, db: Connection) -> Iterator[Finding]:
         yield Finding("good", f"PostgreSQL is durable (synchronous_commit = {commit})")
     ((logged,),) = db.execute("SHOW log_statement")
     ((parameters,),) = db.execute("SHOW log_parameter_max_length")
-    if logged in ("mod", "all") and parameters != "0":
+    ((slow,),) = db.execute("SELECT setting FROM pg_settings WHERE name = 'log_min_duration_statement'")
+    if (logged in ("mod", "all") or int(slow) >= 0) and parameters != "0":
         yield Finding("unsafe", "PostgreSQL logs the values in statements: set log_parameter_max_length = 0")
     ((now,),) = db.execute("SELECT EXTRACT(EPOCH FROM clock_timestamp())::double precision")
     if abs(float(now) - time.time()) > SECONDS_OFF:

@@ -22,21 +22,37 @@ class Limit:
 
     def wait(self, address: str, now: float) -> float:
         """0 if the address may ask now; if not, after how many seconds it may."""
-        bucket = self._bucket(address, now)
-        return 0.0 if bucket.tokens >= 1 else (1 - bucket.tokens) / self._per_second
+        bucket = self._buckets.get(address)
+        return 0.0 if bucket is None else self._lacking(self._refilled(bucket, now))
 
     def count(self, address: str, now: float) -> None:
         """Take one from what the address may ask."""
         self._bucket(address, now).tokens -= 1
 
+    def take(self, address: str, now: float) -> float:
+        """Both at once: how long the address has to wait, and if it need not, one is taken."""
+        bucket = self._bucket(address, now)
+        wait = self._lacking(bucket)
+        if not wait:
+            bucket.tokens -= 1
+        return wait
+
+    def _lacking(self, bucket: _Bucket) -> float:
+        """For how many seconds a bucket has to be filled until there is a token in it."""
+        return 0.0 if bucket.tokens >= 1 else (1 - bucket.tokens) / self._per_second
+
     def _bucket(self, address: str, now: float) -> _Bucket:
+        """The bucket of an address, which is remembered longer than all others from now on."""
         bucket = self._buckets.get(address)
-        if bucket is None:
-            bucket = self._buckets[address] = _Bucket(self._at_once, now)
-            if len(self._buckets) > REMEMBERED:
-                self._buckets.popitem(last=False)
-        else:
+        if bucket is not None:
             self._buckets.move_to_end(address)
-            bucket.tokens = min(self._at_once, bucket.tokens + (now - bucket.filled) * self._per_second)
-            bucket.filled = now
+            return self._refilled(bucket, now)
+        bucket = self._buckets[address] = _Bucket(self._at_once, now)
+        if len(self._buckets) > REMEMBERED:
+            self._buckets.popitem(last=False)
+        return bucket
+
+    def _refilled(self, bucket: _Bucket, now: float) -> _Bucket:
+        bucket.tokens = min(self._at_once, bucket.tokens + (now - bucket.filled) * self._per_second)
+        bucket.filled = now
         return bucket

@@ -6,6 +6,7 @@ What is read or written together is one transaction of the caller's; every funct
 import io
 import zlib
 from dataclasses import dataclass
+from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -112,6 +113,11 @@ def lead(db: Connection, campaign: bytes, worker: str, now: float, until: float)
     return bool(led)
 
 
+def leave(db: Connection, worker: str) -> None:
+    """Whatever this worker leads, another may lead at once."""
+    db.execute("UPDATE campaigns SET leader = NULL, leader_until = NULL WHERE leader = ?", (worker,))
+
+
 def asked(db: Connection, campaign: bytes) -> list[Asked]:
     """The layers of a campaign, in order."""
     return [_asked(row) for row in db.execute(f"{_ASKED} WHERE campaign = ? ORDER BY place", (campaign,))]
@@ -149,6 +155,12 @@ def close_layer(db: Connection, campaign: bytes, place: int) -> None:
     db.execute(
         "UPDATE layers SET state = ? WHERE campaign = ? AND place = ? AND state = ?", (CLOSED, campaign, place, OPEN)
     )
+
+
+def drop_layers(db: Connection, campaign: bytes) -> None:
+    """Close what is open of a campaign that is broken off, and erase all votes."""
+    db.execute("UPDATE layers SET state = ? WHERE campaign = ? AND state = ?", (CLOSED, campaign, OPEN))
+    db.execute("DELETE FROM sums WHERE campaign = ?", (campaign,))
 
 
 def settle_layer(db: Connection, campaign: bytes, place: int, decision: Decision, facts: Facts) -> bool:
@@ -205,13 +217,19 @@ def _entry(row: tuple[object, ...]) -> Entry:
     return Entry(
         id=_bytes(identity),
         name=str(name),
-        definition=msgspec.json.decode(definition, type=Definition),
+        definition=_definition(definition),
         state=str(state),
         slot_secret=_bytes(secret),
         created=msgspec.convert(created, float),
         changed=msgspec.convert(changed, float),
         note=str(note),
     )
+
+
+@lru_cache(maxsize=64)
+def _definition(text: str) -> Definition:
+    """The same object for the same text: what follows from it, such as its words, is not made at every look."""
+    return msgspec.json.decode(text, type=Definition)
 
 
 def _asked(row: tuple[object, ...]) -> Asked:

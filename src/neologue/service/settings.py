@@ -6,6 +6,7 @@ from pathlib import Path
 from neologue.errors import ParameterError
 
 MEGABYTE = 1 << 20
+SHORTEST_PATIENCE = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,3 +38,7 @@ class Settings:
         for name in ("seconds_to_send", "patience", "refresh", "requests_per_second", "failures_per_minute"):
             if not 0 < getattr(self, name) <= 1e6:
                 raise ParameterError(f"{name.replace('_', ' ')} must be above 0, not {getattr(self, name)}")
+        if self.patience < SHORTEST_PATIENCE:
+            raise ParameterError(
+                f"patience must be at least {SHORTEST_PATIENCE:g} seconds, not {self.patience}: a batch takes that long"
+            )

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from neologue.simulation.kernels import Ids, compiled
+from neologue.aggregation.kernels import compiled
+from neologue.simulation.kernels import Ids
 from neologue.simulation.lanes import Words, fill, unit
 
 FINE = 1 << 32

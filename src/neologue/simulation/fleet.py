@@ -7,6 +7,7 @@ with nothing to do is not started: the fleet checks in for it, as a system does 
 import heapq
 import json
 import multiprocessing
+import os
 import random
 import shutil
 import tempfile
@@ -32,6 +33,8 @@ from neologue.simulation.population import Population
 THREADS = 128
 """Devices of a process that talk at once: more than a batch needs, so that nobody waits for one in vain."""
 LONGEST_DELAY = 20.0
+LOOK = 0.2
+"""How often a process looks whether it is to end, in seconds."""
 IMPATIENCE = 2.0
 """The longest that a device of a fleet waits after a failure, in seconds: its weather changes quickly."""
 
@@ -128,23 +131,32 @@ def run(
 
 def run_squad(squad: Squad, ended: threading.Event) -> Counter[str]:
     """Run the devices of one process, many at a time, each when its turn has come."""
-    # A disk in memory, where there is one: a real device has a disk of its own.
+    # A disk in memory, where there is one and nobody says where else: a real device has a disk of its own.
     shared = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None, prefix="neologue-fleet-") as folder:
-        turns = _Turns(squad, Path(folder), ended)
+    in_memory = shared.is_dir() and "TMPDIR" not in os.environ
+    with tempfile.TemporaryDirectory(dir=shared if in_memory else None, prefix="neologue-fleet-") as folder:
+        turns = _Turns(squad, Path(folder))
         threads = [threading.Thread(target=turns.work, daemon=True) for _ in range(THREADS)]
         for thread in threads:
             thread.start()
-        for thread in threads:
-            thread.join()
+        try:
+            while any(thread.is_alive() for thread in threads) and not ended.is_set():
+                time.sleep(LOOK)
+        except (KeyboardInterrupt, EOFError, OSError):
+            pass  # broken off, or left alone by whoever started this
+        finally:
+            turns.end()
+            for thread in threads:
+                thread.join()
         return turns.states()
 
 
 class _Turns:
     """Whose turn it is."""
 
-    def __init__(self, squad: Squad, folder: Path, ended: threading.Event) -> None:
-        self._squad, self._folder, self._ended = squad, folder, ended
+    def __init__(self, squad: Squad, folder: Path) -> None:
+        self._squad, self._folder = squad, folder
+        self._ended = False
         self._library = Library()
         self._chance = random.Random(squad.seed)
         self._state = ["asleep"] * len(squad.credentials)
@@ -157,6 +169,12 @@ class _Turns:
     def states(self) -> Counter[str]:
         """How many devices are in each state."""
         return Counter(self._state)
+
+    def end(self) -> None:
+        """From now on nobody has a turn."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
 
     def work(self) -> None:
         """Take turns until nothing is left to do; for one of many threads."""
@@ -174,7 +192,7 @@ class _Turns:
     def _next(self) -> int | None:
         with self._changed:
             while True:
-                if self._ended.is_set() or not (self._due or self._under_way):
+                if self._ended or not (self._due or self._under_way):
                     return None
                 wait = self._due[0][0] - time.monotonic() if self._due else IMPATIENCE
                 if wait <= 0:
@@ -206,7 +224,7 @@ class _Turns:
                     client.typed(word, times)
                 client.join(squad.credentials[device])
                 tick = client.tick()
-            while tick.state == "received" and transport.chance.random() >= squad.weather.restarts:
+            while tick.state == "received" and not self._ended and transport.chance.random() >= squad.weather.restarts:
                 time.sleep(tick.again or 0)
                 tick = client.tick()
         if tick.again is None:

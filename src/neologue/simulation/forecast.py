@@ -3,14 +3,15 @@
 The words of a language and their shares are known, and so is the law of how users hold them. So each prefix has a
 chance of being reported by a user, its votes have a known law, and a rule's threshold settles where its own equation
 holds on average. A prefix is then not kept or dropped but carried on with the chance of having been kept. Layers are
-sized by the planner that sizes real ones.
+sized by the planner that sizes real ones. Spelling is learnt from prefixes by the chance and the share that each has,
+those of noise left out; a real layer learns from just what was kept, so its lists and weights are slightly others.
 
 A device that holds too much is taken to report any of it, whatever the campaign's sampler. The greedy one prefers what
 is typed most, which makes no difference where users hold few prefixes of a layer, as in all but the first ones.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,8 @@ from scipy.optimize import brentq
 from neologue.discovery.estimates import VoteLaw
 from neologue.discovery.schedule import Schedule
 from neologue.discovery.selection import EVEN_SHARE
-from neologue.language.candidates import Candidates, extensions
+from neologue.language.candidates import Candidates, Strings, extensions
+from neologue.language.spelling import Spelling
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.campaign import Campaign
 from neologue.protocol.report import HEADER_BYTES
@@ -35,7 +37,7 @@ MOST_WEIGHED = 1_000_000
 NEGLIGIBLE = 1e-9
 """The chance of a prefix that is not looked after any more."""
 WEIGHED = 1e-3
-"""… and of one that does not count for the average weight."""
+"""… and of one that counts neither for the average weight nor for the spelling."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,9 @@ class _Trie:
         kept = earlier.kept(1)
         self.present = np.stack([1 - kept, kept])
         """For each state and word the chance that its prefix is in this state, and in the frontier."""
-        self.reported = lexicon.steps[:, 0].copy()
+        self.spelling = lexicon.spelling
+        """How words go on, as far as the layer before can tell."""
+        self.reported = lexicon.spelling.steps(lexicon.words.astype("U1"))[:, 0]
         """For each word the share of users who reported its prefix in the layer before."""
         self.found = np.zeros(len(lexicon.words))
         """For each word the chance that it was missing, and is found."""
@@ -150,7 +154,7 @@ class _Trie:
         campaign, lexicon, parameters = self.campaign, self.lexicon, self.campaign.parameters
         end = self.length + extension
         live = np.flatnonzero(self.present[0] + self.present[1] * (1 - self.earlier.found) > NEGLIGIBLE)
-        asked = self._asked(live, extension, ways)
+        asked, endings = self._asked(live, extension, ways)
         live = live[asked.index(lexicon.words[live]) >= 0]
         starts = np.diff(lexicon.groups(end)[live], prepend=-1) > 0
         groups, first = np.cumsum(starts) - 1, live[starts]
@@ -163,8 +167,7 @@ class _Trie:
         channel = randomizer(parameters.randomizer, candidates, campaign.epsilon, parameters.words_per_user).channel
         votes = ForeseenVotes(VoteLaw(channel, cohort, campaign.users), campaign)
         weights = self._weights(first, ends, asked, votes)[places]
-        ended = int(asked.ended[:ways].sum())
-        totals = self.prefixes * np.array([ended, ways - ended])
+        totals = self.prefixes * np.array([endings, ways - endings])
         decided = votes.decide(reported * campaign.users, numbers, ends[places], weights, totals)
         real = numbers * decided.chances
         self.prefixes = float(real[~ends[places]].sum()) + decided.noise[1]
@@ -188,6 +191,7 @@ class _Trie:
         )
         self.length = end
         self.reached[end] = self.present.sum(axis=0)
+        self.spelling = self._learnt()
         return layer, decided.noise[0]
 
     def _states(
@@ -226,35 +230,51 @@ class _Trie:
         self.present = np.zeros_like(self.present)
         self.present[:, live[~ended]] = lost_earlier[~ended], kept_earlier[~ended]
 
-    def _asked(self, live: NDArray[np.int64], extension: int, ways: int) -> Candidates:
-        """All true candidates and what else is voted on beside them: the likeliest ways to go on, or every one."""
+    def _starts(self, live: NDArray[np.int64]) -> tuple[NDArray[np.int64], Strings]:
+        """The first of some words with each prefix of the present length, and these prefixes."""
         starts = live[np.diff(self.lexicon.groups(self.length)[live], prepend=-1) > 0]
-        frontier = self.lexicon.words[starts].astype(f"U{self.length}")
-        alphabet = self.campaign.alphabet
-        if ways == extensions(alphabet.size - 1, extension):
-            return Candidates(alphabet, frontier, extension)
-        shares = self.reported[starts] * self.present.sum(axis=0)[starts]
-        return Candidates(
-            alphabet, frontier, extension, self.lexicon.spelling.likeliest(frontier, shares, extension, ways)
-        )
+        return starts, self.lexicon.words[starts].astype(f"U{self.length}")
+
+    def _learnt(self) -> Spelling:
+        """The spelling of the known words and of the prefixes that go on."""
+        present = self.present.sum(axis=0)
+        starts, prefixes = self._starts(np.flatnonzero(present > WEIGHED))
+        if not len(starts):
+            return self.lexicon.spelling
+        return self.lexicon.spelling.learning(prefixes, self.reported[starts] * present[starts])
+
+    def _asked(self, live: NDArray[np.int64], extension: int, ways: int) -> tuple[Candidates, float]:
+        """All true candidates and what else is voted on beside them: the likeliest ways to go on, or every one.
+
+        And how many of the ways of a prefix end, on average.
+        """
+        starts, frontier = self._starts(live)
+        alphabet, present, listed = self.campaign.alphabet, self.present.sum(axis=0)[starts], None
+        if len(frontier) and ways < extensions(alphabet.size - 1, extension):
+            listed = self.spelling.likeliest(frontier, self.reported[starts] * present, extension, ways)
+        asked = Candidates(alphabet, frontier, extension, listed)
+        return asked, float(present @ asked.endings / max(present.sum(), NEGLIGIBLE))
 
     def _weights(
         self, first: NDArray[np.int64], ends: NDArray[np.bool_], asked: Candidates, votes: ForeseenVotes
     ) -> Floats:
         """The weight that the significance rule gives to each true candidate."""
-        starts = first[np.diff(self.lexicon.groups(self.length)[first], prepend=-1) > 0]
-        present = self.present.sum(axis=0)
-        starts = starts[present[starts] > WEIGHED]
-        if self.campaign.parameters.rule == "top" or not len(starts):
+        starts, prefixes = self._starts(first)
+        present = self.present.sum(axis=0)[starts]
+        counting = np.flatnonzero(present > WEIGHED)
+        if self.campaign.parameters.rule == "top" or not len(counting):
             return np.ones(len(first))
-        some = starts[:: -(-len(starts) * asked.ways // MOST_WEIGHED)]
-        candidates = replace(asked, frontier=self.lexicon.words[some].astype(f"U{self.length}"))
-        expected = votes.worth(self.reported[some, None] * self.lexicon.spelling.after(candidates))
-        ended = candidates.ended[: candidates.ways]
+        some = counting[:: -(-len(counting) * asked.ways // MOST_WEIGHED)]
+        candidates = asked.among(np.searchsorted(asked.frontier, prefixes[some]))
+        expected = votes.worth(self.reported[starts[some], None] * self.spelling.after(candidates))
+        ended = candidates.ended.reshape(expected.shape)
+        # Lists may leave none of a kind; then no true candidate is of it either.
         means = [
-            float(np.average(expected[:, members].mean(axis=1), weights=present[some])) for members in (ended, ~ended)
+            float((present[some] @ (expected * members)).sum() / max((present[some] @ members).sum(), NEGLIGIBLE))
+            for members in (ended, ~ended)
         ]
-        spelled = self.lexicon.steps[first, self.length : self.length + asked.extension].prod(axis=1)
+        end = self.length + asked.extension
+        spelled = self.spelling.steps(self.lexicon.words[first].astype(f"U{end}"))[:, self.length : end].prod(axis=1)
         worth = votes.worth(self.reported[first] * spelled)
         return np.asarray(EVEN_SHARE + (1 - EVEN_SHARE) * worth / np.where(ends, *means))
 

@@ -3,24 +3,13 @@
 Each releases the GIL and is compiled once, then kept on disk.
 """
 
-from collections.abc import Callable
-from typing import TypeVar, cast
-
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-Loop = TypeVar("Loop", bound=Callable[..., object])
+from neologue.aggregation.kernels import compiled
+
 Ints = NDArray[np.int64]
 Ids = NDArray[np.int32]
-
-
-def compiled(loop: Loop) -> Loop:
-    """Compile a loop when it is first called, and keep the result on disk where there is a place for it."""
-    try:
-        return cast(Loop, njit(cache=True, nogil=True)(loop))
-    except RuntimeError:  # neither beside this file nor in the user's own cache may anything be written
-        return cast(Loop, njit(nogil=True)(loop))
 
 
 @compiled

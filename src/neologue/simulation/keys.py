@@ -11,8 +11,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from neologue.aggregation.kernels import compiled
 from neologue.simulation.holdings import Holdings
-from neologue.simulation.kernels import Ids, Ints, compiled
+from neologue.simulation.kernels import Ids, Ints
 from neologue.simulation.streams import Stream, generator
 
 Keys = NDArray[np.uint64]

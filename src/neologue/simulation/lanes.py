@@ -7,7 +7,7 @@ instructions. The four words of a lane's state lie 64 places apart in one array,
 import numpy as np
 from numpy.typing import NDArray
 
-from neologue.simulation.kernels import compiled
+from neologue.aggregation.kernels import compiled
 from neologue.simulation.streams import Stream
 
 Words = NDArray[np.uint64]

@@ -31,8 +31,6 @@ class Lexicon:
     """The share of users of each kind."""
     spelling: Spelling
     """How the known words are spelled."""
-    steps: Floats
-    """The chance of each symbol of each word, by that spelling."""
 
     @classmethod
     def of(cls, population: EmbeddedPopulation, campaign: Campaign) -> "Lexicon":
@@ -46,15 +44,13 @@ class Lexicon:
             )
         words = strings([word for word, counts in zip(population.words, counting, strict=True) if counts])
         order = np.argsort(words)
-        spelling = Spelling.of(campaign.alphabet, campaign.known.words)
         nodes, weights = np.polynomial.hermite_e.hermegauss(KINDS_OF_USERS)
         return cls(
             words[order],
             population.model.shares[counting][order],
             population.model.draws(nodes),
             weights / weights.sum(),
-            spelling,
-            spelling.steps(words[order]),
+            Spelling.of(campaign.alphabet, campaign.known.words),
         )
 
     @cached_property

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neologue.aggregation.kernels import compiled
 from neologue.simulation.holdings import Holdings
-from neologue.simulation.kernels import Ids, Ints, compiled
+from neologue.simulation.kernels import Ids, Ints
 from neologue.simulation.samples import Sampler
 from neologue.simulation.streams import Stream, generator
 

@@ -27,10 +27,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from neologue.aggregation.kernels import compiled
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
 from neologue.simulation.counting import Counters
-from neologue.simulation.kernels import Ids, Ints, compiled
+from neologue.simulation.kernels import Ids, Ints
 from neologue.simulation.lanes import Halves, Words, biased_below, fill, lanes, next_below, next_word
 from neologue.simulation.streams import Stream, generator
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from neologue.simulation.kernels import compiled
+from neologue.aggregation.kernels import compiled
 from neologue.simulation.streams import Stream, generator
 
 Ints = NDArray[np.int64]

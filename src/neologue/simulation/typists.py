@@ -4,9 +4,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from neologue.aggregation.kernels import compiled
 from neologue.simulation.alias import fill_ids
 from neologue.simulation.holdings import MOST_TIMES
-from neologue.simulation.kernels import Ids, Ints, compiled
+from neologue.simulation.kernels import Ids, Ints
 from neologue.simulation.lanes import Words, fill, unit
 
 MOST_AT_ONCE = 1 << 24

@@ -110,7 +110,7 @@ class OptPrefixTree:
         )
 
     def _extension(self, task: Task, prefixes: int, length: int) -> int:
-        return longest_extension(prefixes, task.alphabet.size - 1, self.dimension, task.depth + 1 - length, lists=False)
+        return longest_extension(prefixes, task.alphabet.size - 1, self.dimension, task.depth + 1 - length)
 
     def _kept(self, task: Task, candidates: Candidates, votes: Integers, randomizer: Unary, cohort: int) -> Integers:
         """The candidates, in order, that noise does not explain at the false positive ratio of their kind."""

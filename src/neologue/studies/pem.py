@@ -46,7 +46,7 @@ class Pem:
         while length <= task.depth:
             prefixes = characters if length == 1 else task.top
             left = task.depth + 1 - length
-            found.append(longest_extension(prefixes, characters, self.candidates, left, lists=False))
+            found.append(longest_extension(prefixes, characters, self.candidates, left))
             length += found[-1]
         return found
 

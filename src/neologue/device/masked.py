@@ -1,0 +1,245 @@
+"""A device in a cohort of secure aggregation: messages in, messages out, and what it refuses.
+
+Its votes are randomized once and stay the same. Each cohort that it joins sees them under fresh masks; and once it has
+masked them for one, it joins another only with the operator's signed word that the first yielded nothing: two sums with
+the same votes would tell more than one.
+"""
+
+from collections.abc import Callable
+from typing import Self
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from numpy.typing import NDArray
+
+from neologue.entropy import Entropy, SecureEntropy
+from neologue.errors import MaskingError
+from neologue.masking import field, shamir
+from neologue.masking.keys import (
+    KEY_BYTES,
+    PublicKeys,
+    mask_pair,
+    pairwise_mask_key,
+    seal,
+    self_mask_key,
+    tag,
+    unseal,
+)
+from neologue.masking.masks import add_mask, subtract_mask
+from neologue.masking.messages import (
+    Advertisement,
+    Deal,
+    Delivery,
+    Kind,
+    MaskedVector,
+    Request,
+    Roster,
+    Sharing,
+    Unmasking,
+)
+from neologue.masking.packing import pack
+from neologue.masking.statement import says_nothing
+from neologue.masking.terms import Cohort, Promise, Terms
+from neologue.protocol.report import Asks, read_report
+
+
+class Ballot:
+    """The randomized votes of a device in a layer, and the cohort that may have them in its sum."""
+
+    def __init__(
+        self, layer: bytes, counts: NDArray[np.int64], most: int, operator: bytes, pending: Terms | None = None
+    ) -> None:
+        self.layer = layer
+        self.counts = counts
+        """The votes for each candidate, from 0 to `most`."""
+        self.most = most
+        self._operator = operator
+        self.pending = pending
+        """The terms of the cohort that they were masked for: to be on the disk before the masked vector is sent."""
+
+    @classmethod
+    def of_report(cls, layer: Asks, report: bytes, operator: bytes, pending: Terms | None = None) -> Self:
+        """The votes in a device's own report, which it made once and keeps."""
+        randomizer = layer.randomizer
+        counts = np.bincount(read_report(layer, report), minlength=randomizer.candidates)
+        return cls(layer.digest, counts, randomizer.channel.contributions, operator, pending)
+
+    def check(self, terms: Terms) -> None:
+        """Refuse terms that are for other votes than these, or while an earlier cohort may have them in its sum."""
+        if (terms.layer, terms.entries, terms.votes) != (self.layer, len(self.counts), self.most):
+            raise MaskingError("the cohort answers another layer than these votes")
+        if self.pending is not None:
+            raise MaskingError(
+                f"the votes are masked for the cohort {self.pending.cohort_id.hex()}: join another one with the "
+                "operator's signed statement that it yielded nothing"
+            )
+
+    def release(self, statement: bytes) -> None:
+        """Let the votes be masked once more, if the operator has signed that the cohort yielded nothing."""
+        if self.pending is None or not says_nothing(statement, self.pending, self._operator):
+            raise MaskingError("the statement is not the operator's, or not about the cohort that has these votes")
+        self.pending = None
+
+
+class Member:
+    """A device's part in one cohort, with secrets that are drawn for it and never leave the memory.
+
+    A message that is refused changes nothing. One that comes too early, or for the second time, is refused.
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        ballot: Ballot,
+        promise: Promise,
+        entropy: Entropy | None = None,
+        *,
+        signer: Ed25519PrivateKey | None = None,
+        trusts: Callable[[bytes], bool] | None = None,
+    ) -> None:
+        """With a `signer` the device signs its keys; with `trusts` it takes only keys whose signer that accepts."""
+        promise.check(terms)
+        ballot.check(terms)
+        self._terms = terms
+        self._ballot = ballot
+        self._entropy = SecureEntropy() if entropy is None else entropy
+        self._signer = signer
+        self._trusts = trusts
+        self._sealing = X25519PrivateKey.from_private_bytes(self._entropy.octets(KEY_BYTES))
+        self._secrets = {Kind.SEED: field.draw(self._entropy), Kind.KEY: field.draw(self._entropy)}
+        self._masking = mask_pair(self._secrets[Kind.KEY], terms.digest)
+        self._roster: Roster | None = None
+        self._shared: dict[int, dict[Kind, int]] | None = None
+        """The neighbours that have shared, and what they have; nothing if it can't be read."""
+        self._answered: Request | None = None
+
+    def advertise(self) -> bytes:
+        """The first message: this device's public keys."""
+        keys = PublicKeys(self._sealing.public_key().public_bytes_raw(), self._masking.public_key().public_bytes_raw())
+        if self._signer is None:
+            return Advertisement(keys).body(self._terms)
+        return Advertisement.signed(keys, self._terms, self._signer).body(self._terms)
+
+    def share(self, roster: bytes) -> bytes:
+        """The answer to a roster: shares of both secrets, sealed for the neighbours."""
+        if self._roster is not None:
+            raise MaskingError("this device has shared its secrets already, and does so once")
+        told = Roster.parse(roster, self._terms)
+        self._check_signatures(told)
+        cohort, index = told.cohort, told.index
+        points = [_point(other) for other in told.neighbours]
+        dealt = {
+            kind: shamir.shares(secret, points, cohort.neighbourhood.threshold, self._entropy)
+            for kind, secret in self._secrets.items()
+        }
+        deals: list[Deal] = []
+        for place, (other, advertised) in enumerate(told.neighbours.items()):
+            pair = {kind: shares[place] for kind, shares in dealt.items()}
+            plain = b"".join(map(field.to_bytes, pair.values()))
+            sealed = seal(plain, self._sealing, advertised.keys.sealing, cohort, index, other)
+            seed_tag, key_tag = (tag(share, cohort, kind, index, other) for kind, share in pair.items())
+            deals.append(Deal(sealed, (seed_tag, key_tag)))
+        self._roster = told
+        seed_tag = tag(self._secrets[Kind.SEED], cohort, Kind.SEED, index, index)
+        return Sharing(index, seed_tag, tuple(deals)).body(cohort)
+
+    def mask(self, delivery: bytes) -> bytes:
+        """The answer to a delivery: the votes under all masks.
+
+        Before it is sent, `Ballot.pending` must be on the disk: after a crash the device would not know that it was.
+        """
+        roster = self._roster
+        if roster is None or self._shared is not None:
+            raise MaskingError("this device masks its votes once, behind sharing its secrets")
+        cohort, index = roster.cohort, roster.index
+        told = Delivery.parse(delivery, cohort)
+        _check_index(told.index, index)
+        shared = {
+            other: self._opened(deal, cohort, other, index)
+            for other, deal in zip(roster.neighbours, told.deals, strict=True)
+            if deal is not None
+        }
+        if (readable := sum(map(bool, shared.values()))) < cohort.neighbourhood.threshold:
+            raise MaskingError(
+                f"{readable} neighbours have shared their secrets with this device, "
+                f"and it takes {cohort.neighbourhood.threshold}"
+            )
+        keys = {
+            other: pairwise_mask_key(self._masking, roster.neighbours[other].keys.masking, cohort, (index, other))
+            for other in shared
+        }
+        self._ballot.check(self._terms)
+        # From here on nothing is refused.
+        self._ballot.pending = self._terms
+        self._shared = shared
+        entries = self._ballot.counts.astype(cohort.lane)
+        add_mask(entries, self_mask_key(self._secrets[Kind.SEED], cohort, index))
+        for other, key in keys.items():
+            (add_mask if index < other else subtract_mask)(entries, key)
+        return MaskedVector(index, pack(entries, cohort.bits)).body(cohort)
+
+    def unmask(self, request: bytes) -> bytes:
+        """The answer to a request: of each neighbour a share of one of its secrets, and never of both.
+
+        The same request gets the same answer again; another one is refused once one was answered.
+        """
+        if self._roster is None or self._shared is None:
+            raise MaskingError("this device gives no shares away before its votes are masked")
+        cohort, index = self._roster.cohort, self._roster.index
+        told = Request.parse(request, cohort)
+        _check_index(told.index, index)
+        if self._answered is not None and told != self._answered:
+            raise MaskingError("this device has answered another request in this cohort, and answers no second one")
+        for other, kind in zip(self._roster.neighbours, told.wanted, strict=True):
+            if (kind is not Kind.NEITHER) != (other in self._shared):
+                raise MaskingError(f"the request contradicts the delivery about whether device {other} has shared")
+        arrived = told.wanted.count(Kind.SEED)
+        if arrived < cohort.neighbourhood.threshold:
+            raise MaskingError(
+                f"the votes of {arrived} neighbours have arrived, and it takes {cohort.neighbourhood.threshold}"
+            )
+        if not max(self._terms.smallest, arrived + 1) <= told.arrived <= cohort.size:
+            raise MaskingError(
+                f"a sum of {told.arrived:,} devices, where {self._terms.smallest:,} were promised, "
+                f"the cohort has {cohort.size:,} and {arrived + 1:,} are in sight"
+            )
+        self._answered = told
+        return Unmasking(
+            index,
+            tuple(
+                (kind, self._shared[other][kind]) if self._shared.get(other) else (Kind.NEITHER, 0)
+                for other, kind in zip(self._roster.neighbours, told.wanted, strict=True)
+            ),
+        ).body(cohort)
+
+    def _check_signatures(self, roster: Roster) -> None:
+        if self._trusts is None:
+            return
+        for other, advertised in roster.neighbours.items():
+            if not advertised.is_genuine(self._terms) or not self._trusts(advertised.signer):
+                raise MaskingError(f"the keys of device {other} are not signed by anybody whom this device trusts")
+
+    def _opened(self, deal: Deal, cohort: Cohort, other: int, index: int) -> dict[Kind, int]:
+        """The shares in a deal; none if the neighbour has sealed nonsense, which must not stop the others."""
+        assert self._roster is not None
+        try:
+            plain = unseal(
+                deal.sealed, self._sealing, self._roster.neighbours[other].keys.sealing, cohort, other, index
+            )
+            seed, key = field.from_bytes(plain[: field.ELEMENT_BYTES]), field.from_bytes(plain[field.ELEMENT_BYTES :])
+        except MaskingError:
+            return {}
+        opened = {Kind.SEED: seed, Kind.KEY: key}
+        tags = tuple(tag(share, cohort, kind, other, index) for kind, share in opened.items())
+        return opened if tags == deal.tags else {}
+
+
+def _point(index: int) -> int:
+    """Where the polynomials of its neighbours are evaluated for a device."""
+    return index + 1
+
+
+def _check_index(told: int, own: int) -> None:
+    if told != own:
+        raise MaskingError(f"a message for device {told}, and this is device {own}")

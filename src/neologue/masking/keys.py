@@ -1,0 +1,119 @@
+"""The keys of a cohort: X25519 pairs, what two devices derive from them with HKDF-SHA256, and sealed shares.
+
+HKDF takes the cohort's context as its salt. Its info is a label that ends in a NUL byte and says what the key is for,
+the identity of the cohort, and the indices in 2 bytes each, big-endian, of the devices between which it is.
+
+A device has two pairs. Under the first, shares are sealed. The second gives the masks; its private key is derived from
+a secret that is shared, for if the device drops out its neighbours give that away.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from neologue.errors import MaskingError
+from neologue.masking.field import to_bytes
+from neologue.masking.terms import Cohort
+
+KEY_BYTES: Final = 32
+TAG_BYTES: Final = 16
+SEAL_BYTES: Final = 16
+INDEX_BYTES: Final = 2
+
+_MASK_PAIR: Final = b"neologue masking v1 mask pair\0"
+_SELF: Final = b"neologue masking v1 self mask\0"
+_PAIRWISE: Final = b"neologue masking v1 pairwise mask\0"
+_SEAL: Final = b"neologue masking v1 seal\0"
+_TAG: Final = b"neologue masking v1 tag\0"
+_NONCE: Final = bytes(12)
+"""Every key seals one message."""
+
+
+@dataclass(frozen=True)
+class PublicKeys:
+    """What a device advertises."""
+
+    sealing: bytes
+    masking: bytes
+
+    @property
+    def usable(self) -> bool:
+        """Whether both keys lead to secrets: a point of small order would make them known to all."""
+        try:
+            for key in (self.sealing, self.masking):
+                _PROBE.exchange(X25519PublicKey.from_public_bytes(key))
+        except ValueError:
+            return False
+        return True
+
+    def __bytes__(self) -> bytes:
+        return self.sealing + self.masking
+
+
+# A point of small order gives nothing with any private key.
+_PROBE: Final = X25519PrivateKey.from_private_bytes(bytes(KEY_BYTES))
+
+
+def mask_pair(secret: int, digest: bytes) -> X25519PrivateKey:
+    """The private key for masks that a shared secret stands for, under the digest of the terms.
+
+    It is made before the size of the cohort is known, and so with the terms alone.
+    """
+    return X25519PrivateKey.from_private_bytes(_derived(to_bytes(secret), digest, _MASK_PAIR))
+
+
+def self_mask_key(seed: int, cohort: Cohort, index: int) -> bytes:
+    """The key of the mask that a device puts on alone."""
+    return _derived(to_bytes(seed), cohort.context, _SELF + cohort.terms.cohort_id + index_bytes(index))
+
+
+def pairwise_mask_key(own: X25519PrivateKey, other: bytes, cohort: Cohort, pair: tuple[int, int]) -> bytes:
+    """The key of the mask that two devices, by their indices in any order, put on with opposite signs."""
+    between = b"".join(map(index_bytes, sorted(pair)))
+    return _derived(_agreed(own, other), cohort.context, _PAIRWISE + cohort.terms.cohort_id + between)
+
+
+def seal(plain: bytes, own: X25519PrivateKey, other: bytes, cohort: Cohort, sender: int, receiver: int) -> bytes:
+    """Shares for the eyes of one neighbour. A key of its own for each direction, so that none seals twice."""
+    return _cipher(own, other, cohort, sender, receiver).encrypt(_NONCE, plain, None)
+
+
+def unseal(sealed: bytes, own: X25519PrivateKey, other: bytes, cohort: Cohort, sender: int, receiver: int) -> bytes:
+    """What a neighbour has sealed for this device; or a MaskingError."""
+    try:
+        return _cipher(own, other, cohort, sender, receiver).decrypt(_NONCE, sealed, None)
+    except InvalidTag:
+        raise MaskingError(f"what device {sender} sealed for device {receiver} can't be opened") from None
+
+
+def tag(element: int, cohort: Cohort, kind: int, owner: int, holder: int) -> bytes:
+    """By which a share is known again without being known: uniform elements can't be guessed."""
+    place = bytes([kind]) + index_bytes(owner) + index_bytes(holder)
+    return hashlib.sha256(_TAG + cohort.context + place + to_bytes(element)).digest()[:TAG_BYTES]
+
+
+def index_bytes(index: int) -> bytes:
+    """The index of a device on the wire."""
+    return index.to_bytes(INDEX_BYTES, "big")
+
+
+def _cipher(own: X25519PrivateKey, other: bytes, cohort: Cohort, sender: int, receiver: int) -> ChaCha20Poly1305:
+    info = _SEAL + cohort.terms.cohort_id + index_bytes(sender) + index_bytes(receiver)
+    return ChaCha20Poly1305(_derived(_agreed(own, other), cohort.context, info))
+
+
+def _agreed(own: X25519PrivateKey, other: bytes) -> bytes:
+    try:
+        return own.exchange(X25519PublicKey.from_public_bytes(other))
+    except ValueError:
+        raise MaskingError("a neighbour's public key leads to no secret") from None
+
+
+def _derived(secret: bytes, salt: bytes, info: bytes) -> bytes:
+    return HKDF(SHA256(), KEY_BYTES, salt, info).derive(secret)

@@ -1,0 +1,159 @@
+"""The terms of a cohort: what a device is told before it joins, and what follows from them once its size is known.
+
+    byte 0         the version, 1
+    bytes 1–16     the identity of the cohort, 16 random bytes
+    bytes 17–48    the digest of the layer
+    bytes 49–52    the entries of a vector
+    bytes 53–54    the most votes that one device gives one entry
+    bytes 55–56    the fewest devices whose votes may be summed
+    byte 57        the dropouts that the cohort must survive, in per cent
+    byte 58        the corrupt devices that it must withstand, in per cent
+
+Numbers are big-endian. All devices of a cohort derive their keys from the digest of these bytes, so that two who were
+told different terms can't work together.
+"""
+
+import hashlib
+import struct
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Self
+
+import numpy as np
+
+from neologue.errors import MaskingError, ParameterError
+from neologue.masking.neighbourhood import LARGEST_COHORT, Neighbourhood, check_cohort, neighbourhood
+from neologue.masking.packing import lane, packed_bytes
+
+VERSION: Final = 1
+COHORT_BYTES: Final = 16
+LAYER_BYTES: Final = 32
+MOST_ENTRIES: Final = 1 << 27
+MOST_VOTES: Final = 1 << 12
+
+_FORM: Final = struct.Struct(f">B{COHORT_BYTES}s{LAYER_BYTES}sIHHBB")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a device is told before it joins a cohort."""
+
+    cohort_id: bytes
+    layer: bytes
+    """The digest of the layer that is answered."""
+    entries: int
+    votes: int
+    """The most votes that one device gives one entry: 1 for unary, B for Subset Selection."""
+    smallest: int
+    """The fewest devices whose votes may be summed."""
+    dropout: int
+    """The dropouts that the cohort must survive, in per cent."""
+    corruption: int
+    """The corrupt devices that it must withstand, in per cent."""
+
+    def __post_init__(self) -> None:
+        if len(self.cohort_id) != COHORT_BYTES or len(self.layer) != LAYER_BYTES:
+            raise ParameterError(
+                f"a cohort's identity has {COHORT_BYTES} bytes and a layer's digest {LAYER_BYTES}, "
+                f"not {len(self.cohort_id)} and {len(self.layer)}"
+            )
+        if not 1 <= self.entries <= MOST_ENTRIES:
+            raise ParameterError(f"a vector has 1 to {MOST_ENTRIES:,} entries, not {self.entries:,}")
+        if not 1 <= self.votes <= MOST_VOTES:
+            raise ParameterError(f"a device gives an entry at most 1 to {MOST_VOTES:,} votes, not {self.votes:,}")
+        check_cohort(self.smallest, self.dropout, self.corruption)
+
+    @classmethod
+    def parse(cls, body: bytes) -> Self:
+        """The terms in some bytes; or a MaskingError."""
+        if len(body) != _FORM.size:
+            raise MaskingError(f"{len(body):,} bytes where the terms of a cohort have {_FORM.size}")
+        version, *fields = _FORM.unpack(body)
+        if version != VERSION:
+            raise MaskingError(f"version {version} of secure aggregation is not spoken here, only {VERSION}")
+        try:
+            return cls(*fields)
+        except ParameterError as error:
+            raise MaskingError(f"the terms can't be met: {error}") from None
+
+    def __bytes__(self) -> bytes:
+        return _FORM.pack(
+            VERSION,
+            self.cohort_id,
+            self.layer,
+            self.entries,
+            self.votes,
+            self.smallest,
+            self.dropout,
+            self.corruption,
+        )
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of the terms as bytes."""
+        return hashlib.sha256(bytes(self)).digest()
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a device was promised about its cohorts, or what its owner insists on."""
+
+    smallest: int
+    """The fewest devices whose votes are summed."""
+    corruption: int
+    """The corrupt devices that a cohort withstands, in per cent."""
+
+    def check(self, terms: Terms) -> None:
+        """Refuse terms that are worse, with a MaskingError."""
+        if terms.smallest < self.smallest:
+            raise MaskingError(
+                f"the cohort may sum the votes of {terms.smallest:,} devices, and {self.smallest:,} were promised"
+            )
+        if terms.corruption < self.corruption:
+            raise MaskingError(
+                f"the cohort withstands {terms.corruption} per cent of corrupt devices, "
+                f"and {self.corruption} were promised"
+            )
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """A cohort whose size is known."""
+
+    terms: Terms
+    size: int
+    """How many devices have advertised keys."""
+
+    def __post_init__(self) -> None:
+        if not self.terms.smallest <= self.size <= LARGEST_COHORT:
+            raise MaskingError(
+                f"a cohort of {self.size:,} devices, where {self.terms.smallest:,} to {LARGEST_COHORT:,} were promised"
+            )
+
+    @cached_property
+    def neighbourhood(self) -> Neighbourhood:
+        """The neighbours of each device, and the threshold; or a MaskingError if no number of them would do."""
+        try:
+            return neighbourhood(self.size, self.terms.dropout, self.terms.corruption)
+        except ParameterError as error:
+            raise MaskingError(str(error)) from None
+
+    @property
+    def bits(self) -> int:
+        """The bits of an entry: just enough for all votes that it can get."""
+        return (self.terms.votes * self.size).bit_length()
+
+    @property
+    def lane(self) -> np.dtype[np.unsignedinteger[Any]]:
+        """The type in which entries are summed."""
+        return lane(self.bits)
+
+    @property
+    def vector_bytes(self) -> int:
+        """The length of a masked vector on the wire."""
+        return packed_bytes(self.terms.entries, self.bits)
+
+    @cached_property
+    def context(self) -> bytes:
+        """What all keys of the cohort are derived with: SHA-256 of the terms and the size, in 2 bytes."""
+        return hashlib.sha256(bytes(self.terms) + self.size.to_bytes(2, "big")).digest()

@@ -1,0 +1,206 @@
+// The demo page. An app needs three lines of this: import, open, and `typed` with `tick`; the rest is to show them.
+import { Device } from "./neologue-device.js";
+
+const SHOWN_VOTES = 500;
+const LONGEST_WAIT = 30; // seconds after which the page asks for another click instead
+const EDGES = /^[\p{P}\p{S}]+|[\p{P}\p{S}]+$/gu;
+
+const part = (id) => document.getElementById(id);
+const number = (value, digits = 4) => value.toLocaleString("en-US", { maximumSignificantDigits: digits });
+
+let device = null;
+let noted = new Map();
+let timer = null;
+
+/** Say what happened, also to those who listen. */
+function say(sentence) {
+  part("status").textContent = sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}
+
+/** A handler that tells its errors, which never quote what was typed. */
+function handled(action) {
+  return async (event) => {
+    event?.preventDefault();
+    try {
+      await action(event);
+    } catch (error) {
+      say(error.message);
+    }
+    await show().catch((error) => say(error.message));
+  };
+}
+
+function element(name, text, className) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+/** How often each whole word stands in a text; the last one is still being typed, unless the field was left. */
+function wordsOf(text, left) {
+  const pieces = text.split(/\s+/u);
+  if (!left && !/\s$/u.test(text)) pieces.pop();
+  const counts = new Map();
+  for (const piece of pieces) {
+    const word = piece.replace(EDGES, "");
+    if (word) counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Note the words that are new in the field. */
+async function note(left) {
+  const counts = wordsOf(part("type").value, left);
+  const fresh = [...counts]
+    .map(([word, times]) => [word, times - (noted.get(word) ?? 0)])
+    .filter(([, times]) => times > 0);
+  noted = counts;
+  for (const [word, times] of fresh) await device.typed(word, { times, private: part("private").checked });
+  if (fresh.length > 0) await show();
+}
+
+function wordRow(word, times, preview) {
+  const row = document.createElement("tr");
+  const verdict = { true: "yes", false: "no", null: "not known yet" }[preview.counts];
+  const cell = element("td", `${verdict}: ${preview.why}`, preview.counts ? "counts" : "counts-not");
+  const forget = element("button", "Forget");
+  forget.type = "button";
+  forget.setAttribute("aria-label", `Forget ${word}`);
+  forget.addEventListener(
+    "click",
+    handled(async () => {
+      await device.forget(word);
+      say("the word is forgotten");
+      part("type").focus();
+    }),
+  );
+  const last = document.createElement("td");
+  last.append(forget);
+  row.append(element("td", word), element("td", number(times)), cell, last);
+  return row;
+}
+
+async function show() {
+  const isIn = (await device?.optedIn()) ?? false;
+  part("consent").textContent = isIn
+    ? "You have opted in: words are remembered here, and one report may leave."
+    : "You have not opted in: nothing is remembered and nothing is sent.";
+  part("opt-in").disabled = !device || isIn;
+  part("opt-out").disabled = !isIn;
+  for (const id of ["look", "answer"]) part(id).disabled = !isIn;
+  if (!device) return;
+  const words = [...(await device.words())].sort(([a], [b]) => a.localeCompare(b));
+  const rows = await Promise.all(words.map(async ([word, times]) => wordRow(word, times, await device.preview(word))));
+  part("words").replaceChildren(...rows);
+  part("no-words").hidden = rows.length > 0;
+  const receipts = await device.receipts();
+  part("receipts").replaceChildren(...receipts.map((sentence) => element("li", sentence)));
+  part("spent").textContent = `ε spent so far, in all campaigns: ${number(await device.spent())}.`;
+}
+
+/** Show the bytes that left, and what whoever reads them can make of them. */
+async function showReport(bytes, words) {
+  const meaning = await device.explain(bytes);
+  const names = meaning.votes.map(({ prefix, ends }) => (ends ? prefix : `${prefix}…`));
+  part("report").hidden = false;
+  part("report-size").textContent =
+    `${number(bytes.length, 9)} bytes, as long for every device that is asked the same.`;
+  part("report-bytes").textContent = Array.from(bytes, (octet) => octet.toString(16).padStart(2, "0")).join(" ");
+  part("report-meaning").textContent =
+    `It votes ${number(names.length, 9)} times, for some of ${number(meaning.candidates, 9)} beginnings of words. Chance alone ` +
+    `gives about ${number(meaning.noise)} such votes. A beginning that one of your words has gets a vote with a chance of ` +
+    `${number(100 * meaning.chanceHeld)} %, any other with ${number(100 * meaning.chanceOther)} %. Whatever word you think ` +
+    `of, this report is at most e^${number(meaning.epsilon)} times likelier from somebody who typed it than from somebody ` +
+    "who typed another one instead.";
+  const own = words.map((word) => {
+    const voted = meaning.votes.some(({ prefix, ends }) => (ends ? word === prefix : word.startsWith(prefix)));
+    return element(
+      "li",
+      voted ? `It votes for a beginning of “${word}”.` : `It does not vote for “${word}”, although you typed it.`,
+    );
+  });
+  part("report-own").replaceChildren(...own);
+  const more = names.length > SHOWN_VOTES ? ` and ${number(names.length - SHOWN_VOTES, 9)} more` : "";
+  part("report-votes").textContent = names.slice(0, SHOWN_VOTES).join(", ") + more;
+}
+
+async function answer() {
+  clearTimeout(timer);
+  const all = [...(await device.words()).keys()];
+  const tick = await device.tick();
+  say(tick.message);
+  if (tick.report) {
+    const previews = await Promise.all(all.map((word) => device.preview(word)));
+    await showReport(
+      tick.report,
+      previews.filter(({ counts }) => counts).map(({ word }) => word),
+    );
+  }
+  // By the clock, as an app would.
+  if (tick.again !== null && tick.again <= LONGEST_WAIT) timer = setTimeout(handled(answer), 1000 * tick.again);
+}
+
+/** Open the device that the form describes. */
+async function open() {
+  device?.close();
+  device = null;
+  device = await Device.open({ server: part("server").value, operators: [part("operator").value].filter(Boolean) });
+}
+
+async function join() {
+  await open();
+  await device.join(part("credential").value);
+  part("joined").textContent = "This browser has joined the campaign.";
+  say("joined: see what is asked, or answer");
+}
+
+part("join").addEventListener("submit", handled(join));
+part("opt-in").addEventListener(
+  "click",
+  handled(async () => {
+    await device.optIn();
+    say("you have opted in");
+  }),
+);
+part("opt-out").addEventListener(
+  "click",
+  handled(async () => {
+    clearTimeout(timer);
+    await device.optOut();
+    noted = new Map();
+    part("type").value = "";
+    say("you have opted out, and all words are forgotten");
+  }),
+);
+part("forget-me").addEventListener(
+  "click",
+  handled(async () => {
+    clearTimeout(timer);
+    await device.forgetMe();
+    noted = new Map();
+    part("type").value = "";
+    part("report").hidden = true;
+    part("joined").textContent = "";
+    say("everything is erased but what was spent");
+  }),
+);
+part("look").addEventListener(
+  "click",
+  handled(async () => say((await device.look()).message)),
+);
+part("answer").addEventListener("click", handled(answer));
+part("type").addEventListener("input", () => note(false).catch((error) => say(error.message)));
+part("type").addEventListener("blur", () => note(true).catch((error) => say(error.message)));
+
+// What a link hands over stays in the browser: a fragment is not sent to any server.
+const handed = new URLSearchParams(location.hash.slice(1));
+part("server").value = handed.get("server") ?? location.origin;
+part("operator").value = handed.get("operator") ?? "";
+part("credential").value = handed.get("credential") ?? "";
+if (handed.size > 0) history.replaceState(null, "", location.pathname);
+
+await handled(async () => {
+  await open();
+  say((await device.optedIn()) ? "ready" : "ready; opt in if you like");
+})();

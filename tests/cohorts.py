@@ -1,0 +1,100 @@
+"""Small cohorts of secure aggregation, with dropouts at every stage, for tests."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import InitVar, dataclass, field
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from numpy.typing import NDArray
+
+from neologue.aggregation.secure import SecureCohort, Stage
+from neologue.device.masked import Ballot, Member
+from neologue.entropy import Entropy, SeededEntropy
+from neologue.errors import MaskingError
+from neologue.masking.terms import Promise, Terms
+
+OPERATOR = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+OPERATOR_KEY = OPERATOR.public_key().public_bytes_raw()
+LAYER = bytes(range(32))
+PROMISE = Promise(smallest=3, corruption=0)
+
+Counts = NDArray[np.int64]
+
+
+def some_terms(
+    entries: int = 5,
+    votes: int = 1,
+    smallest: int = 3,
+    dropout: int = 20,
+    corruption: int = 0,
+    cohort_id: bytes = b"a cohort, 16 b.",
+) -> Terms:
+    return Terms(cohort_id.ljust(16), LAYER, entries, votes, smallest, dropout, corruption)
+
+
+def ballot(counts: Sequence[int] | Counts, most: int = 1) -> Ballot:
+    return Ballot(LAYER, np.asarray(counts, np.int64), most, OPERATOR_KEY)
+
+
+def name(number: int) -> bytes:
+    """By what a service may know a device."""
+    return b"device %d" % number
+
+
+@dataclass
+class Run:
+    """A cohort and its devices, moved by a test one stage at a time."""
+
+    terms: Terms
+    votes: InitVar[Sequence[Sequence[int] | Counts]]
+    seed: int = 0
+    vectors: list[Counts] = field(init=False)
+    server: SecureCohort = field(init=False)
+    members: dict[bytes, Member] = field(init=False)
+
+    def __post_init__(self, votes: Sequence[Sequence[int] | Counts]) -> None:
+        self.vectors = [np.asarray(vector, np.int64) for vector in votes]
+        self.server = SecureCohort(self.terms, self._entropy(0))
+        self.members = {
+            name(number): Member(self.terms, ballot(vector, self.terms.votes), PROMISE, self._entropy(1 + number))
+            for number, vector in enumerate(self.vectors)
+        }
+
+    def _entropy(self, part: int) -> Entropy:
+        return SeededEntropy(self.seed, part)
+
+    def answers(self, devices: Iterable[bytes] | None = None) -> dict[bytes, bytes]:
+        """What devices answer in this stage; without those that are out or refuse."""
+        told: dict[bytes, bytes] = {}
+        for device in self.members if devices is None else devices:
+            with suppress(MaskingError):
+                answer = self.answer(device)
+                if answer is not None:
+                    told[device] = answer
+        return told
+
+    def answer(self, device: bytes) -> bytes | None:
+        member = self.members[device]
+        if self.server.stage is Stage.ADVERTISING:
+            return member.advertise()
+        message = self.server.message_for(device)
+        if message is None:
+            return None
+        steps: Mapping[Stage, Callable[[bytes], bytes]] = {
+            Stage.SHARING: member.share,
+            Stage.MASKING: member.mask,
+            Stage.UNMASKING: member.unmask,
+        }
+        return steps[self.server.stage](message)
+
+    def step(self, devices: Iterable[bytes] | None = None) -> None:
+        """One stage, in which these devices answer in this order, and no others."""
+        for device, answer in self.answers(devices).items():
+            self.server.receive(device, answer)
+        self.server.advance()
+
+    def go_to(self, stage: Stage) -> "Run":
+        while self.server.stage < stage:
+            self.step()
+        return self

@@ -1,0 +1,270 @@
+"""Messages as bytes: one form each, and hostile bytes of every kind refused with one kind of error."""
+
+import secrets
+from collections.abc import Callable
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cohorts import LAYER, OPERATOR, OPERATOR_KEY, some_terms
+from neologue.errors import MaskingError, ParameterError
+from neologue.masking.keys import PublicKeys, pairwise_mask_key, seal, unseal
+from neologue.masking.messages import (
+    SEALED_BYTES,
+    Advertisement,
+    Deal,
+    Delivery,
+    Kind,
+    MaskedVector,
+    Request,
+    Roster,
+    Sharing,
+    Unmasking,
+)
+from neologue.masking.packing import pack, unpack
+from neologue.masking.statement import says_nothing, sign_nothing
+from neologue.masking.terms import Cohort, Promise, Terms
+
+TERMS = some_terms(entries=11, votes=3, dropout=20, corruption=20)
+COHORT = Cohort(TERMS, 10)
+DEGREE = COHORT.neighbourhood.degree
+OTHERS = range(1, 1 + DEGREE)
+
+KEYS = PublicKeys(b"\x09".ljust(32, b"\0"), b"\x0a".ljust(32, b"\0"))
+SIGNED = Advertisement.signed(KEYS, TERMS, OPERATOR)
+DEAL = Deal(bytes(range(SEALED_BYTES)), (b"seed".ljust(16), b"key".ljust(16)))
+
+EXAMPLES: dict[str, tuple[bytes, Callable[[bytes], object]]] = {
+    "terms": (bytes(TERMS), Terms.parse),
+    "advertisement": (Advertisement(KEYS).body(TERMS), lambda body: Advertisement.parse(body, TERMS)),
+    "signed advertisement": (SIGNED.body(TERMS), lambda body: Advertisement.parse(body, TERMS)),
+    "roster": (
+        Roster(COHORT, 0, {other: SIGNED if other % 2 else Advertisement(KEYS) for other in OTHERS}).body(),
+        lambda body: Roster.parse(body, TERMS),
+    ),
+    "sharing": (Sharing(3, b"t" * 16, (DEAL,) * DEGREE).body(COHORT), lambda body: Sharing.parse(body, COHORT)),
+    "delivery": (
+        Delivery(9, (None, *(DEAL,) * (DEGREE - 1))).body(COHORT),
+        lambda body: Delivery.parse(body, COHORT),
+    ),
+    "masked vector": (
+        MaskedVector(2, bytes(COHORT.vector_bytes)).body(COHORT),
+        lambda body: MaskedVector.parse(body, COHORT),
+    ),
+    "request": (
+        Request(2, 9, (Kind.NEITHER, *(Kind.SEED,) * (DEGREE - 2), Kind.KEY)).body(COHORT),
+        lambda body: Request.parse(body, COHORT),
+    ),
+    "unmasking": (
+        Unmasking(2, ((Kind.NEITHER, 0), *((Kind.SEED, 2**254),) * (DEGREE - 1))).body(COHORT),
+        lambda body: Unmasking.parse(body, COHORT),
+    ),
+}
+NUMBERS = {
+    "advertisement": 1, "roster": 2, "sharing": 3, "delivery": 4, "masked vector": 5, "request": 6, "unmasking": 7
+}  # fmt: skip
+named = pytest.mark.parametrize("name", list(EXAMPLES))
+
+
+def again(message: object) -> bytes:
+    """The bytes of what was read."""
+    match message:
+        case Terms():
+            return bytes(message)
+        case Advertisement():
+            return message.body(TERMS)
+        case Roster():
+            return message.body()
+        case Sharing() | Delivery() | MaskedVector() | Request() | Unmasking():
+            return message.body(COHORT)
+    raise AssertionError(message)
+
+
+@named
+def test_what_is_read_is_what_was_written(name: str) -> None:
+    body, parse = EXAMPLES[name]
+    assert again(parse(body)) == body
+
+
+@named
+def test_every_shorter_and_longer_form_is_refused(name: str) -> None:
+    body, parse = EXAMPLES[name]
+    for wrong in [*(body[:end] for end in range(len(body))), body + b"\0", body + body, body + bytes(1 << 20)]:
+        with pytest.raises(MaskingError):
+            parse(wrong)
+
+
+@named
+def test_a_changed_bit_is_an_error_or_another_message(name: str) -> None:
+    body, parse = EXAMPLES[name]
+    for bit in range(8 * len(body)):
+        changed = bytearray(body)
+        changed[bit // 8] ^= 128 >> bit % 8
+        try:
+            read = parse(bytes(changed))
+        except MaskingError:
+            continue
+        assert again(read) == bytes(changed)
+
+
+@named
+@given(data=st.data())
+def test_hostile_bytes_are_refused_or_read_as_they_are(name: str, data: st.DataObject) -> None:
+    body, parse = EXAMPLES[name]
+    kept = data.draw(st.integers(0, min(len(body), 60)))
+    hostile = body[:kept] + data.draw(st.binary(max_size=len(body) + 10))
+    try:
+        read = parse(hostile)
+    except MaskingError:
+        return
+    assert again(read) == hostile
+
+
+@pytest.mark.parametrize("name", list(NUMBERS))
+def test_another_version_stage_or_cohort_is_named(name: str) -> None:
+    body, parse = EXAMPLES[name]
+    assert body[:2] == bytes([1, NUMBERS[name]])
+    with pytest.raises(MaskingError, match="version 2"):
+        parse(b"\2" + body[1:])
+    with pytest.raises(MaskingError, match="message 8 where"):
+        parse(b"\1\x08" + body[2:])
+    with pytest.raises(MaskingError, match="another cohort"):
+        parse(body[:2] + bytes(16) + body[18:])
+
+
+def roster(index: int, others: list[int], size: int = 10) -> bytes:
+    header = bytes([1, 2]) + TERMS.cohort_id + size.to_bytes(2, "big") + index.to_bytes(2, "big")
+    return header + b"".join(other.to_bytes(2, "big") + bytes(Advertisement(KEYS)) for other in others)
+
+
+class TestRoster:
+    @pytest.mark.parametrize(
+        ("index", "others", "reason"),
+        [
+            (0, [0, *OTHERS[1:]], "its own neighbour"),
+            (0, [*OTHERS[:-1], OTHERS[-2]], "each is there once"),
+            (0, [*OTHERS[1:], OTHERS[0]], "in order"),
+            (0, [*OTHERS[:-1], 10], "device 10 in a cohort of 10"),
+            (10, list(OTHERS), "device 10 in a cohort of 10"),
+            (0, list(OTHERS[:-1]), "ends too early"),
+            (0, [*OTHERS, 9], "behind its end"),
+        ],
+    )
+    def test_a_wrong_list_is_refused(self, index: int, others: list[int], reason: str) -> None:
+        assert Roster.parse(roster(0, list(OTHERS)), TERMS).index == 0
+        with pytest.raises(MaskingError, match=reason):
+            Roster.parse(roster(index, others), TERMS)
+
+    @pytest.mark.parametrize("size", [0, 2, 2001, 65535])
+    def test_a_size_that_was_not_promised_is_refused(self, size: int) -> None:
+        with pytest.raises(MaskingError, match="were promised"):
+            Roster.parse(roster(0, list(OTHERS), size), TERMS)
+
+    def test_a_size_that_can_not_be_protected_is_refused(self) -> None:
+        with pytest.raises(MaskingError, match="can't be protected"):
+            Roster.parse(roster(0, [1, 2], 3), TERMS)
+
+
+class TestTerms:
+    @pytest.mark.parametrize(
+        ("place", "octets"),
+        [
+            (49, bytes(4)),
+            (49, b"\xff" * 4),
+            (53, bytes(2)),
+            (53, b"\xff\xff"),
+            (55, b"\0\2"),
+            (57, b"\x1f"),
+            (58, b"\x1f"),
+        ],
+    )
+    def test_numbers_out_of_range_are_refused(self, place: int, octets: bytes) -> None:
+        body = bytearray(bytes(TERMS))
+        body[place : place + len(octets)] = octets
+        with pytest.raises(MaskingError, match="can't be met"):
+            Terms.parse(bytes(body))
+
+    def test_identities_have_one_length(self) -> None:
+        with pytest.raises(ParameterError, match="16 bytes and a layer's digest 32"):
+            Terms(b"short", LAYER, 1, 1, 3, 0, 0)
+
+    @pytest.mark.parametrize(
+        ("votes", "size", "bits"), [(1, 3, 2), (1, 100, 7), (1, 127, 7), (1, 128, 8), (60, 100, 13), (4096, 2000, 23)]
+    )
+    def test_an_entry_has_just_the_bits_for_all_votes(self, votes: int, size: int, bits: int) -> None:
+        cohort = Cohort(some_terms(votes=votes), size)
+        assert cohort.bits == bits
+        assert 2 ** (bits - 1) <= votes * size < 2**bits
+
+    def test_worse_terms_than_promised_are_refused(self) -> None:
+        Promise(smallest=3, corruption=20).check(TERMS)
+        with pytest.raises(MaskingError, match="3 devices, and 4 were promised"):
+            Promise(smallest=4, corruption=0).check(TERMS)
+        with pytest.raises(MaskingError, match="20 per cent of corrupt devices, and 21"):
+            Promise(smallest=3, corruption=21).check(TERMS)
+
+
+class TestKeys:
+    SMALL_ORDER = (bytes(32), b"\x01".ljust(32, b"\0"), bytes.fromhex(
+        "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800"
+    ))  # fmt: skip
+
+    @pytest.mark.parametrize("point", SMALL_ORDER)
+    def test_a_point_of_small_order_is_no_key(self, point: bytes) -> None:
+        assert KEYS.usable
+        assert not PublicKeys(KEYS.sealing, point).usable
+        assert not PublicKeys(point, KEYS.masking).usable
+        with pytest.raises(MaskingError, match="no secret"):
+            pairwise_mask_key(X25519PrivateKey.generate(), point, COHORT, (0, 1))
+
+    def test_both_of_a_pair_have_the_same_mask_and_no_other_pair_or_cohort_has_it(self) -> None:
+        one, two = X25519PrivateKey.generate(), X25519PrivateKey.generate()
+        publics = [key.public_key().public_bytes_raw() for key in (one, two)]
+        key = pairwise_mask_key(one, publics[1], COHORT, (4, 7))
+        assert pairwise_mask_key(two, publics[0], COHORT, (7, 4)) == key
+        others = {
+            pairwise_mask_key(one, publics[1], COHORT, (4, 8)),
+            pairwise_mask_key(one, publics[1], Cohort(TERMS, 11), (4, 7)),
+            pairwise_mask_key(one, publics[1], Cohort(some_terms(entries=12), 10), (4, 7)),
+            pairwise_mask_key(one, publics[0], COHORT, (4, 7)),
+        }
+        assert len(others | {key}) == 5
+
+    def test_what_is_sealed_is_opened_by_one_device_from_one_other(self) -> None:
+        one, two = X25519PrivateKey.generate(), X25519PrivateKey.generate()
+        publics = [key.public_key().public_bytes_raw() for key in (one, two)]
+        sealed = seal(b"shares", one, publics[1], COHORT, 4, 7)
+        assert unseal(sealed, two, publics[0], COHORT, 4, 7) == b"shares"
+        for cohort, sender, receiver in [(COHORT, 7, 4), (COHORT, 4, 8), (Cohort(TERMS, 11), 4, 7)]:
+            with pytest.raises(MaskingError, match="can't be opened"):
+                unseal(sealed, two, publics[0], cohort, sender, receiver)
+
+
+class TestSignatures:
+    def test_a_signature_is_of_these_keys_in_this_cohort_by_this_signer(self) -> None:
+        assert SIGNED.is_genuine(TERMS)
+        other = PublicKeys(KEYS.masking, KEYS.sealing)
+        assert not Advertisement(other, SIGNED.signer, SIGNED.signature).is_genuine(TERMS)
+        assert not SIGNED.is_genuine(some_terms(cohort_id=b"another"))
+        stranger = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
+        assert not Advertisement(KEYS, stranger, SIGNED.signature).is_genuine(TERMS)
+        assert not Advertisement(KEYS).is_genuine(TERMS)
+
+    def test_a_statement_is_the_operators_and_about_one_cohort(self) -> None:
+        statement = sign_nothing(TERMS, OPERATOR)
+        assert says_nothing(statement, TERMS, OPERATOR_KEY)
+        assert not says_nothing(statement, some_terms(cohort_id=b"another"), OPERATOR_KEY)
+        assert not says_nothing(statement, some_terms(entries=12, votes=3, dropout=20, corruption=20), OPERATOR_KEY)
+        assert not says_nothing(sign_nothing(TERMS, Ed25519PrivateKey.generate()), TERMS, OPERATOR_KEY)
+        assert not says_nothing(statement[:-1], TERMS, OPERATOR_KEY)
+        assert not says_nothing(statement, TERMS, secrets.token_bytes(31))
+
+
+def test_the_padding_of_a_vector_is_zero() -> None:
+    packed = pack(unpack(bytes(COHORT.vector_bytes), COHORT.bits, TERMS.entries), COHORT.bits)
+    assert COHORT.bits * TERMS.entries % 8
+    with pytest.raises(MaskingError, match="behind the last entry"):
+        unpack(packed[:-1] + bytes([packed[-1] | 1]), COHORT.bits, TERMS.entries)

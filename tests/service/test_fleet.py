@@ -1,0 +1,119 @@
+"""`neologue fleet`: a whole campaign with real devices in bad weather, and how it fails."""
+
+import csv
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+WORDS = ("blorp", "zonk", "yeet", "quux")
+DEVICES = 1700
+WEATHER = ("--silent", "0.05", "--lost", "0.05", "--twice", "0.05", "--restarts", "0.2", "--delay", "0.1")
+SECONDS = 600
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """Users who hold some new words, and a short list of known ones, as arguments."""
+    dice = random.Random(20240814)
+    folder = tmp_path_factory.mktemp("typed")
+    with (folder / "typed.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["user", "word", "count"])
+        for user in range(DEVICES):
+            table.writerow([user, "the", 9])
+            table.writerows(
+                [user, word, dice.randint(1, 5)]
+                for place, word in enumerate(WORDS)
+                if dice.random() < 0.8 - 0.1 * place
+            )
+    (folder / "known.txt").write_text("the\nof\nneologism\n")
+    return str(folder / "typed.csv"), "--known", str(folder / "known.txt")
+
+
+def fleet(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "neologue", "fleet", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+
+
+def check_release(folder: Path) -> None:
+    """The words of a certified release are words that somebody holds."""
+    assert {file.name for file in folder.iterdir()} == {"words.csv", "words.dic", "words.aff", "release.json"}
+    found = [word["word"] for word in json.loads((folder / "release.json").read_text())["words"]]
+    assert found
+    assert set(found) <= set(WORDS)
+    command = [sys.executable, "-m", "neologue", "certify", str(folder / "release.json")]
+    certified = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    assert certified.returncode == 0, certified.stderr
+
+
+def test_a_fleet_in_bad_weather_ends_in_a_certified_release(typed: tuple[str, ...], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = fleet(*typed, "--devices", str(DEVICES), "--batch", "8", "--epsilon", "10", *WEATHER, "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "of which somebody holds" in done.stdout
+    check_release(out)
+
+
+def test_a_fleet_on_postgresql_with_two_workers_does_the_same(
+    typed: tuple[str, ...], tmp_path: Path, postgres: Callable[[], str]
+) -> None:
+    out = tmp_path / "out"
+    service = ("--database", postgres(), "--workers", "2")
+    done = fleet(*typed, "--devices", str(DEVICES), "--batch", "8", "--epsilon", "10", *service, "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    check_release(out)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--silent", "2"), "silent must be a share"),
+        (("--lost", "-1"), "lost must be a share"),
+        (("--delay", "1000"), "delay must be"),
+        (("--server", "http://127.0.0.1:1"), "--token"),
+        (("--server", "ftp://x", "--token", "x"), "ftp://x"),
+        (("--server", "http://127.0.0.1:1", "--token", "x"), "can't be reached"),
+        (("--devices", "20"), "too few"),
+        (("--devices", "100000"), "100000"),
+        (("--epsilon", "-1"), "epsilon"),
+        (("--batch", "1"), "batch"),
+        (("--database", "mysql://x"), "mysql"),
+        (("--devices", "0"), "--devices"),
+    ],
+)
+def test_a_mistake_is_told_in_a_sentence(typed: tuple[str, ...], options: tuple[str, ...], named: str) -> None:
+    done = fleet(*typed, "--devices", str(DEVICES), *options)
+    assert done.returncode == 2, done.stderr
+    assert named in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_fleet_that_is_broken_off_leaves_no_files(typed: tuple[str, ...], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "neologue", "fleet", *typed, "--devices", str(DEVICES), "--epsilon", "10"]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        start_new_session=True,
+        # A shell that starts a job in the background makes it deaf to SIGINT.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
+    ) as running:
+        assert running.stderr
+        lines = iter(running.stderr.readline, "")
+        assert any(line.startswith("pass 1, layer 1:") for line in lines)
+        folders = [*tmp_path.glob("neologue-fleet-*")]
+        os.killpg(running.pid, signal.SIGINT)
+        _, told = running.communicate(timeout=SECONDS)
+    assert running.returncode == 130, told
+    assert "Traceback" not in told
+    assert folders, "there was something to clean up"
+    assert not [*tmp_path.glob("neologue-*")]

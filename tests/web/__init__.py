@@ -1,0 +1,1 @@
+"""Tests of what runs in a browser, in a real one."""

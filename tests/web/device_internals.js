@@ -1,0 +1,1086 @@
+/* neologue device, Apache-2.0, built from web/device: sources 247f641c89c96f7eac0b40d2c5e8c7a722b5db338426256bf7561fb79a60eda6 */
+var __defProp = Object.defineProperty;
+var __export = (target, all) => {
+  for (var name2 in all)
+    __defProp(target, name2, { get: all[name2], enumerable: true });
+};
+
+// src/spelling.ts
+var SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+var AROUND = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, "gu");
+var ANY_SPACE = new RegExp(`[${SPACE}]`, "u");
+function normalised(word) {
+  return word.normalize("NFC").replace(AROUND, "");
+}
+function compare(a, b) {
+  const shorter = Math.min(a.length, b.length);
+  for (let place = 0; place < shorter; place++) {
+    const [x, y] = [a.charCodeAt(place), b.charCodeAt(place)];
+    if (x !== y) return ranked(x) - ranked(y);
+  }
+  return a.length - b.length;
+}
+function ranked(unit) {
+  if (unit < 55296) return unit;
+  return unit < 57344 ? unit + 8192 : unit - 2048;
+}
+function ascends(texts2) {
+  return texts2.every((text2, rank) => rank === 0 || compare(texts2[rank - 1], text2) < 0);
+}
+function find(items, item, order) {
+  let [low, high] = [0, items.length];
+  while (low < high) {
+    const middle = low + high >> 1;
+    if (order(items[middle], item) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return items[low] === item ? low : -1;
+}
+var Alphabet = class {
+  constructor(text2) {
+    this.text = text2;
+    this.characters = [...text2];
+    this.#codes = new Map(this.characters.map((character, place) => [character, place + 1]));
+  }
+  characters;
+  #codes;
+  /** Symbol 1 to n of a character, or 0 if it has none. */
+  code(character) {
+    return this.#codes.get(character) ?? 0;
+  }
+  expresses(text2) {
+    return [...text2].every((character) => this.#codes.has(character));
+  }
+  /** What is wrong with a normalised word of up to so many characters; null if nothing is. */
+  complaint(word, depth) {
+    const length = [...word].length;
+    if (length === 0) return "it is empty";
+    if (ANY_SPACE.test(word)) return "it has white space in it";
+    if (length > depth) return `it has ${length} characters, and words of up to ${depth} are asked for`;
+    if (!this.expresses(word)) return "it has a character that is not asked for";
+    return normalised(word) === word ? null : "it is not in its normal form";
+  }
+};
+var UPPER = /\p{Uppercase}/u;
+var LOWER = /\p{Lowercase}/u;
+var NOT_UPPER = /[\p{Lowercase}\p{Lt}]/u;
+var NOT_LOWER = /[\p{Uppercase}\p{Lt}]/u;
+var Vocabulary = class {
+  #words;
+  constructor(words) {
+    this.#words = new Set(words);
+  }
+  has(word) {
+    const form = word.normalize("NFC");
+    return this.#words.has(form) || permitted(form).some((other) => this.#words.has(other));
+  }
+};
+function permitted(word) {
+  const first = [...word][0] ?? "";
+  const lower = word.toLowerCase();
+  if (UPPER.test(word) && !NOT_UPPER.test(word)) return [lower, first + lower.slice(first.toLowerCase().length)];
+  const rest = word.slice(first.length);
+  return UPPER.test(first) && LOWER.test(rest) && !NOT_LOWER.test(rest) ? [lower] : [];
+}
+
+// src/candidates.ts
+function extensions(characters, symbols, most = Infinity) {
+  let count = 1;
+  for (let m = 0; m < symbols; m++) {
+    count = 1 + characters * count;
+    if (count > most) return Infinity;
+  }
+  return count;
+}
+function lastCharacters(frontier) {
+  return [...new Set(frontier.map(last))].sort((a, b) => a.codePointAt(0) - b.codePointAt(0));
+}
+function last(prefix) {
+  return [...prefix].at(-1);
+}
+var Candidates = class {
+  constructor(alphabet, frontier, extension, listed) {
+    this.alphabet = alphabet;
+    this.frontier = frontier;
+    this.extension = extension;
+    this.listed = listed;
+    const characters = alphabet.characters.length;
+    this.#below = Array.from({ length: extension }, (_, place) => extensions(characters, extension - 1 - place));
+    this.#length = [...frontier[0]].length;
+    this.#rows = new Map(lastCharacters(frontier).map((character, row) => [character, row]));
+    this.ways = listed === null ? extensions(characters, extension) : listed[0].length;
+  }
+  /** T(m-1), …, T(0). */
+  #below;
+  #length;
+  #rows;
+  /** How many extensions of a prefix are voted on. */
+  ways;
+  get size() {
+    return this.frontier.length * this.ways;
+  }
+  /** The candidate that a word of the alphabet belongs to, or -1. */
+  index(word) {
+    const characters = [...word];
+    const head = characters.slice(0, this.#length).join("");
+    const rank = find(this.frontier, head, compare);
+    if (rank < 0) return -1;
+    let way = 0;
+    for (const [place, character] of characters.slice(this.#length, this.#length + this.extension).entries()) {
+      const code = this.alphabet.code(character);
+      if (code === 0) return -1;
+      way += 1 + (code - 1) * this.#below[place];
+    }
+    if (this.listed !== null) way = find(this.listed[this.#rows.get(last(head))], way, (a, b) => a - b);
+    return way < 0 ? -1 : rank * this.ways + way;
+  }
+  /** The prefix of a candidate, and whether the word ends there, in ⊥. */
+  prefix(candidate) {
+    let prefix = this.frontier[Math.floor(candidate / this.ways)];
+    let way = candidate % this.ways;
+    if (this.listed !== null) way = this.listed[this.#rows.get(last(prefix))][way];
+    for (const below of this.#below) {
+      if (way === 0) return { prefix, ends: true };
+      prefix += this.alphabet.characters[Math.floor((way - 1) / below)];
+      way = (way - 1) % below;
+    }
+    return { prefix, ends: false };
+  }
+};
+
+// src/exact.ts
+var EXP_BITS = 256n;
+var WORD_BITS = 64n;
+var ONE = 1n << WORD_BITS;
+var GRAIN_BITS = 1074n;
+function grains(value) {
+  const bits = new DataView(new ArrayBuffer(8));
+  bits.setFloat64(0, value);
+  const whole2 = bits.getBigUint64(0);
+  const exponent = whole2 >> 52n;
+  const fraction = whole2 & (1n << 52n) - 1n;
+  return exponent === 0n ? fraction : (fraction | 1n << 52n) << exponent - 1n;
+}
+function roundedUp(total, guess) {
+  let value = guess;
+  while (grains(value) < total) value = neighbour(value, 1n);
+  while (value > 0 && grains(neighbour(value, -1n)) >= total) value = neighbour(value, -1n);
+  return value;
+}
+function neighbour(value, step) {
+  const bits = new DataView(new ArrayBuffer(8));
+  bits.setFloat64(0, value);
+  bits.setBigUint64(0, bits.getBigUint64(0) + step);
+  return bits.getFloat64(0);
+}
+function scaled(value, bits) {
+  return grains(value) << bits >> GRAIN_BITS;
+}
+function ceilDivide(numerator, denominator) {
+  return (numerator + denominator - 1n) / denominator;
+}
+function expBelow(epsilon) {
+  const x = scaled(epsilon, EXP_BITS);
+  let term = 1n << EXP_BITS;
+  let sum3 = term;
+  for (let k = 1n; term > 0n; k++) {
+    term = (term * x >> EXP_BITS) / k;
+    sum3 += term;
+  }
+  return sum3;
+}
+function integerRoot(value) {
+  if (value < 2n) return value;
+  let root = 1n << BigInt(value.toString(2).length + 1 >> 1);
+  for (; ; ) {
+    const next = root + value / root >> 1n;
+    if (next >= root) return root;
+    root = next;
+  }
+}
+function bitLength(value) {
+  return value === 0n ? 0 : value.toString(2).length;
+}
+
+// src/binomial.ts
+var FIRST_BITS = 128;
+var GUARD_BITS = 40n;
+var NEGLIGIBLE = 1n << GUARD_BITS / 2n;
+function drawBinomial(trials, numerator, entropy) {
+  if (trials === 0) return 0;
+  let bits = FIRST_BITS;
+  let drawn = entropy.integer(bits);
+  for (; ; ) {
+    const outcome = decide(enclose(trials, numerator, BigInt(bits)), drawn);
+    if (outcome !== null) return outcome;
+    drawn = drawn << BigInt(bits) | entropy.integer(bits);
+    bits *= 2;
+  }
+}
+function decide({ first, lower, upper }, drawn) {
+  const place = upper.findIndex((bound) => drawn < bound);
+  if (place <= 0 || drawn >= lower[place]) return null;
+  return first - 1 + place;
+}
+function enclose(trials, success, bits) {
+  const n = BigInt(trials);
+  const failure = ONE - success;
+  const mode = (n + 1n) * success / ONE;
+  const peak = 1n << bits + GUARD_BITS;
+  const right = arm(peak, rising(n, mode, success, failure));
+  const left = arm(peak, falling(n, mode, success, failure));
+  const lower = [0n, ...left.lower.reverse(), peak, ...right.lower];
+  const upper = [left.beyond, ...left.upper.reverse(), peak, ...right.upper];
+  const lowest = sum(lower);
+  const highest = sum(upper) + right.beyond;
+  let [low, high] = [0n, 0n];
+  const scaled2 = { first: Number(mode) - left.lower.length, lower: [], upper: [] };
+  lower.forEach((weight, place) => {
+    low += weight;
+    high += upper[place];
+    scaled2.lower.push((low << bits) / (low + highest - high));
+    scaled2.upper.push(ceilDivide(high << bits, high + lowest - low));
+  });
+  return scaled2;
+}
+function* rising(n, mode, success, failure) {
+  for (let j = mode; j < n; j++) yield [(n - j) * success, (j + 1n) * failure];
+}
+function* falling(n, mode, success, failure) {
+  for (let j = mode; j > 0n; j--) yield [j * failure, (n - j + 1n) * success];
+}
+function arm(peak, ratios) {
+  const [lower, upper] = [[], []];
+  let [low, high] = [peak, peak];
+  for (const [numerator, denominator] of ratios) {
+    if (high <= NEGLIGIBLE) {
+      return { lower, upper, beyond: ceilDivide(high * numerator, denominator - numerator) };
+    }
+    low = low * numerator / denominator;
+    high = ceilDivide(high * numerator, denominator);
+    lower.push(low);
+    upper.push(high);
+  }
+  return { lower, upper, beyond: 0n };
+}
+function sum(values) {
+  return values.reduce((total, value) => total + value, 0n);
+}
+
+// src/entropy.ts
+var HALF = 2 ** 32;
+var SHORT = 2 ** 16;
+var MOST_OCTETS = 65536;
+var Entropy = class {
+  /** The next bytes, eight from each word. */
+  octets(words) {
+    const octets = new Uint8Array(8 * words);
+    const view = new DataView(octets.buffer);
+    this.halves(words).forEach((half, place) => view.setUint32(4 * place, half, true));
+    return octets;
+  }
+  /** A uniform integer of so many bits, a multiple of 64; the first word is the least significant. */
+  integer(bits) {
+    return this.halves(bits / 64).reduceRight((sum3, half) => sum3 << 32n | BigInt(half), 0n);
+  }
+  /** Independent events, each with probability exactly numerator / 2^64. */
+  chances(numerator, count) {
+    const halves = this.halves(count);
+    const high = Number(numerator >> 32n);
+    const low = Number(numerator & 0xffffffffn);
+    return Array.from({ length: count }, (_, place) => {
+      const top = halves[2 * place + 1];
+      return top < high || top === high && halves[2 * place] < low;
+    });
+  }
+  /** Independent uniform integers in [0, bound), with bound ≤ 2^32. */
+  below(bound, count) {
+    const taken = [];
+    while (taken.length < count) {
+      const missing = count - taken.length;
+      for (const value of bounded(this.halves(Math.ceil(missing / 2)), bound)) {
+        if (taken.length < count) taken.push(value);
+      }
+    }
+    return taken;
+  }
+  /** A uniform subset of {0, …, size-1}, sorted, in work proportional to the smaller side. */
+  subset(size, count) {
+    if (2 * count > size) {
+      const left = new Set(this.subset(size, size - count));
+      return Array.from({ length: size }, (_, place) => place).filter((place) => !left.has(place));
+    }
+    const chosen = /* @__PURE__ */ new Set();
+    while (chosen.size < count) {
+      for (const value of this.below(size, count - chosen.size)) chosen.add(value);
+    }
+    return [...chosen].sort((a, b) => a - b);
+  }
+  /** A uniform order of {0, …, count-1}: that of distinct random words. */
+  permutation(count) {
+    for (; ; ) {
+      const keys = this.halves(count);
+      const compare2 = (a, b) => keys[2 * a + 1] - keys[2 * b + 1] || keys[2 * a] - keys[2 * b];
+      const order = Array.from({ length: count }, (_, place) => place).sort(compare2);
+      if (order.every((place, rank) => rank === 0 || compare2(order[rank - 1], place) !== 0)) return order;
+    }
+  }
+};
+function* bounded(halves, bound) {
+  const least = HALF % bound;
+  const [high, low] = [Math.floor(bound / SHORT), bound % SHORT];
+  for (const half of halves) {
+    const first = half * low;
+    const rest = half * high + Math.floor(first / SHORT);
+    if (rest % SHORT * SHORT + first % SHORT >= least) yield Math.floor(rest / SHORT);
+  }
+}
+var SecureEntropy = class extends Entropy {
+  halves(words) {
+    const halves = new Uint32Array(2 * words);
+    for (let start = 0; start < halves.length; start += MOST_OCTETS / 4) {
+      crypto.getRandomValues(halves.subarray(start, start + MOST_OCTETS / 4));
+    }
+    return halves;
+  }
+};
+
+// src/octets.ts
+function hex(octets) {
+  return Array.from(octets, (octet) => octet.toString(16).padStart(2, "0")).join("");
+}
+function unhex(text2, length) {
+  if (typeof text2 !== "string" || text2.length !== 2 * length || !/^[0-9a-f]*$/.test(text2)) return null;
+  return Uint8Array.from({ length }, (_, place) => parseInt(text2.slice(2 * place, 2 * place + 2), 16));
+}
+function joined(...parts) {
+  const whole2 = new Uint8Array(parts.reduce((sum3, part) => sum3 + part.length, 0));
+  let place = 0;
+  for (const part of parts) {
+    whole2.set(part, place);
+    place += part.length;
+  }
+  return whole2;
+}
+async function sha256(octets) {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", octets));
+}
+
+// src/contribution.ts
+var VERSION = 1;
+var TAG_BYTES = 8;
+var HEADER_BYTES = 1 + TAG_BYTES;
+var MOST_TIMES = 2 ** 31 - 1;
+async function report(words, layer, entropy) {
+  const held = layer.closed ? heldPlaces(words, layer, entropy) : heldPrefixes(words, layer, entropy);
+  const header = Uint8Array.of(VERSION, ...layer.digest.subarray(0, TAG_BYTES));
+  return joined(header, await layer.randomizer.randomize(held, entropy));
+}
+function votesOf(made, layer) {
+  return layer.randomizer.votesOf(made.slice(HEADER_BYTES));
+}
+function heldPrefixes(words, layer, entropy) {
+  const times = /* @__PURE__ */ new Map();
+  for (const [word, typed] of countingWords(words, layer)) {
+    const candidate = layer.candidates.index(word);
+    if (candidate >= 0) times.set(candidate, (times.get(candidate) ?? 0) + typed);
+  }
+  const prefixes = [...times.keys()].sort((a, b) => a - b);
+  const order = entropy.permutation(prefixes.length).map((place) => prefixes[place]);
+  if (layer.told.sampler === "greedy") order.sort((a, b) => times.get(b) - times.get(a));
+  return order.slice(0, layer.told.bound);
+}
+function heldPlaces(words, layer, entropy) {
+  const counting = [...countingWords(words, layer).keys()].sort(compare);
+  const events = entropy.chances(scaled(layer.rate, WORD_BITS), counting.length);
+  const drawn = counting.filter((_, place) => events[place]);
+  const sampled = entropy.permutation(drawn.length).slice(0, layer.told.bound).map((place) => layer.index(drawn[place]));
+  const listed = sampled.filter((place) => place >= 0);
+  return layer.held(listed, sampled.length - listed.length);
+}
+function countingWords(words, layer) {
+  const counting = /* @__PURE__ */ new Map();
+  for (const [word, times] of words) {
+    const form = normalised(word);
+    if (layer.complaint(form) === null) {
+      counting.set(form, (counting.get(form) ?? 0) + Math.min(Math.max(1, times), MOST_TIMES));
+    }
+  }
+  return counting;
+}
+
+// src/expansion.ts
+var SEED_BYTES = 16;
+var BLOCK = 16;
+var SPARE_WORDS = 64;
+async function baseSubsets(seed, domain, rows, size) {
+  const key = await crypto.subtle.importKey("raw", seed, "AES-CTR", false, ["encrypt"]);
+  const octets = BLOCK * Math.ceil(4 * (rows * size + SPARE_WORDS) / BLOCK);
+  let blocks = 0;
+  let values = [].values();
+  const subsets = [];
+  while (subsets.length < rows) {
+    const taken = /* @__PURE__ */ new Set();
+    while (taken.size < size) {
+      const { value, done } = values.next();
+      if (done) {
+        values = bounded(await keystream(key, blocks, octets), domain);
+        blocks += octets / BLOCK;
+      } else {
+        taken.add(value);
+      }
+    }
+    subsets.push([...taken]);
+  }
+  return subsets;
+}
+async function keystream(key, block, octets) {
+  const counter = new Uint8Array(BLOCK);
+  new DataView(counter.buffer).setBigUint64(8, BigInt(block));
+  const stream = await crypto.subtle.encrypt({ name: "AES-CTR", counter, length: 64 }, key, new Uint8Array(octets));
+  const view = new DataView(stream);
+  return Uint32Array.from({ length: octets / 4 }, (_, place) => view.getUint32(4 * place, true));
+}
+
+// src/errors.ts
+var DeviceError = class extends Error {
+  name = "DeviceError";
+};
+var RefusalError = class extends DeviceError {
+  name = "RefusalError";
+};
+
+// src/packing.ts
+var BitWriter = class {
+  #octets = [];
+  #bits = 0;
+  /** Add the low `width` bits of a number below 2^32. */
+  field(value, width) {
+    for (let bit = width - 1; bit >= 0; bit--) this.bit(value >>> bit & 1);
+  }
+  bit(value) {
+    if (this.#bits % 8 === 0) this.#octets.push(0);
+    this.#octets[this.#octets.length - 1] |= value << 7 - this.#bits++ % 8;
+  }
+  /** What was written, filled up with zeros to a length; the least that there must be if it is longer. */
+  octets(length = 0) {
+    const octets = new Uint8Array(Math.max(length, this.#octets.length));
+    octets.set(this.#octets);
+    return octets;
+  }
+};
+var BitReader = class {
+  constructor(octets) {
+    this.octets = octets;
+  }
+  #bits = 0;
+  field(width) {
+    let value = 0;
+    for (let bit = 0; bit < width; bit++) value = (value << 1 | this.bit()) >>> 0;
+    return value;
+  }
+  bit() {
+    const octet = this.octets[this.#bits >> 3];
+    if (octet === void 0) throw new RefusalError("the bytes are no report of this layer: they end too soon");
+    return octet >> 7 - this.#bits++ % 8 & 1;
+  }
+};
+
+// src/randomizer.ts
+function share(numerator) {
+  return Number(numerator) / 2 ** 64;
+}
+
+// src/subset_selection.ts
+var SubsetSelection = class {
+  constructor(candidates, epsilon, bound) {
+    this.candidates = candidates;
+    this.bound = bound;
+    this.domain = candidates + 1;
+    const exp = expBelow(epsilon);
+    const unit = 1n << EXP_BITS;
+    const s = BigInt(this.domain);
+    const d = ceilDivide(s * unit, exp + unit);
+    this.subsetSize = Number(d);
+    this.truth = ONE * d * exp / (d * exp + (s - d) * unit);
+    this.keepsEpsilon = this.truth * (s - d) * unit <= exp * (ONE - this.truth) * d;
+  }
+  domain;
+  subsetSize;
+  truth;
+  keepsEpsilon;
+  get offsetBits() {
+    return 32 - Math.clz32(this.domain - 1);
+  }
+  get payloadBytes() {
+    return SEED_BYTES + Math.ceil(this.bound * this.offsetBits / 8);
+  }
+  get votes() {
+    return this.bound * this.subsetSize;
+  }
+  get noiseVotes() {
+    const twice = 2n * BigInt(this.bound) * (BigInt(this.subsetSize) * ONE - this.truth);
+    return Number((twice + ONE) / (2n * ONE));
+  }
+  get chances() {
+    const p = share(this.truth);
+    return [p, (this.subsetSize - p) / this.candidates];
+  }
+  async translates(held, entropy) {
+    const words = entropy.permutation(this.bound).map((place) => held[place] ?? this.candidates);
+    const seed = entropy.octets(SEED_BYTES / 8);
+    const bases = await this.expand(seed);
+    const places = entropy.below(this.subsetSize, this.bound);
+    const hits = words.map((word, j) => this.#modulo(word - bases[j][places[j]]));
+    const truths = entropy.chances(this.truth, this.bound);
+    const misses = this.#misses(words, bases, entropy);
+    return { seed, offsets: hits.map((hit, j) => truths[j] ? hit : misses[j]) };
+  }
+  async randomize(held, entropy) {
+    const { seed, offsets } = await this.translates(held, entropy);
+    const writer = new BitWriter();
+    for (const octet of seed) writer.field(octet, 8);
+    for (const offset of offsets) writer.field(offset, this.offsetBits);
+    return writer.octets();
+  }
+  async votesOf(payload) {
+    const bases = await this.expand(payload.slice(0, SEED_BYTES));
+    const reader = new BitReader(payload.subarray(SEED_BYTES));
+    return bases.flatMap((base) => {
+      const offset = reader.field(this.offsetBits);
+      return base.map((value) => (value + offset) % this.domain);
+    }).filter((vote) => vote !== this.candidates);
+  }
+  expand(seed) {
+    return baseSubsets(seed, this.domain, this.bound, this.subsetSize);
+  }
+  /** For each word a uniform offset whose translate does not contain it. */
+  #misses(words, bases, entropy) {
+    const offsets = entropy.below(this.domain, this.bound);
+    for (; ; ) {
+      const hit = words.flatMap((word, j) => bases[j].includes(this.#modulo(word - offsets[j])) ? [j] : []);
+      if (hit.length === 0) return offsets;
+      entropy.below(this.domain, hit.length).forEach((offset, place) => offsets[hit[place]] = offset);
+    }
+  }
+  #modulo(value) {
+    return value < 0 ? value + this.domain : value;
+  }
+};
+
+// src/rice.ts
+var COUNT_BITS = 32;
+var [LN2_NUMERATOR, LN2_DENOMINATOR] = [45426n, 65536n];
+var RiceCode = class {
+  remainderBits;
+  usualBytes;
+  /** For places set with probability numerator / 2^64, and at most `extra` more. */
+  constructor(places, numerator, extra) {
+    const ratio = ONE * LN2_NUMERATOR / (numerator * LN2_DENOMINATOR);
+    this.remainderBits = Math.max(0, bitLength(ratio) - 1);
+    const mean = ceilDivide(BigInt(places) * numerator, ONE);
+    const most = Number(mean + 11n + integerRoot(87n + 56n * mean)) + extra;
+    const bits = COUNT_BITS + Math.min(places, most) * (this.remainderBits + 1) + Math.floor(places / 2 ** this.remainderBits);
+    this.usualBytes = Math.ceil(bits / 8);
+  }
+  encode(positions) {
+    const gaps = positions.map((position, rank) => position - (rank === 0 ? -1 : positions[rank - 1]) - 1);
+    const writer = new BitWriter();
+    writer.field(positions.length, COUNT_BITS);
+    for (const gap of gaps) writer.field(gap, this.remainderBits);
+    for (const gap of gaps) {
+      for (let rest = gap >>> this.remainderBits; rest > 0; rest--) writer.bit(1);
+      writer.bit(0);
+    }
+    let length = this.usualBytes;
+    while (length < writer.octets().length) length *= 2;
+    return writer.octets(length);
+  }
+  /** The positions in a payload that this code has written. */
+  decode(payload) {
+    const reader = new BitReader(payload);
+    const remainders = Array.from({ length: reader.field(COUNT_BITS) }, () => reader.field(this.remainderBits));
+    let position = -1;
+    return remainders.map((remainder) => {
+      let rest = 0;
+      while (reader.bit()) rest++;
+      return position += rest * 2 ** this.remainderBits + remainder + 1;
+    });
+  }
+};
+
+// src/unary.ts
+var Unary = class {
+  constructor(candidates, epsilon, bound) {
+    this.candidates = candidates;
+    this.bound = bound;
+    const exp = expBelow(epsilon);
+    this.noise = ceilDivide(ONE << EXP_BITS, exp + (1n << EXP_BITS));
+    this.keepsEpsilon = ONE - this.noise << EXP_BITS <= exp * this.noise;
+    this.code = new RiceCode(candidates, this.noise, bound);
+  }
+  noise;
+  code;
+  keepsEpsilon;
+  get payloadBytes() {
+    return this.code.usualBytes;
+  }
+  get votes() {
+    return Number(ceilDivide(2n * BigInt(this.candidates) * this.noise + ONE, 2n * ONE));
+  }
+  get noiseVotes() {
+    return Number((2n * BigInt(this.candidates) * this.noise + ONE) / (2n * ONE));
+  }
+  get chances() {
+    return [0.5, share(this.noise)];
+  }
+  /** The randomness used does not depend on what is held. */
+  positions(held, entropy) {
+    const noise = entropy.subset(this.candidates, drawBinomial(this.candidates, this.noise, entropy));
+    const coins = entropy.chances(ONE / 2n, this.bound);
+    const own = new Set(held);
+    return [...noise.filter((place) => !own.has(place)), ...held.filter((_, rank) => coins[rank])].sort(
+      (a, b) => a - b
+    );
+  }
+  async randomize(held, entropy) {
+    return this.code.encode(this.positions(held, entropy));
+  }
+  async votesOf(payload) {
+    return this.code.decode(payload);
+  }
+};
+
+// src/layer.ts
+var LARGEST_DOCUMENT = 1 << 24;
+var LARGEST_KNOWN = 1 << 25;
+var LARGEST_LAYER = 1 << 27;
+var MOST_ITEMS = 1 << 21;
+var MOST_CHARACTERS = 1 << 24;
+var LARGEST_NUMBER = 2 ** 31 - 1;
+var DEEPEST = 64;
+var COMMA = 44;
+var RANDOMIZERS = {
+  unary: (...asked2) => new Unary(...asked2),
+  "subset-selection": (...asked2) => new SubsetSelection(...asked2)
+};
+var whole = (value, least = 1) => Number.isInteger(value) && value >= least && value <= LARGEST_NUMBER;
+var text = (value) => typeof value === "string";
+var texts = (value) => Array.isArray(value) && value.every(text);
+var decimal = (value) => typeof value === "string" && /^[0-9.e+-]{1,32}$/.test(value) && written(Number(value)) === value;
+var name = (value) => typeof value === "string" && /^[a-z-]{1,32}$/.test(value);
+var table = (value) => Array.isArray(value) && value.every((row) => Array.isArray(row) && row.every((number) => whole(number, 0)));
+var FIELDS = {
+  alphabet: text,
+  bound: whole,
+  cohort: whole,
+  depth: whole,
+  epsilon: decimal,
+  extension: whole,
+  found: texts,
+  frontier: texts,
+  known: (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value),
+  layer: whole,
+  listed: (value) => value === null || table(value),
+  pass: whole,
+  randomizer: name,
+  rate: decimal,
+  sampler: name,
+  targets: (value) => value === null || texts(value),
+  version: (value) => value === 1,
+  words: texts
+};
+var CLOSED = ["rate", "words"];
+var OPEN = ["extension", "found", "frontier", "layer", "listed", "pass", "sampler"];
+var Asked = class {
+  constructor(told, digest, known) {
+    this.told = told;
+    this.digest = digest;
+    this.known = known;
+    this.alphabet = new Alphabet(told.alphabet);
+    this.epsilon = Number(told.epsilon);
+    this.targets = told.targets && new Set(told.targets);
+    const { characters } = this.alphabet;
+    if (characters.length < 2 || !ascends(characters) || characters.includes("\0")) throw unusable("alphabet");
+    if (told.targets && !ascends(told.targets)) throw unusable("list of targets");
+  }
+  alphabet;
+  epsilon;
+  targets;
+  #randomizer = null;
+  get knowsRandomizer() {
+    return Object.hasOwn(RANDOMIZERS, this.told.randomizer);
+  }
+  /** Of just these candidates; to be asked for only after the layer has been found to be small enough. */
+  get randomizer() {
+    return this.#randomizer ??= RANDOMIZERS[this.told.randomizer](this.size, this.epsilon, this.told.bound);
+  }
+  /** Why a normalised word doesn't count; null if it does. */
+  complaint(word) {
+    const complaint = this.alphabet.complaint(word, this.told.depth);
+    if (complaint) return complaint;
+    if (this.found(word)) return "it was found before";
+    if (this.targets) return this.targets.has(word) ? null : "it is not one of the words asked for";
+    return this.known.has(word) ? "it is a known word" : null;
+  }
+};
+var OpenLayer = class extends Asked {
+  closed = false;
+  #found;
+  #candidates = null;
+  constructor(told, digest, known) {
+    super(told, digest, known);
+    const { frontier, found, listed, sampler } = told;
+    this.#found = new Vocabulary(found);
+    if (!ascends(found) || !found.every((word) => word !== "" && normalised(word) === word))
+      throw unusable("found words");
+    checkRoom(frontier);
+    const width = this.width;
+    if (width < 1 || !ascends(frontier)) throw unusable("frontier");
+    if (!frontier.every((prefix) => [...prefix].length === width && this.alphabet.expresses(prefix))) {
+      throw unusable("frontier");
+    }
+    if (sampler !== "greedy" && sampler !== "random") throw unusable("sampler");
+    if (listed && !this.#areLists(listed)) throw unusable("list of extensions");
+  }
+  get size() {
+    const { frontier, extension, listed } = this.told;
+    const characters = this.alphabet.characters.length;
+    return frontier.length * (listed ? listed[0].length : extensions(characters, extension, LARGEST_LAYER));
+  }
+  get width() {
+    return [...this.told.frontier[0] ?? ""].length;
+  }
+  get candidates() {
+    const { frontier, extension, listed } = this.told;
+    return this.#candidates ??= new Candidates(this.alphabet, frontier, extension, listed);
+  }
+  found(word) {
+    return this.#found.has(word);
+  }
+  has(word) {
+    return this.candidates.index(word) >= 0;
+  }
+  place(candidate) {
+    return this.candidates.prefix(candidate);
+  }
+  #areLists(listed) {
+    const ways = listed[0]?.length ?? 0;
+    const every = extensions(this.alphabet.characters.length, this.told.extension, LARGEST_LAYER);
+    return ways > 0 && every <= LARGEST_LAYER && listed.length === lastCharacters(this.told.frontier).length && listed.every(
+      (row) => row.length === ways && row.every((way, rank) => way < every && (rank === 0 || way > row[rank - 1]))
+    );
+  }
+};
+var ClosedLayer = class extends Asked {
+  closed = true;
+  rate;
+  constructor(told, digest, known) {
+    super(told, digest, known);
+    this.rate = Number(told.rate);
+    checkRoom(told.words);
+    if (told.words.length === 0 || !ascends(told.words)) throw unusable("list of words");
+    if (told.words.some((word) => this.alphabet.complaint(word, told.depth))) throw unusable("list of words");
+    if (!(this.rate > 0 && this.rate <= 1)) throw unusable("rate");
+  }
+  /** The list, and behind it a thermometer (unary) or one place for whatever is not listed. */
+  get size() {
+    return this.told.words.length + (this.told.randomizer === "unary" ? this.told.bound : 1);
+  }
+  get width() {
+    return this.told.words.reduce((most, word) => Math.max(most, [...word].length), 0);
+  }
+  found() {
+    return false;
+  }
+  has() {
+    return true;
+  }
+  /** The places held by some words of the list and so many others. */
+  held(listed, others) {
+    const { words, randomizer } = this.told;
+    return [
+      ...listed,
+      ...Array.from({ length: others }, (_, place) => words.length + (randomizer === "unary" ? place : 0))
+    ];
+  }
+  index(word) {
+    return find(this.told.words, word, compare);
+  }
+  place(candidate) {
+    return { prefix: this.told.words[candidate] ?? "(another word)", ends: true };
+  }
+};
+function parse(document) {
+  if (document.length > LARGEST_DOCUMENT) throw unreadable();
+  if (document.reduce((commas, octet) => commas + (octet === COMMA ? 1 : 0), 0) > MOST_ITEMS) throw unreadable();
+  const content = decoded(document);
+  let told;
+  try {
+    told = JSON.parse(content);
+  } catch {
+    throw unreadable();
+  }
+  if (typeof told !== "object" || told === null || Array.isArray(told)) throw unreadable();
+  const said = told;
+  const without = Object.hasOwn(said, "words") ? OPEN : CLOSED;
+  const names = Object.keys(FIELDS).filter((field) => !without.includes(field));
+  if (!names.every((field) => Object.hasOwn(said, field) && FIELDS[field](said[field]))) throw unreadable();
+  if (JSON.stringify(Object.fromEntries(names.map((field) => [field, said[field]]))) !== content) throw unreadable();
+  return said;
+}
+async function readLayer(document, known) {
+  const told = parse(document);
+  if (hex(await sha256(known)) !== told.known) throw new RefusalError("the document calls for other known words");
+  const digest = await sha256(document);
+  const vocabulary = readKnown(known);
+  return "words" in told ? new ClosedLayer(told, digest, vocabulary) : new OpenLayer(told, digest, vocabulary);
+}
+function readKnown(content) {
+  if (content.length > LARGEST_KNOWN) throw new RefusalError("the list of known words is too long");
+  const words = content.length === 0 ? [] : decoded(content).split("\n");
+  if (!ascends(words) || !words.every((word) => word !== "" && normalised(word) === word)) {
+    throw new RefusalError("the list of known words must have each once, in NFC and in order, one a line");
+  }
+  return new Vocabulary(words);
+}
+function decoded(content) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
+  } catch {
+    throw new RefusalError("the document is not in UTF-8; get it from the operator anew");
+  }
+}
+function written(value) {
+  if (!Number.isFinite(value)) return "";
+  const [digits, exponent] = value.toExponential().split("e");
+  const power = Number(exponent);
+  if (power >= -4 && power < 16) {
+    return Number.isInteger(value) ? `${value}.0` : `${value}`;
+  }
+  return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+}
+function checkRoom(strings) {
+  const longest = strings.reduce((most, each) => Math.max(most, [...each].length), 0);
+  if (longest > DEEPEST || longest * strings.length > MOST_CHARACTERS) throw unusable("list of prefixes or words");
+}
+function unreadable() {
+  return new RefusalError(
+    "the bytes are not the document of a layer in version 1 of the protocol, in its one form; a newer neologue may read them"
+  );
+}
+function unusable(what) {
+  return new RefusalError(`the document describes no layer: its ${what} can't be used`);
+}
+
+// src/membership.ts
+var CAMPAIGN_BYTES = 16;
+var SERIAL_BYTES = 16;
+function credentialOf(text2) {
+  if (typeof text2 !== "string" || !/^[A-Za-z0-9_-]{128}$/.test(text2)) {
+    throw new DeviceError("a credential has 128 letters, digits, - and _, and this text is none: copy it as a whole");
+  }
+  const content = Uint8Array.from(atob(text2.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+  return {
+    text: text2,
+    campaign: content.slice(0, CAMPAIGN_BYTES),
+    serial: content.slice(CAMPAIGN_BYTES, CAMPAIGN_BYTES + SERIAL_BYTES)
+  };
+}
+
+// src/policy.ts
+var KEY_BYTES = 32;
+var SMALLEST_EPSILON = 1e-3;
+var LARGEST_EPSILON = 20;
+var MOST_EPSILON = 1e6;
+var DEFAULTS = {
+  enabled: true,
+  largestEpsilon: 10,
+  largestUserEpsilon: 600,
+  lifetimeEpsilon: 40,
+  smallestCohort: 100,
+  longestWord: 32,
+  largestLayer: 1 << 24,
+  largestReport: 1e4,
+  mostVotes: 1 << 20
+};
+var RANGES = {
+  smallestCohort: [1, 1 << 30],
+  longestWord: [1, 64],
+  largestLayer: [1, LARGEST_LAYER],
+  largestReport: [100, 1 << 30],
+  mostVotes: [1, LARGEST_LAYER]
+};
+var SWITCHED_OFF = "this device answers no campaign: its owner has switched that off, and can switch it on (enabled)";
+var Policy = class {
+  limits;
+  #operators;
+  constructor(operators, limits) {
+    if (!Array.isArray(operators) || !operators.every((key) => unhex(key, KEY_BYTES))) {
+      throw new DeviceError("operators must be a list of public keys, each of 64 lower-case hexadecimal digits");
+    }
+    this.#operators = new Set(operators);
+    this.limits = { ...DEFAULTS, ...limits };
+    for (const [name2, value] of Object.entries(this.limits)) {
+      const range = RANGES[name2];
+      const right = range ? Number.isInteger(value) && value >= range[0] && value <= range[1] : name2 === "enabled" ? typeof value === "boolean" : name2 in DEFAULTS && typeof value === "number" && value > 0 && value <= MOST_EPSILON;
+      if (!right)
+        throw new DeviceError(`the limit ${name2} can't be ${String(value)}; docs/device-policy.md has the limits`);
+    }
+  }
+  /** Refuse unless this operator may ask at all: what a device wants to know before it fetches. */
+  checkOperator(operator) {
+    if (!this.limits.enabled) throw new RefusalError(SWITCHED_OFF);
+    if (!this.#operators.has(hex(operator))) {
+      throw new RefusalError(
+        `the operator with the public key ${hex(operator)} is not one of the ${this.#operators.size} that this device answers; its owner can add the key to operators`
+      );
+    }
+  }
+  /** Refuse a layer that asks for too much, whoever asks. */
+  checkLayer(layer) {
+    for (const complaint of this.#complaints(layer)) throw new RefusalError(complaint);
+  }
+  /** Refuse what would take the sum of all ε above the lifetime's, exactly. */
+  checkLifetime(cost, spent) {
+    const total = grains(cost) + sumOf(spent);
+    if (total <= grains(this.limits.lifetimeEpsilon)) return;
+    throw new RefusalError(
+      beyond(
+        `${written(sum2(spent))} of ε spent before and ${written(cost)} now make ${written(sum2([...spent, cost]))}, above the ${written(this.limits.lifetimeEpsilon)} in a lifetime`,
+        "lifetimeEpsilon"
+      )
+    );
+  }
+  *#complaints(layer) {
+    const { limits } = this;
+    const { bound, cohort, depth } = layer.told;
+    const { epsilon } = layer;
+    if (!(epsilon >= SMALLEST_EPSILON && epsilon <= LARGEST_EPSILON)) {
+      yield `the layer's ε is no number from ${SMALLEST_EPSILON} to ${LARGEST_EPSILON}; no policy permits that`;
+    }
+    if (!layer.knowsRandomizer) {
+      yield "the layer's randomizer is not one of unary, subset-selection, the ones that this device can answer for; a newer neologue may know it";
+    }
+    if (epsilon > limits.largestEpsilon) {
+      yield beyond(
+        `the layer's ε is ${written(epsilon)}, above the ${written(limits.largestEpsilon)}`,
+        "largestEpsilon"
+      );
+    }
+    if (BigInt(bound) * grains(epsilon) > grains(limits.largestUserEpsilon)) {
+      yield beyond(
+        `${many(bound)} words with an ε of ${written(epsilon)} each are above the ${written(limits.largestUserEpsilon)} for one report`,
+        "largestUserEpsilon"
+      );
+    }
+    if (cohort < limits.smallestCohort) {
+      yield beyond(`the layer asks ${many(cohort)} users, below the ${many(limits.smallestCohort)}`, "smallestCohort");
+    }
+    const longest = Math.max(depth, layer.width);
+    if (longest > limits.longestWord) {
+      yield beyond(
+        `the layer asks for words of ${many(longest)} characters, above the ${limits.longestWord}`,
+        "longestWord"
+      );
+    }
+    if (layer.size > limits.largestLayer) {
+      yield beyond(`the layer has more than the ${many(limits.largestLayer)} candidates`, "largestLayer");
+    }
+    if (bound > limits.mostVotes) {
+      yield beyond(`a report has room for ${many(bound)} words, above the ${many(limits.mostVotes)}`, "mostVotes");
+    }
+    const { randomizer } = layer;
+    const size = HEADER_BYTES + randomizer.payloadBytes;
+    if (size > limits.largestReport) {
+      yield beyond(`a report has ${many(size)} bytes, above the ${many(limits.largestReport)}`, "largestReport");
+    }
+    if (randomizer.votes > limits.mostVotes) {
+      yield beyond(`a report has ${many(randomizer.votes)} votes, above the ${many(limits.mostVotes)}`, "mostVotes");
+    }
+    if (!randomizer.keepsEpsilon) yield "the layer's thresholds do not keep its ε; no policy permits that";
+  }
+};
+function sum2(epsilons) {
+  return roundedUp(
+    sumOf(epsilons),
+    epsilons.reduce((total, epsilon) => total + epsilon, 0)
+  );
+}
+function sumOf(epsilons) {
+  return epsilons.reduce((total, epsilon) => total + grains(epsilon), 0n);
+}
+function many(value) {
+  return value.toLocaleString("en-US");
+}
+function beyond(what, limit) {
+  return `${what} that this device accepts; its owner can change ${limit}`;
+}
+
+// src/receipt.ts
+var receipt_exports = {};
+__export(receipt_exports, {
+  SECONDS_PER_DAY: () => SECONDS_PER_DAY,
+  counted: () => counted,
+  givenUp: () => givenUp,
+  sent: () => sent
+});
+var SECONDS_PER_DAY = 86400;
+var SHOWN = 16;
+function sent(day, campaign, operator, layer, size) {
+  const { bound, cohort } = layer.told;
+  const { candidates, noiseVotes } = layer.randomizer;
+  const what = layer.closed ? "words that others have found, and of places that stand for other words" : "beginnings of words";
+  return `On ${date(day)} this device sent ${many(size)} bytes to the operator ${short(operator)} for the campaign ${short(campaign)}: a randomized list of about ${many(noiseVotes)} of ${many(candidates)} ${what}. Any single word you typed changes the chance of what was sent by at most a factor of e^${brief(layer.epsilon)}; all words together, of which it speaks of at most ${many(bound)}, by e^${brief(bound * layer.epsilon)}. By the operator's word, ${many(cohort - 1)} other devices were asked the same.`;
+}
+function counted(day, campaign) {
+  return `On ${date(day)} the service confirmed that the report for the campaign ${short(campaign)} was counted; its bytes were erased from this device.`;
+}
+function givenUp(day, campaign) {
+  return `On ${date(day)} the report for the campaign ${short(campaign)} was given up without a confirmation that it was counted; its bytes were erased from this device, and no other is made for this campaign.`;
+}
+function date(day) {
+  return new Date(day * SECONDS_PER_DAY * 1e3).toISOString().slice(0, 10);
+}
+function short(identity) {
+  return `${hex(identity).slice(0, SHOWN)}…`;
+}
+function brief(value) {
+  return String(Number(value.toPrecision(6)));
+}
+
+// test/internals.ts
+var Dictated = class extends Entropy {
+  constructor(octets8) {
+    super();
+    this.octets8 = octets8;
+  }
+  #place = 0;
+  halves(words) {
+    const view = new DataView(this.octets8.buffer, this.octets8.byteOffset + this.#place, 8 * words);
+    this.#place += 8 * words;
+    return Uint32Array.from({ length: 2 * words }, (_, half) => view.getUint32(4 * half, true));
+  }
+  get left() {
+    return this.octets8.length - this.#place;
+  }
+};
+export {
+  Alphabet,
+  Candidates,
+  Dictated,
+  Policy,
+  SecureEntropy,
+  SubsetSelection,
+  Unary,
+  Vocabulary,
+  baseSubsets,
+  compare,
+  credentialOf,
+  drawBinomial,
+  normalised,
+  readLayer,
+  receipt_exports as receipt,
+  report as seededReport,
+  votesOf
+};

@@ -1,0 +1,459 @@
+"""What the browser computes is what Python computes: vectors, what is read and refused, the laws of its chance."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from closed import small_closed_layer
+from laws import fit, unary_law, word_law
+from layers import small_layer
+from neologue.entropy import ONE
+from neologue.errors import DocumentError
+from neologue.language.alphabet import normalised
+from neologue.language.vocabulary import Vocabulary
+from neologue.protocol.canonical import canonical
+from neologue.protocol.documents import known_document, read_known, read_layer
+from neologue.randomizers.subset_selection import SubsetSelection
+from neologue.randomizers.unary import Unary
+
+from .chromium import Browser
+from .pages import ROOT, pages
+
+VECTORS = ROOT / "vectors"
+DRAWS = 20_000
+LEAST = 1e-6
+"""A test of chance fails an honest sampler once in a million runs: its randomness is the browser's, and has no seed."""
+
+# The names of the bundle that the tests look into, and how bytes are written.
+PRELUDE = """
+const device = await import("/tests/device_internals.js");
+const unhex = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+const hex = (octets) => Array.from(octets, (octet) => octet.toString(16).padStart(2, "0")).join("");
+const vectors = async (name) => (await fetch(`/vectors/${name}.json`)).json();
+const encode = (text) => new TextEncoder().encode(text);
+const sorted = (told) => Object.fromEntries(Object.keys(told).sort().map((key) => [key, told[key]]));
+const canonical = (told) => encode(JSON.stringify(sorted(told)));
+"""
+
+
+@pytest.fixture(scope="module")
+def core(browser: Browser) -> Iterator[Browser]:
+    with pages() as address:
+        browser.visit(address)
+        yield browser
+
+
+def run(core: Browser, script: str, *given: object) -> Any:  # noqa: ANN401
+    return core.run(PRELUDE + script, *given)
+
+
+def committed(name: str) -> Any:  # noqa: ANN401
+    return json.loads((VECTORS / f"{name}.json").read_text("ascii"))
+
+
+# Vectors: the page fetches the file, and what it computes is compared here with the file on the disk
+
+
+def test_unary_vectors(core: Browser) -> None:
+    told = run(
+        core,
+        """
+        return (await vectors("unary")).map((one) => {
+          const unary = new device.Unary(one.candidates, one.epsilon, one.bound);
+          const entropy = new device.Dictated(unhex(one.entropy));
+          const positions = unary.positions(one.held, entropy);
+          return {
+            noise: String(unary.noise), remainder_bits: unary.code.remainderBits, usual_bytes: unary.payloadBytes,
+            positions, payload: hex(unary.code.encode(positions)), left: entropy.left,
+            read: unary.code.decode(unhex(one.payload)),
+          };
+        });
+        """,
+    )
+    for case, got in zip(committed("unary"), told, strict=True):
+        expected = {name: case[name] for name in ("noise", "remainder_bits", "usual_bytes", "positions", "payload")}
+        assert got == {**expected, "left": 0, "read": case["positions"]}, case["name"]
+
+
+def test_subset_selection_vectors(core: Browser) -> None:
+    told = run(
+        core,
+        """
+        const { expansions, reports } = await vectors("subset_selection");
+        return [
+          await Promise.all(expansions.map((one) =>
+            device.baseSubsets(unhex(one.seed), one.domain, one.rows, one.size))),
+          await Promise.all(reports.map(async (one) => {
+            const selection = new device.SubsetSelection(one.candidates, one.epsilon, one.bound);
+            const first = new device.Dictated(unhex(one.entropy));
+            const entropy = new device.Dictated(unhex(one.entropy));
+            const { seed, offsets } = await selection.translates(one.held, first);
+            return {
+              domain: selection.domain, subset_size: selection.subsetSize, truth: String(selection.truth),
+              seed: hex(seed), offsets, payload: hex(await selection.randomize(one.held, entropy)),
+              votes: await selection.votesOf(unhex(one.payload)), left: entropy.left,
+            };
+          })),
+        ];
+        """,
+    )
+    vectors = committed("subset_selection")
+    assert told[0] == [case["subsets"] for case in vectors["expansions"]]
+    names = ("domain", "subset_size", "truth", "seed", "offsets", "payload", "votes")
+    for case, got in zip(vectors["reports"], told[1], strict=True):
+        assert got == {**{name: case[name] for name in names}, "left": 0}, case["name"]
+
+
+@pytest.mark.parametrize("name", ["reports", "closed"])
+def test_whole_reports(core: Browser, name: str) -> None:
+    told = run(
+        core,
+        """
+        return Promise.all((await vectors(given[0])).map(async (one) => {
+          const layer = await device.readLayer(canonical(one.layer), encode(one.known_words.join("\\n")));
+          const entropy = new device.Dictated(unhex(one.entropy));
+          const report = await device.seededReport(new Map(Object.entries(one.words)), layer, entropy);
+          return {
+            digest: hex(layer.digest), report: hex(report), left: entropy.left,
+            votes: await device.votesOf(report, layer),
+          };
+        }));
+        """,
+        name,
+    )
+    for case, got in zip(committed(name), told, strict=True):
+        assert got == {**{key: case[key] for key in ("digest", "report", "votes")}, "left": 0}, case["name"]
+
+
+def test_candidates(core: Browser) -> None:
+    told = run(
+        core,
+        """
+        return (await vectors("candidates")).map((one) => {
+          const { alphabet, frontier, extension, listed, words, candidates } = one;
+          const made = new device.Candidates(new device.Alphabet(alphabet), frontier, extension, listed);
+          const prefixes = candidates.map(({ candidate }) => made.prefix(candidate));
+          return [made.size, words.map(({ word }) => made.index(word)), prefixes];
+        });
+        """,
+    )
+    for case, (size, places, prefixes) in zip(committed("candidates"), told, strict=True):
+        assert size == case["size"]
+        assert places == [-1 if entry["candidate"] is None else entry["candidate"] for entry in case["words"]]
+        assert prefixes == [{"prefix": entry["prefix"], "ends": entry["ends"]} for entry in case["candidates"]]
+
+
+def test_documents_and_identities(core: Browser) -> None:
+    told = run(
+        core,
+        """
+        return [
+          await Promise.all((await vectors("documents")).map(async (one) =>
+            hex((await device.readLayer(unhex(one.document), unhex(one.known_document))).digest))),
+          (await vectors("identities")).map((one) => {
+            const { campaign, serial } = device.credentialOf(one.credential);
+            return hex(campaign) + hex(serial) + one.ticket + one.report;
+          }),
+        ];
+        """,
+    )
+    assert told[0] == [case["digest"] for case in committed("documents")]
+    assert told[1] == [case["body"] for case in committed("identities")]
+
+
+def test_thresholds_are_those_of_python_for_every_epsilon(core: Browser) -> None:
+    epsilons = [0.001, 0.1, 0.5, 1.0, 2.0**-9, 3.3, 7.0, 9.99, 10.0, 12.345678901234567, 19.999999999999996, 20.0]
+    sizes = [1, 2, 17, 5000, 1 << 24]
+    asked = [(size, epsilon, 60) for size in sizes for epsilon in epsilons]
+    told = run(
+        core,
+        """
+        return given[0].map((asked) => {
+          const [unary, selection] = [new device.Unary(...asked), new device.SubsetSelection(...asked)];
+          return [
+            [unary.noise, selection.truth].map(String), [unary, selection].map((one) => one.payloadBytes),
+            selection.subsetSize, unary.keepsEpsilon && selection.keepsEpsilon, unary.noiseVotes, selection.noiseVotes,
+          ];
+        });
+        """,
+        asked,
+    )
+    for parameters, got in zip(asked, told, strict=True):
+        unary, selection = Unary(*parameters), SubsetSelection(*parameters)
+        votes = [round(one.channel.contributions * one.candidates * one.channel.q) for one in (unary, selection)]
+        assert got == [
+            [str(unary.noise), str(selection.truth)],
+            [unary.payload_bytes, selection.payload_bytes],
+            selection.subset_size,
+            True,
+            *votes,
+        ], parameters
+
+
+# What is read, and what is refused
+
+
+def hostile_documents() -> Iterator[tuple[str, bytes]]:
+    """Documents that are right, nearly right and wrong."""
+    plain = small_layer(["ab", "ca"], 2)
+    listed = small_layer(["ab", "ca"], 2, listed=np.array([[0, 3, 5], [1, 2, 12]]))
+    closed = small_closed_layer(["abc", "cab"], rate=0.25)
+    for name, layer in (("plain", plain), ("listed", listed), ("closed", closed)):
+        document = layer.document
+        yield name, document
+        told = json.loads(document)
+        for field in told:
+            yield f"{name} without {field}", canonical({key: value for key, value in told.items() if key != field})
+            value: object
+            for value in (0, -1, 1.5, 2**31, 2**31 - 1, "", "abc", "1.0", "1", [], ["a"], [[0]], None, True, {}):
+                if (field, value) not in (("frontier", [""]), ("extension", 2**31 - 1)):
+                    yield f"{name} with {field} {value!r}", canonical(told | {field: value})
+        yield f"{name} and more", canonical(told | {"more": 1})
+        for what, before, after in (
+            ("a space", b":", b": "),
+            ("an escape that need not be", b'"abc"', b'"\\u0061bc"'),
+            ("a key twice", b'{"alphabet":"abc",', b'{"alphabet":"abc","alphabet":"abc",'),
+            ("a number in another form", b'"bound":4', b'"bound":4.0'),
+            ("not UTF-8", b'"abc"', b'"ab\xff"'),
+        ):
+            yield f"{name}, {what}", document.replace(before, after, 1)
+        yield f"{name}, cut", document[:-1]
+        yield f"{name}, a line more", document + b"\n"
+        yield f"{name}, a mark of its order", b"\xef\xbb\xbf" + document
+    told = json.loads(listed.document)
+    rows: Sequence[Sequence[int]]
+    for rows in ([[0, 3, 5]], [[0, 3], [1, 2, 12]], [[3, 0, 5], [1, 2, 12]], [[0, 3, 13], [1, 2, 12]], [[], []]):
+        yield f"lists {rows}", canonical(told | {"listed": rows})
+    told = json.loads(plain.document)
+    for change in (
+        {"frontier": ["ca", "ab"]},
+        {"frontier": ["ab", "ab"]},
+        {"frontier": ["ab", "cab"]},
+        {"frontier": ["ab", "cd"]},
+        {"alphabet": "bac"},
+        {"alphabet": "ab\0c"},
+        {"found": ["b", "a"]},
+        {"found": [" a"]},
+        {"found": ["e\u0301"]},
+        {"targets": ["b", "a"]},
+        {"targets": ["a", " b", "e\u0301"]},
+        {"epsilon": "3"},
+        {"epsilon": "03.0"},
+        {"epsilon": "1e999"},
+        {"epsilon": "1e-05"},
+        {"epsilon": "0.00001"},
+        {"epsilon": "1e+16"},
+        {"epsilon": "1e16"},
+        {"sampler": "lazy"},
+        {"randomizer": "plain"},
+        {"alphabet": "abc\U0001d54f\ufb01"},
+        {"alphabet": "abc\ufb01\U0001d54f", "frontier": ["\ufb01", "\U0001d54f"]},
+    ):
+        yield f"plain with {change}", canonical(told | change)
+    told = json.loads(closed.document)
+    for change in ({"rate": "0.0"}, {"rate": "1.5"}, {"rate": "1e-07"}, {"words": ["abcabca"]}, {"words": ["a b"]}):
+        yield f"closed with {change}", canonical(told | change)
+
+
+def test_the_same_documents_are_read_and_refused(core: Browser) -> None:
+    known = known_document(small_layer(["ab"]).known)
+    vocabulary = read_known(known)
+    documents = dict(hostile_documents())
+    told = run(
+        core,
+        """
+        return Promise.all(given[0].map((document) =>
+          device.readLayer(unhex(document), unhex(given[1])).then(
+            (layer) => hex(layer.digest), (error) => error.name)));
+        """,
+        [document.hex() for document in documents.values()],
+        known.hex(),
+    )
+    read = 0
+    for (name, document), got in zip(documents.items(), told, strict=True):
+        try:
+            expected = read_layer(document, vocabulary).digest.hex()
+            read += 1
+        except DocumentError:
+            expected = "RefusalError"
+        assert got == expected, name
+    assert 10 < read < len(documents) / 4
+
+
+def test_the_same_lists_of_known_words_are_read_and_refused(core: Browser) -> None:
+    lists = [
+        *("", "a", "a\nb", "b\na", "a\n", "\na", "a\na", " a", "a ", "a b", "a\r\nb", "a\x1c", "a\x85", "\ufeffa"),
+        *("e\u0301", "\u00e9", "\u00e9\n\U0001d54f", "\ufb01\n\U0001d54f", "\U0001d54f\n\ufb01", "a\u200bb", "\u200b"),
+    ]
+    documents = {}
+    for content in lists:
+        document = json.loads(small_layer(["ab"]).document) | {"known": _sha(content)}
+        documents[content] = canonical(document).hex()
+    told = run(
+        core,
+        """
+        return Promise.all(given[0].map(([known, document]) =>
+          device.readLayer(unhex(document), encode(known)).then(() => true, () => false)));
+        """,
+        list(documents.items()),
+    )
+    expected = [_is_read(content.encode()) for content in lists]
+    assert dict(zip(lists, told, strict=True)) == dict(zip(lists, expected, strict=True))
+    assert True in expected
+    assert False in expected
+
+
+def _sha(content: str) -> str:
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _is_read(content: bytes) -> bool:
+    try:
+        read_known(content)
+    except DocumentError:
+        return False
+    return True
+
+
+def test_words_are_compared_and_known_as_in_python(core: Browser) -> None:
+    words = [
+        *("word", "Word", "WORD", "wOrd", "WORd", "I", "i", "O'Neil", "O'NEIL", "o'neil", "MacBook", "MACBOOK"),
+        *("Macbook", "straße", "STRASSE", "Straße", "ΟΔΟΣ", "οδος", "οδός", "Οδός", "İstanbul", "istanbul"),
+        *("ISTANBUL", "ǅ", "ǆ", "Ǆ", "2Be", "2BE", "2be", "e\u0301a", "\u00e9a", "\u00c9A", "E\u0301A", "हिन्दी"),
+        *("слово", "Слово", "СЛОВО", "ª", "ⅷ", "Ⅷ", "\U00010400a", "\U00010428a", "\U00010400\U00010401", "-", "'"),
+        *("A-", "a-", "A'b", "A'B", "Aʰ", "ﬁsh", "Fish"),
+    ]
+    vocabularies = [words[start::7] for start in range(7)]
+    spaces = [chr(point) for point in range(0x3001) if chr(point).isspace()] + ["\ufeff", "\u200b", "\u180e"]
+    told = run(
+        core,
+        """
+        const [words, vocabularies, spaces] = given;
+        return [
+          vocabularies.map((list) => {
+            const vocabulary = new device.Vocabulary(list.map(device.normalised));
+            return words.map((word) => vocabulary.has(word));
+          }),
+          spaces.map((space) => device.normalised(`${space}a${space}b${space}`)),
+          words.toSorted(device.compare),
+        ];
+        """,
+        words,
+        vocabularies,
+        spaces,
+    )
+    for listed, got in zip(vocabularies, told[0], strict=True):
+        vocabulary = Vocabulary(listed)
+        expected = {word: word in vocabulary for word in words}
+        assert dict(zip(words, got, strict=True)) == expected
+    assert told[1] == [normalised(f"{space}a{space}b{space}") for space in spaces]
+    assert told[2] == sorted(words)
+
+
+# Chance: the laws of the module's own randomness, against those that Python writes down
+
+
+def test_the_law_of_a_unary_report_and_that_the_test_would_tell_another(core: Browser) -> None:
+    held = frozenset({1})
+    law = unary_law(Unary(4, 1.0, 2), held)
+
+    def drawn(epsilon: float) -> list[frozenset[int]]:
+        reports = run(
+            core,
+            """
+            const unary = new device.Unary(4, given[0], 2);
+            const entropy = new device.SecureEntropy();
+            return Array.from({ length: given[1] }, () => unary.positions([1], entropy));
+            """,
+            epsilon,
+            DRAWS,
+        )
+        return [frozenset(positions) for positions in reports]
+
+    assert fit(drawn(1.0), law) > LEAST
+    assert fit(drawn(1.15), law) < LEAST
+
+
+def test_the_number_of_noisy_votes_is_binomial(core: Browser) -> None:
+    trials, unary = 60, Unary(60, 1.0, 1)
+    counts = run(
+        core,
+        """
+        const entropy = new device.SecureEntropy();
+        return Array.from({ length: given[2] }, () => device.drawBinomial(given[0], BigInt(given[1]), entropy));
+        """,
+        trials,
+        str(unary.noise),
+        DRAWS,
+    )
+    q = float(Fraction(unary.noise, ONE))
+    cells, chances = _cells(trials, q)
+    observed = np.histogram(counts, cells)[0]
+    assert observed.sum() == DRAWS
+    assert stats.chisquare(observed, chances * DRAWS).pvalue > LEAST
+    # And its power: a q that is off by 3 in 100 is told apart in all but one of a thousand runs.
+    others = _chances(cells, trials, 1.03 * q)
+    distance = DRAWS * float(((others - chances) ** 2 / chances).sum())
+    degrees = len(chances) - 1
+    assert stats.ncx2.sf(stats.chi2.isf(LEAST, degrees), degrees, distance) > 0.999
+
+
+def _cells(trials: int, q: float) -> tuple[list[float], "np.ndarray[Any, np.dtype[np.float64]]"]:
+    """The borders of cells with at least five draws expected in each, and their chances."""
+    likely = [count for count in range(trials + 1) if stats.binom.pmf(count, trials, q) * DRAWS >= 5]
+    cells = [-0.5, *(count + 0.5 for count in likely), trials + 0.5]
+    chances = _chances(cells, trials, q)
+    return cells, chances
+
+
+def _chances(cells: list[float], trials: int, q: float) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    return np.diff([0.0, *(float(stats.binom.cdf(border, trials, q)) for border in cells[1:])])
+
+
+def test_the_law_of_a_subset_selection_report_and_that_the_test_would_tell_another(core: Browser) -> None:
+    selection = SubsetSelection(4, 0.8, 1)
+    law = word_law(selection, 2)
+
+    def drawn(epsilon: float) -> list[frozenset[int]]:
+        reports = run(
+            core,
+            """
+            const selection = new device.SubsetSelection(4, given[0], 1);
+            const entropy = new device.SecureEntropy();
+            const reports = [];
+            for (let draw = 0; draw < given[1]; draw++) {
+              const { seed, offsets } = await selection.translates([2], entropy);
+              reports.push((await selection.expand(seed))[0].map((value) => (value + offsets[0]) % 5));
+            }
+            return reports;
+            """,
+            epsilon,
+            DRAWS // 2,
+        )
+        return [frozenset(subset) for subset in reports]
+
+    assert fit(drawn(0.8), law) > LEAST
+    assert fit(drawn(1.1), law) < LEAST
+
+
+def test_integers_below_a_bound_are_uniform_where_a_short_cut_would_be_biased(core: Browser) -> None:
+    # Of 2^32 words, those that would be passed over are a quarter for this bound: a modulo would show at once.
+    bound = 3 << 30
+    low = run(
+        core,
+        """
+        const values = new device.SecureEntropy().below(given[0], given[1]);
+        return [values.filter((value) => value < 2 ** 30).length, values.filter((value) => value % 3 === 0).length];
+        """,
+        bound,
+        DRAWS,
+    )
+    for hits in low:
+        assert stats.binomtest(hits, DRAWS, 1 / 3).pvalue > LEAST
+    assert stats.binomtest(DRAWS // 2, DRAWS, 1 / 3).pvalue < LEAST, "what a modulo gives"

@@ -1,0 +1,124 @@
+/** A neologue device in a browser. What it promises, and what it can't, is in docs/browser.md. */
+
+/** What went wrong, as a sentence with a remedy; it never quotes what was typed. */
+export declare class DeviceError extends Error {}
+
+/** The limits of the device's owner; those not given are the defaults of docs/device-policy.md. */
+export interface Limits {
+  /** Whether anything is answered at all. */
+  enabled: boolean;
+  /** The largest local ε of one word in one report. */
+  largestEpsilon: number;
+  /** The largest B·ε: that of all words of one report together. */
+  largestUserEpsilon: number;
+  /** The largest sum of the local ε of all campaigns ever answered. */
+  lifetimeEpsilon: number;
+  /** The fewest users that a layer may say it asks. */
+  smallestCohort: number;
+  /** The most characters of a word that may count. */
+  longestWord: number;
+  /** The most candidates of a layer. */
+  largestLayer: number;
+  /** The most bytes of a report. */
+  largestReport: number;
+  /** The most votes of a report, and words it has room for. */
+  mostVotes: number;
+}
+
+export interface Options {
+  /** The address of the service: https, or this very machine. */
+  server: string;
+  /** The public keys of the operators whose campaigns are answered, in hexadecimal; with none, nobody's are. */
+  operators: readonly string[];
+  policy?: Partial<Limits>;
+  /** The name of the database, for a page with several devices. */
+  name?: string;
+  /** How many days a word is remembered, how many words at most, and of how many characters. */
+  days?: number;
+  capacity?: number;
+  longest?: number;
+}
+
+/** What one step of a device came to. */
+export interface Tick {
+  /**
+   * out: not opted in; alone: no campaign joined; wait: nothing is asked yet; invited: asked, and looked only; later: no
+   * usable answer; refused: by the device's own policy, or by the service; received: not yet final; final: counted;
+   * closed: too late, not counted; over: nothing more will be asked.
+   */
+  state: "out" | "alone" | "wait" | "invited" | "later" | "refused" | "received" | "final" | "closed" | "over";
+  /** After how many seconds to tick again; null if only the owner or another campaign changes anything. */
+  again: number | null;
+  /** The same as a sentence. */
+  message: string;
+  /** The bytes that were sent, if the service answered to them. */
+  report?: Uint8Array;
+}
+
+/** Whether a word would count, and why or why not; null if nothing is asked yet. */
+export interface Preview {
+  /** The word in the form in which it would be compared. */
+  word: string;
+  counts: boolean | null;
+  why: string;
+}
+
+/** A beginning of words that a report votes for; `ends` if it is a whole word. */
+export interface Vote {
+  prefix: string;
+  ends: boolean;
+}
+
+/** What a report says to whoever reads it. */
+export interface Meaning {
+  votes: Vote[];
+  /** How many beginnings could have been voted for. */
+  candidates: number;
+  /** How many votes chance alone gives, on average. */
+  noise: number;
+  /** The chance of a vote for a beginning that one word of the report has, and for any other. */
+  chanceHeld: number;
+  chanceOther: number;
+  epsilon: number;
+  /** The most words that the report speaks of. */
+  words: number;
+  cohort: number;
+}
+
+export interface Device {
+  /** Note that a word was typed; nothing is kept of a private field, nor before the owner has opted in. */
+  typed(word: string, options?: { times?: number; private?: boolean }): Promise<void>;
+  /** Take part in the campaign of a credential, as soon as it asks. */
+  join(credential: string): Promise<void>;
+  /** Leave the campaign; a report that waits is erased unsent. */
+  leave(): Promise<void>;
+  /** The owner agrees: from now on words are remembered and a report may leave. */
+  optIn(): Promise<void>;
+  /** The owner no longer agrees: all words are forgotten, and nothing is stored or sent. */
+  optOut(): Promise<void>;
+  optedIn(): Promise<boolean>;
+  /** Forget one word. */
+  forget(word: string): Promise<void>;
+  /** Erase words, reports that wait, receipts, the credential and what was fetched; what was spent stays. */
+  forgetMe(): Promise<void>;
+  /** The words that are remembered, and how often each was typed. */
+  words(): Promise<Map<string, number>>;
+  /** What left this device and what it could have meant, the oldest first. */
+  receipts(): Promise<string[]>;
+  /** The sum of the local ε of all campaigns ever answered. */
+  spent(): Promise<number>;
+  /** Whether a word would count in the layer that was seen last. Nothing of it is kept. */
+  preview(word: string): Promise<Preview>;
+  /** What a report of the layer that was seen last says. */
+  explain(report: Uint8Array): Promise<Meaning>;
+  /** Do the next thing there is to do. Fails only if the browser's storage can't be used. */
+  tick(): Promise<Tick>;
+  /** Only ask the service and fetch what it asks about, without an answer. */
+  look(): Promise<Tick>;
+  close(): void;
+}
+
+export declare const Device: {
+  /** A device; nothing is stored until its owner opts in. Fails if the browser lacks what it needs. */
+  open(options: Options): Promise<Device>;
+};

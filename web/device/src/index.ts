@@ -1,0 +1,4 @@
+/** A neologue device in a browser: see docs/browser.md. */
+
+export { Device } from "./device";
+export { DeviceError } from "./errors";

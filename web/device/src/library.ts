@@ -1,0 +1,77 @@
+/** Layers and lists of known words by their digest, fetched and checked once, and a few of them kept. */
+
+import { RefusalError } from "./errors";
+import { LARGEST_DOCUMENT, LARGEST_KNOWN, type Layer, parse, readLayer } from "./layer";
+import { type Octets, hex, sha256 } from "./octets";
+import { type Turn, asked, each } from "./store";
+
+const FILES = 4;
+
+interface Document {
+  path: string;
+  content: Octets;
+}
+
+/** Gives the bytes at a path of the service, at most so many. */
+export type Fetch = (path: string, most: number) => Promise<Octets>;
+/** Runs a turn on the store of documents; or gives undefined if nothing may be stored. */
+export type Shelf = <Result>(work: (turn: Turn) => Promise<Result>) => Promise<Result | undefined>;
+
+export class Library {
+  #layer: Layer | null = null;
+
+  constructor(
+    readonly shelf: Shelf,
+    readonly fetch: Fetch,
+  ) {}
+
+  async layer(digest: string): Promise<Layer> {
+    if (!this.#layer || hex(this.#layer.digest) !== digest) {
+      const document = await this.#content("layers", digest, LARGEST_DOCUMENT);
+      const known = await this.#content("known", parse(document).known, LARGEST_KNOWN);
+      this.#layer = await readLayer(document, known);
+    }
+    return this.#layer;
+  }
+
+  /** The digest of the layer that was fetched last, if it is still here. */
+  async last(): Promise<string | null> {
+    if (this.#layer) return hex(this.#layer.digest);
+    const newest = await this.shelf(async (turn) => {
+      let [id, digest]: [number, string | null] = [0, null];
+      const layers = IDBKeyRange.bound("/v1/layers/", "/v1/layers/g");
+      await each(turn("library").index("path").openKeyCursor(layers), (cursor) => {
+        if ((cursor.primaryKey as number) > id) [id, digest] = [cursor.primaryKey as number, cursor.key as string];
+      });
+      return digest as string | null;
+    });
+    return newest?.split("/")[3] ?? null;
+  }
+
+  clear(): void {
+    this.#layer = null;
+  }
+
+  /** The bytes with a digest, from here or from the service. */
+  async #content(kind: string, digest: string, most: number): Promise<Octets> {
+    const path = `/v1/${kind}/${digest}`;
+    const here = await this.shelf(async (turn) => {
+      const found = (await asked(turn("library").index("path").get(path))) as Document | undefined;
+      return found?.content;
+    });
+    if (here && hex(await sha256(here)) === digest) return here;
+    const content = await this.fetch(path, most);
+    if (hex(await sha256(content)) !== digest) {
+      throw new RefusalError(`what the service gave for ${kind}/${digest} has another digest; nothing of it is used`);
+    }
+    await this.shelf(async (turn) => {
+      const library = turn("library");
+      const stale = await asked(library.index("path").getKey(path));
+      if (stale !== undefined) library.delete(stale);
+      library.add({ path, content } satisfies Document);
+      const keys = await asked(library.getAllKeys());
+      for (const key of keys.slice(0, -FILES)) library.delete(key);
+    });
+    return content;
+  }
+}

@@ -1,0 +1,27 @@
+/** Byte strings: in hexadecimal, in base64url, hashed, joined. */
+
+export type Octets = Uint8Array<ArrayBuffer>;
+
+export function hex(octets: Uint8Array): string {
+  return Array.from(octets, (octet) => octet.toString(16).padStart(2, "0")).join("");
+}
+
+/** The bytes of a text in lower-case hexadecimal; null if it is no such text of just this length. */
+export function unhex(text: unknown, length: number): Octets | null {
+  if (typeof text !== "string" || text.length !== 2 * length || !/^[0-9a-f]*$/.test(text)) return null;
+  return Uint8Array.from({ length }, (_, place) => parseInt(text.slice(2 * place, 2 * place + 2), 16));
+}
+
+export function joined(...parts: readonly Uint8Array[]): Octets {
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let place = 0;
+  for (const part of parts) {
+    whole.set(part, place);
+    place += part.length;
+  }
+  return whole;
+}
+
+export async function sha256(octets: Octets): Promise<Octets> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", octets));
+}

@@ -1,0 +1,52 @@
+/** What the tests look into. It is a bundle of its own: nothing of this is in the module that is shipped. */
+
+import { Candidates } from "../src/candidates";
+import { drawBinomial } from "../src/binomial";
+import { report as seededReport, votesOf } from "../src/contribution";
+import { Entropy, SecureEntropy } from "../src/entropy";
+import { baseSubsets } from "../src/expansion";
+import { readLayer } from "../src/layer";
+import { credentialOf } from "../src/membership";
+import { Policy } from "../src/policy";
+import * as receipt from "../src/receipt";
+import { Alphabet, Vocabulary, compare, normalised } from "../src/spelling";
+import { SubsetSelection } from "../src/subset_selection";
+import { Unary } from "../src/unary";
+
+export {
+  Alphabet,
+  Candidates,
+  Policy,
+  SecureEntropy,
+  SubsetSelection,
+  Unary,
+  Vocabulary,
+  baseSubsets,
+  compare,
+  credentialOf,
+  drawBinomial,
+  normalised,
+  readLayer,
+  receipt,
+  seededReport,
+  votesOf,
+};
+
+/** A stream of words that a vector dictates, and that must be used up. */
+export class Dictated extends Entropy {
+  #place = 0;
+
+  constructor(readonly octets8: Uint8Array) {
+    super();
+  }
+
+  halves(words: number): Uint32Array {
+    const view = new DataView(this.octets8.buffer, this.octets8.byteOffset + this.#place, 8 * words);
+    this.#place += 8 * words;
+    return Uint32Array.from({ length: 2 * words }, (_, half) => view.getUint32(4 * half, true));
+  }
+
+  get left(): number {
+    return this.octets8.length - this.#place;
+  }
+}
