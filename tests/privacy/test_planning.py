@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from neologue.errors import ParameterError
 from neologue.language.candidates import extensions
 from neologue.privacy.planning import (
-    MOST_WAYS,
+    MOST_LISTED,
     TELLING_LENGTH,
     Shape,
+    can_be_listed,
     local_epsilon,
     longest_extension,
 )
@@ -56,7 +57,15 @@ def test_a_layer_never_votes_on_more_than_fits(prefixes: int, characters: int, c
         assert prefixes * ways <= candidates
     if ways < every:
         assert every * characters < 2**63, "their numbers fit"
-        assert extension == 2 or (length >= TELLING_LENGTH and ways <= MOST_WAYS)
+        assert ways * characters <= MOST_LISTED, "devices can be told them"
+        assert extension == 2 or length >= TELLING_LENGTH
+
+
+def test_an_alphabet_with_thousands_of_characters_has_no_long_lists() -> None:
+    assert can_be_listed(94, 8)
+    assert not can_be_listed(94, 9)
+    assert not can_be_listed(1500, 5), "T(5) after each of 1,500 characters is beyond 62 bits"
+    assert not can_be_listed(2, 10**9), "which is not counted to the end"
 
 
 def test_prefixes_whose_words_are_about_to_end_are_extended_to_the_end() -> None:

@@ -17,10 +17,12 @@ LIKELY_SYMBOLS = 17.0
 """After a prefix of a new word so many symbols are likely; words that end on the way need fewer ways."""
 TELLING_LENGTH = 5
 """Shorter prefixes tell too little about how a new word goes on to guess more than two symbols."""
-MOST_WAYS = 1 << 13
-"""The most extensions of more than two symbols that are listed for a character: devices have to be told them."""
+MOST_LISTED = 1 << 19
+"""The most numbers in all lists of a layer together: devices have to be told them."""
 MOST_EXTENSIONS = 1 << 53
 """Among more extensions than these none are listed: not every language has larger whole numbers in its JSON."""
+MOST_NUMBERED = 1 << 62
+"""The same for the extensions after all characters together, which are numbered one after the other."""
 FIRST_PREFIXES = 60_000
 """How many prefixes the first layer is expected to keep, which nobody knows before any vote."""
 SMALLEST_WEIGHT = 0.6
@@ -47,12 +49,22 @@ def longest_extension(prefixes: int, characters: int, candidates: int, symbols_l
     return extension
 
 
+def can_be_listed(characters: int, extension: int) -> bool:
+    """Whether the numbers of extensions by so many symbols are small enough; without counting on where they are not."""
+    every = 1
+    for _ in range(extension):
+        every = 1 + characters * every
+        if every > MOST_EXTENSIONS or every * characters > MOST_NUMBERED:
+            return False
+    return True
+
+
 def ways_asked(prefixes: int, characters: int, candidates: int, extension: int) -> int:
     """How many of the extensions of each prefix a layer votes on: every one, or the likeliest as far as they fit."""
     every = extensions(characters, extension)
     if extension == 1 or prefixes * every <= candidates:
         return every
-    return min(candidates // max(prefixes, 1), every if extension == 2 else MOST_WAYS)
+    return min(candidates // max(prefixes, 1), MOST_LISTED // characters, every)
 
 
 @dataclass(frozen=True)
@@ -91,9 +103,10 @@ class Shape:
         every = extensions(self.characters, extension)
         if prefixes * every <= self.candidates:
             return True
-        if every > MOST_EXTENSIONS or (extension > 2 and length < TELLING_LENGTH):
+        if not can_be_listed(self.characters, extension) or (extension > 2 and length < TELLING_LENGTH):
             return False
-        return prefixes * min(self._likely(length, extension), every) <= self.candidates
+        likely = min(self._likely(length, extension), every)
+        return prefixes * likely <= self.candidates and self.characters * likely <= MOST_LISTED
 
     def _likely(self, length: int, extension: int) -> float:
         """About how many extensions of a prefix of this length new words have.

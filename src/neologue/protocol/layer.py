@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
-from neologue.language.candidates import Candidates, Strings, last_characters
+from neologue.language.candidates import Candidates, Strings, extensions, last_characters
 from neologue.language.vocabulary import Vocabulary
-from neologue.privacy.planning import MOST_EXTENSIONS
+from neologue.privacy.planning import can_be_listed
 from neologue.protocol.canonical import canonical
 from neologue.protocol.parameters import SAMPLERS
 from neologue.randomizers.randomizer import Randomizer
@@ -116,9 +116,7 @@ def _are_lists(listed: NDArray[np.int64], layer: Layer) -> bool:
         return False
     if listed.min() < 0 or (np.diff(listed, axis=1) < 1).any():
         return False
-    every = 1
-    for _ in range(layer.extension):
-        every = 1 + (layer.alphabet.size - 1) * every
-        if every > MOST_EXTENSIONS:
-            return False
-    return bool(listed.max() < every)
+    characters = layer.alphabet.size - 1
+    if not can_be_listed(characters, layer.extension):
+        return False
+    return bool(listed.max() < extensions(characters, layer.extension))

@@ -22,6 +22,8 @@ class Fate:
     votes: int | None
     """None if it was so far from being kept that its votes were not remembered."""
     needed: int | None
+    asked: bool = True
+    """Whether the layer asked about it; the ways to go on that it listed may not have been this word's."""
 
 
 def fates(layers: Sequence[LayerGrowth], truth: Mapping[str, int], found: Collection[str], most: int) -> list[Fate]:
@@ -29,8 +31,10 @@ def fates(layers: Sequence[LayerGrowth], truth: Mapping[str, int], found: Collec
     missed = sorted((word for word in truth if word not in found), key=lambda word: (-truth[word], word))[:most]
     told: dict[str, Fate] = {}
     for layer in layers:
-        places = layer.kept.candidates.index(strings(missed))
+        candidates = layer.kept.candidates
+        places = candidates.index(strings(missed))
         lost = (places >= 0) & ~np.isin(places, layer.kept.index)
+        began = np.isin(strings(missed).astype(candidates.frontier.dtype), candidates.frontier)
         dropped = dict(zip(layer.dropped.index.tolist(), range(len(layer.dropped.index)), strict=True))
         for place in np.flatnonzero(lost).tolist():
             word, row = missed[place], dropped.get(int(places[place]))
@@ -39,4 +43,8 @@ def fates(layers: Sequence[LayerGrowth], truth: Mapping[str, int], found: Collec
             )
             prefix = word[: layer.length + layer.extension]
             told[word] = Fate(word, truth[word], layer.passage, layer.number, prefix, votes, needed)
+        for place in np.flatnonzero((places < 0) & began).tolist():
+            word = missed[place]
+            prefix = word[: layer.length + layer.extension]
+            told[word] = Fate(word, truth[word], layer.passage, layer.number, prefix, None, None, asked=False)
     return [told[word] for word in missed if word in told]
