@@ -1,0 +1,42 @@
+"""What became of words that were missed."""
+
+import numpy as np
+
+from neologue.language.alphabet import Alphabet
+from neologue.language.candidates import Candidates, strings
+from neologue.reporting.fates import fates
+from neologue.simulation.growth import LayerGrowth, Voted
+
+
+def layer(listed: list[int] | None) -> LayerGrowth:
+    """A layer that extends a and b by two symbols, and keeps the word "ab" alone."""
+    lists = None if listed is None else np.array([listed, listed], np.int64)
+    candidates = Candidates(Alphabet("ab"), strings(["a", "b"]), 2, lists)
+    kept = candidates.index(strings(["ab"]))
+    dropped = candidates.index(strings(["ba"]))
+    return LayerGrowth(
+        passage=1,
+        number=1,
+        length=1,
+        extension=2,
+        reports=100,
+        noise=1.0,
+        deviation=1.0,
+        gain=0.5,
+        kept=Voted(candidates, kept, np.array([40]), np.array([10])),
+        dropped=Voted(candidates, dropped, np.array([7]), np.array([10])),
+    )
+
+
+def test_a_word_with_too_few_votes_and_one_that_nobody_was_asked_about_have_different_ends() -> None:
+    # Of the extensions ⊥, a⊥, aa, ab, b⊥, ba, bb three are listed.
+    told = fates([layer([0, 1, 4])], {"ab": 50, "ba": 12, "aaa": 30}, {"ab"}, most=10)
+    assert [(fate.word, fate.asked, fate.votes, fate.needed) for fate in told] == [
+        ("aaa", False, None, None),
+        ("ba", True, 7, 10),
+    ]
+
+
+def test_where_every_way_is_asked_about_no_word_is_left_out() -> None:
+    told = fates([layer(None)], {"ab": 50, "ba": 12, "aaa": 30}, {"ab"}, most=10)
+    assert [(fate.word, fate.asked) for fate in told] == [("aaa", True), ("ba", True)]
