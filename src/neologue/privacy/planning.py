@@ -15,6 +15,8 @@ NEGLIGIBLE_SHARE = 0.001
 """Where fewer words than this are as long, one layer is planned for all that may come."""
 LIKELY_SYMBOLS = 17.0
 """After a prefix of a new word so many symbols are likely; words that end on the way need fewer ways."""
+FAR = 3
+"""Where every extension by so many symbols fits, none has to be left out to get on."""
 TELLING_LENGTH = 5
 """Shorter prefixes tell too little about how a new word goes on to guess more than two symbols."""
 MOST_LISTED = 1 << 19
@@ -87,9 +89,12 @@ class Shape:
     def extension(self, prefixes: int, length: int) -> int:
         """How many symbols a layer extends so many prefixes of this length by: as many as fit, and at least 1.
 
-        It need not vote on every extension. Where there are many, a small part of them are all that a language uses.
+        It need not vote on every extension. Where there are many, a small part of them are all that a language uses;
+        only a few prefixes are extended in every way, however a word is spelled.
         """
-        extension = 1
+        extension = longest_extension(prefixes, self.characters, self.candidates, self.depth + 1 - length)
+        if extension >= FAR:
+            return extension
         while length + extension <= self.depth and self._fits(prefixes, length, extension + 1):
             extension += 1
         return extension
