@@ -15,7 +15,7 @@ from neologue.device.contribution import contribute, counting_words, held_prefix
 from neologue.device.masked import Ballot, Member
 from neologue.entropy import Entropy, SeededEntropy
 from neologue.language.alphabet import Alphabet
-from neologue.language.candidates import Candidates, root, strings
+from neologue.language.candidates import Candidates, extensions, root, strings
 from neologue.language.vocabulary import Vocabulary
 from neologue.masking.neighbourhood import neighbourhood
 from neologue.masking.statement import sign_nothing
@@ -95,7 +95,7 @@ def candidate_case(
 
 def candidates() -> list[Vector]:
     """Vectors of words and candidates."""
-    ab, hundred = Alphabet("ab"), Alphabet(HUNDRED)
+    ab, hundred, visible = Alphabet("ab"), Alphabet(HUNDRED), Alphabet.named("ascii")
     wide = Alphabet("aé｡𐐀")
     return [
         candidate_case("first layer", ab, ["a", "b"], 1, ["a", "aa", "aab", "ab", "abba", "b", "ba", "bb", "c", "ac"]),
@@ -129,6 +129,26 @@ def candidates() -> list[Vector]:
             ["a｡", "a｡a", "a𐐀", "a𐐀a", "a𐐀｡"],
             [[0, 2], [1, 3]],
         ),
+        # 8 of 94 characters have some 2^52 extensions, the last of which is eight times the last character.
+        candidate_case(
+            "listed extensions with numbers of 16 digits",
+            visible,
+            ["foo", "xyz"],
+            8,
+            ["foo", "foobar", "foo~~~~~~~~", "foo~~~~~~~~~", "xyz", "xyz12345678", "xyz1234567", "bar"],
+            long_lists(visible, 8, [["", "bar", "~~~~~~~~"], ["", "12345678", "zzzz"]]),
+        ),
+    ]
+
+
+def long_lists(alphabet: Alphabet, extension: int, tails: list[list[str]]) -> list[list[int]]:
+    """The numbers of these extensions, row by row."""
+    characters = alphabet.size - 1
+    below = [extensions(characters, left) for left in range(extension - 1, -1, -1)]
+    places = {character: place for place, character in enumerate(alphabet.characters)}
+    return [
+        sorted(sum(1 + places[character] * step for character, step in zip(tail, below, strict=False)) for tail in row)
+        for row in tails
     ]
 
 

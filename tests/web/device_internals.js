@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from web/device: sources 247f641c89c96f7eac0b40d2c5e8c7a722b5db338426256bf7561fb79a60eda6 */
+/* neologue device, Apache-2.0, built from web/device: sources ae86ea073a26ed4d8e398dd9f6bf491143f5f2f3953a209efe70222c024d7757 */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name2 in all)
@@ -658,18 +658,20 @@ var LARGEST_LAYER = 1 << 27;
 var MOST_ITEMS = 1 << 21;
 var MOST_CHARACTERS = 1 << 24;
 var LARGEST_NUMBER = 2 ** 31 - 1;
+var MOST_EXTENSIONS = 2 ** 53;
+var MOST_NUMBERED = 1n << 62n;
 var DEEPEST = 64;
 var COMMA = 44;
 var RANDOMIZERS = {
   unary: (...asked2) => new Unary(...asked2),
   "subset-selection": (...asked2) => new SubsetSelection(...asked2)
 };
-var whole = (value, least = 1) => Number.isInteger(value) && value >= least && value <= LARGEST_NUMBER;
+var whole = (value, least = 1, most = LARGEST_NUMBER) => Number.isInteger(value) && value >= least && value <= most;
 var text = (value) => typeof value === "string";
 var texts = (value) => Array.isArray(value) && value.every(text);
 var decimal = (value) => typeof value === "string" && /^[0-9.e+-]{1,32}$/.test(value) && written(Number(value)) === value;
 var name = (value) => typeof value === "string" && /^[a-z-]{1,32}$/.test(value);
-var table = (value) => Array.isArray(value) && value.every((row) => Array.isArray(row) && row.every((number) => whole(number, 0)));
+var table = (value) => Array.isArray(value) && value.every((row) => Array.isArray(row) && row.every((way) => whole(way, 0, MOST_EXTENSIONS)));
 var FIELDS = {
   alphabet: text,
   bound: whole,
@@ -766,8 +768,9 @@ var OpenLayer = class extends Asked {
   }
   #areLists(listed) {
     const ways = listed[0]?.length ?? 0;
-    const every = extensions(this.alphabet.characters.length, this.told.extension, LARGEST_LAYER);
-    return ways > 0 && every <= LARGEST_LAYER && listed.length === lastCharacters(this.told.frontier).length && listed.every(
+    const characters = this.alphabet.characters.length;
+    const every = extensions(characters, this.told.extension, MOST_EXTENSIONS);
+    return ways > 0 && every <= MOST_EXTENSIONS && BigInt(every) * BigInt(characters) <= MOST_NUMBERED && listed.length === lastCharacters(this.told.frontier).length && listed.every(
       (row) => row.length === ways && row.every((way, rank) => way < every && (rank === 0 || way > row[rank - 1]))
     );
   }

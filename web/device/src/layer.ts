@@ -18,6 +18,9 @@ export const LARGEST_LAYER = 1 << 27;
 const MOST_ITEMS = 1 << 21;
 const MOST_CHARACTERS = 1 << 24;
 const LARGEST_NUMBER = 2 ** 31 - 1;
+/** Lists name extensions by their numbers, which are below this; and those after all characters below the other. */
+const MOST_EXTENSIONS = 2 ** 53;
+const MOST_NUMBERED = 1n << 62n;
 const DEEPEST = 64;
 const COMMA = 0x2c;
 
@@ -54,15 +57,15 @@ interface ToldClosed extends Common {
   rate: string;
 }
 
-const whole = (value: unknown, least = 1): boolean =>
-  Number.isInteger(value) && (value as number) >= least && (value as number) <= LARGEST_NUMBER;
+const whole = (value: unknown, least = 1, most = LARGEST_NUMBER): boolean =>
+  Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
 const text = (value: unknown): boolean => typeof value === "string";
 const texts = (value: unknown): boolean => Array.isArray(value) && value.every(text);
 const decimal = (value: unknown): boolean =>
   typeof value === "string" && /^[0-9.e+-]{1,32}$/.test(value) && written(Number(value)) === value;
 const name = (value: unknown): boolean => typeof value === "string" && /^[a-z-]{1,32}$/.test(value);
 const table = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((row) => Array.isArray(row) && row.every((number) => whole(number, 0)));
+  Array.isArray(value) && value.every((row) => Array.isArray(row) && row.every((way) => whole(way, 0, MOST_EXTENSIONS)));
 
 const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   alphabet: text,
@@ -187,10 +190,12 @@ export class OpenLayer extends Asked<ToldOpen> {
 
   #areLists(listed: number[][]): boolean {
     const ways = listed[0]?.length ?? 0;
-    const every = extensions(this.alphabet.characters.length, this.told.extension, LARGEST_LAYER);
+    const characters = this.alphabet.characters.length;
+    const every = extensions(characters, this.told.extension, MOST_EXTENSIONS);
     return (
       ways > 0 &&
-      every <= LARGEST_LAYER &&
+      every <= MOST_EXTENSIONS &&
+      BigInt(every) * BigInt(characters) <= MOST_NUMBERED &&
       listed.length === lastCharacters(this.told.frontier).length &&
       listed.every(
         (row) => row.length === ways && row.every((way, rank) => way < every && (rank === 0 || way > row[rank - 1]!)),
