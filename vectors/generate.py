@@ -71,10 +71,11 @@ def candidate_case(
     extension: int,
     words: list[str],
     listed: list[list[int]] | None = None,
+    doubtful: tuple[str, ...] = (),
 ) -> Vector:
     """Where each word falls, and what some candidates stand for."""
     lists = None if listed is None else np.array(listed, np.int64)
-    candidates = Candidates(alphabet, strings(frontier), extension, lists)
+    candidates = Candidates(alphabet, strings(frontier), extension, lists, strings(doubtful))
     index = candidates.index(strings(words)).tolist()
     shown = sorted({0, 1, candidates.size // 2, candidates.size - 1, *(place for place in index if place >= 0)})
     prefixes, ended = candidates.prefixes(np.array(shown))
@@ -84,6 +85,7 @@ def candidate_case(
         "frontier": frontier,
         "extension": extension,
         "listed": listed,
+        "doubtful": list(doubtful),
         "size": candidates.size,
         "words": [{"word": w, "candidate": None if i < 0 else i} for w, i in zip(words, index, strict=True)],
         "candidates": [
@@ -128,6 +130,24 @@ def candidates() -> list[Vector]:
             1,
             ["a｡", "a｡a", "a𐐀", "a𐐀a", "a𐐀｡"],
             [[0, 2], [1, 3]],
+        ),
+        candidate_case(
+            "words asked about again, behind all others",
+            wide,
+            ["aé｡", "a𐐀a"],
+            1,
+            ["a", "aé", "aé｡", "aé｡a", "a｡", "a𐐀", "a𐐀a", "é", "｡", "𐐀"],
+            None,
+            ("a", "aé", "a｡", "a𐐀", "𐐀"),
+        ),
+        candidate_case(
+            "words asked about again behind listed extensions",
+            ab,
+            ["ab", "ba", "bb"],
+            2,
+            ["a", "b", "ab", "aba", "ba", "baa", "bbbba"],
+            [[1, 3, 4], [0, 2, 6]],
+            ("b",),
         ),
         # 8 of 94 characters have some 2^52 extensions, the last of which is eight times the last character.
         candidate_case(
@@ -261,6 +281,7 @@ def told(layer: Layer) -> Vector:
         "frontier": layer.frontier.tolist(),
         "extension": layer.extension,
         "listed": None if layer.listed is None else layer.listed.tolist(),
+        "doubtful": layer.doubtful.tolist(),
         "depth": layer.depth,
         "randomizer": layer.mechanism,
         "epsilon": repr(layer.epsilon),
@@ -332,6 +353,12 @@ def reports() -> list[Vector]:
         ),
         report_case("unary, listed extensions", layer("unary", **listed), typed, Recorded(27)),
         report_case("subset selection, listed extensions", layer("subset-selection", **listed), typed, Recorded(28)),
+        report_case(
+            "unary, words asked about again",
+            layer("unary", frontier=strings(["bea", "fac"]), doubtful=strings(["fa", "é"])),
+            typed,
+            Recorded(29),
+        ),
         report_case("large", large, {"hello": 3, "да": 1, "нет": 2, "A": 1, "bed": 5}, Recorded(26)),
     ]
 
@@ -444,6 +471,7 @@ def documents() -> list[Vector]:
                 found=Vocabulary(["𐐀", "｡"]),
                 targets=frozenset({"a", "é"}),
                 listed=np.array([[0, 1], [2, 3]]),
+                doubtful=strings(["a", "é", "𐐀"]),
             ),
         ),
         document_case(

@@ -222,3 +222,29 @@ def test_a_case_form_of_a_found_word_is_not_asked_for_again() -> None:
     second = next(layer for layer in layers if layer.passage == 2)
     assert not second.counts("ab")
     assert not second.counts("Ab")
+
+
+def test_a_word_in_doubt_is_asked_about_again_and_released_by_the_votes_of_the_next_layer() -> None:
+    campaign = small_campaign(rule="significant", false_words=1e-9, k_anonymity=0, candidates=400, users=90_000)
+
+    def votes(layer: Layer, deviations: int) -> Tally:
+        """Votes for "ab" that so many standard deviations of noise are above its mean."""
+        tally = truthful(layer, ["abcabc", "bcabca", "cabcab"])
+        place = int(layer.candidates.index(strings(["ab"]))[0])
+        if place >= 0:
+            tally.votes[place] += round(deviations * float(layer.randomizer.channel.variance(0, layer.cohort)) ** 0.5)
+        return tally
+
+    def released(*doubts: int) -> tuple[Release, list[Layer]]:
+        given = iter(doubts)
+        return answered(campaign, lambda question: question.decide(votes(question.layer, next(given))))
+
+    release, layers = released(5, 20, 0, 0)
+    assert [layer.doubtful.tolist() for layer in layers][:2] == [[], ["ab"]]
+    assert [facts.doubtful for facts in release.layers][:2] == [1, 0]
+    found = {word.word: word for word in release.words}
+    assert found["ab"].layer == 2
+    assert found["ab"].votes == votes(layers[1], 20).votes[layers[1].candidates.index(strings(["ab"]))[0]]
+    assert set(found) == {"ab", "abcabc", "bcabca", "cabcab"}
+    release, _ = released(5, 0, 0, 0)
+    assert {word.word for word in release.words} == {"abcabc", "bcabca", "cabcab"}

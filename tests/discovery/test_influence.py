@@ -33,6 +33,7 @@ FACTS = LayerFacts(
     reports=1000,
     kept=4,
     words=2,
+    doubtful=0,
     fewest_votes=60,
     decided=True,
 )

@@ -1,11 +1,13 @@
 """Candidates: one canonical order that device and server derive from the frontier alone."""
 
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, extensions, last_characters, root, strings
@@ -127,3 +129,20 @@ def test_those_among_some_prefixes_are_the_same_in_the_same_order(listed: Candid
 def test_endings_are_counted_for_each_prefix(listed: Candidates) -> None:
     for candidates in (listed, Candidates(ABC, listed.frontier, listed.extension)):
         assert candidates.endings.tolist() == candidates.ended.reshape(-1, candidates.ways).sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize("listed", [None, np.array([[0, 2], [1, 4]])])
+def test_doubtful_words_come_behind_all_others(listed: NDArray[np.int64] | None) -> None:
+    without = Candidates(Alphabet("ab"), strings(["aba", "abb"]), 2, listed)
+    candidates = replace(without, doubtful=strings(["a", "ba", "bb"]))
+    words = strings(["a", "ab", "aba", "abab", "abba", "abbba", "b", "ba", "baa", "bb", "bbb"])
+    index, before = candidates.index(words), without.index(words)
+    again = np.isin(words, candidates.doubtful)
+    assert (before[again] == -1).all()
+    assert index[again].tolist() == [without.size, without.size + 1, without.size + 2]
+    assert (index[~again] == before[~again]).all()
+    assert candidates.size == without.size + 3
+    prefixes, ended = candidates.prefixes(np.arange(candidates.size))
+    assert prefixes.tolist() == [*without.prefixes(np.arange(without.size))[0].tolist(), "a", "ba", "bb"]
+    assert ended.tolist() == candidates.ended.tolist() == [*without.ended.tolist(), True, True, True]
+    assert candidates.index(prefixes[ended]).tolist() == np.flatnonzero(ended).tolist()

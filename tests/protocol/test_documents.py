@@ -46,6 +46,7 @@ def layers(draw: st.DrawFn) -> Layer:
     length = draw(st.integers(1, 3))
     prefix = st.text(alphabet.characters, min_size=length, max_size=length)
     frontier = strings(sorted(draw(st.sets(prefix, min_size=1, max_size=6))))
+    shorter = st.text(alphabet.characters, max_size=length - 1).filter(lambda word: alphabet.spells(word, length))
     extension = draw(st.integers(1, 3))
     rows = len({prefix[-1] for prefix in frontier.tolist()})
     ways = draw(st.integers(1, 3))
@@ -69,6 +70,7 @@ def layers(draw: st.DrawFn) -> Layer:
         found=Vocabulary(draw(st.lists(st.text(characters), max_size=3))),
         targets=draw(st.none() | st.frozensets(st.text(characters), max_size=3)),
         listed=draw(st.none() | lists),
+        doubtful=strings(sorted(draw(st.sets(shorter, max_size=4)))),
     )
 
 
@@ -198,6 +200,12 @@ def test_a_document_with_a_byte_changed_is_refused_or_that_of_another_layer(data
         {"bound": 1.0},
         {"bound": True},
         {"cohort": "100"},
+        {"doubtful": ["b", "a"]},
+        {"doubtful": ["a", "a"]},
+        {"doubtful": ["ab"]},
+        {"doubtful": [SECRET]},
+        {"doubtful": None},
+        {"doubtful": ...},
         {"epsilon": 3.0},
         {"epsilon": "3"},
         {"epsilon": "3.00"},

@@ -30,6 +30,11 @@ from neologue.language.candidates import strings
         {"listed": np.array([[-1, 1]])},
         {"listed": np.array([[0, 99]])},
         {"listed": np.array([[0.0, 1.0]])},
+        {"doubtful": strings(["b", "a"])},
+        {"doubtful": strings(["a", "a"])},
+        {"doubtful": strings(["ab"])},
+        {"doubtful": strings(["x"])},
+        {"doubtful": strings([""])},
     ],
 )
 def test_a_layer_that_makes_no_sense_is_refused(changes: dict[str, Any]) -> None:
@@ -50,3 +55,10 @@ def test_lists_are_a_part_of_what_all_devices_are_told() -> None:
     first, second = (replace(layer, listed=np.array([row])) for row in ([0, 4], [0, 5]))
     assert len({layer.digest, first.digest, second.digest}) == 3
     assert first.candidates.size == 2
+
+
+def test_doubtful_words_are_a_part_of_what_all_devices_are_told() -> None:
+    layer = small_layer(["abc"])
+    first, second = (replace(layer, doubtful=strings(words)) for words in (["a"], ["a", "bc"]))
+    assert len({layer.digest, first.digest, second.digest}) == 3
+    assert second.randomizer.candidates == layer.randomizer.candidates + 2

@@ -174,10 +174,11 @@ def ways(characters: int, symbols: int) -> int:
     return 1 + characters * ways(characters, symbols - 1) if symbols else 1
 
 
-def candidate(
-    word: str, alphabet: str, frontier: list[str], extension: int, listed: list[list[int]] | None
-) -> int | None:
+def candidate(word: str, told: Case) -> int | None:
+    alphabet, frontier, extension, listed = (told[key] for key in ("alphabet", "frontier", "extension", "listed"))
     depth = len(frontier[0])
+    if word in told["doubtful"]:
+        return number_of_candidates(told) - len(told["doubtful"]) + int(told["doubtful"].index(word))
     if word[:depth] not in frontier:
         return None
     tail, way = word[depth : depth + extension], 0
@@ -185,7 +186,7 @@ def candidate(
         if character not in alphabet:
             return None
         way += 1 + alphabet.index(character) * ways(len(alphabet), extension - place - 1)
-    rank = frontier.index(word[:depth])
+    rank: int = frontier.index(word[:depth])
     if listed is None:
         return rank * ways(len(alphabet), extension) + way
     row = listed[sorted({prefix[-1] for prefix in frontier}).index(word[depth - 1])]
@@ -194,21 +195,23 @@ def candidate(
 
 def number_of_candidates(told: Case) -> int:
     every = ways(len(told["alphabet"]), told["extension"])
-    return len(told["frontier"]) * (every if told["listed"] is None else len(told["listed"][0]))
+    extending = len(told["frontier"]) * (every if told["listed"] is None else len(told["listed"][0]))
+    return extending + len(told["doubtful"])
 
 
 @named(committed("candidates.json"))
 def test_candidates_are_as_described(case: Case) -> None:
-    alphabet, frontier, extension, listed = (case[key] for key in ("alphabet", "frontier", "extension", "listed"))
+    alphabet, frontier, doubtful = (case[key] for key in ("alphabet", "frontier", "doubtful"))
     assert list(alphabet) == sorted(alphabet)
     assert frontier == sorted(frontier)
+    assert doubtful == sorted(doubtful)
     assert case["size"] == number_of_candidates(case)
     for entry in case["words"]:
-        assert candidate(entry["word"], alphabet, frontier, extension, listed) == entry["candidate"]
+        assert candidate(entry["word"], case) == entry["candidate"]
     for entry in case["candidates"]:
         prefix = entry["prefix"]
-        assert candidate(prefix, alphabet, frontier, extension, listed) == entry["candidate"]
-        assert entry["ends"] or len(prefix) == len(frontier[0]) + extension
+        assert candidate(prefix, case) == entry["candidate"]
+        assert entry["ends"] or len(prefix) == len(frontier[0]) + case["extension"]
 
 
 @named(committed("unary.json"))
@@ -246,7 +249,7 @@ def test_whole_reports_are_as_described(case: Case) -> None:
         form = unicodedata.normalize("NFC", word).strip()
         wanted = form not in case["known_words"] if layer["targets"] is None else form in layer["targets"]
         expressible = 0 < len(form) <= layer["depth"] and set(form) <= set(layer["alphabet"])
-        place = candidate(form, *(layer[key] for key in ("alphabet", "frontier", "extension", "listed")))
+        place = candidate(form, layer)
         if expressible and wanted and form not in layer["found"] and place is not None:
             typed[place] = typed.get(place, 0) + times
     prefixes = sorted(typed)

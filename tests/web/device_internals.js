@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from web/device: sources ae86ea073a26ed4d8e398dd9f6bf491143f5f2f3953a209efe70222c024d7757 */
+/* neologue device, Apache-2.0, built from web/device: sources b13cb6bdce254077df16aed401f777d36be041c2bca1f0da57f8374c56df5d84 */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name2 in all)
@@ -99,11 +99,12 @@ function last(prefix) {
   return [...prefix].at(-1);
 }
 var Candidates = class {
-  constructor(alphabet, frontier, extension, listed) {
+  constructor(alphabet, frontier, extension, listed, doubtful) {
     this.alphabet = alphabet;
     this.frontier = frontier;
     this.extension = extension;
     this.listed = listed;
+    this.doubtful = doubtful;
     const characters = alphabet.characters.length;
     this.#below = Array.from({ length: extension }, (_, place) => extensions(characters, extension - 1 - place));
     this.#length = [...frontier[0]].length;
@@ -117,11 +118,19 @@ var Candidates = class {
   /** How many extensions of a prefix are voted on. */
   ways;
   get size() {
+    return this.#extending + this.doubtful.length;
+  }
+  /** How many of the candidates extend a prefix: all but the doubtful words, which are behind them. */
+  get #extending() {
     return this.frontier.length * this.ways;
   }
   /** The candidate that a word of the alphabet belongs to, or -1. */
   index(word) {
     const characters = [...word];
+    if (characters.length < this.#length) {
+      const place = find(this.doubtful, word, compare);
+      return place < 0 ? -1 : this.#extending + place;
+    }
     const head = characters.slice(0, this.#length).join("");
     const rank = find(this.frontier, head, compare);
     if (rank < 0) return -1;
@@ -136,6 +145,7 @@ var Candidates = class {
   }
   /** The prefix of a candidate, and whether the word ends there, in ⊥. */
   prefix(candidate) {
+    if (candidate >= this.#extending) return { prefix: this.doubtful[candidate - this.#extending], ends: true };
     let prefix = this.frontier[Math.floor(candidate / this.ways)];
     let way = candidate % this.ways;
     if (this.listed !== null) way = this.listed[this.#rows.get(last(prefix))][way];
@@ -677,6 +687,7 @@ var FIELDS = {
   bound: whole,
   cohort: whole,
   depth: whole,
+  doubtful: texts,
   epsilon: decimal,
   extension: whole,
   found: texts,
@@ -693,7 +704,7 @@ var FIELDS = {
   words: texts
 };
 var CLOSED = ["rate", "words"];
-var OPEN = ["extension", "found", "frontier", "layer", "listed", "pass", "sampler"];
+var OPEN = ["doubtful", "extension", "found", "frontier", "layer", "listed", "pass", "sampler"];
 var Asked = class {
   constructor(told, digest, known) {
     this.told = told;
@@ -732,7 +743,7 @@ var OpenLayer = class extends Asked {
   #candidates = null;
   constructor(told, digest, known) {
     super(told, digest, known);
-    const { frontier, found, listed, sampler } = told;
+    const { frontier, found, listed, doubtful, sampler } = told;
     this.#found = new Vocabulary(found);
     if (!ascends(found) || !found.every((word) => word !== "" && normalised(word) === word))
       throw unusable("found words");
@@ -744,18 +755,23 @@ var OpenLayer = class extends Asked {
     }
     if (sampler !== "greedy" && sampler !== "random") throw unusable("sampler");
     if (listed && !this.#areLists(listed)) throw unusable("list of extensions");
+    checkRoom(doubtful);
+    if (!ascends(doubtful) || !doubtful.every((word) => this.alphabet.complaint(word, width - 1) === null)) {
+      throw unusable("list of doubtful words");
+    }
   }
   get size() {
-    const { frontier, extension, listed } = this.told;
+    const { frontier, extension, listed, doubtful } = this.told;
     const characters = this.alphabet.characters.length;
-    return frontier.length * (listed ? listed[0].length : extensions(characters, extension, LARGEST_LAYER));
+    const ways = listed ? listed[0].length : extensions(characters, extension, LARGEST_LAYER);
+    return frontier.length * ways + doubtful.length;
   }
   get width() {
     return [...this.told.frontier[0] ?? ""].length;
   }
   get candidates() {
-    const { frontier, extension, listed } = this.told;
-    return this.#candidates ??= new Candidates(this.alphabet, frontier, extension, listed);
+    const { frontier, extension, listed, doubtful } = this.told;
+    return this.#candidates ??= new Candidates(this.alphabet, frontier, extension, listed, doubtful);
   }
   found(word) {
     return this.#found.has(word);

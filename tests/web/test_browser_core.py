@@ -136,8 +136,8 @@ def test_candidates(core: Browser) -> None:
         core,
         """
         return (await vectors("candidates")).map((one) => {
-          const { alphabet, frontier, extension, listed, words, candidates } = one;
-          const made = new device.Candidates(new device.Alphabet(alphabet), frontier, extension, listed);
+          const { alphabet, frontier, extension, listed, doubtful, words, candidates } = one;
+          const made = new device.Candidates(new device.Alphabet(alphabet), frontier, extension, listed, doubtful);
           const prefixes = candidates.map(({ candidate }) => made.prefix(candidate));
           return [made.size, words.map(({ word }) => made.index(word)), prefixes];
         });

@@ -14,7 +14,7 @@ from neologue.discovery.decision import Decision, Question
 from neologue.discovery.estimates import VoteLaw, estimate_holders
 from neologue.discovery.release import LayerFacts, Release, ReleasedWord
 from neologue.discovery.schedule import Schedule
-from neologue.language.candidates import root
+from neologue.language.candidates import Strings, root, strings
 from neologue.language.spelling import Spelling
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.campaign import Campaign
@@ -35,14 +35,16 @@ def discover(campaign: Campaign, hears: Hears = lambda facts, words: None) -> Ge
         unasked = campaign.users - sum(layer.asked for layer in facts)
         schedule = Schedule(campaign, passage, Vocabulary(words), unasked // (parameters.passes + 1 - passage))
         frontier, shares, spelling = root(campaign.alphabet), known.beginning(), known
-        while layer := schedule.next(frontier, shares, spelling):
-            decision = yield Question(campaign, layer, shares, spelling)
+        doubtful, doubts = strings([]), np.empty(0)
+        while layer := schedule.next(frontier, shares, spelling, doubtful):
+            decision = yield Question(campaign, layer, shares, spelling, doubts)
             prefixes, ended = layer.candidates.prefixes(decision.index)
             released = _released(layer, decision, prefixes.tolist(), ended, campaign.users)
             words.update((word.word, word) for word in released)
-            frontier, shares = prefixes[~ended], _shares(layer, decision)[~ended]
+            frontier, shares = prefixes[~ended], _shares(layer, decision.votes, decision.reports)[~ended]
             spelling = known.learning(frontier, shares) if len(frontier) else known
-            facts.append(_facts(layer, decision, kept=len(frontier), words=len(released)))
+            doubtful, doubts = _doubtful(layer, decision)
+            facts.append(_facts(layer, decision, len(frontier), len(released), len(doubtful)))
             hears(facts[-1], len(words))
     ranked = sorted(words.values(), key=lambda word: (-word.estimate, word.word))
     return Release(campaign, tuple(facts), tuple(ranked))
@@ -63,13 +65,21 @@ def _released(
     ]
 
 
-def _shares(layer: Layer, decision: Decision) -> Floats:
-    """The estimated share of users who hold each of the candidates kept, at least one of the cohort."""
-    holders = layer.randomizer.channel.estimate(decision.votes, decision.reports)
-    return np.maximum(holders, 1.0) / max(decision.reports, 1)
+def _doubtful(layer: Layer, decision: Decision) -> tuple[Strings, Floats]:
+    """The words to ask about again, in order, and their shares of users; not those that no device would contribute."""
+    words = layer.candidates.prefixes(decision.doubtful)[0]
+    counting = np.flatnonzero([layer.counts(word) for word in words.tolist()])
+    order = counting[np.argsort(words[counting])]
+    return strings(words[order].tolist()), _shares(layer, decision.doubts, decision.reports)[order]
 
 
-def _facts(layer: Layer, decision: Decision, *, kept: int, words: int) -> LayerFacts:
+def _shares(layer: Layer, votes: NDArray[np.int64], reports: int) -> Floats:
+    """The estimated share of users who hold each of some candidates, at least one of the cohort."""
+    return np.maximum(layer.randomizer.channel.estimate(votes, reports), 1.0) / max(reports, 1)
+
+
+def _facts(layer: Layer, decision: Decision, kept: int, words: int, doubtful: int) -> LayerFacts:
+    shown = [int(votes.min()) for votes in (decision.votes, decision.doubts) if len(votes)]
     return LayerFacts(
         passage=layer.passage,
         layer=layer.number,
@@ -80,6 +90,7 @@ def _facts(layer: Layer, decision: Decision, *, kept: int, words: int) -> LayerF
         reports=decision.reports,
         kept=kept,
         words=words,
-        fewest_votes=int(decision.votes.min()) if len(decision.votes) else 0,
+        doubtful=doubtful,
+        fewest_votes=min(shown, default=0),
         decided=decision.made,
     )

@@ -1,7 +1,7 @@
 """How the votes of a layer are decided, and what is left of them then."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,10 @@ class Decision:
     votes: NDArray[np.int64]
     thresholds: NDArray[np.int64]
     """For each the fewest votes that would have done."""
+    doubtful: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    """The words that are not kept, but asked about again, in order."""
+    doubts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    """Their votes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +51,8 @@ class Question:
     shares: Floats
     """The share of users who seem to hold each prefix of the frontier."""
     spelling: Spelling
+    doubts: Floats
+    """The share of users who seem to hold each doubtful word that is asked about again."""
 
     def decide(self, tally: Tally, witness: Witness = nobody) -> Decision:
         """Apply the campaign's rule to the votes."""
@@ -56,8 +62,16 @@ class Question:
             return Decision(tally.reports, made=False, index=nothing, votes=nothing, thresholds=nothing)
         expected = None
         if parameters.rule == "significant":
-            expected = self.shares[:, None] * self.spelling.after(self.layer.candidates)
+            extending = self.shares[:, None] * self.spelling.after(self.layer.candidates)
+            expected = np.append(extending, self.doubts)
         selection = select(self.layer, tally, self.campaign, expected)
         witness(self.layer, tally, selection)
-        votes = tally.votes[selection.index]
-        return Decision(tally.reports, made=True, index=selection.index, votes=votes, thresholds=selection.thresholds)
+        return Decision(
+            tally.reports,
+            made=True,
+            index=selection.index,
+            votes=tally.votes[selection.index],
+            thresholds=selection.thresholds,
+            doubtful=selection.doubtful,
+            doubts=tally.votes[selection.doubtful],
+        )

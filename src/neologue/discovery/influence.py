@@ -3,22 +3,25 @@
 A hostile device sends what it likes in place of an honest report, one report in one layer. Its report votes for a
 candidate at most once (unary) or at most B times (Subset Selection), so m of them move the votes of any candidate by at
 most m·c, c being the contributions of a report. Nothing tells such votes from those of holders: they can be bounded,
-not found. Which layer a device is asked in falls by lot, so m devices in one layer is more than m devices can hope for.
+not found. Where votes are summed under masks, c is that times the devices of a cohort: no vote can be checked, and a
+hostile device can turn the sum of its cohort into any that so many honest ones could have. Which layer a device is
+asked in falls by lot, so m devices in one layer is more than m devices can hope for.
 
 **Estimates.** The unbiased estimate of a word's holders is (v - n·q)/(p - q) times users per report, so it moves by at
 most m·c/(p - q) times that, exactly. The published one is the unbiased one kept inside an interval that near the
 threshold lies below it, so hostile votes raise it no further above what honest devices would have said without bias.
 
 **Words that nobody holds.** Everything kept in a layer has at least the fewest votes kept there, and a word is kept in
-every layer of its path. For each layer there is a fewest number of hostile reports with which noise and they reach
-these votes with a chance of at least one half. With fewer the odds in that layer are against it. A threshold that noise
-reaches by itself, as where the best are kept whatever they mean, takes none.
+every layer of its path, or in doubt there, which counts as kept. For each layer there is a fewest number of hostile
+reports with which noise and they reach these votes with a chance of at least one half. With fewer the odds in that
+layer are against it. A threshold that noise reaches by itself, as where the best are kept whatever they mean, takes
+none.
 
 **Words that are sure.** Had m reports of its layer voted for a word in place of honest ones, it would have at least v -
 m·c votes. It would still be released from that layer, whatever the honest reports had said of other candidates, if
 
-- by the rule `significant`, noise gives so many votes with a chance of at most ½·(false words)/candidates: no weight
-  is below ½, and what passes alone passes in company;
+- by the rule `significant`, noise gives so many votes with a chance of at most a fifth of (false words)/candidates: no
+  weight is below a fifth, and what passes alone passes in company;
 - by the rule `top`, they are more than any candidate left out can have gained: the fewest votes kept, and m·c more;
 
 and if k-anonymity does not call for more. The votes of a word's prefixes in the layers before are not released, so
@@ -80,6 +83,8 @@ class Influence:
     drawn: int | None
     """As many as the population must have for that on average, as layers are drawn by lot."""
     words: int
+    cohort: int
+    """How many reports one hostile device can speak for: those of its whole cohort under masks, and else its own."""
     unsure: int
     """The words that might not have been released from their layer without votes of the hostile devices."""
 
@@ -89,11 +94,18 @@ class Influence:
         if self.planted is None or self.drawn is None:
             return ("No word was released, so nobody can have moved one.",)
         most = max(layer.most_votes for layer in self.layers)
+        alone = (
+            f"The report of one device has at most {most:,} votes, of which at most "
+            f"{max(layer.votes // max(layer.hostile, 1) for layer in self.layers):,} for one candidate."
+        )
+        masked = (
+            "Votes were summed under masks and could not be checked: one hostile device can move every candidate by "
+            f"all votes of its cohort, of up to {self.cohort:,} devices, and nobody can tell which device it was."
+        )
         return (
             f"{self.hostile:,} hostile devices could have moved the estimate of a word by at most {self.moved:,} of "
             f"{self.users:,} users, if all of them were in the layer that released it.",
-            f"The report of one device has at most {most:,} votes, of which at most "
-            f"{max(layer.votes // max(layer.hostile, 1) for layer in self.layers):,} for one candidate.",
+            alone if self.cohort == 1 else masked,
             "A word that nobody holds could have been released with noise alone."
             if not self.planted
             else f"To release a word that nobody holds takes at least {self.planted:,} hostile devices in just the "
@@ -105,18 +117,21 @@ class Influence:
 
 
 def influence(
-    campaign: Campaign, layers: Sequence[LayerFacts], words: Iterable[ReleasedWord], hostile: int
+    campaign: Campaign, layers: Sequence[LayerFacts], words: Iterable[ReleasedWord], hostile: int, cohort: int = 1
 ) -> Influence:
-    """What so many hostile devices can have done, at most, in the layers of a campaign and to its words."""
+    """What so many hostile devices can have done, at most, in the layers of a campaign and to its words.
+
+    Where votes are summed under masks, each can speak for a whole `cohort` of so many devices.
+    """
     check_whole("hostile devices", hostile, 0, MOST_USERS)
     decided = [facts for facts in layers if facts.decided and facts.reports]
-    found = {(facts.passage, facts.layer): _in_layer(campaign, facts, hostile) for facts in decided}
+    found = {(facts.passage, facts.layer): _in_layer(campaign, facts, hostile, cohort) for facts in decided}
     ending = [facts for facts in decided if facts.words]
     paths = [
         [facts for facts in decided if facts.passage == last.passage and facts.layer <= last.layer] for last in ending
     ]
     needed = [[(found[facts.passage, facts.layer].planted or 0, facts.asked) for facts in path] for path in paths]
-    sure = {(facts.passage, facts.layer): _surely_enough(campaign, facts, hostile) for facts in ending}
+    sure = {(facts.passage, facts.layer): _surely_enough(campaign, facts, hostile * cohort) for facts in ending}
     released = [(word.votes, (word.passage, word.layer)) for word in words]
     return Influence(
         hostile=hostile,
@@ -128,22 +143,23 @@ def influence(
             (max(-(-planted * campaign.users // asked) for planted, asked in path) for path in needed), default=None
         ),
         words=len(released),
+        cohort=cohort,
         unsure=sum(votes - found[place].votes < sure[place] for votes, place in released) if hostile else 0,
     )
 
 
-def _in_layer(campaign: Campaign, facts: LayerFacts, hostile: int) -> LayerInfluence:
+def _in_layer(campaign: Campaign, facts: LayerFacts, hostile: int, cohort: int) -> LayerInfluence:
     asked = _randomizer(campaign, facts)
     channel = asked.channel
     among = min(hostile, facts.reports)
-    votes = among * channel.contributions
+    votes = min(hostile * cohort, facts.reports) * channel.contributions
     return LayerInfluence(
         passage=facts.passage,
         layer=facts.layer,
         hostile=among,
         votes=votes,
         moved=math.ceil(votes * campaign.users / ((channel.p - channel.q) * facts.reports)),
-        planted=_planted(asked, facts) if facts.fewest_votes else None,
+        planted=-(-_planted(asked, facts) // cohort) if facts.fewest_votes else None,
         most_votes=most_votes(asked),
     )
 

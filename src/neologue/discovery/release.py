@@ -1,11 +1,12 @@
 """What a campaign gives back: words with estimates, and the facts of every layer."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neologue.discovery.measurement import Measurement
+from neologue.masking.rules import CohortRules
 from neologue.privacy.collection import Cohort
-from neologue.privacy.statement import Facts, LayerShown
+from neologue.privacy.statement import Exposure, Facts, LayerShown
 from neologue.protocol.campaign import Campaign
 from neologue.protocol.parameters import Parameters
 from neologue.randomizers.registry import randomizer
@@ -45,6 +46,8 @@ class LayerFacts:
     """The prefixes that go on."""
     words: int
     """The words that end here."""
+    doubtful: int
+    """The words that the next layer is asked about again."""
     fewest_votes: int
     """The fewest votes of what was kept; 0 if nothing was."""
     decided: bool
@@ -61,11 +64,13 @@ class Release:
     """The most widely held first."""
     measurement: Measurement | None = None
     """What users who took no part in the discovery say of the words, if any were asked to."""
+    masked: CohortRules | None = None
+    """How votes were summed under masks, if they were."""
 
     @property
     def facts(self) -> Facts:
         """What the privacy of the release follows from."""
-        return privacy_facts(self.campaign.parameters, self.layers, self.measurement)
+        return privacy_facts(self.campaign.parameters, self.layers, self.measurement, self.masked)
 
     @property
     def statement(self) -> LocalStatement:
@@ -82,12 +87,17 @@ class Release:
 
 
 def privacy_facts(
-    parameters: Parameters, layers: Iterable[LayerFacts], measurement: Measurement | None = None
+    parameters: Parameters,
+    layers: Iterable[LayerFacts],
+    measurement: Measurement | None = None,
+    masked: CohortRules | None = None,
 ) -> Facts:
     """The facts of a run as its privacy statement takes them; of an undecided layer nothing is published."""
     layers = tuple(layers)
     shown = tuple(
-        LayerShown(Cohort(layer.reports, layer.candidates), layer.kept + layer.words, layer.fewest_votes)
+        LayerShown(
+            Cohort(layer.reports, layer.candidates), layer.kept + layer.words + layer.doubtful, layer.fewest_votes
+        )
         for layer in layers
         if layer.decided
     )
@@ -96,7 +106,7 @@ def privacy_facts(
     if measurement and measurement.reports:
         counted = (Cohort(measurement.reports, measurement.candidates),)
         measured, withheld = (counted, withheld) if measurement.decided else ((), withheld + counted)
-    return facts_of(parameters, shown, withheld, measured)
+    return replace(facts_of(parameters, shown, withheld, measured), exposure=Exposure(masked=masked))
 
 
 def facts_of(

@@ -26,8 +26,10 @@ class Schedule:
     users_left: int
     number: int = 0
 
-    def next(self, frontier: Strings, shares: Floats, spelling: Spelling) -> Layer | None:
+    def next(self, frontier: Strings, shares: Floats, spelling: Spelling, doubtful: Strings) -> Layer | None:
         """The next layer, unless the trie is complete: no prefix is left, or none that a word could still end.
+
+        Then nobody is asked about words that are in doubt still: a layer is for prefixes, and they come along.
 
         Where not all ways to go on fit, those are taken that `shares`, of the users who hold each prefix, and the
         spelling make likely.
@@ -36,7 +38,7 @@ class Schedule:
         length = frontier.dtype.itemsize // 4
         if not len(frontier) or length > parameters.depth:
             return None
-        size = self.size(len(frontier), length)
+        size = self.size(len(frontier), length, len(doubtful))
         if size is None:
             return None
         extension, ways, cohort = size
@@ -57,22 +59,24 @@ class Schedule:
             known=self.campaign.known,
             found=self.found,
             targets=self.campaign.targets,
+            doubtful=doubtful,
         )
 
-    def size(self, prefixes: int, length: int) -> tuple[int, int, int] | None:
+    def size(self, prefixes: int, length: int, doubtful: int = 0) -> tuple[int, int, int] | None:
         """By how many symbols so many prefixes are extended, in how many ways, and how many users are asked.
 
-        They are then spent.
+        They are then spent. The words in doubt need room among the candidates.
         """
-        cohort = self._cohort(prefixes, length)
+        shape = self._shape(doubtful)
+        cohort = self._cohort(shape, prefixes, length)
         if cohort < self.campaign.parameters.smallest_layer:
             return None
         self.number += 1
         self.users_left -= cohort
         if not self.campaign.parameters.adaptive:
             return 1, self.campaign.alphabet.size, cohort
-        extension = self._shape.extension(prefixes, length)
-        return extension, self._shape.ways(prefixes, extension), cohort
+        extension = shape.extension(prefixes, length)
+        return extension, shape.ways(prefixes, extension), cohort
 
     def foreseen(self) -> Iterator[Cohort]:
         """The cohorts of the pass, if prefixes die out as known words do; the users in them are then spent."""
@@ -83,23 +87,26 @@ class Schedule:
             yield Cohort(cohort, prefixes * ways)
             length += extension
             most = min(parameters.frontier, self.campaign.largest_layer // self.campaign.alphabet.size)
-            prefixes = max(1, round(most * self._shape.reaching(length))) if parameters.adaptive else most
+            prefixes = max(1, round(most * self._shape().reaching(length))) if parameters.adaptive else most
 
-    def _cohort(self, prefixes: int, length: int) -> int:
+    def _cohort(self, shape: Shape, prefixes: int, length: int) -> int:
         parameters = self.campaign.parameters
         if parameters.adaptive:
-            planned = self._shape.cohort(self.users_left, prefixes, length)
+            planned = shape.cohort(self.users_left, prefixes, length)
             return min(self.users_left, max(planned, parameters.smallest_layer))
         return self.campaign.users // (parameters.passes * parameters.depth)
 
-    @cached_property
-    def _shape(self) -> Shape:
+    def _shape(self, doubtful: int = 0) -> Shape:
         return Shape(
             characters=self.campaign.alphabet.size - 1,
-            candidates=self.campaign.largest_layer,
+            candidates=self.campaign.largest_layer - doubtful,
             depth=self.campaign.parameters.depth,
-            known_lengths=Counter(map(len, self.campaign.known.words)),
+            known_lengths=self._known_lengths,
         )
+
+    @cached_property
+    def _known_lengths(self) -> Counter[int]:
+        return Counter(map(len, self.campaign.known.words))
 
 
 def foreseen(campaign: Campaign) -> Collection:

@@ -6,7 +6,9 @@
 p-value is P(Bin(n, q) ≥ v). The procedure of Benjamini and Hochberg (1995) on these p-values keeps the
 expected share of noise among the kept candidates at a stated level; the votes of different candidates are
 independent for unary. Candidates that end a word have a stricter level than those that go on: a false prefix
-costs a little work in the next layer, a false word is an error.
+costs a little work in the next layer, a false word is an error. A candidate that ends a word and passes the level of
+prefixes alone is a doubtful word: it goes on as a prefix does, and the next layer is asked about it again. What that
+layer's users say of it is judged by their votes alone, so a second look makes no error likelier.
 
 Most of the millions of candidates are hopeless from the start, and testing them all alike makes it hard for
 the others. So each p-value is divided by a weight before the procedure, which keeps the level whatever the
@@ -18,7 +20,7 @@ Under either rule nothing is kept with fewer votes than the campaign's k-anonymi
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +49,8 @@ class Selection:
     thresholds: Integers
     missing: Callable[[Integers], Integers]
     """For candidates that were not kept, the fewest votes that surely would have done, if no other had changed."""
+    doubtful: Integers = field(default_factory=lambda: np.empty(0, np.int64))
+    """The words among those not kept that are to be asked about again, in order."""
 
 
 def select(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | None = None) -> Selection:
@@ -59,6 +63,7 @@ def select(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | No
         rule.index[enough],
         np.maximum(rule.thresholds[enough], least),
         lambda places: np.maximum(rule.missing(places), least),
+        rule.doubtful[tally.votes[rule.doubtful] >= least],
     )
 
 
@@ -73,16 +78,27 @@ def _significant(layer: Layer, tally: Tally, campaign: Campaign, expected: Float
     worth = None if expected is None else np.minimum(expected.ravel() * tally.reports * channel.gain, null.detectable)
     ended = layer.candidates.ended
 
-    def passed(members: NDArray[np.bool_], level: float) -> Selection:
+    def judge(members: NDArray[np.bool_]) -> Callable[[float], Selection]:
+        """Passes those of some candidates, at any level, that stand out among them."""
         places = np.flatnonzero(members)
         weights = np.ones(len(places)) if worth is None else mixed_weights(worth[places])
-        among = null.benjamini_hochberg(tally.votes[places], weights, level)
-        return Selection(
-            places[among.index], among.thresholds, lambda index: among.missing(np.searchsorted(places, index))
-        )
 
-    words, prefixes = passed(ended, parameters.false_words), passed(~ended, parameters.false_prefixes)
+        def passed(level: float) -> Selection:
+            among = null.benjamini_hochberg(tally.votes[places], weights, level)
+            return Selection(
+                places[among.index], among.thresholds, lambda index: among.missing(np.searchsorted(places, index))
+            )
+
+        return passed
+
+    ending = judge(ended)
+    words, prefixes = ending(parameters.false_words), judge(~ended)(parameters.false_prefixes)
     largest = _largest(prefixes.index, tally.votes[prefixes.index], room(campaign), layer)
+    doubtful = np.empty(0, np.int64)
+    # Nobody is asked again where no layer follows.
+    if campaign.most_doubtful and len(largest.index) and layer.candidates.length + layer.extension <= layer.depth:
+        doubtful = np.setdiff1d(ending(parameters.false_prefixes).index, words.index)
+        doubtful = _largest(doubtful, tally.votes[doubtful], campaign.most_doubtful, layer).index
     needed = np.maximum(prefixes.thresholds[np.isin(prefixes.index, largest.index)], largest.thresholds)
     index = np.concatenate([words.index, largest.index])
     order = np.argsort(index)
@@ -94,7 +110,7 @@ def _significant(layer: Layer, tally: Tally, campaign: Campaign, expected: Float
         votes[~ends] = np.maximum(prefixes.missing(places[~ends]), largest.missing(places[~ends]))
         return votes
 
-    return Selection(index[order], np.concatenate([words.thresholds, needed])[order], missing)
+    return Selection(index[order], np.concatenate([words.thresholds, needed])[order], missing, doubtful)
 
 
 def mixed_weights(worth: Floats) -> Floats:
@@ -151,8 +167,9 @@ class NullLaw:
 
 
 def room(campaign: Campaign) -> int:
-    """The most prefixes that may be kept, so that the next layer fits."""
-    return min(campaign.parameters.frontier, campaign.largest_layer // campaign.alphabet.size)
+    """The most prefixes that may be kept, so that the next layer fits, doubtful words and all."""
+    most = (campaign.largest_layer - campaign.most_doubtful) // campaign.alphabet.size
+    return min(campaign.parameters.frontier, most)
 
 
 def _largest(index: Integers, votes: Integers, count: int, layer: Layer) -> Selection:

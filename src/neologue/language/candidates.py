@@ -9,10 +9,13 @@ extension e.
 Most of many extensions are no way to go on in any language. A layer can list those that it votes on, t for each
 different last character of its prefixes: then candidate r·t + j is the r-th prefix with the j-th extension listed for
 its last character, and a word that goes on in another way has no candidate.
+
+A layer can ask again about words that an earlier one was in doubt about. They are shorter than its prefixes, so a word
+still belongs to at most one candidate, and they follow behind all others, in order.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -45,6 +48,8 @@ class Candidates:
     extension: int
     listed: NDArray[np.int64] | None = None
     """The numbers of the extensions that are voted on, in order, one row for each last character; all if None."""
+    doubtful: Strings = field(default_factory=lambda: strings([]))
+    """Words that are asked about again, sorted, all shorter than the prefixes."""
 
     @property
     def length(self) -> int:
@@ -69,6 +74,11 @@ class Candidates:
     @property
     def size(self) -> int:
         """|Z_i|."""
+        return self.extending + len(self.doubtful)
+
+    @property
+    def extending(self) -> int:
+        """How many of the candidates extend a prefix: all but the doubtful words."""
         return len(self.frontier) * self.ways
 
     def index(self, words: Strings) -> NDArray[np.int64]:
@@ -97,11 +107,16 @@ class Candidates:
             places = np.minimum(np.searchsorted(numbers, tails + own[rows]), len(numbers) - 1)
             found &= numbers[places] == tails + own[rows]
             tails = places - rows * self.ways
-        return np.where(found, ranks * self.ways + tails, -1)
+        index = np.where(found, ranks * self.ways + tails, -1)
+        if not len(self.doubtful):
+            return index
+        places = np.minimum(np.searchsorted(self.doubtful, words), len(self.doubtful) - 1)
+        return np.where(self.doubtful[places] == words, self.extending + places, index)
 
     def prefixes(self, index: NDArray[np.int64]) -> tuple[Strings, NDArray[np.bool_]]:
         """The prefixes of some candidates, and whether each ends there, in ⊥."""
-        ranks, places = np.divmod(index, self.ways)
+        again = np.flatnonzero(index >= self.extending)
+        ranks, places = np.divmod(np.where(index >= self.extending, 0, index), self.ways)
         tails = places if self.listed is None else self.listed[self._rows[ranks], places]
         width = self.length + self.extension
         points = np.zeros((len(index), width), np.uint32)
@@ -112,7 +127,9 @@ class Candidates:
             codes, tails = np.divmod(np.maximum(tails - 1, 0), below)
             points[:, self.length + place] = np.where(ended, 0, self.alphabet.points[np.where(ended, 0, codes)])
             tails = np.where(ended, 0, tails)
-        return points.view(f"U{width}").ravel(), ended
+        prefixes = points.view(f"U{width}").ravel()
+        prefixes[again], ended[again] = self.doubtful[index[again] - self.extending], True
+        return prefixes, ended
 
     def codes(self, tails: NDArray[np.int64]) -> NDArray[np.int64]:
         """The codes of the symbols of some extensions, one row each: those of ⊥, 0, from their end on."""
@@ -124,7 +141,7 @@ class Candidates:
         return codes
 
     def among(self, places: NDArray[np.integer]) -> "Candidates":
-        """The same candidates of some of the prefixes, whose places are given in order."""
+        """The candidates that extend some of the prefixes, whose places are given in order."""
         lists = None if self.listed is None else self.listed[np.unique(self._rows[places])]
         return Candidates(self.alphabet, self.frontier[places], self.extension, lists)
 
@@ -139,8 +156,10 @@ class Candidates:
     def ended(self) -> NDArray[np.bool_]:
         """Whether each candidate ends in ⊥."""
         if self.listed is None:
-            return np.tile(self._ends(np.arange(self._below[0])), len(self.frontier))
-        return self._ends(self.listed.ravel()).reshape(self.listed.shape)[self._rows].ravel()
+            extending = np.tile(self._ends(np.arange(self._below[0])), len(self.frontier))
+        else:
+            extending = self._ends(self.listed.ravel()).reshape(self.listed.shape)[self._rows].ravel()
+        return np.append(extending, np.ones(len(self.doubtful), np.bool_))
 
     def _ends(self, tails: NDArray[np.int64]) -> NDArray[np.bool_]:
         ended = np.zeros(len(tails), np.bool_)

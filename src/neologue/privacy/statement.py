@@ -6,6 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from neologue.masking.rules import CohortRules
 from neologue.privacy.anonymity import printed_k, release_threshold, top_k
 from neologue.privacy.bound import Bound
 from neologue.privacy.collection import Cohort, Collection
@@ -24,19 +25,38 @@ MEASURED = "the users who counted the released words are asked nothing else: the
 EXPANSION = "AES-128 in counter mode, keyed by a device's secret seed, is as good as random subsets"
 
 
+UNCHECKED = (
+    "votes were summed under masks and could not be checked: a hostile device can move every entry of its cohort's sum "
+    "by anything up to the modulus, and nobody can tell which device it was"
+)
+CORRUPT = (
+    "the server follows the protocol of secure aggregation and makes no devices up, and not more than the stated share "
+    "of a cohort's devices work with it"
+)
+
+
 @dataclass(frozen=True)
 class Exposure:
     """The smallest sum that each observer sees, in reports; None is a whole layer."""
 
     disk: int | None = None
     server: int | None = 1
+    masked: CohortRules | None = None
+    """How votes were masked, if they were: then the server sees sums of cohorts, and none that is smaller."""
 
     def observers(self) -> tuple[tuple[str, str, int | None], ...]:
         """Who sees what, and in sums of how many reports."""
+        disk, server, works_on = self.disk, self.server, f"sums of {_reports(self.server)}"
+        if self.masked:
+            disk, server = self.masked.smallest, self.masked.honest
+            works_on = (
+                f"sums under masks of {_reports(self.masked.smallest)}, up to {self.masked.corrupt:,} of which may be "
+                "of devices that work with it"
+            )
         return (
             ("reader of the release", "words, estimates, prefixes and the facts of layers: sums of whole layers", None),
-            ("leaked disk", f"what was stored: sums of {_reports(self.disk)}", self.disk),
-            ("server", f"what it works on: sums of {_reports(self.server)}", self.server),
+            ("leaked disk", f"what was stored: sums of {_reports(disk)}", disk),
+            ("server", f"what it works on: {works_on}", server),
         )
 
 
@@ -110,6 +130,7 @@ def privacy_statement(facts: Facts) -> dict[str, object]:
                 *ASSUMPTIONS,
                 *([MEASURED] if facts.measured else []),
                 *([EXPANSION] if facts.mechanism == SubsetSelection.name else []),
+                *([UNCHECKED, CORRUPT] if facts.exposure.masked else []),
             ],
             "observers": [
                 _observer(facts, facts.collection, *reader),
@@ -126,7 +147,7 @@ def anonymity_statement(facts: Facts) -> dict[str, object]:
     statement: dict[str, object] = {
         "k": k or None,
         "alpha": facts.alpha,
-        "covers": "the words of the release and the prefixes that devices are told, by holders in their cohort",
+        "covers": "the words of the release and the prefixes and words in doubt that devices are told, by holders in their cohort",
         "printed_lemma": None,
         "reasons": {},
     }

@@ -16,6 +16,8 @@ from neologue.protocol.report import HEADER_BYTES
 from neologue.randomizers.registry import randomizer
 
 MOST_USERS = 1_000_000_000
+DOUBTFUL_SHARE = 16
+"""At most one in so many candidates of a layer is a word that is asked about again."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,11 @@ class Campaign:
     def largest_layer(self) -> int:
         """The most candidates that a layer can have."""
         return largest_layer(self.parameters)
+
+    @property
+    def most_doubtful(self) -> int:
+        """The most words that a layer is asked about again: by far most candidates are for prefixes."""
+        return min(self.parameters.doubtful, self.largest_layer // DOUBTFUL_SHARE)
 
     @property
     def epsilon(self) -> float:

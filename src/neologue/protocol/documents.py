@@ -45,6 +45,7 @@ _FIELDS: Final = {
     "bound": _WHOLE,
     "cohort": _WHOLE,
     "depth": _WHOLE,
+    "doubtful": _STRINGS,
     "epsilon": _DECIMAL,
     "extension": _WHOLE,
     "found": _STRINGS,
@@ -61,7 +62,7 @@ _FIELDS: Final = {
     "words": _STRINGS,
 }
 _CLOSED: Final = ("rate", "words")
-_OPEN: Final = ("extension", "found", "frontier", "layer", "listed", "pass", "sampler")
+_OPEN: Final = ("doubtful", "extension", "found", "frontier", "layer", "listed", "pass", "sampler")
 
 
 def _grammar(without: tuple[str, ...]) -> re.Pattern[bytes]:
@@ -169,6 +170,7 @@ def _layer(told: dict[str, Any], known: Vocabulary) -> Layer:
         found=Vocabulary(told["found"], source="words found before"),
         targets=_set(told["targets"]),
         listed=_table(told["listed"]),
+        doubtful=_array(told["doubtful"]),
     )
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
-from neologue.language.candidates import Candidates, Strings, extensions, last_characters
+from neologue.language.candidates import Candidates, Strings, extensions, last_characters, strings
 from neologue.language.vocabulary import Vocabulary
 from neologue.privacy.planning import can_be_listed
 from neologue.protocol.canonical import canonical
@@ -45,6 +45,8 @@ class Layer:
     targets: frozenset[str] | None = None
     listed: NDArray[np.int64] | None = None
     """The numbers of the extensions that are voted on, in order, one row for each last character; all if None."""
+    doubtful: Strings = field(default_factory=lambda: strings([]))
+    """Words that are asked about again, sorted, all shorter than the prefixes."""
 
     def __post_init__(self) -> None:
         prefixes = self.frontier.tolist()
@@ -59,11 +61,18 @@ class Layer:
                 "a layer's listed extensions must be some of those there are, each once and in order, as many for each "
                 "last character of its prefixes"
             )
+        doubtful = self.doubtful.tolist()
+        if doubtful != sorted(set(doubtful)) or not all(
+            self.alphabet.spells(word, len(prefixes[0]) - 1) for word in doubtful
+        ):
+            raise ParameterError(
+                "a layer's doubtful words must be of its alphabet and shorter than its prefixes, each once and in order"
+            )
 
     @cached_property
     def candidates(self) -> Candidates:
         """Z_i, in canonical order."""
-        return Candidates(self.alphabet, self.frontier, self.extension, self.listed)
+        return Candidates(self.alphabet, self.frontier, self.extension, self.listed, self.doubtful)
 
     @cached_property
     def randomizer(self) -> Randomizer[Any]:
@@ -97,6 +106,7 @@ class Layer:
             "frontier": self.frontier.tolist(),
             "extension": self.extension,
             "listed": None if self.listed is None else self.listed.tolist(),
+            "doubtful": self.doubtful.tolist(),
             "depth": self.depth,
             "randomizer": self.mechanism,
             "epsilon": repr(float(self.epsilon)),

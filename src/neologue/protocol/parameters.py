@@ -48,6 +48,8 @@ class Parameters:
     """The expected share of noise among kept prefixes, for the rule `significant`."""
     false_words: float
     """The expected share of noise among released words, for the rule `significant`."""
+    doubtful: int
+    """The most words that a layer is asked about again because the one before was in doubt; for `significant`."""
 
     k_anonymity: int
     """Prefixes and words that fewer than k users of their cohort hold are kept with a chance of at most 1-α (k)."""
@@ -74,6 +76,7 @@ class Parameters:
         check_whole("smallest layer", self.smallest_layer, 1, 1 << 30)
         _share("false prefixes", self.false_prefixes)
         _share("false words", self.false_words)
+        check_whole("doubtful words", self.doubtful, 0, LARGEST_LAYER)
         check_whole("k", self.k_anonymity, 0, 1_000_000)
         check_alpha(self.alpha)
         check_delta(self.delta)

@@ -24,6 +24,7 @@ from neologue.discovery.release import LayerFacts, ReleasedWord, privacy_facts
 from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError, ReleaseError, SignatureError
 from neologue.language.candidates import extensions
+from neologue.masking.rules import CohortRules
 from neologue.privacy.anonymity import release_threshold
 from neologue.privacy.planning import ways_asked
 from neologue.privacy.signature import check_signature, digest
@@ -81,6 +82,7 @@ class Document:
     layers: tuple[LayerFacts, ...]
     words: tuple[ReleasedWord, ...]
     measurement: Measurement | None
+    masked: CohortRules | None
     privacy: Mapping[str, object]
     whole: Mapping[str, object]
     digest: str
@@ -117,6 +119,7 @@ def document_in(text: bytes, path: Path | str) -> Document:
             layers=msgspec.convert([_passage(row) for row in whole["layers"]], tuple[LayerFacts, ...]),
             words=msgspec.convert([_passage(row) for row in whole["words"]], tuple[ReleasedWord, ...]),
             measurement=msgspec.convert(whole.get("measurement"), Measurement | None),
+            masked=msgspec.convert(whole.get("masked"), CohortRules | None),
             privacy=msgspec.convert(whole["privacy"], dict[str, Any]),
             whole=whole,
             digest=said,
@@ -136,7 +139,8 @@ def certify(document: Document, key: Ed25519PublicKey | None = None) -> Certific
     if impossible := list(_impossible(document)):
         return Certification((), (*objections, *impossible))
     objections += [*_wrong_layers(document), *_wrong_words(document), *_wrong_measurement(document)]
-    recomputed = privacy_statement(privacy_facts(document.parameters, document.layers, document.measurement))
+    facts = privacy_facts(document.parameters, document.layers, document.measurement, document.masked)
+    recomputed = privacy_statement(facts)
     return Certification(tuple(_claims("", recomputed, document.privacy)), tuple(objections))
 
 
@@ -178,7 +182,7 @@ def _impossible(document: Document) -> Iterator[str]:
             yield f"{_name(layer)} has {layer.candidates:,} candidates, and {parameters.candidates:,} are the most"
         if not int(layer.decided) <= layer.reports <= document.users:
             yield f"{_name(layer)} has {layer.reports:,} reports from {document.users:,} users"
-        if min(layer.asked, layer.kept, layer.words, layer.fewest_votes) < 0:
+        if min(layer.asked, layer.kept, layer.words, layer.doubtful, layer.fewest_votes) < 0:
             yield f"{_name(layer)} has a number below 0"
         if min(layer.length, layer.extension) < 1 or layer.length + layer.extension > parameters.depth + 1:
             yield f"{_name(layer)} extends {layer.length:,} characters by {layer.extension:,}, beyond the depth"
@@ -201,9 +205,11 @@ def _wrong_layers(document: Document) -> Iterator[str]:
             yield f"{_name(layer)} has {layer.reports:,} reports from {layer.asked:,} users"
         if layer.decided != (layer.reports >= parameters.smallest_layer):
             yield f"{_name(layer)} has {layer.reports:,} reports, and {parameters.smallest_layer:,} decide a layer"
-        if layer.kept > parameters.frontier or layer.kept + layer.words > layer.candidates:
+        if layer.kept > parameters.frontier or layer.kept + layer.words + layer.doubtful > layer.candidates:
             yield f"{_name(layer)} kept {layer.kept:,} prefixes and {layer.words:,} words, more than it may"
-        if not layer.decided and layer.kept + layer.words + layer.fewest_votes:
+        if layer.doubtful > parameters.doubtful:
+            yield f"{_name(layer)} is in doubt about {layer.doubtful:,} words, above {parameters.doubtful:,}"
+        if not layer.decided and layer.kept + layer.words + layer.doubtful + layer.fewest_votes:
             yield f"{_name(layer)} is not decided, but something of it was kept"
     passage, number = 1, 0
     for layer in document.layers:
@@ -216,10 +222,10 @@ def _wrong_layers(document: Document) -> Iterator[str]:
     characters = document.symbols - 1
     largest = largest_layer(parameters)
 
-    def candidates(prefixes: int, extension: int) -> int:
+    def candidates(prefixes: int, extension: int, doubtful: int = 0) -> int:
         every = extensions(characters, extension)
-        asked = ways_asked(prefixes, characters, largest, extension) if parameters.adaptive else every
-        return prefixes * asked
+        asked = ways_asked(prefixes, characters, largest - doubtful, extension) if parameters.adaptive else every
+        return prefixes * asked + doubtful
 
     for first in firsts.values():
         if first.length != 1 or first.candidates != candidates(characters, first.extension):
@@ -227,7 +233,7 @@ def _wrong_layers(document: Document) -> Iterator[str]:
     for before, after in pairwise(document.layers):
         if before.passage == after.passage and (
             after.length != before.length + before.extension
-            or after.candidates != candidates(before.kept, after.extension)
+            or after.candidates != candidates(before.kept, after.extension, before.doubtful)
         ):
             yield f"{_name(after)} does not follow from the {before.kept:,} prefixes that the layer before it kept"
 
@@ -246,7 +252,7 @@ def _wrong_words(document: Document) -> Iterator[str]:
     for place in listed.keys() - layers.keys():
         yield f"words are listed for pass {place[0]} layer {place[1]}, which is not there"
     for place, layer in layers.items():
-        if not layer.decided or not (layer.kept or layer.words):
+        if not layer.decided or not (layer.kept or layer.words or layer.doubtful):
             continue
         assert parameters.epsilon is not None
         channel = randomizer(
@@ -255,11 +261,16 @@ def _wrong_words(document: Document) -> Iterator[str]:
         least = release_threshold(channel, layer.reports, parameters.k_anonymity, parameters.alpha)
         if layer.fewest_votes < least:
             yield f"{_name(layer)} kept what has {layer.fewest_votes:,} votes, and {least:,} are needed"
+        before = layers.get((layer.passage, layer.layer - 1))
+        again = before.doubtful if before else 0
+        short = sum(len(word.word) < layer.length for _, word in listed.get(place, []))
+        if again and short > again:
+            yield f"{_name(layer)} released {short:,} words of earlier layers, and {again:,} were in doubt"
         fitting = []
         for number, word in listed.get(place, []):
             if not max(least, layer.fewest_votes) <= word.votes <= channel.trials(layer.reports):
                 yield f"word {number} has {word.votes:,} votes, which {_name(layer)} would not release"
-            elif not layer.length <= len(word.word) < layer.length + layer.extension:
+            elif not (1 if again else layer.length) <= len(word.word) < layer.length + layer.extension:
                 yield f"word {number} has {len(word.word)} characters and can't end in {_name(layer)}"
             else:
                 fitting.append((number, word))

@@ -30,6 +30,8 @@ class Shown:
     """The prefixes shown of the layer before, in order."""
     kept: NDArray[np.int64]
     dropped: NDArray[np.int64]
+    again: Mapping[str, int]
+    """The words dropped here that a later layer was asked about again and released, and which layer that was."""
 
     def living(self) -> Strings:
         """The prefixes shown that go on, in order."""
@@ -38,17 +40,17 @@ class Shown:
 
     def words(self, released: Container[tuple[int, str]]) -> int:
         """How many released words are shown."""
-        kept = self.growth.kept
-        return sum(
-            (self.growth.passage, text) in released for text in kept.texts[self.kept[kept.ended[self.kept]]].tolist()
-        )
+        kept, dropped = self.growth.kept, self.growth.dropped
+        ending = kept.texts[self.kept[kept.ended[self.kept]]].tolist()
+        found = sum((self.growth.passage, text) in released for text in ending)
+        return found + sum(text in self.again for text in dropped.texts[self.dropped].tolist())
 
 
 def trie_data(
     layers: Sequence[LayerGrowth], words: Sequence[ReleasedWord], truth: Mapping[str, int], users: int
 ) -> dict[str, object]:
     """The shown part of the trie as plain values, in lists that a script walks from each prefix to its children."""
-    shown = list(_shown(layers, _paths(layers, words)))
+    shown = list(_shown(layers, _paths(layers, words), _again(layers, words)))
     released = {(word.passage, word.word) for word in words}
     held = strings(sorted(truth))
     return {
@@ -74,7 +76,10 @@ def _paths(layers: Sequence[LayerGrowth], words: Iterable[ReleasedWord]) -> list
         for number in range(1, word.layer + 1):
             place = places[word.passage, number]
             stop = layers[place].length + layers[place].extension
-            step = ending[place][word.word] if number == word.layer else living[place][word.word[:stop]]
+            ends = len(word.word) < stop
+            if ends and number < word.layer:
+                break  # here it was dropped, and it has no place of its own below
+            step = ending[place][word.word] if ends else living[place][word.word[:stop]]
             if step not in paths[place]:
                 steps.append((place, step))
         if len(steps) > room:
@@ -85,12 +90,26 @@ def _paths(layers: Sequence[LayerGrowth], words: Iterable[ReleasedWord]) -> list
     return paths
 
 
-def _shown(layers: Sequence[LayerGrowth], paths: Sequence[set[int]]) -> Iterator[Shown]:
+def _again(layers: Sequence[LayerGrowth], words: Iterable[ReleasedWord]) -> list[dict[str, int]]:
+    """For each layer the words that end in it but were released by a later one, and by which."""
+    again: list[dict[str, int]] = [{} for _ in layers]
+    for word in words:
+        for number, layer in enumerate(layers):
+            if layer.passage == word.passage and len(word.word) < layer.length + layer.extension:
+                if layer.number < word.layer:
+                    again[number][word.word] = word.layer
+                break
+    return again
+
+
+def _shown(
+    layers: Sequence[LayerGrowth], paths: Sequence[set[int]], again: Sequence[Mapping[str, int]]
+) -> Iterator[Shown]:
     share = MOST_BESIDE // max(len(layers), 1)
-    numbered = zip(layers, paths, strict=True)
+    numbered = zip(layers, paths, again, strict=True)
     for _, passage in groupby(numbered, key=lambda pair: pair[0].passage):
         parents: Strings | None = None
-        for layer, path in passage:
+        for layer, path, later in passage:
             if parents is None:
                 parents = np.unique(_heads(np.append(layer.kept.texts, layer.dropped.texts), layer.length))
             on_path = np.array(sorted(path), np.int64)
@@ -98,8 +117,9 @@ def _shown(layers: Sequence[LayerGrowth], paths: Sequence[set[int]]) -> Iterator
             ends = ends[np.argsort(-layer.kept.votes[ends], kind="stable")[:share]]
             near = _under(layer.dropped, layer.length, parents)
             lacking = (layer.dropped.needed - layer.dropped.votes)[near]
-            near = near[np.argsort(lacking, kind="stable")[:share]]
-            shown = Shown(layer, parents, np.concatenate([on_path, ends]), near)
+            found = near[np.isin(layer.dropped.texts[near], strings(list(later))) & layer.dropped.ended[near]]
+            near = np.union1d(found, near[np.argsort(lacking, kind="stable")[:share]])
+            shown = Shown(layer, parents, np.concatenate([on_path, ends]), near, later)
             yield shown
             parents = shown.living()
 
@@ -140,6 +160,11 @@ def _layer(
             for place, (text, ends, enough) in enumerate(passed)
             if ends and enough and (layer.passage, text) not in released
         ],
+        "again": {
+            place: shown.again[text]
+            for place, (text, ends) in enumerate(zip(texts.tolist(), ended.tolist(), strict=True))
+            if ends and text in shown.again
+        },
     }
 
 

@@ -85,7 +85,7 @@ def forecast(campaign: Campaign, lexicon: Lexicon) -> Forecast:
         schedule = Schedule(campaign, passage, Vocabulary.empty(), unasked // (parameters.passes + 1 - passage))
         trie = _Trie(campaign, lexicon, earlier)
         while trie.length <= parameters.depth and trie.prefixes >= 0.5:
-            size = schedule.size(max(1, round(trie.prefixes)), trie.length)
+            size = schedule.size(max(1, round(trie.prefixes)), trie.length, round(trie.in_doubt))
             if size is None:
                 break
             layer, false = trie.grow(*size, passage, schedule.number)
@@ -148,6 +148,15 @@ class _Trie:
         self.found = np.zeros(len(lexicon.words))
         """For each word the chance that it was missing, and is found."""
         self.reached: dict[int, Floats] = {}
+        self.doubtful: Floats = np.zeros(len(lexicon.words))
+        """For each word the chance that it is asked about again."""
+        self.doubtful_noise = 0.0
+        """How many others are."""
+
+    @property
+    def in_doubt(self) -> float:
+        """How many words are asked about again."""
+        return float(self.doubtful.sum()) + self.doubtful_noise
 
     def grow(self, extension: int, ways: int, cohort: int, passage: int, number: int) -> tuple[LayerForecast, float]:
         """One layer: what it looks like, and how many false words come of it."""
@@ -161,23 +170,31 @@ class _Trie:
         ends = lexicon.lengths[first] < end
         present, held, shares = self._states(live, groups, first, ends, end)
         counting = np.flatnonzero(present * held > NEGLIGIBLE)
-        numbers, places = (present * held)[counting], np.append(np.arange(len(first)), groups)[counting]
-        reported = lexicon.sampled(shares[counting], numbers, parameters.words_per_user)
-        candidates = max(1, round(self.prefixes)) * ways
+        again = np.flatnonzero(self.doubtful > NEGLIGIBLE)
+        places = np.append(np.append(np.arange(len(first)), groups)[counting], len(first) + np.arange(len(again)))
+        numbers = np.append((present * held)[counting], self.doubtful[again])
+        reported = lexicon.sampled(
+            np.append(shares[counting], lexicon.shares[again]), numbers, parameters.words_per_user
+        )
+        candidates = max(1, round(self.prefixes)) * ways + round(self.in_doubt)
         channel = randomizer(parameters.randomizer, candidates, campaign.epsilon, parameters.words_per_user).channel
         votes = ForeseenVotes(VoteLaw(channel, cohort, campaign.users), campaign)
-        weights = self._weights(first, ends, asked, votes)[places]
-        totals = self.prefixes * np.array([endings, ways - endings])
-        decided = votes.decide(reported * campaign.users, numbers, ends[places], weights, totals)
+        weights = self._weights(first, ends, again, asked, endings, votes)[places]
+        totals = self.prefixes * np.array([endings, ways - endings]) + [self.in_doubt, 0]
+        ending = np.append(ends, np.ones(len(again), np.bool_))[places]
+        decided = votes.decide(reported * campaign.users, numbers, ending, weights, totals)
         real = numbers * decided.chances
-        self.prefixes = float(real[~ends[places]].sum()) + decided.noise[1]
+        self.prefixes = float(real[~ending].sum()) + decided.noise[1]
         kept = np.zeros(len(present))
-        kept[counting] = present[counting] * decided.chances
+        kept[counting] = present[counting] * decided.chances[: len(counting)]
         self._go_on(live, groups, ends, kept)
-        self.reported[first] = np.bincount(places, real * reported, len(first)) / np.maximum(
-            np.bincount(places, real, len(first)), NEGLIGIBLE
+        self.found[again] += real[len(counting) :]
+        self.reported[first] = (
+            np.bincount(places, real * reported)[: len(first)]
+            / np.maximum(np.bincount(places, real), NEGLIGIBLE)[: len(first)]
         )
         self.reported[live] = self.reported[first][groups]
+        self._doubt(first, again, places, numbers * decided.doubtful, decided.doubtful_noise, reported)
         layer = LayerForecast(
             passage,
             number,
@@ -186,7 +203,7 @@ class _Trie:
             candidates,
             cohort,
             round(self.prefixes),
-            round(float(real[ends[places]].sum()) + decided.noise[0]),
+            round(float(real[ending].sum()) + decided.noise[0]),
             *decided.sure,
         )
         self.length = end
@@ -230,6 +247,22 @@ class _Trie:
         self.present = np.zeros_like(self.present)
         self.present[:, live[~ended]] = lost_earlier[~ended], kept_earlier[~ended]
 
+    def _doubt(
+        self,
+        first: NDArray[np.int64],
+        again: NDArray[np.int64],
+        places: NDArray[np.int64],
+        numbers: Floats,
+        noise: float,
+        reported: Floats,
+    ) -> None:
+        """Words that were neither found nor dropped are asked about again."""
+        words = np.append(first, again)[places]
+        self.doubtful = np.bincount(words, numbers, len(self.doubtful))
+        some = numbers > NEGLIGIBLE
+        self.reported[words[some]] = reported[some]
+        self.doubtful_noise = noise
+
     def _starts(self, live: NDArray[np.int64]) -> tuple[NDArray[np.int64], Strings]:
         """The first of some words with each prefix of the present length, and these prefixes."""
         starts = live[np.diff(self.lexicon.groups(self.length)[live], prepend=-1) > 0]
@@ -256,14 +289,20 @@ class _Trie:
         return asked, float(present @ asked.endings / max(present.sum(), NEGLIGIBLE))
 
     def _weights(
-        self, first: NDArray[np.int64], ends: NDArray[np.bool_], asked: Candidates, votes: ForeseenVotes
+        self,
+        first: NDArray[np.int64],
+        ends: NDArray[np.bool_],
+        again: NDArray[np.int64],
+        asked: Candidates,
+        endings: float,
+        votes: ForeseenVotes,
     ) -> Floats:
-        """The weight that the significance rule gives to each true candidate."""
+        """The weight that the significance rule gives to each true candidate, words asked about again at the end."""
         starts, prefixes = self._starts(first)
         present = self.present.sum(axis=0)[starts]
         counting = np.flatnonzero(present > WEIGHED)
         if self.campaign.parameters.rule == "top" or not len(counting):
-            return np.ones(len(first))
+            return np.ones(len(first) + len(again))
         some = counting[:: -(-len(counting) * asked.ways // MOST_WEIGHED)]
         candidates = asked.among(np.searchsorted(asked.frontier, prefixes[some]))
         expected = votes.worth(self.reported[starts[some], None] * self.spelling.after(candidates))
@@ -275,8 +314,13 @@ class _Trie:
         ]
         end = self.length + asked.extension
         spelled = self.spelling.steps(self.lexicon.words[first].astype(f"U{end}"))[:, self.length : end].prod(axis=1)
-        worth = votes.worth(self.reported[first] * spelled)
-        return np.asarray(EVEN_SHARE + (1 - EVEN_SHARE) * worth / np.where(ends, *means))
+        doubted = votes.worth(self.reported[again])
+        # Noise that is asked about again had as many votes as words have that are.
+        in_doubt = float(doubted @ self.doubtful[again]) + self.doubtful_noise * votes.worth(np.ones(1))[0]
+        ending = self.prefixes * endings
+        means[0] = (means[0] * ending + in_doubt) / max(ending + self.in_doubt, NEGLIGIBLE)
+        worth = np.append(votes.worth(self.reported[first] * spelled), doubted)
+        return np.asarray(EVEN_SHARE + (1 - EVEN_SHARE) * worth / np.where(np.append(ends, again >= 0), *means))
 
 
 def _rarest_share(campaign: Campaign, layers: list[LayerForecast]) -> float | None:

@@ -55,6 +55,10 @@ class Decided:
     """How many others are kept: ending in ⊥, and going on."""
     sure: tuple[int, int]
     """The votes that suffice at the least weight."""
+    doubtful: Floats
+    """The chance of each true candidate of being a word to ask about again."""
+    doubtful_noise: float
+    """How many others are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +116,15 @@ class ForeseenVotes:
         ]
         lightest = EVEN_SHARE if parameters.rule == "significant" else 1.0
         sure = [max(int(self._least(np.array([cut.chance * lightest]))[0]), cut.sure) for cut in cuts]
-        return Decided(chances, (noise[0], noise[1]), (sure[0], sure[1]))
+        doubtful, doubtful_noise = np.zeros(len(holders)), 0.0
+        if parameters.rule == "significant" and self.campaign.most_doubtful:
+            every = holders[ends], present[ends], weights[ends], float(totals[0]), parameters.false_prefixes
+            loose = self._settled(*every, math.inf)
+            doubtful[ends] = np.maximum(self._kept(loose, weights[ends], holders[ends]) - chances[ends], 0.0)
+            doubtful_noise = max(0.0, float(others[0] * self._kept(loose, np.ones(1), np.zeros(1))[0]) - noise[0])
+            room_for = self.campaign.most_doubtful / max(float(present @ doubtful) + doubtful_noise, 1.0)
+            doubtful, doubtful_noise = doubtful * min(room_for, 1.0), doubtful_noise * min(room_for, 1.0)
+        return Decided(chances, (noise[0], noise[1]), (sure[0], sure[1]), doubtful, doubtful_noise)
 
     def _settled(
         self, holders: Floats, present: Floats, weights: Floats, total: float, level: float, most: float

@@ -5,7 +5,7 @@ whose users are made up or lent for the purpose, may show them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -82,7 +82,7 @@ class Growth:
         channel = layer.randomizer.channel
         dropped = self._dropped(layer, tally, selection)
         # The layer's own candidates may have long lists cached, which are not to be kept.
-        candidates = Candidates(layer.alphabet, layer.frontier, layer.extension, layer.listed)
+        candidates = replace(layer.candidates)
         self.layers.append(
             LayerGrowth(
                 passage=layer.passage,

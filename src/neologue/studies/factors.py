@@ -112,6 +112,12 @@ def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) 
             ),
         ),
         Factor(
+            "second look",
+            "whether words that a layer is in doubt about are asked about again in the next",
+            as_it_is,
+            (_changed("every word is decided at once", doubtful=0),),
+        ),
+        Factor(
             "population",
             "how many users are asked; local ε is the planner's for each number",
             as_it_is,

@@ -35,6 +35,8 @@ export class Candidates {
     readonly frontier: readonly string[],
     readonly extension: number,
     readonly listed: readonly (readonly number[])[] | null,
+    /** Words that are asked about again, in order, all shorter than the prefixes. */
+    readonly doubtful: readonly string[],
   ) {
     const characters = alphabet.characters.length;
     this.#below = Array.from({ length: extension }, (_, place) => extensions(characters, extension - 1 - place));
@@ -44,12 +46,21 @@ export class Candidates {
   }
 
   get size(): number {
+    return this.#extending + this.doubtful.length;
+  }
+
+  /** How many of the candidates extend a prefix: all but the doubtful words, which are behind them. */
+  get #extending(): number {
     return this.frontier.length * this.ways;
   }
 
   /** The candidate that a word of the alphabet belongs to, or -1. */
   index(word: string): number {
     const characters = [...word];
+    if (characters.length < this.#length) {
+      const place = find(this.doubtful, word, compare);
+      return place < 0 ? -1 : this.#extending + place;
+    }
     const head = characters.slice(0, this.#length).join("");
     const rank = find(this.frontier, head, compare);
     if (rank < 0) return -1;
@@ -65,6 +76,7 @@ export class Candidates {
 
   /** The prefix of a candidate, and whether the word ends there, in ⊥. */
   prefix(candidate: number): { prefix: string; ends: boolean } {
+    if (candidate >= this.#extending) return { prefix: this.doubtful[candidate - this.#extending]!, ends: true };
     let prefix = this.frontier[Math.floor(candidate / this.ways)]!;
     let way = candidate % this.ways;
     if (this.listed !== null) way = this.listed[this.#rows.get(last(prefix))!]![way]!;

@@ -50,6 +50,7 @@ interface ToldOpen extends Common {
   sampler: string;
   found: string[];
   listed: number[][] | null;
+  doubtful: string[];
 }
 
 interface ToldClosed extends Common {
@@ -72,6 +73,7 @@ const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   bound: whole,
   cohort: whole,
   depth: whole,
+  doubtful: texts,
   epsilon: decimal,
   extension: whole,
   found: texts,
@@ -88,7 +90,7 @@ const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   words: texts,
 };
 const CLOSED = ["rate", "words"];
-const OPEN = ["extension", "found", "frontier", "layer", "listed", "pass", "sampler"];
+const OPEN = ["doubtful", "extension", "found", "frontier", "layer", "listed", "pass", "sampler"];
 
 /** A layer, or a closed one, and what both have. */
 abstract class Asked<Told extends Common> {
@@ -147,7 +149,7 @@ export class OpenLayer extends Asked<ToldOpen> {
 
   constructor(told: ToldOpen, digest: Uint8Array, known: Vocabulary) {
     super(told, digest, known);
-    const { frontier, found, listed, sampler } = told;
+    const { frontier, found, listed, doubtful, sampler } = told;
     this.#found = new Vocabulary(found);
     if (!ascends(found) || !found.every((word) => word !== "" && normalised(word) === word))
       throw unusable("found words");
@@ -159,12 +161,17 @@ export class OpenLayer extends Asked<ToldOpen> {
     }
     if (sampler !== "greedy" && sampler !== "random") throw unusable("sampler");
     if (listed && !this.#areLists(listed)) throw unusable("list of extensions");
+    checkRoom(doubtful);
+    if (!ascends(doubtful) || !doubtful.every((word) => this.alphabet.complaint(word, width - 1) === null)) {
+      throw unusable("list of doubtful words");
+    }
   }
 
   get size(): number {
-    const { frontier, extension, listed } = this.told;
+    const { frontier, extension, listed, doubtful } = this.told;
     const characters = this.alphabet.characters.length;
-    return frontier.length * (listed ? listed[0]!.length : extensions(characters, extension, LARGEST_LAYER));
+    const ways = listed ? listed[0]!.length : extensions(characters, extension, LARGEST_LAYER);
+    return frontier.length * ways + doubtful.length;
   }
 
   get width(): number {
@@ -172,8 +179,8 @@ export class OpenLayer extends Asked<ToldOpen> {
   }
 
   get candidates(): Candidates {
-    const { frontier, extension, listed } = this.told;
-    return (this.#candidates ??= new Candidates(this.alphabet, frontier, extension, listed));
+    const { frontier, extension, listed, doubtful } = this.told;
+    return (this.#candidates ??= new Candidates(this.alphabet, frontier, extension, listed, doubtful));
   }
 
   found(word: string): boolean {
