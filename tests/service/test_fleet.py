@@ -11,6 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from neologue.cli import main
 
 WORDS = ("blorp", "zonk", "yeet", "quux")
 DEVICES = 1700
@@ -89,8 +92,8 @@ def test_a_fleet_on_postgresql_with_two_workers_does_the_same(
     ],
 )
 def test_a_mistake_is_told_in_a_sentence(typed: tuple[str, ...], options: tuple[str, ...], named: str) -> None:
-    done = fleet(*typed, "--devices", str(DEVICES), *options)
-    assert done.returncode == 2, done.stderr
+    done = CliRunner().invoke(main, ["fleet", *typed, "--devices", str(DEVICES), *options], prog_name="neologue")
+    assert done.exit_code == 2, done.output
     assert named in done.stderr
     assert "Traceback" not in done.stderr
 

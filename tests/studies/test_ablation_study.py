@@ -14,7 +14,7 @@ from neologue.studies.factors import Factor, Variation, chosen, factors
 FACTORS = factors()
 TOLD = (
     *("sampler", "passes", "words per user (B)", "local ε", "frontier", "alphabet", "starting length"),
-    *("adaptive layers", "threshold", "population", "language"),
+    *("adaptive layers", "threshold", "second look", "population", "language"),
 )
 
 
