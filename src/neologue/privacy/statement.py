@@ -147,7 +147,7 @@ def anonymity_statement(facts: Facts) -> dict[str, object]:
     statement: dict[str, object] = {
         "k": k or None,
         "alpha": facts.alpha,
-        "covers": "the words of the release and the prefixes and words in doubt that devices are told, by holders in their cohort",
+        "covers": "released words, and prefixes and words in doubt that devices are told, by holders in their cohort",
         "printed_lemma": None,
         "reasons": {},
     }

@@ -258,7 +258,7 @@ class _Trie:
     ) -> None:
         """Words that were neither found nor dropped are asked about again."""
         words = np.append(first, again)[places]
-        self.doubtful = np.bincount(words, numbers, len(self.doubtful))
+        self.doubtful = np.bincount(words, numbers, len(self.doubtful)).astype(np.float64)
         some = numbers > NEGLIGIBLE
         self.reported[words[some]] = reported[some]
         self.doubtful_noise = noise
