@@ -74,12 +74,12 @@ class Browser:
         for process in ours:
             process.kill()
         deadline = time.monotonic() + SECONDS
-        while any(_lives(process) for process in ours):
+        while any(lives(process) for process in ours):
             assert time.monotonic() < deadline, "a killed browser lives on"
             time.sleep(0.01)
 
 
-def _lives(process: psutil.Process) -> bool:
+def lives(process: psutil.Process) -> bool:
     """Whether a process still does something; nobody may collect what is left of one that was killed."""
     try:
         return bool(process.status() != psutil.STATUS_ZOMBIE)

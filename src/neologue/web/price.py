@@ -1,0 +1,79 @@
+"""What a campaign costs before it is started, by what is foreseen, and what its population has spent and has left."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from neologue.discovery.release import facts_of
+from neologue.privacy.composition import composed_epsilon
+from neologue.privacy.ledger import Ledger, Spent
+from neologue.privacy.statement import LayerShown, privacy_statement
+from neologue.service.coordinator import charge
+from neologue.service.definition import Definition
+
+if TYPE_CHECKING:
+    from neologue.simulation.plan import Plan
+
+KEPT: Final = 32
+"""How many prices are kept in memory."""
+LANGUAGE: Final = "en"
+"""Whose words are planned with, if a campaign names no language."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """A population's budget, and what is spent of it."""
+
+    spent: Spent
+    after: float | None
+    """The ε that will be spent with the campaign too; None if it is charged already."""
+
+
+def stated(definition: Definition) -> dict[str, Any]:
+    """The privacy statement of a campaign that collects all it may."""
+    return _stated(msgspec.json.encode(definition))
+
+
+def planned(definition: Definition) -> "Plan":
+    """What `neologue plan` foresees, for users who write the campaign's language."""
+    return _planned(msgspec.json.encode(definition))
+
+
+def account(ledger: Ledger | None, definition: Definition) -> Account | None:
+    """How the population stands that the campaign is paid by, if any is."""
+    if ledger is None or definition.population is None:
+        return None
+    spent = ledger.spent(definition.population)
+    entries = ledger.entries(definition.population)
+    if any(entry.campaign == definition.name for entry in entries):
+        return Account(spent, None)
+    charged = [entry.collection for entry in entries if entry.charged]
+    budget = spent.budget
+    return Account(spent, composed_epsilon([*charged, charge(definition)], budget.delta, budget.unit))
+
+
+@lru_cache(KEPT)
+def _stated(text: bytes) -> dict[str, Any]:
+    definition = msgspec.json.decode(text, type=Definition)
+    cohorts = charge(definition).cohorts
+    shown = tuple(LayerShown(cohort, 0, 0) for cohort in cohorts)
+    return privacy_statement(facts_of(definition.campaign.parameters, shown))
+
+
+@lru_cache(KEPT)
+def _planned(text: bytes) -> "Plan":
+    # Simulating is no work of a service: it is loaded if somebody plans.
+    from neologue.simulation.forecast import forecast
+    from neologue.simulation.lexicon import Lexicon
+    from neologue.simulation.plan import Limits, Plan
+    from neologue.simulation.population import Population
+
+    definition = msgspec.json.decode(text, type=Definition)
+    campaign = definition.campaign
+    population = Population.embedded(
+        definition.language or LANGUAGE, campaign.users, known=campaign.known, days=campaign.parameters.days
+    )
+    expected = forecast(campaign, Lexicon.of(population, campaign))
+    return Plan(campaign, Limits(local_epsilon=campaign.epsilon), expected, ())

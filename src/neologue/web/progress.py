@@ -1,0 +1,139 @@
+"""What a campaign is doing now, as sentences and figures, sent to whoever looks at it as soon as it changes.
+
+A stream of events ends after some seconds and the browser asks for the next by itself: so a service can stop in good
+order, and a session that is over sees no more.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.responses import Response, StreamingResponse
+
+from neologue.protocol.closed_layer import ClosedLayer
+from neologue.protocol.layer import Layer
+from neologue.protocol.slot import SLOTS
+from neologue.service import register
+from neologue.service.api import CampaignView, LayerView
+from neologue.service.app import Service
+from neologue.service.register import Entry
+from neologue.web.page import Page, Visit, fragment
+
+STREAM: Final = 5.0
+"""How many seconds a stream lasts."""
+AGAIN: Final = 200
+"""After how many milliseconds the browser asks for the next one."""
+STEPS: Final = 10
+"""In how many steps a layer's progress is read out."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a campaign has come."""
+
+    campaign: CampaignView
+    layers: list[LayerView]
+    label: str
+    """What the layer that is asked now is called."""
+
+    @property
+    def now(self) -> LayerView | None:
+        """The layer that is asked now, or is being decided."""
+        return self.layers[-1] if self.layers and self.layers[-1].state != register.DECIDED else None
+
+    @property
+    def words(self) -> int:
+        """The words found so far. Which they are is told by the release."""
+        return sum(layer.facts.words for layer in self.layers if layer.facts)
+
+    @property
+    def share(self) -> float:
+        """How much of its cohort has reported in the layer that is asked now."""
+        return self.now.reports / self.now.cohort if self.now and self.now.cohort else 0.0
+
+    @property
+    def doing(self) -> str:
+        """One sentence for one line."""
+        match self.campaign.state:
+            case register.DRAFT:
+                return "Waits to be started."
+            case register.RELEASED:
+                return f"Has found {_words(self.words)}."
+            case register.REFUSED:
+                return "Ended without a release: the budget does not cover it."
+            case register.ABORTED:
+                return "Was ended without a release."
+        held = "Paused; nobody is asked. " if self.campaign.state == register.PAUSED else ""
+        if self.now is None:
+            return f"{held}Gets its next layer ready."
+        if self.now.state == register.CLOSED:
+            return f"{held}{self.label}: deciding what is kept."
+        return f"{held}{self.label}: {self.now.reports:,} of {self.now.cohort:,} reports."
+
+    @property
+    def said(self) -> str:
+        """The same for somebody who listens, who is told of every tenth of a layer."""
+        if self.campaign.state != register.RUNNING or self.now is None or self.now.state != register.OPEN:
+            return self.doing
+        return f"{self.label}: {int(self.share * STEPS) * 100 // STEPS} % of the reports are there."
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing will change any more."""
+        return self.campaign.state in register.OVER
+
+
+def standing(service: Service, entry: Entry) -> Standing:
+    """How far a campaign has come, by the database."""
+    with service.database.reading() as db:
+        layers = [LayerView.of(asked, SLOTS) for asked in register.asked(db, entry.id)]
+    return Standing(CampaignView.of(entry), layers, _label(service, entry, len(layers)))
+
+
+def stream(visit: Visit) -> Response:
+    """Events for as long as somebody looks."""
+    return StreamingResponse(_events(visit), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+async def _events(visit: Visit) -> AsyncIterator[str]:
+    yield f"retry: {AGAIN}\n\n"
+    told: dict[str, str] = {}
+    end = time.monotonic() + STREAM
+    while True:
+        events = await asyncio.to_thread(_looked, visit)
+        for name, text in events.items():
+            if told.get(name) != text:
+                yield f"event: {name}\ndata: {json.dumps(text)}\n\n"
+        told = events
+        if time.monotonic() > end:
+            return
+        await asyncio.sleep(visit.service.settings.refresh)
+
+
+def _looked(visit: Visit) -> dict[str, str]:
+    """What there is to tell, by the name of its event: pieces of the page, and what is read out."""
+    stands = standing(visit.service, visit.entry())
+    return {
+        "state": stands.campaign.state,
+        "now": fragment("now.html", standing=stands),
+        "layers": fragment("layers.html", standing=stands),
+        "said": stands.said,
+    }
+
+
+def _label(service: Service, entry: Entry, layers: int) -> str:
+    notice = service.board.notice(entry.id)
+    asks = notice.layer.served.asks if notice and notice.layer else None
+    if isinstance(asks, Layer):
+        return f"Pass {asks.passage}, layer {asks.number}"
+    return "Counting the words" if isinstance(asks, ClosedLayer) else f"Layer {layers}"
+
+
+def _words(number: int) -> str:
+    return "1 word" if number == 1 else f"{number:,} words"
+
+
+PAGES = (Page("GET", "/campaigns/{name}/progress", stream, for_script=True),)

@@ -1,0 +1,37 @@
+"""Releases as pages show them: read once, and kept while they are looked at."""
+
+from functools import lru_cache
+
+from neologue.discovery.release import ReleasedWord
+from neologue.errors import CampaignError
+from neologue.reporting.certification import Document, document_in
+from neologue.service import register, review
+from neologue.service.database import Database
+from neologue.service.register import Entry
+
+KEPT = 4
+"""How many releases are kept in memory; one may have tens of thousands of words."""
+
+
+def release_of(database: Database, entry: Entry) -> Document:
+    """The release of a campaign, or a CampaignError that says that there is none."""
+    if entry.state != register.RELEASED:
+        raise CampaignError(f"the campaign {entry.name!r} is {entry.state}, and nothing of it is released")
+    return read_release(database, entry.id)
+
+
+def shown_words(database: Database, entry: Entry) -> tuple[ReleasedWord, ...]:
+    """The words of a release but those that a reviewer has hidden, which the review shows to whoever asks for them."""
+    words = release_of(database, entry).words
+    with database.reading() as db:
+        hidden = review.hidden(db, entry.id)
+    return tuple(word for word in words if word.word not in hidden)
+
+
+@lru_cache(KEPT)
+def read_release(database: Database, campaign: bytes) -> Document:
+    """The release of a campaign that has one."""
+    with database.reading() as db:
+        text = register.release_of(db, campaign)
+    assert text is not None
+    return document_in(text.encode(), "the release")

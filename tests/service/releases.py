@@ -1,0 +1,33 @@
+"""Campaigns that are over, with words that a test chooses: nobody has to be asked."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from neologue.service import register
+from neologue.service.database import Database
+from neologue.service.register import Entry
+
+from .campaigns import Town, definition
+
+
+def released(database: Database, words: Mapping[str, float], name: str = "spring", **changes: Any) -> Entry:  # noqa: ANN401
+    """A released campaign with these words, each with its estimate."""
+    town = Town(database)
+    entry = town.coordinator.create(definition(name=name, **changes), 0.0)
+    found = [
+        {
+            "word": word,
+            "votes": 9,
+            "estimate": estimate,
+            "low": estimate - 1,
+            "high": estimate + 1,
+            "layer": 1,
+            "pass": 1,
+        }
+        for word, estimate in sorted(words.items(), key=lambda item: -item[1])
+    ]
+    with database.transaction() as db:
+        register.move(db, entry.id, (register.DRAFT,), register.RELEASED, 1_700_000_000.0)
+        register.keep_release(db, entry.id, json.dumps({"words": found}))
+        return register.named(db, name)

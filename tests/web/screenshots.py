@@ -1,0 +1,131 @@
+"""The pictures of docs/dashboard.md, of a real campaign in a real browser: `cd tests && python -m web.screenshots`.
+
+The devices hold words of the embedded population and answer with the real device code; a few minutes on two processors.
+"""
+
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from neologue.device.contribution import contribute
+from neologue.language.vocabulary import Vocabulary
+from neologue.privacy.budget import Budget
+from neologue.privacy.ledger import Ledger
+from neologue.protocol.report import read_report
+from neologue.simulation.population import Population
+from service.serving import wait_until
+
+from .chromium import Browser, browsing
+from .office import Office, Visitor, office
+from .pages import ROOT
+
+IMAGES = ROOT / "docs" / "images"
+DEVICES = 6000
+NAME = "spring"
+COLOURS = 96
+"""As many as pages of text need."""
+LARGEST = 150_000
+"""Bytes of a picture."""
+
+
+def crowd() -> Iterator[dict[str, int]]:
+    """What the owner of each device has typed."""
+    population = Population.embedded("en", DEVICES, known=Vocabulary.builtin("en"), seed=5)
+    for span in population.spans(0, DEVICES):
+        held = population.draw(*span)
+        for user in range(held.users):
+            own = slice(held.starts[user], held.starts[user + 1])
+            pairs = zip(held.words[own].tolist(), held.counts[own].tolist(), strict=True)
+            yield {population.words[word]: count for word, count in pairs}
+
+
+def answer(desk: Office, identity: bytes, devices: Iterator[dict[str, int]], share: float) -> None:
+    """So much of what the open layer waits for arrives, in batches."""
+    asked = desk.town.layer(identity)
+    notice = desk.town.board.notice(identity)
+    if asked is None or notice is None or notice.layer is None:
+        return
+    layer, place = asked
+    wanted = int(notice.layer.round.missing * share)
+    for start in range(0, wanted, 50):
+        reports = {
+            os.urandom(16): read_report(layer, contribute(next(devices), layer)).astype("uint32")
+            for _ in range(min(50, wanted - start))
+        }
+        desk.town.storage.commit_batch(identity, place, reports, 1)
+
+
+def place(desk: Office, identity: bytes) -> int:
+    """Which layer is open; none yet, or just now, is before the first."""
+    asked = desk.town.layer(identity)
+    return asked[1] if asked else -1
+
+
+def look(browser: Browser, name: str, *, scheme: str, width: int, height: int) -> None:
+    """Take one picture."""
+    command: Any = browser.driver.execute_cdp_cmd
+    command("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    command("Emulation.setDeviceMetricsOverride", size)
+    browser.run("await new Promise((done) => setTimeout(done, 500))")
+    path = IMAGES / f"dashboard-{name}.png"
+    taken = Image.open(io.BytesIO(browser.driver.get_screenshot_as_png()))
+    taken.convert("RGB").quantize(COLOURS).save(path, optimize=True)
+    assert path.stat().st_size < LARGEST, path
+
+
+def main() -> None:
+    """Run a campaign, and look at it."""
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Ledger.create(Path(folder) / "ledger.db")
+        ledger.add_population("keyboards", Budget("item", 25.0, 1e-9))
+        with (
+            office(Path(folder), ledger=Path(folder) / "ledger.db", refresh=0.2) as desk,
+            browsing(Path(folder) / "profile") as browser,
+        ):
+            visitor, devices = Visitor(browser, desk), crowd()
+            body = {"name": "ada", "role": "operator"}
+            visitor.sign_in(desk.served.ask("POST", "/v1/tokens", body).json["token"])
+            drawn = {
+                "name": NAME,
+                "devices": DEVICES,
+                "language": "en",
+                "population": "keyboards",
+                "batch": 50,
+                "parameters": {"epsilon": 10.0, "depth": 10},
+            }
+            identity = bytes.fromhex(desk.served.ask("POST", "/v1/campaigns", drawn).json["id"])
+            desk.served.ask("POST", f"/v1/campaigns/{NAME}/start")
+            wait_until(lambda: desk.town.layer(identity))
+            visitor.go("/create")
+            visitor.fill(name="summer", devices="2000000")
+            visitor.shows("#expected", "A device sends")
+            look(browser, "create", scheme="light", width=1100, height=960)
+
+            visitor.go(f"/campaigns/{NAME}")
+            while place(desk, identity) < 2:
+                answer(desk, identity, devices, 1.0)
+            answer(desk, identity, devices, 0.62)
+            look(browser, "progress", scheme="light", width=1100, height=860)
+            while desk.served.ask("GET", f"/v1/campaigns/{NAME}").json["state"] == "running":
+                answer(desk, identity, devices, 1.0)
+            visitor.go(f"/campaigns/{NAME}/words")
+            look(browser, "words", scheme="dark", width=1100, height=740)
+            visitor.go(f"/campaigns/{NAME}/privacy")
+            look(browser, "privacy", scheme="light", width=1100, height=900)
+            visitor.go(f"/campaigns/{NAME}/trie")
+            visitor.shows("#told", "first characters")
+            first = visitor.driver.find_elements(By.CSS_SELECTOR, "#tree > li")
+            first[0].send_keys(Keys.ARROW_RIGHT)
+            look(browser, "phone", scheme="dark", width=390, height=800)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,413 @@
+"""The pages over plain HTTP: who sees what, which headers they have, and what another site can't do."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from neologue.privacy.budget import Budget
+from neologue.privacy.ledger import Ledger
+from neologue.service.settings import Settings
+from neologue.web import progress
+from neologue.web.app import PAGES, dashboard, from_environment
+from neologue.web.page import POLICY
+from neologue.web.session import SECONDS
+from neologue.web.trie import AT_ONCE, Trie
+from service.campaigns import WORDS
+from service.serving import wait_until
+
+from .office import TAG, TAGGED, Office, office, release_tags
+
+TAGS = f"/campaigns/{quote(TAGGED, safe='')}"
+OF_OPERATORS = ("/create", "/campaigns/open", "/campaigns/open/trie", "/campaigns/open/abort", TAGS, f"{TAGS}/trie")
+OF_BOTH = ("/", f"{TAGS}/words", f"{TAGS}/privacy", f"{TAGS}/review")
+ASSETS = {
+    "/static/dashboard.css": "text/css; charset=utf-8",
+    "/static/progress.js": "text/javascript; charset=utf-8",
+    "/static/icon.svg": "image/svg+xml",
+    "/favicon.ico": "image/svg+xml",
+    "/device/neologue-device.js": "text/javascript; charset=utf-8",
+    "/device/neologue-device.d.ts": "text/plain; charset=utf-8",
+    "/device/demo.html": "text/html; charset=utf-8",
+    "/device/demo.js": "text/javascript; charset=utf-8",
+    "/device/demo.css": "text/css; charset=utf-8",
+}
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+    folder = tmp_path_factory.mktemp("office")
+    release_tags(folder)
+    with office(folder) as running:
+        running.begin("open")
+        yield running
+
+
+@pytest.fixture(scope="module")
+def operator(desk: Office) -> str:
+    return desk.cookie(desk.served.token)
+
+
+@pytest.fixture(scope="module")
+def analyst(desk: Office) -> str:
+    return desk.cookie(desk.token("analyst"))
+
+
+# Headers
+
+
+def test_every_page_and_asset_has_the_headers_and_nothing_inline(desk: Office, operator: str) -> None:
+    for path in (*OF_OPERATORS, *OF_BOTH, "/campaigns/none", "/sign-in", *ASSETS):
+        reply = desk.ask("GET", path, operator)
+        assert reply.status == (404 if path == "/campaigns/none" else 200), path
+        assert reply.headers["content-security-policy"] == POLICY, path
+        assert reply.headers["x-content-type-options"] == "nosniff", path
+        assert reply.headers["referrer-policy"] == "no-referrer", path
+        if path in ASSETS:
+            assert reply.headers["content-type"] == ASSETS[path]
+            assert desk.ask("GET", path, If_None_Match=reply.headers["etag"]).status == 304
+        else:
+            assert reply.headers["cache-control"] == "no-store", path
+        if "html" in reply.headers["content-type"]:
+            page = reply.body.decode()
+            assert not re.search(r"<style|\sstyle=|\son[a-z]+=[\"']|javascript:|https?://", page), path
+            assert re.findall(r"<script[^>]*>", page) == re.findall(r'<script type="module" src="[^"]+">', page), path
+    assert "'unsafe" not in POLICY
+
+
+def test_what_is_not_an_asset_is_not_served(desk: Office) -> None:
+    for path in ("/static/demo.js", "/device/dashboard.css", "/static/..%2fapp.py", "/static/", "/static/base.html"):
+        assert desk.ask("GET", path).status == 404, path
+
+
+# Signing in
+
+
+def test_strangers_are_sent_to_the_door_and_come_back(desk: Office) -> None:
+    for path in (*OF_OPERATORS, *OF_BOTH):
+        reply = desk.ask("GET", path, "neologue-session=made-up")
+        assert reply.status == 303, path
+        assert reply.headers["location"] == ("/sign-in" if path == "/" else f"/sign-in?next={quote(path, safe='')}")
+    assert desk.ask("GET", "/campaigns/open/progress").code == "no_session"
+    assert desk.ask("POST", "/campaigns/open/pause", form={}).headers["location"] == "/sign-in"
+    form = {"token": desk.served.token, "next": "/create"}
+    assert desk.ask("POST", "/sign-in", form=form).headers["location"] == "/create"
+
+
+@pytest.mark.parametrize("back", ["//evil.example", "https://evil.example", "/\\evil.example", "\\\\evil", ""])
+def test_the_door_leads_nowhere_else(desk: Office, back: str) -> None:
+    reply = desk.ask("POST", "/sign-in", form={"token": desk.served.token, "next": back})
+    assert reply.headers["location"] == "/"
+
+
+def test_the_cookie_is_of_no_use_to_scripts_and_other_sites(desk: Office) -> None:
+    given = desk.ask("POST", "/sign-in", form={"token": desk.served.token}).headers["set-cookie"]
+    name, _, secret = given.partition(";")[0].partition("=")
+    assert name == "neologue-session"
+    assert len(secret) == 43
+    attributes = {part.strip().lower() for part in given.split(";")[1:]}
+    assert {"httponly", "samesite=strict", "path=/", f"max-age={SECONDS}"} <= attributes
+    assert "secure" not in attributes, "this service does not speak TLS"
+    with desk.town.database.reading() as db:
+        rows = db.execute("SELECT hash, token FROM sessions")
+    assert rows
+    assert not any(secret.encode() in value for row in rows for value in row), "only its hash is kept"
+
+
+def test_behind_a_proxy_that_speaks_tls_the_cookie_is_secure(tmp_path: Path) -> None:
+    with office(tmp_path, behind_proxy=True) as proxied:
+        form = {"token": proxied.served.token}
+        given = proxied.ask("POST", "/sign-in", form=form, X_Forwarded_Proto="https").headers["set-cookie"]
+        assert given.startswith("__Host-neologue-session=")
+        assert "; secure" in given.lower()
+        cookie = given.partition(";")[0]
+        assert proxied.ask("GET", "/", cookie, X_Forwarded_Proto="https").status == 200
+        plain = cookie.removeprefix("__Host-")
+        assert proxied.ask("GET", "/", plain, X_Forwarded_Proto="https").status == 303, "any host could have set it"
+
+
+def test_wrong_tokens_slow_their_address_down(tmp_path: Path) -> None:
+    with office(tmp_path, failures_per_minute=3) as strict:
+        guesses = [strict.ask("POST", "/sign-in", form={"token": n * "guess "}).status for n in (1, 2, 1000, 1, 1)]
+        assert guesses == [401, 401, 401, 429, 429]
+        assert strict.ask("OPTIONS", "/v1/reports").status == 204, "a preflight has nothing to do with that"
+        slow = strict.ask("POST", "/v1/reports")
+        assert (slow.status, slow.headers["access-control-allow-origin"]) == (429, "*")
+        assert slow.headers["access-control-expose-headers"] == "Retry-After"
+
+
+def test_a_session_ends_by_time_by_revocation_and_by_signing_out(tmp_path: Path) -> None:
+    now = [1e9]
+    with office(tmp_path, lambda settings: dashboard(settings, lambda: now[0])) as desk:
+        running = desk.served
+        first = desk.cookie(running.token)
+        now[0] += SECONDS - 1
+        assert desk.ask("GET", "/", first).status == 200
+        second = desk.cookie(running.token)
+        now[0] += 1
+        assert desk.ask("GET", "/", first).status == 303, "12 hours are over"
+        assert desk.ask("GET", "/", second).status == 200
+
+        token = running.ask("POST", "/v1/tokens", {"name": "guest", "role": "analyst"}).json["token"]
+        guest = desk.cookie(token)
+        assert desk.ask("GET", "/", guest).status == 200
+        running.ask("DELETE", "/v1/tokens/guest")
+        assert desk.ask("GET", "/", guest).status == 303, "the token is revoked, and with it the session"
+
+        gone = desk.post("/sign-out", second)
+        assert (gone.status, gone.headers["location"]) == (303, "/sign-in")
+        assert "max-age=0" in gone.headers["set-cookie"].lower()
+        assert desk.ask("GET", "/", second).status == 303, "the server has forgotten it too"
+
+
+# Other sites
+
+
+def test_nothing_is_changed_by_a_form_of_another_site(desk: Office, operator: str, analyst: str) -> None:
+    right = desk.form_token(operator)
+    tokens = ("", "0" * 64, desk.form_token(analyst))
+    wrong: list[dict[str, str]] = [{}, *({"form_token": token} for token in tokens)]
+    posts = [page.path.replace("{name}", "open") for page in PAGES if page.method == "POST"]
+    assert {"/sign-out", "/create", "/campaigns/open/abort", "/campaigns/open/credentials"} <= set(posts)
+    for path in posts:
+        for form in wrong:
+            assert desk.ask("POST", path, operator, form).status == 403, path
+        for headers in (
+            {"Sec_Fetch_Site": "cross-site"},
+            {"Sec_Fetch_Site": "same-site"},
+            {"Origin": "https://evil.example"},
+        ):
+            assert desk.ask("POST", path, operator, {"form_token": right}, **headers).status == 403, path
+    assert desk.served.ask("GET", "/v1/campaigns/open").json["state"] == "running"
+    form = {"token": desk.served.token}
+    assert desk.ask("POST", "/sign-in", form=form, Sec_Fetch_Site="cross-site").status == 403
+    held = desk.ask("POST", "/campaigns/open/pause", operator, {"form_token": right}, Sec_Fetch_Site="same-origin")
+    assert held.status == 303
+    here = desk.address.removeprefix("http://")
+    resumed = desk.ask("POST", "/campaigns/open/start", operator, {"form_token": right}, Origin=f"http://{here}")
+    assert resumed.status == 303
+    assert desk.served.ask("GET", "/v1/campaigns/open").json["state"] == "running"
+
+
+# Roles
+
+
+def test_an_analyst_sees_releases_and_nothing_else(desk: Office, analyst: str, operator: str) -> None:
+    for path in OF_BOTH:
+        assert desk.ask("GET", path, analyst).status == 200, path
+    for path in (*OF_OPERATORS, f"{TAGS}/progress", f"{TAGS}/trie/branches"):
+        assert desk.ask("GET", path, analyst).status == 403, path
+    for path in ("/campaigns/open/words", "/campaigns/open/privacy", "/campaigns/open/files/words.csv"):
+        assert desk.ask("GET", path, analyst).status == 409, path
+    for path in ("/campaigns/open/start", "/campaigns/open/abort", "/campaigns/open/credentials", "/create"):
+        assert desk.post(path, analyst).status == 403, path
+    listed = desk.ask("GET", "/", analyst).body.decode()
+    assert "Is not released yet." in listed
+    assert "reports" not in listed.partition("<footer>")[0], "nothing of who takes part"
+    assert "reports." in desk.ask("GET", "/", operator).body.decode().partition("<footer>")[0]
+
+
+def test_words_are_searched_sorted_and_leafed_through(desk: Office, analyst: str) -> None:
+    def shown(query: str) -> list[str]:
+        page = desk.ask("GET", f"{TAGS}/words?{query}", analyst).body.decode()
+        return re.findall(r'<th scope="row"><bdi class="term">(.*?)</bdi>', page)
+
+    assert sorted(shown("")) == ["&lt;svg/onload=hack()&gt;", "lol", "lolz"]
+    assert shown("q=LOL&sort=word") == ["lol", "lolz"]
+    assert shown("q=lol&sort=length") == ["lolz", "lol"]
+    assert shown("q=zzz") == []
+    assert shown("page=99&sort=nonsense") == shown("")
+
+
+def test_files_are_what_the_command_line_writes(desk: Office, analyst: str) -> None:
+    csv = desk.ask("GET", f"{TAGS}/files/words.csv", analyst)
+    assert {TAG, "lol", "lolz"} == {line.split(",")[0] for line in csv.body.decode().splitlines()[1:]}
+    assert csv.headers["content-disposition"] == 'attachment; filename="-img-src-x-onerror-hack--words.csv"'
+    signed = desk.ask("GET", f"{TAGS}/files/release.json", analyst)
+    assert signed.body == desk.served.ask("GET", f"/v1{TAGS}/release").body
+    assert "svg\\/onload" in desk.ask("GET", f"{TAGS}/files/words.dic", analyst).body.decode()
+    assert desk.ask("GET", f"{TAGS}/files/votes.csv", analyst).status == 409
+
+
+def test_credentials_are_issued_as_a_file_and_in_bounds(desk: Office, operator: str) -> None:
+    issued = desk.post("/campaigns/open/credentials", operator, count="3")
+    assert [len(line) for line in issued.body.decode().splitlines()] == [128, 128, 128]
+    assert issued.headers["cache-control"] == "no-store"
+    for count in ("0", "-1", "100001", "three", ""):
+        refused = desk.post("/campaigns/open/credentials", operator, count=count)
+        assert refused.status == 400, count
+        assert "1 to 100,000 at once" in refused.body.decode()
+
+
+# The trie
+
+
+def test_a_trie_gives_the_ways_on_from_a_prefix_and_how_much_is_behind_each() -> None:
+    trie = Trie.of(["lo", "lol", "xb", "lo", "x<"], {"lol": 9.0, "xbox": 4.0})
+
+    def told(prefix: str) -> list[tuple[str, int, float | None]]:
+        return [(branch.text, branch.below, branch.estimate) for branch in trie.branches(prefix).branches]
+
+    assert told("") == [("x", 3, None), ("l", 2, None)]
+    assert told("l") == [("lo", 1, None)]
+    assert told("lo") == [("lol", 0, 9.0)]
+    assert told("xb") == [("xbo", 1, None)]
+    assert told("x") == [("xb", 1, None), ("x<", 0, None)]
+    assert told("z") == told("lol") == []
+
+
+def test_a_large_alphabet_comes_in_parts() -> None:
+    trie = Trie.of([chr(0x4E00 + n) for n in range(AT_ONCE + 5)], {})
+    first, last = trie.branches(""), trie.branches("", AT_ONCE)
+    assert (len(first.branches), first.more) == (AT_ONCE, 5)
+    assert (len(last.branches), last.more) == (5, 0)
+    assert not {branch.text for branch in first.branches} & {branch.text for branch in last.branches}
+
+
+def test_the_trie_grows_by_what_is_kept_and_shows_words_when_they_are_released(desk: Office, operator: str) -> None:
+    identity = desk.begin("growing", devices=900)
+
+    def under(prefix: str) -> list[tuple[str, float | None]]:
+        reply = desk.ask("GET", f"/campaigns/growing/trie/branches?prefix={prefix}", operator)
+        assert set(reply.json) == {"prefix", "branches", "more"}
+        assert all(set(branch) == {"text", "below", "estimate"} for branch in reply.json["branches"]), "and no votes"
+        return [(branch["text"], branch["estimate"]) for branch in reply.json["branches"]]
+
+    assert under("") == []
+    place = desk.town.layer(identity)
+    assert place
+    desk.town.answer(identity, 202, WORDS)
+    wait_until(lambda: (now := desk.town.layer(identity)) and now[1] > place[1])
+    assert {text for text, _ in under("")} == {"l", "t", "x"}
+    while place[1] < 3:
+        desk.town.answer(identity, 202, WORDS)
+        before = place
+        wait_until(lambda before=before: (now := desk.town.layer(identity)) and now[1] > before[1])
+        place = desk.town.layer(identity)
+        assert place
+    decided = desk.served.ask("GET", "/v1/campaigns/growing/layers").json[2]
+    assert decided["facts"]["words"] == 2
+    assert dict(under("lo")) == {"lol": None}, "whether it is a word is told by the release"
+    desk.finish(identity, WORDS)
+    assert dict(under("lo")).keys() == {"lol"}
+    assert dict(under("lo"))["lol"] is not None
+    assert desk.ask("GET", "/campaigns/growing/trie/branches?start=x", operator).code == "invalid"
+    stored = desk.ask("GET", "/campaigns/growing", operator).body.decode()
+    assert "hostile devices could have moved" in stored
+
+
+# Progress
+
+
+def test_progress_is_told_as_it_changes_and_streams_end_by_themselves(
+    desk: Office, operator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "STREAM", 0.3)
+    identity = desk.begin("watched", devices=900)
+    before = desk.ask("GET", "/campaigns/watched/progress", operator)
+    assert before.headers["content-type"].startswith("text/event-stream")
+    assert before.headers["cache-control"] == "no-store"
+    desk.town.answer(identity, 20, WORDS)
+    after = desk.ask("GET", "/campaigns/watched/progress", operator).body.decode()
+    assert "0 of 202 reports" in before.body.decode()
+    assert "20 of 202 reports" in after
+    assert re.findall("^event: (.*)$", after, re.M) == ["state", "now", "layers", "said"]
+    assert after.startswith("retry: ")
+
+
+# A new campaign
+
+
+def test_a_wrong_form_loses_nothing_and_says_what_is_wrong_beside_the_field(desk: Office, operator: str) -> None:
+    typed = {"name": "a <b>", "devices": "many", "epsilon": "99", "known": "one\ntwo", "reserve": "0.2"}
+    reply = desk.post("/create", operator, **typed)
+    page = reply.body.decode()
+    assert reply.status == 422
+    assert 'id="devices-problem">Devices has to be a whole number, not “many”.' in page
+    assert 'value="a &lt;b&gt;"' in page
+    assert "one\ntwo</textarea>" in page
+    assert 'value="0.2"' in page
+    for field, given, told in (
+        ("epsilon", {"epsilon": "99"}, "Epsilon must be a number"),
+        ("name", {"name": "a/b"}, "A campaign&#39;s name has"),
+        ("k_anonymity", {"k_anonymity": "10000000"}, "K must be a whole number"),
+        ("batch", {"batch": "5000"}, "A batch of 5,000 is more than"),
+    ):
+        right = {"name": "fine", "devices": "200000", "language": "en"}
+        page = desk.post("/create", operator, **{**right, **given}).body.decode()
+        assert f'id="{field}-problem">{told}' in page, field
+    page = desk.post("/create", operator, name="open", devices="200000", language="en").body.decode()
+    assert "There is a campaign called &#39;open&#39; already" in page
+    page = desk.post("/create", operator, name="fine", devices="200000", aggregation="none").body.decode()
+    assert "The form can&#39;t be used: Invalid enum value &#39;none&#39;" in page
+    assert desk.served.ask("GET", "/v1/campaigns/fine").status == 404, "nothing was written down"
+
+
+def test_the_price_is_told_with_what_the_population_has_left(tmp_path: Path) -> None:
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    ledger.add_population("rich", Budget("item", 20.0, 1e-9))
+    ledger.add_population("poor", Budget("item", 0.01, 1e-9))
+    with office(tmp_path, ledger=tmp_path / "ledger.db") as desk:
+        cookie = desk.cookie(desk.served.token)
+        form = {"name": "x", "devices": "90,000", "alphabet": "en", "epsilon": "5", "depth": "4", "words_per_user": "2"}
+        rich = desk.post("/create/price", cookie, **form, population="rich").json["html"]
+        assert "With this campaign, ε = " in rich
+        assert "Privacy of the release, from its readers" in rich
+        poor = desk.post("/create/price", cookie, **form, population="poor").json["html"]
+        assert "This campaign does not fit" in poor
+        assert desk.post("/create", cookie, **form, population="rich").headers["location"] == "/campaigns/x"
+        page = desk.ask("GET", "/campaigns/x/privacy", cookie).body.decode()
+        assert "With this campaign, ε = " in page
+        assert "What will be promised" in page
+        assert desk.post("/campaigns/x/start", cookie).status == 303
+        assert "This campaign is charged already" in desk.ask("GET", "/campaigns/x/privacy", cookie).body.decode()
+
+
+def test_whoever_is_still_typing_is_not_wrong(desk: Office, operator: str) -> None:
+    told = desk.post("/create/price", operator, name="x", devices="")
+    assert told.status == 200
+    assert told.json["problems"] == {"devices": "Devices has to be filled in."}
+    assert 'name="population"' not in desk.ask("GET", "/create", operator).body.decode(), "there is no ledger"
+
+
+# Devices of other origins
+
+
+def test_pages_of_any_origin_may_be_devices_and_nothing_more(desk: Office, operator: str) -> None:
+    for path in ("/v1/check-in", "/v1/reports"):
+        reply = desk.ask("OPTIONS", path, Origin="https://app.example", Access_Control_Request_Method="POST")
+        assert reply.status == 204
+        assert {name: value for name, value in reply.headers.items() if name.startswith("access-control")} == {
+            "access-control-allow-origin": "*",
+            "access-control-allow-methods": "GET, POST",
+            "access-control-allow-headers": "Content-Type",
+            "access-control-max-age": "86400",
+        }
+    known = "0" * 64
+    for method, path in (
+        ("POST", "/v1/check-in"),
+        ("GET", "/v1/check-in"),
+        ("POST", "/v1/reports"),
+        ("GET", "/v1/reports"),
+        ("GET", f"/v1/layers/{known}"),
+        ("GET", f"/v1/known/{known}"),
+    ):
+        headers = desk.ask(method, path).headers
+        assert headers["access-control-allow-origin"] == "*", path
+        assert headers["access-control-expose-headers"] == "Retry-After", path
+    asked = desk.town.layer(bytes.fromhex(desk.served.ask("GET", "/v1/campaigns/open").json["id"]))
+    assert asked
+    document = desk.ask("GET", f"/v1/layers/{asked[0].digest.hex()}")
+    assert (document.status, document.headers["access-control-allow-origin"]) == (200, "*")
+    for path in ("/", "/create", "/v1/campaigns", "/v1/key", "/metrics", "/healthz", "/sign-in"):
+        headers = desk.ask("GET", path, operator, Origin="https://app.example").headers
+        assert not any(name.startswith("access-control") for name in headers), path
+    assert desk.ask("OPTIONS", "/v1/campaigns").status == 405
+
+
+def test_the_settings_of_a_worker_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEOLOGUE_SETTINGS", json.dumps({"database": f"{tmp_path}/w.db", "patience": 3.5}))
+    assert from_environment().settings == Settings(database=f"{tmp_path}/w.db", patience=3.5)

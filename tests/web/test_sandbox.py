@@ -1,0 +1,157 @@
+"""`neologue sandbox` as a process of its own: a link, a page, words, a browser that joins, and nothing left behind."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+from click.testing import CliRunner
+from selenium.webdriver.common.by import By
+
+from neologue.cli import main
+from service.serving import wait_until
+
+from .chromium import Browser, lives
+
+PATIENCE = 240.0
+
+
+def _hears_interrupts() -> None:
+    # A shell that starts a job in the background makes it, and so its children, deaf to SIGINT.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@dataclass
+class Running:
+    """A sandbox."""
+
+    process: subprocess.Popen[str]
+    folder: Path
+    """Where all its temporary files are."""
+    printed: Path
+
+    @property
+    def text(self) -> str:
+        return self.printed.read_text()
+
+    def prints(self, pattern: str) -> re.Match[str]:
+        """Wait until it has said something."""
+        wait_until(lambda: re.search(pattern, self.text) or self.process.poll() is not None, PATIENCE)
+        match = re.search(pattern, self.text)
+        assert match, self.text
+        return match
+
+    @property
+    def link(self) -> str:
+        return self.prints(r"http://\S+/sandbox/enter/\S+")[0]
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    printed = tmp_path_factory.mktemp("printed") / "text"
+    # A disk in memory, where there is one: 400 devices write to disks of their own, not all to one.
+    shared = Path("/dev/shm")
+    folder = Path(tempfile.mkdtemp(dir=shared if shared.is_dir() else None, prefix="neologue-test-"))
+    with printed.open("w") as written:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "neologue", "sandbox", "--no-open", "--devices", "400", "--processes", "1"],
+            stdout=written,
+            stderr=written,
+            encoding="utf-8",
+            env={**os.environ, "TMPDIR": str(folder)},
+            preexec_fn=_hears_interrupts,
+        )
+    try:
+        yield Running(process, folder, printed)
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+        shutil.rmtree(folder)
+
+
+def test_the_link_opens_a_page_on_which_words_appear(sandbox: Running, browser: Browser) -> None:
+    browser.visit(sandbox.link)
+    assert browser.driver.current_url.endswith("/sandbox")
+    assert "local ε = 10" in browser.driver.find_element(By.TAG_NAME, "main").text
+    released = sandbox.prints(r"(\d+) words are released")
+    assert int(released[1]) > 0
+
+    def words() -> list[str]:
+        found: list[str] = browser.run(
+            "return Array.from(document.querySelectorAll('.grown li'), (each) => each.innerText)"
+        )
+        return found
+
+    # By itself: the page is told.
+    wait_until(lambda: len(words()) == int(released[1]), 30)
+    assert "lol" in words()
+    assert browser.complaints() == []
+
+
+def test_the_browser_joins_as_one_more_device_and_is_counted(sandbox: Running, browser: Browser) -> None:
+    driver = browser.driver
+    browser.visit(sandbox.link.partition("/enter/")[0])
+    driver.find_element(By.XPATH, "//button[.='Join with this browser']").click()
+
+    def says(sentence: str) -> None:
+        wait_until(lambda: driver.find_element(By.ID, "status").text.startswith(sentence), 60)
+
+    says("Ready")
+    assert driver.current_url.endswith("/device/demo.html"), "the credential is not left in the address"
+    driver.find_element(By.ID, "opt-in").click()
+    says("You have opted in")
+    driver.find_element(By.XPATH, "//button[.='Join']").click()
+    says("Joined")
+    driver.find_element(By.ID, "type").send_keys("yeet lol ")
+    driver.find_element(By.ID, "answer").click()
+    says("The report was counted")
+    assert browser.complaints() == []
+
+
+def test_the_link_signs_in_one_browser_once(sandbox: Running) -> None:
+    for link in (sandbox.link, f"{sandbox.link.partition('/enter/')[0]}/enter/guessed"):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(link, timeout=60)
+        with refused.value:
+            assert refused.value.code == 401
+            assert "set-cookie" not in {name.lower() for name in refused.value.headers}
+
+
+def test_ctrl_c_leaves_no_process_and_no_file(sandbox: Running) -> None:
+    sandbox.prints("words are released")
+    ours = psutil.Process(sandbox.process.pid).children(recursive=True)
+    assert any(sandbox.folder.iterdir())
+    sandbox.process.send_signal(signal.SIGINT)
+    assert sandbox.process.wait(60) == 0, sandbox.text
+    assert sandbox.text.endswith("The sandbox is gone.\n")
+    assert "Traceback" not in sandbox.text
+    wait_until(lambda: not any(map(lives, ours)))
+    assert list(sandbox.folder.iterdir()) == []
+
+
+def test_a_port_that_is_taken_is_one_sentence() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = CliRunner().invoke(main, ["sandbox", "--no-open", "--port", str(port)])
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"neologue: can't listen on 127.0.0.1, port {port}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_language_that_nobody_writes_is_one_sentence() -> None:
+    done = CliRunner().invoke(main, ["sandbox", "--no-open", "--language", "tlh"])
+    assert done.exit_code == 2
+    assert "tlh" in done.stderr
+    assert "Traceback" not in done.output
