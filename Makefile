@@ -1,14 +1,18 @@
-# Each makes its own environment: `make discover` runs a discovery, `make test` every check, `make bench` the benchmarks.
+# Each makes its own environment: `make discover` runs a discovery, `make sandbox` a live one to watch, `make test` every check, `make bench` the benchmarks.
 
 PYTHON ?= python3
 ARGS ?=
 DEVICES ?= 200000
 KILLS ?= 300
 
-.PHONY: discover test browser soak bench lock clean
+.PHONY: discover sandbox test browser soak bench lock clean
 
 discover: .venv/discover/ready
 	.venv/discover/bin/neologue discover $(ARGS)
+
+# A service, simulated people and the pages to watch them, until Ctrl-C.
+sandbox: .venv/serve/ready
+	.venv/serve/bin/neologue sandbox $(ARGS)
 
 test: .venv/test/ready browser
 	.venv/test/bin/ruff check .

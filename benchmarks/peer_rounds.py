@@ -11,6 +11,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
 
@@ -46,9 +47,64 @@ def pure_ldp() -> Mapping[str, Action]:
     return {"unary": vectors}
 
 
-TRIAL = (100, 3.0, 2)
+def flwr() -> Mapping[str, Action]:
+    """One device of Flower's SecAgg+: a vector of so many entries, a threshold and a number of neighbours.
 
-PEERS: Mapping[str, Callable[[], Mapping[str, Action]]] = {"multi-freq-ldpy": multi_freq_ldpy, "pure-ldp": pure_ldp}
+    What its neighbours send is made in the first round, which is not counted.
+    """
+    mod = importlib.import_module("flwr.client.mod.secure_aggregation.secaggplus_mod")
+    constants = importlib.import_module("flwr.common.secure_aggregation.secaggplus_constants")
+    shamir = importlib.import_module("flwr.common.secure_aggregation.crypto.shamir")
+    numpy, common = importlib.import_module("numpy"), importlib.import_module("flwr.common")
+    key = constants.Key
+
+    def configured(threshold: int, neighbours: int) -> dict[str, Any]:
+        return {
+            key.SAMPLE_NUMBER: neighbours + 1,
+            key.SHARE_NUMBER: neighbours + 1,
+            key.THRESHOLD: threshold,
+            key.CLIPPING_RANGE: 8.0,
+            key.TARGET_RANGE: 1 << 22,
+            key.MOD_RANGE: 1 << 32,
+            key.MAX_WEIGHT: 1.0,
+        }
+
+    @lru_cache
+    def prepared(threshold: int, neighbours: int) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+        """A device, the keys of all, and what the neighbours have sealed for it."""
+        states = []
+        for number in range(neighbours + 1):
+            states.append(mod.SecAggPlusState(nid=number))
+            mod._setup(states[-1], configured(threshold, neighbours))
+        keys = {str(state.nid): [state.pk1, state.pk2] for state in states}
+        share = shamir.create_shares(bytes(32), threshold, neighbours + 1)[0]
+        own = mod.bytes_to_public_key(states[0].pk2)
+        sealed = []
+        for state in states[1:]:
+            secret = mod.generate_shared_key(mod.bytes_to_private_key(state.sk2), own)
+            sealed.append(mod.encrypt(secret, mod.share_keys_plaintext_concat(state.nid, 0, share, share)))
+        told = {key.CIPHERTEXT_LIST: sealed, key.SOURCE_LIST: list(range(1, neighbours + 1))}
+        return states[0], keys, told
+
+    def device(entries: int, threshold: float, neighbours: int) -> object:
+        state, keys, told = prepared(int(threshold), neighbours)
+        mod._setup(mod.SecAggPlusState(nid=0), configured(int(threshold), neighbours))
+        mod._share_keys(state, keys)
+        votes = common.ndarrays_to_parameters([numpy.zeros(entries)])
+        mod._collect_masked_vectors(state, told, 1, votes)
+        everybody = list(range(neighbours + 1))
+        return mod._unmask(state, {key.ACTIVE_NODE_ID_LIST: everybody, key.DEAD_NODE_ID_LIST: []})
+
+    return {"secagg-plus": device}
+
+
+TRIAL = (100, 3.0, 4)
+
+PEERS: Mapping[str, Callable[[], Mapping[str, Action]]] = {
+    "multi-freq-ldpy": multi_freq_ldpy,
+    "pure-ldp": pure_ldp,
+    "flwr": flwr,
+}
 
 
 def main(name: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.installation import REFUSED
 from benchmarks.measure import Round
 
-NAMES = ("multi-freq-ldpy", "pure-ldp")
+NAMES = ("multi-freq-ldpy", "pure-ldp", "flwr")
 SCRIPT = Path(__file__).with_name("peer_rounds.py")
 
 
@@ -33,7 +33,7 @@ class Peer:
         return self.reason or f"measured, version {self.version}"
 
     def round(self, work: str, domain: int, epsilon: float, reports: int) -> Round:
-        """A round of the peer, by its own CPU time."""
+        """A round of the peer, by its own CPU time; what the numbers are is for the work to say."""
 
         def ask() -> float:
             assert self.process is not None

@@ -36,6 +36,9 @@ class Setting:
     ingest_connections: int
     ingest_reports: int
     ingest_rounds: int
+    masked_cohorts: tuple[tuple[int, int], ...]
+    """Devices and candidates of the cohorts of secure aggregation."""
+    masked_rounds: int
     sweep_rounds: int
     sweep_reports: int
     sweep_candidates: tuple[int, ...]
@@ -83,6 +86,8 @@ FULL = Setting(
     ingest_connections=900,
     ingest_reports=10_000,
     ingest_rounds=4,
+    masked_cohorts=((50, 100_000), (100, 10_000), (100, 100_000), (100, 1_000_000), (500, 100_000)),
+    masked_rounds=3,
     sweep_rounds=5,
     sweep_reports=600_000,
     sweep_candidates=(10_000, 100_000, 1_000_000, 4_000_000, 16_000_000),
@@ -110,6 +115,8 @@ QUICK = Setting(
     ingest_connections=120,
     ingest_reports=200,
     ingest_rounds=2,
+    masked_cohorts=((20, 1_000),),
+    masked_rounds=2,
     sweep_rounds=1,
     sweep_reports=6_000,
     sweep_candidates=(10_000, 20_000),

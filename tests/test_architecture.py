@@ -27,7 +27,8 @@ STEPS = (
     ("device", "discovery"),
     ("aggregation",),
     ("service", "simulation"),
-    ("studies", "reporting", "web"),
+    ("studies", "reporting"),
+    ("web",),
     ("cli",),
 )
 STEP_OF = {room: number for number, rooms in enumerate(STEPS) for room in rooms}

@@ -30,6 +30,7 @@ COMMANDS = (
     "ledger",
     "plan",
     "profiles",
+    "sandbox",
     "serve",
     "study",
 )

@@ -462,7 +462,7 @@ def test_a_cost_that_no_report_has_is_damage(path: Path, account: Account, epsil
     assert "is damaged" in damaged(path)
 
 
-@pytest.mark.parametrize(("version", "table"), [(2, "answers"), (0, "photos")])
+@pytest.mark.parametrize(("version", "table"), [(3, "answers"), (0, "photos")])
 def test_an_unknown_version_is_refused_and_left_as_it_is(path: Path, version: int, table: str) -> None:
     with sqlite3.connect(path) as db:
         db.execute(f"PRAGMA user_version = {version}")

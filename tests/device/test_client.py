@@ -19,7 +19,7 @@ from closed import small_closed_layer
 from invitations import OPERATOR, STRANGER, campaign_id, policy
 from layers import small_layer
 from neologue.device import Account, Client, HttpTransport, Library, Policy, Response, Tick
-from neologue.device import client as client_module
+from neologue.device.answers import LATEST
 from neologue.errors import AccountError, CredentialError, DiaryError, LaterError, MembershipError, ParameterError
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.credential import issue
@@ -206,7 +206,7 @@ def test_whatever_is_lost_is_asked_again(
     client.close()
     device = clients()
     while ticks[-1].state == "later":
-        assert 30 <= (ticks[-1].again or 0) <= client_module.LATEST
+        assert 30 <= (ticks[-1].again or 0) <= LATEST
         ticks.append(device.tick())
     assert len(ticks) > 1
     assert ticks[-1].state == "final"

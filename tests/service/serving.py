@@ -11,7 +11,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,9 +79,9 @@ class Served:
 
 
 @contextmanager
-def served(url: str, **settings: Any) -> Iterator[Served]:  # noqa: ANN401 - checked by the settings
-    """A service in a thread of this process."""
-    service = Service(Settings(database=url, **{"refresh": 0.05, "patience": 0.3, **settings}))
+def served(url: str, made: Callable[[Settings], Service] = Service, **settings: Any) -> Iterator[Served]:  # noqa: ANN401
+    """A service in a thread of this process, with or without pages."""
+    service = made(Settings(database=url, **{"refresh": 0.05, "patience": 0.3, **settings}))
     with service.database.transaction() as db:
         token = access.new_token(db, f"tests {time.monotonic_ns()}", access.OPERATOR, time.time())
     config = uvicorn.Config(service, host="127.0.0.1", port=0, log_config=None, timeout_graceful_shutdown=5)

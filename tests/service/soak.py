@@ -23,6 +23,9 @@ from service.crashes import endure as endure_workers
 from service.outages import endure as endure_service
 
 WORKERS: Final = 2
+MASKED: Final = 5_000
+"""The most devices of a secure campaign: each does the work of a hundred messages."""
+SECURE: Final = ("--aggregation", "secure", "--leaving", "0.1", "--seconds", "90", "--stage-seconds", "8")
 WEATHER: Final = ("--silent", "0.03", "--lost", "0.02", "--twice", "0.02", "--restarts", "0.1")
 
 
@@ -74,6 +77,7 @@ def main(devices: int = 200_000, kills: int = 300) -> int:
                 "campaign, PostgreSQL, two workers",
                 lambda: campaign(devices, folder / "two", "--database", new(), "--workers", str(WORKERS)),
             ),
+            ("secure campaign, SQLite", lambda: campaign(min(devices, MASKED), folder / "three", *SECURE)),
         )
         for name, part in parts:
             began = time.monotonic()

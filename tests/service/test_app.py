@@ -90,7 +90,7 @@ def test_a_report_is_received_and_final_once_there_are_enough(opened: Opened) ->
     first = [send(place) for place in range(9)]
     assert {reply.status for reply in first} == {202}
     assert first[0].json["state"] == "received"
-    assert send(9).json == {"state": "final"}, "the tenth makes a batch"
+    wait_until(lambda: send(9).json == {"state": "final"})  # the tenth makes a batch
     assert [send(place).json for place in range(9)] == 9 * [{"state": "final"}]
     (view,) = opened.service.ask("GET", f"/v1/campaigns/{opened.name}/layers").json
     assert view["reports"] == 10

@@ -15,6 +15,12 @@ NAME = click.argument("name")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead of a table.")
 AT_ONCE = 100_000
 SHOWN_WORDS = 20
+VERDICT_OF = {"accept": "accepted", "reject": "rejected", "hide": "hidden", "reopen": "open"}
+VERDICTS = tuple(VERDICT_OF.values())
+EXPORTED = ("accepted", "rejected", "open")
+FORMATS = {"csv": "csv", "dic": "dic", "aosp": "combined", "json": "json"}
+"""The formats of exported words, and how their files end."""
+FLAGS = ("personal", "profanity", "near")
 
 
 @click.group()
@@ -41,6 +47,7 @@ def campaign(context: click.Context, server: str, token: str | None) -> None:
 @click.option("--targets", type=click.Path(path_type=Path), help="A file of words: devices contribute these alone.")
 @click.option("--epsilon", type=float, help="The local ε of a word  [default: by the number of devices]")
 @click.option("--passes", type=int, help="How many tries are grown.")
+@click.option("--candidates", type=int, help="The most candidates of a layer.")
 @click.option("--k", "k_anonymity", type=int, help="What fewer than k devices of a cohort hold is not shown.")
 @click.option("--alpha", type=float, help="How certain that is.")
 @click.option("--minimum", "smallest_layer", type=int, help="The fewest reports that decide a layer.")
@@ -51,13 +58,24 @@ def campaign(context: click.Context, server: str, token: str | None) -> None:
 @click.option("--measure", "measure_devices", type=int, help="How many of the devices count the words instead.")
 @click.option("--measure-rate", type=float, help="The chance with which each word of theirs comes into a sample.")
 @click.option("--reserve", type=float, help="The share of devices that no layer counts on  [default: 0.1]")
+@click.option(
+    "--aggregation",
+    type=click.Choice(["ephemeral", "secure"]),
+    help="How reports become one sum: as they are, in memory, or under masks  [default: ephemeral]",
+)
+@click.option("--cohort-size", type=int, help="How many devices mask their votes for each other  [default: 100]")
+@click.option("--smallest-cohort", type=int, help="The fewest devices whose masked votes are summed  [default: 50]")
+@click.option("--dropout", type=int, help="Per cent of a cohort that may drop out  [default: 20]")
+@click.option("--corruption", type=int, help="Per cent of a cohort that may be corrupt  [default: 5]")
+@click.option("--gather-seconds", type=float, help="How long a cohort waits for its devices  [default: 600]")
+@click.option("--stage-seconds", type=float, help="How long each of its stages waits for answers  [default: 120]")
 @click.option("--issuer", "issuers", multiple=True, help="The public key, in hexadecimal, of an app's own backend.")
 @click.pass_obj
 def create(remote: Remote, /, name: str, known: Path | None, targets: Path | None, **given: Any) -> None:  # noqa: ANN401
     """Write a campaign down. Nobody is asked before it is started."""
     from neologue.language.vocabulary import Vocabulary
 
-    inside = ("epsilon", "passes", "k_anonymity", "alpha", "smallest_layer")
+    inside = ("epsilon", "passes", "candidates", "k_anonymity", "alpha", "smallest_layer")
     definition = {"name": name} | {
         key: value for key, value in given.items() if value not in (None, ()) and key not in (*inside, "hours")
     }
@@ -168,17 +186,91 @@ def influence(remote: Remote, name: str, hostile: int) -> None:
 @campaign.command()
 @NAME
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="A folder for the files.")
+@click.option("--verdict", type=click.Choice(EXPORTED), help="Export the words that reviewers gave this verdict.")
+@click.option("--format", "formats", type=click.Choice(FORMATS), multiple=True, help="Of these  [default: all four]")
 @click.pass_obj
-def export(remote: Remote, name: str, out: Path) -> None:
-    """Write words.csv, a Hunspell dictionary and the signed release.json of a campaign."""
-    from neologue.reporting.certification import document_in
-    from neologue.reporting.files import check_folder, write_files
+def export(remote: Remote, name: str, out: Path, verdict: str | None, formats: tuple[str, ...]) -> None:
+    """Write words.csv, a Hunspell dictionary and the signed release.json of a campaign.
 
-    check_folder(out)
+    With --verdict, write what reviewers made of the words instead: accepted.csv, accepted.dic with accepted.aff, the
+    AOSP word list accepted.combined and accepted.json. Words that they have hidden are never written, but to
+    release.json, which is signed as a whole.
+    """
+    from neologue.reporting.files import check_folder, write_files, write_texts
+
+    if verdict is None:
+        if formats:
+            raise ParameterError("--format goes with --verdict, such as --verdict accepted")
+        check_folder(out)
+        for path in write_files(*_released(remote, name), out):
+            click.echo(f"wrote {path}", err=True)
+        return
+    files = {
+        f"{verdict}.{ending}": remote.text("GET", "campaigns", name, "review", "export", format=kind, verdict=verdict)
+        for kind, ending in FORMATS.items()
+        if kind in (formats or FORMATS)
+    }
+    if f"{verdict}.dic" in files:
+        files[f"{verdict}.aff"] = "SET UTF-8\n"
+    check_folder(out, files)
+    for path in write_texts(files, out):
+        click.echo(f"wrote {path}", err=True)
+
+
+def _released(remote: Remote, name: str) -> tuple[Any, Any]:
+    """The words of a release that are not hidden, and the whole of it."""
+    from neologue.reporting.certification import document_in
+
     text = remote.text("GET", "campaigns", name, "release")
     document = document_in(text.encode(), f"the release of {name}")
-    for path in write_files(document.words, document.whole, out):
-        click.echo(f"wrote {path}", err=True)
+    shown = {each["word"] for each in remote.ask("GET", "campaigns", name, "words")}
+    return [word for word in document.words if word.word in shown], document.whole
+
+
+@campaign.command()
+@NAME
+@click.option("--accept", multiple=True, metavar="WORD", help="Accept a word; may be given many times.")
+@click.option("--reject", multiple=True, metavar="WORD", help="Reject a word.")
+@click.option("--hide", multiple=True, metavar="WORD", help="Hide a word from lists and exports.")
+@click.option("--reopen", multiple=True, metavar="WORD", help="Take a verdict back.")
+@click.option("--note", default="", help="Why.")
+@click.option("--history", "history_of", metavar="WORD", help="Show every verdict on a word.")
+@click.option("--search", default="", help="Of the list: words with this in them.")
+@click.option("--verdict", default="", type=click.Choice(["", *VERDICTS, "any"]), help="Of the list: by verdict.")
+@click.option("--flag", default="", type=click.Choice(["", *FLAGS, "any", "none"]), help="Of the list: by flag.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=SHOWN_WORDS, show_default=True, help="Of the list.")
+@AS_JSON
+@click.pass_obj
+def review(remote: Remote, /, name: str, note: str, history_of: str | None, as_json: bool, **given: Any) -> None:  # noqa: ANN401
+    """Accept, reject or hide released words, and note why; or list them with their flags."""
+    from neologue.cli.display import say, show_table
+
+    ruled = {verdict: given.pop(option) for option, verdict in VERDICT_OF.items()}
+    if any(ruled.values()):
+        for verdict, words_ in ruled.items():
+            if words_:
+                body = {"words": words_, "verdict": verdict, "note": note}
+                decided = remote.ask("POST", "campaigns", name, "review", body=body)
+                click.echo(f"{decided['words']:,} {verdict}", err=True)
+        return
+    if note:
+        raise ParameterError("--note says why of a verdict: give one, such as --accept WORD")
+    if history_of is not None:
+        found = remote.ask("GET", "campaigns", name, "review", "history", word=history_of)
+        rows: list[tuple[str, ...]] = [(_time(each["at"]), each["verdict"], each["by"], each["note"]) for each in found]
+        columns: tuple[str, ...] = ("when", "verdict", "by", "note")
+    else:
+        listed = remote.ask("GET", "campaigns", name, "review", **given)
+        found = listed["words"]
+        rows = [_reviewed(each) for each in found]
+        columns = ("word", "users", "verdict", "flags", "note")
+    if as_json:
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    elif history_of is not None:
+        show_table("Verdicts, the latest first", columns, rows)
+    else:
+        show_table(f"Words of {name}", columns, rows, numbers=(1,))
+        say(f"{len(found):,} of {listed['total']:,} words; --limit shows more.")
 
 
 @campaign.command()
@@ -235,6 +327,16 @@ def _row(layer: dict[str, Any]) -> tuple[str, ...]:
         f"{facts['kept']:,}" if facts else "",
         f"{facts['words']:,}" if facts else "",
         _time(layer["deadline"]) if layer["state"] == "open" else "",
+    )
+
+
+def _reviewed(word: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        word["word"],
+        f"{word['estimate']:,.0f}",
+        word["verdict"],
+        "; ".join(flag["reason"] for flag in word["flags"]),
+        word["ruling"]["note"] if word["ruling"] else "",
     )
 
 

@@ -23,6 +23,7 @@ AT_ONCE = 100_000
 SHOWN_WORDS = 20
 OVER = ("released", "refused", "aborted")
 SECONDS_TO_START = 60
+COHORTS = ("cohort_size", "smallest_cohort", "dropout", "corruption", "gather_seconds", "stage_seconds")
 
 
 @click.command()
@@ -42,6 +43,9 @@ SECONDS_TO_START = 60
 @click.option("--known", type=click.Path(path_type=Path), help="A file of known words, instead of the language's.")
 @click.option("--epsilon", type=float, help="The local ε of a word  [default: by the number of devices]")
 @click.option("--passes", type=int, help="How many tries are grown.")
+@click.option(
+    "--candidates", type=int, help="The most candidates of a layer  [default: the profile's; 100000 if secure]"
+)
 @click.option("--measure", "measure_devices", type=int, help="How many of the devices count the words instead.")
 @click.option("--batch", type=int, help="The fewest reports that are written together  [default: by the devices]")
 @click.option("--seconds", type=float, help="How long a layer waits for reports  [default: by the devices]")
@@ -55,6 +59,20 @@ SECONDS_TO_START = 60
 )
 @click.option("--delay", type=float, default=0.0, show_default=True, help="Up to how many seconds a request takes.")
 @click.option(
+    "--aggregation",
+    type=click.Choice(["ephemeral", "secure"]),
+    default="ephemeral",
+    show_default=True,
+    help="Reports as they are, or votes under masks.",
+)
+@click.option("--cohort-size", type=int, help="How many devices mask their votes for each other  [default: 100]")
+@click.option("--smallest-cohort", type=int, help="The fewest devices whose masked votes are summed  [default: 50]")
+@click.option("--dropout", type=int, help="Per cent of a cohort that may drop out  [default: 20]")
+@click.option("--corruption", type=int, help="Per cent of a cohort that may be corrupt  [default: 5]")
+@click.option("--gather-seconds", type=float, default=5.0, show_default=True, help="How long a cohort gathers devices.")
+@click.option("--stage-seconds", type=float, default=5.0, show_default=True, help="How long its stages wait.")
+@click.option("--leaving", type=float, default=0.0, show_default=True, help="Share of devices that leave a cohort.")
+@click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the users and the weather alone."
 )
 @click.option("--out", type=click.Path(path_type=Path), help="A folder for words.csv, words.dic and release.json.")
@@ -67,7 +85,7 @@ def fleet(data: Path | None, server: str | None, token: str | None, out: Path | 
     from neologue.reporting.files import check_folder
     from neologue.simulation.fleet import Weather
 
-    weather = Weather(*(options[name] for name in ("silent", "lost", "twice", "restarts", "delay")))
+    weather = Weather(*(options[name] for name in ("silent", "lost", "twice", "restarts", "delay", "leaving")))
     population = _population(data, options)
     if out:
         check_folder(out)
@@ -82,13 +100,14 @@ def fleet(data: Path | None, server: str | None, token: str | None, out: Path | 
 
 def _run(remote: Remote, server: str, population: Any, weather: Any, out: Path | None, options: dict[str, Any]) -> None:  # noqa: ANN401
     from neologue.device.policy import Policy
+    from neologue.masking.rules import CohortRules
     from neologue.reporting.certification import document_in
     from neologue.reporting.files import write_files
     from neologue.simulation.fleet import run
 
     name, devices = options["campaign"], options["devices"]
     _prepare(remote, options)
-    credentials = _credentials(remote, name, devices)
+    credentials = issued(remote, name, devices)
     policy = Policy(operators=frozenset({bytes.fromhex(remote.ask("GET", "key")["operator"])}))
     seen: list[dict[str, Any]] = []
 
@@ -98,7 +117,7 @@ def _run(remote: Remote, server: str, population: Any, weather: Any, out: Path |
         for layer in layers[len(seen) :]:
             if layer["state"] == "decided":
                 seen.append(layer)
-                click.echo(_line(layer), err=True)
+                click.echo(told(layer), err=True)
         return state in OVER
 
     began = time.monotonic()
@@ -110,6 +129,7 @@ def _run(remote: Remote, server: str, population: Any, weather: Any, out: Path |
         weather,
         processes=options["processes"],
         seed=options["seed"],
+        cohort=(options["cohort_size"] or CohortRules.size) if options["aggregation"] == "secure" else 0,
         over=over,
     )
     _await(over)
@@ -130,7 +150,8 @@ def _prepare(remote: Remote, options: dict[str, Any]) -> None:
     name, devices = options["campaign"], options["devices"]
     there = {each["name"]: each["state"] for each in remote.ask("GET", "campaigns")}
     if name not in there:
-        parameters = {key: options[key] for key in ("epsilon", "passes") if options[key] is not None}
+        inside = ("epsilon", "passes", "candidates")
+        parameters = {key: options[key] for key in inside if options[key] is not None}
         definition: dict[str, Any] = {
             "name": name,
             "devices": devices,
@@ -140,6 +161,11 @@ def _prepare(remote: Remote, options: dict[str, Any]) -> None:
             "check_in_seconds": options["check_in_seconds"] or max(1, devices // 10_000),
             "batch": options["batch"] or min(100, max(2, devices // 200)),
         }
+        if options["aggregation"] == "secure":
+            # Votes under masks are sent for every candidate.
+            parameters.setdefault("candidates", 100_000)
+            definition["aggregation"] = "secure"
+            definition |= {name: options[name] for name in COHORTS if options[name] is not None}
         if options["measure_devices"]:
             definition["measure_devices"] = options["measure_devices"]
         if options["known"]:
@@ -152,12 +178,13 @@ def _prepare(remote: Remote, options: dict[str, Any]) -> None:
         remote.ask("POST", "campaigns", name, "start")
 
 
-def _credentials(remote: Remote, name: str, devices: int) -> list[str]:
-    issued: list[str] = []
-    while len(issued) < devices:
-        wanted = {"count": min(AT_ONCE, devices - len(issued))}
-        issued += remote.text("POST", "campaigns", name, "credentials", body=wanted).split()
-    return issued
+def issued(remote: Remote, name: str, devices: int) -> list[str]:
+    """A credential for each device of a campaign."""
+    credentials: list[str] = []
+    while len(credentials) < devices:
+        wanted = {"count": min(AT_ONCE, devices - len(credentials))}
+        credentials += remote.text("POST", "campaigns", name, "credentials", body=wanted).split()
+    return credentials
 
 
 def _population(data: Path | None, options: dict[str, Any]) -> Any:  # noqa: ANN401 - imported when it runs
@@ -212,7 +239,8 @@ def _started(process: "subprocess.Popen[bytes]", log: Path) -> tuple[str, str]:
     raise InputError(f"the service did not start: {log.read_text()[-500:].strip() or 'it said nothing'}")
 
 
-def _line(layer: dict[str, Any]) -> str:
+def told(layer: dict[str, Any]) -> str:
+    """What came of a layer, in one line."""
     facts = layer["facts"]
     if facts is None:
         return f"measured by {layer['reports']:,} devices"

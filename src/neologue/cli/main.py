@@ -22,6 +22,7 @@ from neologue.cli.doctor import backup, doctor
 from neologue.cli.fleet import fleet
 from neologue.cli.ledger import ledger
 from neologue.cli.plan import plan
+from neologue.cli.sandbox import sandbox
 from neologue.cli.serve import serve
 from neologue.cli.study import study
 from neologue.errors import NeologueError
@@ -80,6 +81,7 @@ main.add_command(device)
 main.add_command(serve)
 main.add_command(campaign)
 main.add_command(fleet)
+main.add_command(sandbox)
 main.add_command(doctor)
 main.add_command(backup)
 

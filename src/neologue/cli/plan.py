@@ -2,15 +2,19 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from neologue.cli.choices import alphabet_of, alphabets, completes, languages, profiles
+from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
+    from neologue.masking.rules import CohortRules
     from neologue.protocol.campaign import Campaign
+    from neologue.simulation.masking_cost import MaskingCost
     from neologue.simulation.plan import Plan
 
 DEFAULT_USERS = 1_000_000
@@ -61,6 +65,24 @@ CHANGEABLE = ("words_per_user", "depth", "passes", "randomizer", "rule", "k_anon
     type=click.Path(path_type=Path),
     help="Known words: a text file, one a line, or a Hunspell .dic  [default: built in]",
 )
+@click.option(
+    "--aggregation",
+    type=click.Choice(["ephemeral", "secure"]),
+    default="ephemeral",
+    show_default=True,
+    help="Reports as they are, or votes under masks.",
+)
+@click.option("--cohort-size", type=int, help="How many devices mask their votes for each other  [default: 100]")
+@click.option("--smallest-cohort", type=int, help="The fewest devices whose masked votes are summed  [default: 50]")
+@click.option("--dropout", type=int, help="Per cent of a cohort that may drop out  [default: 20]")
+@click.option("--corruption", type=int, help="Per cent of a cohort that may be corrupt  [default: 5]")
+@click.option(
+    "--upload-bytes",
+    type=click.IntRange(1),
+    default=200_000,
+    show_default=True,
+    help="What a device may send at most, if votes are masked: layers get as many candidates as fit.",
+)
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the trade-off into this SVG file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON instead of tables.")
 def plan(plot: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
@@ -77,8 +99,12 @@ def plan(plot: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN
     with progress(sys.stderr) as watch:
         watch.says("Reading words …")
         found = _plan(options, watch.says)
+        masked = None
+        if found.masked:
+            watch.says("Measuring what masks cost …")
+            masked = _masking_cost(found)
         watch.says("Working out what it gives away …")
-        document = plan_document(found, options["language"])
+        document = plan_document(found, options["language"], masked)
     if plot:
         plot_tradeoff(found, plot)
         click.echo(f"wrote {plot}", err=True)
@@ -103,6 +129,13 @@ def _plan(options: dict[str, Any], says: Any) -> "Plan":  # noqa: ANN401 - a fun
         users = DEFAULT_USERS
     profile, language = profile_named(options["profile"]), builtin.check_language(options["language"])
     changes = {name: options[name] for name in CHANGEABLE if options[name] is not None}
+    masked = _cohort_rules(options)
+    if masked:
+        parameters = profile.parameters
+        votes = _votes(
+            changes.get("randomizer", parameters.randomizer), changes.get("words_per_user", parameters.words_per_user)
+        )
+        changes["candidates"] = min(parameters.candidates, _fitting(options["upload_bytes"], masked, votes))
     alphabet = alphabet_of(options["alphabet"], profile.alphabet, language)
 
     def campaign(asked: int, epsilon: float | None, known: Vocabulary | None = None) -> "Campaign":
@@ -114,7 +147,46 @@ def _plan(options: dict[str, Any], says: Any) -> "Plan":  # noqa: ANN401 - a fun
     known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(language)
     population = Population.embedded(language, first.users, known=known, days=first.parameters.days)
     lexicon = Lexicon.of(population, campaign(first.users, limits.local_epsilon, known))
-    return plan(lambda asked, epsilon: campaign(asked, epsilon, known), lexicon, users, limits, says)
+    found = plan(lambda asked, epsilon: campaign(asked, epsilon, known), lexicon, users, limits, says)
+    return replace(found, masked=masked)
+
+
+def _cohort_rules(options: dict[str, Any]) -> "CohortRules | None":
+    """How devices mask their votes, if they do."""
+    from neologue.masking.rules import CohortRules
+
+    names = {"size": "cohort_size", "smallest": "smallest_cohort", "dropout": "dropout", "corruption": "corruption"}
+    given = {name: options[option] for name, option in names.items() if options[option] is not None}
+    if options["aggregation"] == "secure":
+        return CohortRules(**given)
+    if given:
+        raise ParameterError(f"--{names[next(iter(given))].replace('_', '-')} needs --aggregation secure")
+    return None
+
+
+def _votes(randomizer: str, words_per_user: int) -> int:
+    """The most votes of a device for one candidate."""
+    from neologue.randomizers.unary import Unary
+
+    return 1 if randomizer == Unary.name else words_per_user
+
+
+def _fitting(upload: int, rules: "CohortRules", votes: int) -> int:
+    from neologue.simulation.masking_cost import candidates_within
+
+    fitting = candidates_within(upload, rules, votes)
+    if not fitting:
+        raise ParameterError(f"{upload:,} bytes are too few for any votes under masks: allow more --upload-bytes")
+    return fitting
+
+
+def _masking_cost(found: "Plan") -> "MaskingCost":
+    from neologue.simulation.masking_cost import masking_cost
+
+    assert found.masked
+    parameters = found.campaign.parameters
+    widest = max(layer.candidates for layer in found.expected.layers)
+    return masking_cost(found.masked, widest, _votes(parameters.randomizer, parameters.words_per_user))
 
 
 def _show(plan: "Plan", document: dict[str, Any]) -> None:
@@ -170,7 +242,11 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
         else f"A word whose spelling is asked about is found with a chance of 95 % if "
         f"{expected.rarest_share * campaign.users:,.0f} users report it, "
         f"{_one_in(expected.rarest_share)}.",
-        f"A device sends {expected.report_bytes:,} bytes at most, once.",
+        *(
+            [f"A device sends {expected.report_bytes:,} bytes at most, once."]
+            if plan.masked is None
+            else _masked_lines(plan.masked, document["masked"])
+        ),
         *privacy_lines(document["privacy"]),
         *(
             [f"A full layer of {parameters.frontier:,} prefixes alone has ε = {plan.full_layer:.4g} for a word."]
@@ -179,6 +255,16 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
         ),
     ):
         say(line)
+
+
+def _masked_lines(rules: "CohortRules", cost: dict[str, Any]) -> list[str]:
+    return [
+        f"A device sends {cost['sent_bytes']:,} bytes at most and receives {cost['received_bytes']:,}, in a cohort of "
+        f"{rules.size:,} that survives {rules.dropout} % of dropouts: {cost['neighbours']} neighbours, "
+        f"{cost['threshold']} of which give a secret back, {cost['candidates']:,} candidates.",
+        f"That takes it {cost['milliseconds']:,.0f} ms of one core of this machine, as just measured.",
+        f"The server sees sums of at least {rules.smallest:,} devices under masks, {rules.honest:,} of them honest.",
+    ]
 
 
 def _one_in(share: float | None) -> str:

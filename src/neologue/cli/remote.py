@@ -5,7 +5,7 @@ import json
 import urllib.error
 import urllib.request
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import click
 
@@ -38,12 +38,13 @@ class Remote:
         if not (self._token.isascii() and self._token.isprintable()):
             raise InputError("the token has characters that no token has: copy the one that you were shown once more")
 
-    def text(self, method: str, *path: str, body: object = None) -> str:
+    def text(self, method: str, *path: str, body: object = None, **query: str | int) -> str:
         """What the service answers, or an error that says what it has against it."""
         if not self._token:
             raise InputError("no token is given: put the one that you were shown into NEOLOGUE_TOKEN, or give --token")
+        behind = f"?{urlencode(query)}" if query else ""
         request = urllib.request.Request(
-            f"{self._server}/v1/" + "/".join(quote(part, safe="") for part in path),
+            f"{self._server}/v1/" + "/".join(quote(part, safe="") for part in path) + behind,
             None if body is None else json.dumps(body).encode(),
             {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"},
             method=method,
@@ -58,9 +59,9 @@ class Remote:
             reason = getattr(error, "reason", error)
             raise InputError(f"{self._server} can't be reached ({reason}): start it with neologue serve") from error
 
-    def ask(self, method: str, *path: str, body: object = None) -> Any:  # noqa: ANN401 - whatever the endpoint gives
+    def ask(self, method: str, *path: str, body: object = None, **query: str | int) -> Any:  # noqa: ANN401 - what it gives
         """The same, as the values that the answer's JSON stands for."""
-        text = self.text(method, *path, body=body)
+        text = self.text(method, *path, body=body, **query)
         try:
             return json.loads(text)
         except ValueError as error:

@@ -48,14 +48,15 @@ def serve(
     private_key: str | None,
     **given: Any,  # noqa: ANN401 - the settings of the service, checked there
 ) -> None:
-    """Run campaigns with real devices.
+    """Run campaigns with real devices, and the pages to watch them in a browser.
 
-    The database is made if it is not there, and the first start prints the token of its first operator, this once.
+    The database is made if it is not there, and the first start prints the token of its first operator, this once. It
+    opens the pages too, under the address of the service.
     """
-    settings = _settings(database=database, ledger=ledger, **given)
+    settings = settings_of(database=database, ledger=ledger, **given)
     if bool(certificate) != bool(private_key):
         raise InputError("--certificate and --private-key go together: give both, or let a proxy speak TLS")
-    _check_address(host, port)
+    check_address(host, port)
     _check_certificate(certificate, private_key)
     _first_token(settings)
     import uvicorn
@@ -79,16 +80,16 @@ def serve(
         "timeout_graceful_shutdown": SECONDS_TO_STOP,
     }
     if workers == 1:
-        from neologue.service.app import Service
+        from neologue.web.app import dashboard
 
-        uvicorn.run(Service(settings), **options)
+        uvicorn.run(dashboard(settings), **options)
         return
     # Each worker makes a service of its own, from the same settings.
     os.environ["NEOLOGUE_SETTINGS"] = json.dumps(asdict(settings), default=str)
-    uvicorn.run("neologue.service.app:from_environment", factory=True, workers=workers, **options)
+    uvicorn.run("neologue.web.app:from_environment", factory=True, workers=workers, **options)
 
 
-def _check_address(host: str, port: int) -> None:
+def check_address(host: str, port: int) -> None:
     """Refuse an address that can't be listened on, before anything is made."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -112,8 +113,10 @@ def _check_certificate(certificate: str | None, private_key: str | None) -> None
         ) from error
 
 
-def _settings(**given: Any) -> "Settings":  # noqa: ANN401 - checked by Settings
+def settings_of(**given: Any) -> "Settings":  # noqa: ANN401 - checked by Settings
+    """The settings of a service, on a machine that has what a service needs."""
     try:
+        import jinja2  # noqa: F401
         import prometheus_client  # noqa: F401
         import starlette  # noqa: F401
         import structlog  # noqa: F401

@@ -19,10 +19,23 @@ from neologue.device.contribution import contribute
 from neologue.device.policy import Policy, epsilon_of, rounded_up
 from neologue.entropy import Entropy
 from neologue.errors import AccountError, AnsweredError
+from neologue.masking.terms import Terms
 from neologue.protocol.invitation import Invitation
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _PATIENCE: Final = 60.0  # seconds to wait for another process that makes its report
+
+_SINCE_1: Final = (
+    """
+    CREATE TABLE maskings (
+        campaign BLOB PRIMARY KEY,      -- answers.campaign
+        times    INTEGER NOT NULL,      -- for how many cohorts its votes were masked
+        terms    BLOB                   -- of the cohort that may have them in its sum; none if it yielded nothing
+    ) WITHOUT ROWID
+    """,
+    f"PRAGMA user_version = {_VERSION}",
+)
+"""What brings a file of version 1 to this one."""
 
 _SCHEMA: Final = (
     """
@@ -39,7 +52,7 @@ _SCHEMA: Final = (
         report   BLOB NOT NULL          -- the bytes, until they are confirmed
     )
     """,
-    f"PRAGMA user_version = {_VERSION}",
+    *_SINCE_1,
 )
 
 _PRAGMAS: Final = (
@@ -67,6 +80,16 @@ class Answer:
     """When, in days since 1970-01-01."""
     confirmed: bool
     """Whether the report is no longer kept: it has arrived, or will not be sent again."""
+
+
+@dataclass(frozen=True)
+class Masking:
+    """For whom the votes of a campaign were masked."""
+
+    times: int
+    """For how many cohorts."""
+    terms: Terms | None
+    """Those of the cohort that may have them in its sum."""
 
 
 class Account:
@@ -113,6 +136,33 @@ class Account:
             db.execute("DELETE FROM reports")
             db.executemany("INSERT INTO reports VALUES (?, ?)", waiting)
 
+    def masking(self, campaign_id: bytes) -> Masking:
+        """For whom the votes of a campaign were masked so far."""
+        with self._turn() as db:
+            row = db.execute("SELECT times, terms FROM maskings WHERE campaign = ?", (campaign_id,)).fetchone()
+        times, terms = row or (0, None)
+        return Masking(times, None if terms is None else Terms.parse(terms))
+
+    def mask(self, campaign_id: bytes, terms: Terms) -> None:
+        """Record that the votes are masked for a cohort: they may leave the device as soon as this returns."""
+        with self._turn() as db:
+            self._require_answer(db, campaign_id)
+            held = db.execute(
+                "INSERT INTO maskings VALUES (?, 1, ?) ON CONFLICT DO UPDATE"
+                " SET times = times + 1, terms = excluded.terms WHERE terms IS NULL RETURNING 1",
+                (campaign_id, bytes(terms)),
+            ).fetchone()
+            if not held:
+                raise AnsweredError(
+                    f"the votes for the campaign {campaign_id.hex()} are masked for another cohort, and no other gets "
+                    "them without the operator's word that it yielded nothing"
+                )
+
+    def release(self, campaign_id: bytes, terms: Terms) -> None:
+        """Record that a cohort yielded nothing, by the operator's statement, which the caller has checked."""
+        with self._turn() as db:
+            db.execute("UPDATE maskings SET terms = NULL WHERE campaign = ? AND terms = ?", (campaign_id, bytes(terms)))
+
     @property
     def spent(self) -> float:
         """The sum of the local ε of all campaigns answered, rounded up."""
@@ -152,6 +202,9 @@ class Account:
         (tables,) = db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
         if version == 0 and tables == 0:
             for statement in _SCHEMA:
+                db.execute(statement)
+        elif version == 1 and tables:
+            for statement in _SINCE_1:
                 db.execute(statement)
         elif version != _VERSION:
             raise AccountError(

@@ -7,38 +7,36 @@ word that was typed.
 """
 
 import json
-import math
-import re
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import Final, Literal, Self
 
 from neologue.clock import Clock, system_days
 from neologue.device import receipt
 from neologue.device.account import Account, Answer
+from neologue.device.answers import LATEST, bounded, json_object, misunderstood, octets, refusal, said
 from neologue.device.diary import Diary
 from neologue.device.library import Library
 from neologue.device.membership import Asked, End, Joined, Membership
+from neologue.device.participation import Participation, Refused, Waits
 from neologue.device.policy import SWITCHED_OFF, Policy
 from neologue.device.transport import OCTETS, HttpTransport, Response, Transport
 from neologue.errors import (
     AccountError,
     DocumentError,
     LaterError,
+    MaskingError,
     MembershipError,
     ParameterError,
     PolicyError,
 )
+from neologue.masking.terms import PROMISE_BYTES, Promise, Terms
 from neologue.protocol.credential import Credential
 from neologue.protocol.invitation import KEY_BYTES, SIGNATURE_BYTES, Invitation
 from neologue.protocol.submission import Submission
 from neologue.protocol.ticket import TICKET_BYTES
-
-SOONEST = 1.0
-LATEST = 86_400.0
-"""However long a server asks a device to wait, it waits from a second to a day."""
 
 State = Literal["out", "alone", "wait", "later", "refused", "received", "final", "closed", "over"]
 
@@ -46,7 +44,6 @@ _FIRST_DELAY: Final = 60.0
 _LONGEST_DELAY: Final = 21_600.0
 _REFUSED_DELAY: Final = 3600.0
 _DIGEST_BYTES: Final = 32
-_CODE: Final = re.compile(r"[a-z_]{1,32}")
 
 
 @dataclass(frozen=True)
@@ -102,6 +99,7 @@ class Client:
         self._owns_library = library is None
         self._clock = clock
         self._failures = 0
+        self._participation: Participation | None = None
         self._account = Account(folder / "account.db", clock)
         self._membership = Membership(folder / "membership.db")
         try:
@@ -150,6 +148,7 @@ class Client:
 
         A report that waits is held back; it is sent, as it is, if the owner opts in again while it is of use.
         """
+        self._participation = None
         self._membership.withdraw(True)
         self._diary.forget_all()
 
@@ -182,6 +181,11 @@ class Client:
     def receipts(self) -> list[str]:
         """What left this device and what it could have meant, a sentence or two for each time, the oldest first."""
         return self._membership.receipts()
+
+    @property
+    def in_cohort(self) -> bool:
+        """Whether others of a cohort wait for this device: it drops out if it is closed now."""
+        return self._participation is not None and self._participation.is_seated
 
     @property
     def spent(self) -> float:
@@ -244,46 +248,74 @@ class Client:
                 return told
             if asked is not None and asked.layer == told.layer:
                 self._membership.renew(told.ticket)
+                # What it has answered stays as it was asked: votes that were to be masked are never sent without.
+                told = replace(asked, ticket=told.ticket)
             asked = told
         self._policy.check_operator(asked.operator)
         layer = self._library.layer(asked.layer, self._fetched)
-        invitation = Invitation(layer, campaign, asked.operator, asked.signature)
+        invitation = Invitation(layer, campaign, asked.operator, asked.signature, _promised(asked))
         if self._membership.withdrawn:  # while it was fetched, in another process
             return _OUT
         # On the disk, with its cost, when this returns; the same bytes as before if there were any.
         report = self._account.answer(invitation, {} if answer else self._diary.words(), self._policy)
         if joined.answered is None:
             self._membership.send(asked, receipt.sent(self._clock(), invitation, len(report)))
+        if invitation.masked is not None:
+            return self._took_part(invitation, report, campaign + credential.serial + asked.ticket)
         body = bytes(Submission(campaign, credential.serial, asked.ticket, report))
         return self._received(self._transport.request("POST", "/v1/reports", body, OCTETS), campaign)
+
+    def _took_part(self, invitation: Invitation, report: bytes, head: bytes) -> Tick:
+        """One step in a cohort, or towards one."""
+        campaign = invitation.campaign_id
+        part = self._participation
+        if part is None or part.invitation.campaign_id != campaign:
+            part = self._participation = Participation(invitation, report, self._account, self._masked)
+        went = part.go_on(self._transport, head)
+        match went:
+            case Waits(again):
+                return Tick("received", again, "the votes wait for others to be summed with; they are kept")
+            case Refused(status, message):
+                if status == 401:
+                    self._membership.renew(b"")
+                return Tick("refused", _REFUSED_DELAY, message)
+            case "final":
+                return self._ended("final", campaign, "the votes were counted in a sum and erased from this device")
+            case "closed":
+                return self._ended("closed", campaign, "the votes are not in a sum that is counted; they were erased")
+        return self._ended("closed", campaign, "too many cohorts with the votes yielded nothing; they were erased")
+
+    def _masked(self, terms: Terms, size: int, times: int) -> None:
+        self._membership.file(receipt.masked(self._clock(), terms, size, times))
 
     def _checked_in(self, credential: Credential, waits: bool) -> Asked | Tick:
         """What the service asks of this device, or the step's outcome if it asks nothing."""
         body = json.dumps({"credential": credential.text}).encode()
         response = self._transport.request("POST", "/v1/check-in", body)
         if response.status != 200:
-            return _refusal(response, "check-in")
-        told = _object(response)
+            return _refused(response, "check-in")
+        told = json_object(response)
         match told.get("state"):
             case "wait":
-                return Tick("wait", _bounded(told.get("retry_after")), "the service asks nothing of this device yet")
+                return Tick("wait", bounded(told.get("retry_after")), "the service asks nothing of this device yet")
             case "over":
                 message = "nothing is asked of this device in the campaign"
                 return self._ended("over", credential.campaign_id, message, waits)
             case "invited":
                 return Asked(
-                    _octets(told, "layer", _DIGEST_BYTES),
-                    _octets(told, "operator", KEY_BYTES),
-                    _octets(told, "signature", SIGNATURE_BYTES),
-                    _octets(told, "ticket", TICKET_BYTES),
+                    octets(told, "layer", _DIGEST_BYTES),
+                    octets(told, "operator", KEY_BYTES),
+                    octets(told, "signature", SIGNATURE_BYTES),
+                    octets(told, "ticket", TICKET_BYTES),
+                    None if told.get("masked") is None else octets(told, "masked", PROMISE_BYTES),
                 )
-        raise _misunderstood()
+        raise misunderstood()
 
     def _fetched(self, path: str, most: int) -> bytes:
         response = self._transport.request("GET", path, most=most)
         if response.status != 200:
             # Gone or not there yet: the next check-in tells.
-            raise LaterError(f"the service answers {response.status} for {path}", _said(response))
+            raise LaterError(f"the service answers {response.status} for {path}", said(response))
         return response.body
 
     def _received(self, response: Response, campaign: bytes) -> Tick:
@@ -294,15 +326,15 @@ class Client:
             # The service may have lost the secret of its tickets; the credential earns another one.
             self._membership.renew(b"")
         if response.status not in (200, 202):
-            return _refusal(response, "report")
-        told = _object(response)
+            return _refused(response, "report")
+        told = json_object(response)
         match response.status, told.get("state"):
             case 200, "final":
                 return self._ended("final", campaign, "the report was counted and erased from this device")
             case 202, "received":
-                again = _bounded(told.get("retry_after"))
+                again = bounded(told.get("retry_after"))
                 return Tick("received", again, "the report has arrived and is not final yet; it is kept")
-        raise _misunderstood()
+        raise misunderstood()
 
     def _ended(self, how: End, campaign: bytes, message: str, waited: bool = True) -> Tick:
         """Nothing more is to be sent in a campaign: first the bytes go, if any waited, then it is written down."""
@@ -310,11 +342,13 @@ class Client:
         if waited:
             self._account.confirm(campaign)
             sentence = (receipt.counted if how == "final" else receipt.given_up)(self._clock(), campaign)
+        self._participation = None
         self._membership.end(how, sentence)
         return Tick(how, None, message)
 
     def _give_up(self, campaign: bytes) -> bool:
         """Erase the bytes of a report, if they are kept; whether they were."""
+        self._participation = None
         answer = self._answer(campaign)
         if answer is None or answer.confirmed:
             return False
@@ -333,52 +367,14 @@ class Client:
         return longest * (0.5 + secrets.randbelow(1000) / 2000)
 
 
-def _refusal(response: Response, what: str) -> Tick:
-    """An answer that is no success: worth another try soon, or not."""
-    if response.status >= 500 or response.status in (408, 429) or 300 <= response.status < 400:
-        raise LaterError(f"the service answers {response.status} to a {what}: try again later", _said(response))
+def _promised(asked: Asked) -> Promise | None:
+    """What a check-in says of cohorts, if votes are to be masked."""
     try:
-        code = _object(response)["error"]["code"]
-    except (LaterError, KeyError, TypeError):
-        code = None
-    # Only what looks like a code is repeated: the rest of the answer could say anything.
-    said = f" ({code})" if isinstance(code, str) and _CODE.fullmatch(code) else ""
-    return Tick("refused", _REFUSED_DELAY, f"the service refuses a {what} of this device with {response.status}{said}")
+        return None if asked.masked is None else Promise.parse(asked.masked)
+    except MaskingError as error:
+        raise PolicyError(f"the invitation can't be used: {error}") from None
 
 
-def _object(response: Response) -> dict[str, Any]:
-    """The JSON object that an answer is."""
-    try:
-        told = json.loads(response.body)
-    except (ValueError, RecursionError):
-        raise _misunderstood() from None
-    if not isinstance(told, dict):
-        raise _misunderstood()
-    return told
-
-
-def _octets(told: dict[str, Any], name: str, length: int) -> bytes:
-    """Bytes written in lower-case hexadecimal."""
-    value = told.get(name)
-    if not isinstance(value, str) or not re.fullmatch(f"[0-9a-f]{{{2 * length}}}", value):
-        raise _misunderstood()
-    return bytes.fromhex(value)
-
-
-def _bounded(seconds: object) -> float:
-    """A time to wait as a server says it, within reason."""
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-        raise _misunderstood()
-    if isinstance(seconds, float) and math.isnan(seconds):
-        raise _misunderstood()
-    return float(min(max(seconds, SOONEST), LATEST))
-
-
-def _said(response: Response) -> float | None:
-    """The time in a Retry-After header; a date is not understood, and nothing is lost by that."""
-    text = response.retry_after or ""
-    return _bounded(int(text)) if re.fullmatch(r"[0-9]{1,9}", text, re.ASCII) else None
-
-
-def _misunderstood() -> LaterError:
-    return LaterError("the service's answer can't be understood: try again later")
+def _refused(response: Response, what: str) -> Tick:
+    """The tick of an answer that is no success, and not worth another try soon."""
+    return Tick("refused", _REFUSED_DELAY, refusal(response, what))

@@ -15,7 +15,7 @@ from neologue.errors import MembershipError
 
 End = Literal["final", "closed", "over"]
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _PATIENCE: Final = 10.0
 
 _SCHEMA: Final = (
@@ -31,7 +31,8 @@ _SCHEMA: Final = (
         operator   BLOB,                -- who asked, and their signature
         signature  BLOB,
         ticket     BLOB,                -- empty if the one there was is not accepted
-        ended      TEXT                 -- final, closed or over
+        ended      TEXT,                -- final, closed or over
+        masked     BLOB                 -- what is promised of cohorts, if votes are masked
     )
     """,
     """
@@ -43,6 +44,9 @@ _SCHEMA: Final = (
     "INSERT INTO consent VALUES (0)",
     f"PRAGMA user_version = {_VERSION}",
 )
+
+_SINCE_1: Final = ("ALTER TABLE campaign ADD COLUMN masked BLOB", f"PRAGMA user_version = {_VERSION}")
+"""What brings a file of version 1 to this one."""
 
 _PRAGMAS: Final = ("PRAGMA secure_delete = ON", "PRAGMA synchronous = FULL")
 
@@ -58,6 +62,8 @@ class Asked:
     operator: bytes
     signature: bytes
     ticket: bytes
+    masked: bytes | None = None
+    """What is promised of cohorts, if votes are masked."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +111,8 @@ class Membership:
             row = db.execute("SELECT * FROM campaign").fetchone()
         if row is None:
             return None
-        credential, layer, operator, signature, ticket, ended = row
-        answered = None if layer is None else Asked(layer, operator, signature, ticket)
+        credential, layer, operator, signature, ticket, ended, masked = row
+        answered = None if layer is None else Asked(layer, operator, signature, ticket, masked)
         return Joined(credential, answered, ended)
 
     def join(self, credential: str) -> None:
@@ -124,9 +130,11 @@ class Membership:
     def send(self, asked: Asked, sentence: str) -> None:
         """Remember what is answered, with the receipt: the bytes may leave the device as soon as this returns."""
         with self._turn() as db:
-            answer = (asked.layer, asked.operator, asked.signature, asked.ticket)
+            answer = (asked.layer, asked.operator, asked.signature, asked.ticket, asked.masked)
             new = db.execute(
-                "UPDATE campaign SET layer = ?, operator = ?, signature = ?, ticket = ? WHERE layer IS NULL", answer
+                "UPDATE campaign SET layer = ?, operator = ?, signature = ?, ticket = ?, masked = ?"
+                " WHERE layer IS NULL",
+                answer,
             ).rowcount
             # Another process may have been here before, with the same bytes.
             _file(db, sentence if new else None)
@@ -135,6 +143,11 @@ class Membership:
         """Remember another ticket for what is answered already, or an empty one if there is none."""
         with self._turn() as db:
             db.execute("UPDATE campaign SET ticket = ?", (ticket,))
+
+    def file(self, sentence: str) -> None:
+        """Keep another receipt."""
+        with self._turn() as db:
+            _file(db, sentence)
 
     def end(self, how: End, sentence: str | None = None) -> None:
         """Remember that nothing more is to be sent, with a receipt if something was."""
@@ -172,6 +185,9 @@ class Membership:
         (tables,) = db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
         if version == 0 and tables == 0:
             for statement in _SCHEMA:
+                db.execute(statement)
+        elif version == 1 and tables:
+            for statement in _SINCE_1:
                 db.execute(statement)
         elif version != _VERSION:
             raise MembershipError(

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from neologue.errors import ParameterError, PolicyError
+from neologue.masking.neighbourhood import LARGEST_COHORT
+from neologue.masking.packing import packed_bytes
+from neologue.masking.terms import Promise
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.invitation import KEY_BYTES, Invitation, check_bytes
 from neologue.protocol.layer import Layer
@@ -46,6 +49,10 @@ class Policy:
     """The most candidates of a layer."""
     largest_report: int = 10_000
     """The most bytes of a report."""
+    smallest_masked_cohort: int = 0
+    """The fewest devices whose votes may be summed under masks; 0 answers layers without masks too."""
+    largest_masked: int = 1 << 22
+    """The most bytes of votes under masks."""
     most_votes: int = 1 << 20
     """The most votes of a report, and words it has room for: what it takes to make one grows with these."""
 
@@ -63,6 +70,8 @@ class Policy:
         check_whole("longest word", self.longest_word, 1, DEEPEST)
         check_whole("largest layer", self.largest_layer, 1, LARGEST_LAYER)
         check_whole("largest report", self.largest_report, 100, 1 << 30)
+        check_whole("smallest masked cohort", self.smallest_masked_cohort, 0, LARGEST_COHORT)
+        check_whole("largest masked", self.largest_masked, 100, 1 << 30)
         check_whole("most votes", self.most_votes, 1, LARGEST_LAYER)
 
     def check(self, invitation: Invitation, spent: Fraction = Fraction(0)) -> None:
@@ -84,6 +93,7 @@ class Policy:
             yield "the signature is not the operator's for this campaign and layer; get the invitation anew from them"
         yield from self._promises_too_little(layer, layer.epsilon)
         yield from self._asks_for_too_much(layer)
+        yield from self._masks_too_little(layer, invitation.masked)
         # Only now is it safe to work out what the randomizer enforces.
         cost = epsilon_of(layer)
         yield from self._promises_too_little(layer, cost)
@@ -123,13 +133,35 @@ class Policy:
                 f"the layer asks for words of {longest:,} characters, above the {self.longest_word}", "longest_word"
             )
 
+    def _masks_too_little(self, layer: Layer | ClosedLayer, masked: Promise | None) -> Iterator[str]:
+        if masked is None:
+            if self.smallest_masked_cohort:
+                yield (
+                    "the layer wants reports as they are, and this device gives votes under masks alone; its owner can "
+                    "change smallest_masked_cohort"
+                )
+            return
+        if masked.smallest < self.smallest_masked_cohort:
+            yield _beyond(
+                f"the votes of {masked.smallest:,} devices may be summed, below the {self.smallest_masked_cohort:,}",
+                "smallest_masked_cohort",
+            )
+        randomizer = layer.randomizer
+        bits = (randomizer.channel.contributions * LARGEST_COHORT).bit_length()
+        size = packed_bytes(randomizer.candidates, bits)
+        if size > self.largest_masked:
+            yield _beyond(
+                f"votes under masks have up to {size:,} bytes, above the {self.largest_masked:,}", "largest_masked"
+            )
+
     def _asks_for_too_much(self, layer: Layer | ClosedLayer) -> Iterator[str]:
         if isinstance(layer, ClosedLayer):
             asked = f"{len(layer.words):,} words and what stands for others"
         else:
             symbols = f"{layer.extension:,} of {layer.alphabet.size:,} symbols"
             ways = f"up to {symbols}" if layer.listed is None else f"{layer.listed.shape[1]:,} listed extensions"
-            asked = f"{len(layer.frontier):,} prefixes and {ways}"
+            again = f", and {len(layer.doubtful):,} words asked about again," if len(layer.doubtful) else ""
+            asked = f"{len(layer.frontier):,} prefixes and {ways}{again}"
         if not _fits(layer, self.largest_layer):
             yield _beyond(f"{asked} make more than the {self.largest_layer:,} candidates", "largest_layer")
         size = HEADER_BYTES + layer.randomizer.payload_bytes
@@ -191,6 +223,7 @@ def _fits(layer: Layer | ClosedLayer, most: int) -> bool:
     """Whether a layer has at most so many candidates, found without counting on: extensions at least double."""
     if isinstance(layer, ClosedLayer):
         return layer.randomizer.candidates <= most
+    most -= len(layer.doubtful)
     if layer.listed is not None:
         return bool(len(layer.frontier) * layer.listed.shape[1] <= most)
     extensions = 1

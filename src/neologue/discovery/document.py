@@ -33,6 +33,7 @@ def release_document(
         "measurement": release.measurement and _measurement(release.measurement),
         "score": score,
         "privacy": privacy_statement(release.facts),
+        **({"masked": asdict(release.masked)} if release.masked else {}),
     }
     return {**said, "digest": digest(said)}
 

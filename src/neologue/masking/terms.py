@@ -31,7 +31,11 @@ LAYER_BYTES: Final = 32
 MOST_ENTRIES: Final = 1 << 27
 MOST_VOTES: Final = 1 << 12
 
+PROMISE_BYTES: Final = 3
+
 _FORM: Final = struct.Struct(f">B{COHORT_BYTES}s{LAYER_BYTES}sIHHBB")
+TERMS_BYTES: Final = _FORM.size
+_PROMISE: Final = struct.Struct(">HB")
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,21 @@ class Promise:
     """The fewest devices whose votes are summed."""
     corruption: int
     """The corrupt devices that a cohort withstands, in per cent."""
+
+    @classmethod
+    def parse(cls, body: bytes) -> Self:
+        """The promise in some bytes: 2 for the devices, 1 for the rate; or a MaskingError."""
+        if len(body) != PROMISE_BYTES:
+            raise MaskingError(f"{len(body):,} bytes where a promise has {PROMISE_BYTES}")
+        promise = cls(*_PROMISE.unpack(body))
+        try:
+            check_cohort(promise.smallest, 0, promise.corruption)
+        except ParameterError as error:
+            raise MaskingError(f"the promise can't be kept: {error}") from None
+        return promise
+
+    def __bytes__(self) -> bytes:
+        return _PROMISE.pack(self.smallest, self.corruption)
 
     def check(self, terms: Terms) -> None:
         """Refuse terms that are worse, with a MaskingError."""

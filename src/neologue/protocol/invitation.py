@@ -6,6 +6,13 @@ The operator signs, with Ed25519, these 71 bytes:
     bytes 23–38    the identity of the campaign, 16 random bytes
     bytes 39–70    the digest of the layer
 
+Where votes are summed under masks (docs/secure-aggregation.md), it signs these 81 bytes instead:
+
+    bytes 0–29     "neologue masked invitation v1" and a NUL byte
+    bytes 30–77    campaign and digest, as above
+    bytes 78–80    the promise: the fewest devices whose votes are summed, in 2 bytes, big-endian, and the corrupt ones
+                   that a cohort withstands, in per cent
+
 All parts have one length each, so that no two invitations share a message. The digest covers all that a device is
 told, except where a known word has a line break: see `neologue.device.policy`.
 """
@@ -16,10 +23,12 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from neologue.errors import ParameterError
+from neologue.masking.terms import Promise
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 
 DOMAIN = b"neologue invitation v1\0"
+MASKED_DOMAIN = b"neologue masked invitation v1\0"
 CAMPAIGN_BYTES = 16
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64
@@ -34,6 +43,8 @@ class Invitation:
     operator: bytes
     """The operator's raw public key."""
     signature: bytes
+    masked: Promise | None = None
+    """What is promised of the cohorts in which votes are summed under masks; None if reports are sent as they are."""
 
     def __post_init__(self) -> None:
         check_bytes("the identity of a campaign", self.campaign_id, CAMPAIGN_BYTES)
@@ -45,22 +56,26 @@ class Invitation:
         """Whether the signature is the operator's, for this campaign and this layer."""
         try:
             key = Ed25519PublicKey.from_public_bytes(self.operator)
-            key.verify(self.signature, signed_message(self.campaign_id, self.layer))
+            key.verify(self.signature, signed_message(self.campaign_id, self.layer, self.masked))
         except (InvalidSignature, ValueError):  # the second if the key is no point of the curve
             return False
         return True
 
 
-def invite(campaign_id: bytes, layer: Layer | ClosedLayer, private_key: Ed25519PrivateKey) -> Invitation:
-    """The operator's invitation to answer a layer of a campaign."""
+def invite(
+    campaign_id: bytes, layer: Layer | ClosedLayer, private_key: Ed25519PrivateKey, masked: Promise | None = None
+) -> Invitation:
+    """The operator's invitation to answer a layer of a campaign, under masks if something is promised of these."""
     check_bytes("the identity of a campaign", campaign_id, CAMPAIGN_BYTES)
-    signature = private_key.sign(signed_message(campaign_id, layer))
-    return Invitation(layer, campaign_id, private_key.public_key().public_bytes_raw(), signature)
+    signature = private_key.sign(signed_message(campaign_id, layer, masked))
+    return Invitation(layer, campaign_id, private_key.public_key().public_bytes_raw(), signature, masked)
 
 
-def signed_message(campaign_id: bytes, layer: Layer | ClosedLayer) -> bytes:
+def signed_message(campaign_id: bytes, layer: Layer | ClosedLayer, masked: Promise | None = None) -> bytes:
     """The bytes that an operator signs."""
-    return DOMAIN + campaign_id + layer.digest
+    if masked is None:
+        return DOMAIN + campaign_id + layer.digest
+    return MASKED_DOMAIN + campaign_id + layer.digest + bytes(masked)
 
 
 def check_bytes(what: str, value: bytes, length: int) -> None:

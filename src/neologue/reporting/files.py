@@ -1,14 +1,13 @@
 """The files that a discovery leaves behind, all of them whole or none."""
 
-import csv
-import io
 import os
 import tempfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from neologue.discovery.document import release_text
 from neologue.discovery.release import ReleasedWord
+from neologue.discovery.wordlist import hunspell_dic, words_csv
 from neologue.errors import ParameterError
 
 REPORT = "report.html"
@@ -60,20 +59,3 @@ def write_texts(files: Mapping[str, str], folder: Path) -> list[Path]:
             return [(Path(drafts) / name).replace(folder / name) for name in files]
     except OSError as error:
         raise ParameterError(f"{folder} can't be written to ({error.strerror}); give --out another folder") from error
-
-
-def words_csv(words: Iterable[ReleasedWord]) -> str:
-    """One line a word, the most widely held first."""
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(["word", "votes", "estimate", "low", "high", "layer", "pass"])
-    for word in words:
-        figures = (f"{figure:.1f}" for figure in (word.estimate, word.low, word.high))
-        table.writerow([word.word, word.votes, *figures, word.layer, word.passage])
-    return text.getvalue()
-
-
-def hunspell_dic(words: Iterable[str]) -> str:
-    """A Hunspell dictionary of the words; a slash would begin flags and is escaped."""
-    entries = sorted(word.replace("/", "\\/") for word in words)
-    return "\n".join([str(len(entries)), *entries]) + "\n"

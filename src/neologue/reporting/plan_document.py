@@ -7,6 +7,7 @@ from pathlib import Path
 
 from neologue.discovery.document import parameters_document
 from neologue.errors import ParameterError
+from neologue.simulation.masking_cost import MaskingCost
 from neologue.simulation.plan import Plan
 
 FORMAT = 1
@@ -14,8 +15,8 @@ NOTHING_SURE = "not even a word that every user reports is found with a chance o
 NOT_FULL = "it is about Subset Selection with the rule top, whose cost depends on the candidates"
 
 
-def plan_document(plan: Plan, language: str) -> dict[str, object]:
-    """The plan as plain values."""
+def plan_document(plan: Plan, language: str, masked: MaskingCost | None = None) -> dict[str, object]:
+    """The plan as plain values; with what masks cost a device, where votes are masked."""
     campaign, expected = plan.campaign, plan.expected
     rarest, full = expected.rarest_share, plan.full_layer
     reasons = {
@@ -48,6 +49,7 @@ def plan_document(plan: Plan, language: str) -> dict[str, object]:
         "full_layer_item_epsilon": full,
         "tradeoff": [asdict(point) for point in plan.tradeoff],
         "reasons": reasons,
+        **({"masked": {**asdict(plan.masked), **asdict(masked)}} if plan.masked and masked else {}),
     }
 
 

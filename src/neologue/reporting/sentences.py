@@ -1,14 +1,16 @@
 """A discovery in a few sentences, on a screen or on a page."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neologue.discovery.measurement import Measurement
 from neologue.protocol.profiles import PROFILES
-from neologue.simulation.discovery_run import Discovery
+
+if TYPE_CHECKING:
+    from neologue.simulation.discovery_run import Discovery
 
 
-def summary(discovery: Discovery) -> list[str]:
+def summary(discovery: "Discovery") -> list[str]:
     """The run in a few sentences."""
     release, score = discovery.release, discovery.score
     campaign, parameters = release.campaign, release.campaign.parameters

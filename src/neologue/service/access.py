@@ -37,13 +37,15 @@ def new_token(db: Connection, name: str, role: str, now: float) -> str:
         raise AccessError(f"there is a token called {name!r} already: revoke it first, or take another name")
     # 256 random bits need no salt and no slow hash: nobody can guess them.
     token = secrets.token_urlsafe(32)
-    db.execute("INSERT INTO tokens (hash, name, role, created) VALUES (?, ?, ?, ?)", (_hash(token), name, role, now))
+    db.execute(
+        "INSERT INTO tokens (hash, name, role, created) VALUES (?, ?, ?, ?)", (fingerprint(token), name, role, now)
+    )
     return token
 
 
 def holder(db: Connection, token: str) -> Person | None:
     """Whose token this is, if it is anybody's."""
-    rows = db.execute("SELECT name, role FROM tokens WHERE hash = ?", (_hash(token),))
+    rows = db.execute("SELECT name, role FROM tokens WHERE hash = ?", (fingerprint(token),))
     return Person(*map(str, rows[0])) if rows else None
 
 
@@ -82,5 +84,6 @@ def deeds(db: Connection, most: int) -> list[Deed]:
     return [Deed(float(str(at)), str(actor), str(action), str(subject)) for at, actor, action, subject in rows]
 
 
-def _hash(token: str) -> bytes:
+def fingerprint(token: str) -> bytes:
+    """What is kept of a token, or of anything else that is shown once."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -6,6 +6,9 @@ import msgspec
 
 from neologue.discovery.release import LayerFacts
 from neologue.service.register import Asked, Entry
+from neologue.service.review import LONGEST_NOTE, Ruling, Verdict
+from neologue.service.review_flags import Flag
+from neologue.service.review_list import Reviewed
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 
@@ -35,13 +38,15 @@ class Wait(msgspec.Struct, frozen=True, tag_field="state", tag="wait"):
     retry_after: int
 
 
-class Invited(msgspec.Struct, frozen=True, tag_field="state", tag="invited"):
+class Invited(msgspec.Struct, frozen=True, tag_field="state", tag="invited", omit_defaults=True):
     """A layer to answer; all bytes are in hexadecimal."""
 
     layer: str
     operator: str
     signature: str
     ticket: str
+    masked: str | None = None
+    """What is promised of cohorts, if votes are masked."""
 
 
 class Over(msgspec.Struct, frozen=True, tag_field="state", tag="over"):
@@ -56,6 +61,18 @@ class Received(msgspec.Struct, frozen=True, tag_field="state", tag="received"):
     """The report has arrived but may still be lost: send the same bytes again."""
 
     retry_after: float
+
+
+class Cohort(msgspec.Struct, frozen=True, tag_field="state", tag="cohort"):
+    """A cohort that the device may join, by its terms in hexadecimal."""
+
+    terms: str
+
+
+class Nothing(msgspec.Struct, frozen=True, tag_field="state", tag="nothing"):
+    """The cohort yielded nothing, by the operator's signature in hexadecimal: the votes may be masked once more."""
+
+    statement: str
 
 
 class LayerView(msgspec.Struct, frozen=True):
@@ -104,6 +121,7 @@ class CampaignView(msgspec.Struct, frozen=True):
     devices: int
     users: int
     epsilon: float
+    aggregation: str
     created: float
     changed: float
     note: str
@@ -121,6 +139,7 @@ class CampaignView(msgspec.Struct, frozen=True):
             devices=definition.devices,
             users=campaign.users,
             epsilon=campaign.epsilon,
+            aggregation=definition.aggregation,
             created=entry.created,
             changed=entry.changed,
             note=entry.note,
@@ -141,6 +160,65 @@ class WordView(msgspec.Struct, frozen=True):
     estimate: float
     low: float
     high: float
+
+
+class Hidden(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether words that a reviewer has hidden are shown too."""
+
+    hidden: bool = False
+
+
+class ReviewedView(msgspec.Struct, frozen=True):
+    """A released word, why it is flagged, and what was made of it."""
+
+    word: str
+    estimate: float
+    low: float
+    high: float
+    flags: list[Flag]
+    verdict: Verdict
+    ruling: Ruling | None
+
+    @classmethod
+    def of(cls, one: Reviewed) -> "ReviewedView":
+        """The view of a word."""
+        word = one.released
+        return cls(word.word, word.estimate, word.low, word.high, list(one.flags), one.verdict, one.ruling)
+
+
+class ReviewView(msgspec.Struct, frozen=True):
+    """Some of the words that were asked for, and how many those are."""
+
+    total: int
+    words: list[ReviewedView]
+
+
+class Decide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A verdict on words, and why."""
+
+    words: Annotated[list[str], msgspec.Meta(min_length=1, max_length=100_000)]
+    verdict: Verdict
+    note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)] = ""
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """On how many words a verdict was given."""
+
+    verdict: Verdict
+    words: int
+
+
+class HistoryOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The word whose verdicts are asked for."""
+
+    word: str
+
+
+class Export(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is to be exported; never what is hidden."""
+
+    format: Literal["csv", "dic", "aosp", "json"]
+    verdict: Literal["accepted", "rejected", "open"] = "accepted"
 
 
 class InfluenceView(msgspec.Struct, frozen=True):

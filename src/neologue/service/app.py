@@ -11,7 +11,7 @@ import re
 import socket
 import time
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from typing import Any
@@ -22,7 +22,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from neologue.errors import NeologueError, ReportError, StorageError
@@ -44,11 +44,12 @@ from neologue.service.garbage import seldom_searched
 from neologue.service.intake import Intake, Limits, Receipt
 from neologue.service.keys import keys_of
 from neologue.service.limits import Limit
-from neologue.service.logs import configure
 from neologue.service.metrics import MEDIA, Metrics
 from neologue.service.migrations import migrate
 from neologue.service.openapi import description
 from neologue.service.register import Entry
+from neologue.service.secure import Cohorts
+from neologue.service.secure_http import CohortDesk
 from neologue.service.settings import Settings
 from neologue.service.storage import Storage
 
@@ -63,31 +64,56 @@ WRONG = frozenset({400, 401, 403, 404, 405, 413})
 """What no honest device and no careful person is answered, so that whoever is answered it often is slowed down."""
 DIGEST = re.compile("[0-9a-f]{64}", re.ASCII)
 
+CHECK_IN = "/v1/check-in"
+OF_DEVICES = (CHECK_IN, REPORTS, "/v1/layers/", "/v1/known/")
+"""What devices ask for, also those in pages of other origins. They send no cookies, so that any origin may."""
+SHARED = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
+_SHARED = [(name.lower().encode(), value.encode()) for name, value in SHARED.items()]
+_PREFLIGHT = Response(
+    status_code=204,
+    headers={
+        "Access-Control-Allow-Origin": "*",
+        "Access-Control-Allow-Methods": "GET, POST",
+        "Access-Control-Allow-Headers": "Content-Type",
+        "Access-Control-Max-Age": "86400",
+    },
+)
+
 log = structlog.get_logger("neologue.service")
 
 
 class Service:
     """One worker."""
 
-    def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Callable[[], float] = time.time,
+        more: Callable[["Service"], Sequence[BaseRoute]] = lambda service: (),
+    ) -> None:
+        """The service of these settings, and `more` that is served beside it."""
         self.settings, self._clock = settings, clock
         self.database = open_database(settings.database)
         migrate(self.database)
         keys = keys_of(self.database)
         self._keys = keys
         self._storage = Storage(self.database)
-        ledger = Ledger(settings.ledger) if settings.ledger else None
+        self.ledger = Ledger(settings.ledger) if settings.ledger else None
         worker = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
-        self.coordinator = Coordinator(self._storage, keys, ledger, worker)
+        self.coordinator = Coordinator(self._storage, keys, self.ledger, worker)
         self.board = Board(self.database, keys)
         self.metrics = Metrics()
-        self._desk = Desk(self.database, self.coordinator, keys, clock)
+        self.desk = Desk(self.database, self.coordinator, keys, clock)
         self._requests = Limit(settings.requests_per_second, 2 * settings.requests_per_second)
         self._failures = Limit(settings.failures_per_minute / 60, settings.failures_per_minute)
         self._arrivals = Arrivals(settings.seconds_to_send)
         self._said = _said(settings.patience)
+        self._cohort_desk = CohortDesk(
+            lambda: self.cohorts, self.board, self._storage, self._arrivals, keys.ticket, self.refresh
+        )
         self._document = lru_cache(DOCUMENTS)(self._fetched)
-        self._people = Starlette(routes=self._routes(), lifespan=self._lifespan, exception_handlers=_HANDLERS)
+        routes = [*self._routes(), *more(self)]
+        self._people = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=_HANDLERS)
         # A path is right or wrong: a redirection would be made of the host that the request names.
         self._people.router.redirect_slashes = False
 
@@ -96,10 +122,16 @@ class Service:
         if scope["type"] != "http":
             await self._people(scope, receive, send)
             return
+        if scope["method"] == "OPTIONS" and scope["path"] in (CHECK_IN, REPORTS):
+            await _PREFLIGHT(scope, receive, send)
+            return
+        shared = scope["path"].startswith(OF_DEVICES)
         address, now = self._address(scope), time.monotonic()
         wait = self._failures.wait(address, now) or self._requests.take(address, now)
         if wait:
-            await failure(429, "slow_down", "too many requests from this address", wait)(scope, receive, send)
+            slow = failure(429, "slow_down", "too many requests from this address", wait)
+            slow.headers.update(SHARED if shared else {})
+            await slow(scope, receive, send)
             return
         status = 500
 
@@ -107,12 +139,16 @@ class Service:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if shared:
+                    message["headers"] = [*message["headers"], *_SHARED]
             await send(message)
 
         try:
             if scope["path"] == REPORTS:
                 response = await self._report(receive) if scope["method"] == "POST" else _only_post()
                 status = response.status_code
+                if isinstance(response, Response):  # those that are prepared have it
+                    response.headers.update(SHARED)
                 await response(scope, receive, send)
             else:
                 await self._people(scope, receive, watched)
@@ -136,6 +172,8 @@ class Service:
                 submission.ticket, self._keys.ticket, posted.campaign_id, posted.digest, submission.serial
             ):
                 return self._took("forged", failure(401, "forged", "this is not the ticket of an invitation"))
+            if posted.gathers:
+                return self._took("malformed", failure(400, "malformed", "the campaign takes votes under masks alone"))
             return await self._counted(posted, submission)
         except ReportError as error:
             return self._took("malformed", failure_of(error))
@@ -164,7 +202,7 @@ class Service:
             return self._took("unknown", failure(404, "unknown", "no layer of the campaign is answered by this report"))
         if state != register.OPEN:
             return self._took(Receipt.CLOSED, self._said[Receipt.CLOSED])
-        await self._refresh()
+        await self.refresh()
         return self._took("busy", failure(503, "busy", "the layer has just begun; send the same bytes again", 1))
 
     def _state_of_layer(self, campaign: bytes, tag: bytes) -> str | None:
@@ -185,7 +223,7 @@ class Service:
         except (msgspec.ValidationError, msgspec.DecodeError) as error:
             return failure(400, "malformed", f"a check-in has a credential: {error}")
         if self.board.notice(credential.campaign_id) is None:
-            await self._refresh()
+            await self.refresh()
         told = self.board.check_in(credential)
         self.metrics.check_ins.add(type(told).__name__.lower())
         return answer(told)
@@ -223,24 +261,29 @@ class Service:
                 return failure(401, "no_token", "give a token of the service: Authorization: Bearer <token>")
             if endpoint.roles and person and person.role not in endpoint.roles:
                 return failure(403, "forbidden", f"this is for the role {' or '.join(endpoint.roles)}")
-            body = await self._arrivals.body(request.receive, self.settings.largest_request)
+            body = await self.body(request)
             if body is None:
                 return failure(413, "too_large", f"a request has at most {self.settings.largest_request:,} bytes")
             try:
                 taken = None if endpoint.takes is None else msgspec.json.decode(body, type=endpoint.takes)
+                query = None if endpoint.asks is None else _query(request, endpoint.asks)
             except (msgspec.ValidationError, msgspec.DecodeError) as error:
                 return failure(400, "malformed", f"the request can't be used: {error}")
             if not all(name.isprintable() for name in request.path_params.values()):
                 return failure(404, "unknown", "nothing here has a name with characters that can't be shown")
-            call = Call(person or Person("nobody", ""), request.path_params, taken)
-            given = await asyncio.to_thread(endpoint.serve, self._desk, call)
+            call = Call(person or Person("nobody", ""), request.path_params, taken, query)
+            given = await asyncio.to_thread(endpoint.serve, self.desk, call)
             if endpoint.method != "GET":
-                await self._refresh()
+                await self.refresh()
             if isinstance(given, Text):
                 return Response(given.content, endpoint.status, media_type=given.media)
             return answer(given, endpoint.status)
 
         return served
+
+    async def body(self, request: Request, most: int | None = None) -> bytes | None:
+        """What somebody has sent, unless it is more than the service takes of them."""
+        return await self._arrivals.body(request.receive, self.settings.largest_request if most is None else most)
 
     def _person(self, authorization: str) -> Person | None:
         scheme, _, token = authorization.partition(" ")
@@ -265,9 +308,10 @@ class Service:
 
     def _routes(self) -> list[Route]:
         return [
-            Route("/v1/check-in", self._check_in, methods=["POST"]),
+            Route(CHECK_IN, self._check_in, methods=["POST"]),
             Route("/v1/layers/{digest}", self._layer, methods=["GET"]),
             Route("/v1/known/{digest}", self._known, methods=["GET"]),
+            *self._cohort_desk.routes(),
             *(Route(each.path, self._endpoint(each), methods=[each.method]) for each in ENDPOINTS),
             Route("/healthz", self._health),
             Route("/readyz", self._ready),
@@ -279,10 +323,18 @@ class Service:
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         limits = Limits(patience=self.settings.patience, most_bytes=self.settings.waiting_bytes)
         self.intake = Intake(self._storage, limits)
+        self.cohorts = Cohorts(
+            self._storage,
+            self._keys.operator,
+            leads=lambda campaign: campaign in self.coordinator.leading,
+            patience=self.settings.cohort_patience,
+            clock=self._clock,
+            ended=self.metrics.cohorts.add,
+        )
         self._refreshing = asyncio.Lock()
-        await self._refresh()
-        async with self.intake:
-            clockwork = [asyncio.create_task(self._keep_on(each)) for each in (self._refresh, self._turn)]
+        await self.refresh()
+        async with self.intake, self.cohorts:
+            clockwork = [asyncio.create_task(self._keep_on(each)) for each in (self.refresh, self._turn)]
             clockwork.append(asyncio.create_task(self._arrivals.watch()))
             log.info("serving", database=self.database.name, workers_key=self._keys.public.hex())
             try:
@@ -309,11 +361,12 @@ class Service:
                 log.exception("a fault of the service")
             await asyncio.sleep(self.settings.refresh)
 
-    async def _refresh(self) -> None:
+    async def refresh(self) -> None:
         """Look at the board anew, and drop what waits for layers that are closed."""
         async with self._refreshing:
             for closed in await asyncio.to_thread(self.board.refresh):
                 self.intake.close(closed.campaign_id, closed.place)
+                self.cohorts.close(closed.campaign_id, closed.place)
 
     async def _turn(self) -> None:
         """Move campaigns on."""
@@ -328,14 +381,16 @@ class Service:
         return scope["client"][0] if scope["client"] else ""
 
 
-def from_environment() -> Service:
-    """The service of a worker that was started by another process, which left the settings in the environment."""
-    configure()
-    return Service(msgspec.json.decode(os.environ["NEOLOGUE_SETTINGS"], type=Settings))
-
-
 def _tell(what: str, entry: Entry) -> None:
     log.info(what, campaign=entry.name)
+
+
+def _query(request: Request, kind: Any) -> Any:  # noqa: ANN401 - a value of the kind that the endpoint asks for
+    """What stands behind the path of an address, each thing once."""
+    given = request.query_params
+    if len(given.multi_items()) > len(given):
+        raise msgspec.ValidationError("something is given twice behind the path")
+    return msgspec.convert(dict(given), kind, strict=False)
 
 
 def _only_post() -> Response:
@@ -352,6 +407,8 @@ def _said(patience: float) -> dict[Receipt, Prepared]:
         Receipt.CLOSED: failure(410, "closed", "the layer is closed, and the report was not counted; erase it"),
         Receipt.BUSY: failure(503, "busy", "too much is waiting; send the same bytes later", BUSY_SECONDS),
     }
+    for response in said.values():
+        response.headers.update(SHARED)
     return {receipt: Prepared.of(response) for receipt, response in said.items()}
 
 

@@ -6,7 +6,7 @@ counts is decided by the database alone.
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neologue.errors import CredentialError
 from neologue.language.vocabulary import Vocabulary
@@ -25,9 +25,12 @@ from neologue.service.intake import ServedLayer
 from neologue.service.keys import Keys
 from neologue.service.register import Asked, Entry
 from neologue.service.rounds import Round
+from neologue.service.secure import Gathers
 
 LATE_REPORT = 1 << 17
 """Bytes enough for the reports of a layer that nobody knows here any more."""
+LATE_MESSAGE = 1 << 20
+"""The same for votes under masks, of about a million candidates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +43,8 @@ class Posted:
     round: Round
     signature: bytes
     served: ServedLayer
+    gathers: Gathers | None = None
+    """Its cohorts, if votes are masked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +98,11 @@ class Board:
         """The most bytes that are read of a report: those of the open layers, or of one that has just been closed."""
         return max((LATE_REPORT, *(posted.served.decoder.longest for posted in self._posted.values())))
 
+    @property
+    def longest_message(self) -> int:
+        """The most bytes that are read of a message to a cohort, likewise."""
+        return max((LATE_MESSAGE, *(posted.gathers.longest for posted in self._posted.values() if posted.gathers)))
+
     def check_in(self, credential: Credential) -> Told:
         """What a device is told; or a CredentialError if no issuer of the campaign vouches for it."""
         notice = self._notices.get(credential.campaign_id)
@@ -116,16 +126,23 @@ class Board:
             operator=self._keys.public.hex(),
             signature=layer.signature.hex(),
             ticket=ticket(self._keys.ticket, entry.id, layer.digest, credential.serial).hex(),
+            masked=bytes(layer.gathers.rules.promise).hex() if layer.gathers else None,
         )
 
     def _post(self, entry: Entry, asked: Asked) -> Posted:
         before = self._posted.get(asked.digest)
         if before and before.campaign_id == entry.id:
-            return Posted(entry.id, asked.place, asked.digest, asked.round, before.signature, before.served)
-        layer = self._layer(asked.digest)
-        invitation = invite(entry.id, layer, self._keys.operator)
-        served = ServedLayer(asked.place, layer, entry.definition.batch)
-        return Posted(entry.id, asked.place, asked.digest, asked.round, invitation.signature, served)
+            return replace(before, round=asked.round)
+        layer, definition = self._layer(asked.digest), entry.definition
+        rules = definition.cohorts
+        invitation = invite(entry.id, layer, self._keys.operator, rules.promise if rules else None)
+        served = ServedLayer(asked.place, layer, definition.batch)
+        gathers = (
+            Gathers(entry.id, asked.place, layer, rules, definition.gather_seconds, definition.stage_seconds)
+            if rules
+            else None
+        )
+        return Posted(entry.id, asked.place, asked.digest, asked.round, invitation.signature, served, gathers)
 
     def _layer(self, digest: bytes) -> Layer | ClosedLayer:
         """The layer itself, read from the very document that its devices read."""

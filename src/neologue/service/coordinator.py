@@ -29,6 +29,7 @@ from neologue.service.definition import Definition
 from neologue.service.keys import Keys
 from neologue.service.register import Asked, Entry, Facts
 from neologue.service.rounds import looked_at, opened, resumed
+from neologue.service.secure_store import under_way
 from neologue.service.storage import Storage
 
 LEASE = 10.0
@@ -54,6 +55,8 @@ class Coordinator:
         self._storage, self._keys, self._ledger, self._worker = storage, keys, ledger, worker
         self._database = storage.database
         self._standings: dict[bytes, Standing] = {}
+        self.leading: frozenset[bytes] = frozenset()
+        """The campaigns that this worker moved on in its last turn."""
         self._scrubbed = False
         """Whether nothing is left of deleted sums; whoever was here before may have been killed in the middle."""
 
@@ -120,14 +123,17 @@ class Coordinator:
         with self._database.reading() as db:
             running = [entry for entry in register.entries(db) if entry.state == register.RUNNING]
         wrong: list[Exception] = []
+        leading: set[bytes] = set()
         for entry in running:
             try:
                 with self._database.transaction() as db:
                     leads = register.lead(db, entry.id, self._worker, now, now + LEASE)
                 if leads:
+                    leading.add(entry.id)
                     self._advance(entry, now, said)
             except Exception as error:
                 wrong.append(error)
+        self.leading = frozenset(leading)
         if wrong:
             raise wrong[0]
 
@@ -160,11 +166,16 @@ class Coordinator:
 
     def _look(self, entry: Entry, last: Asked, now: float) -> bool:
         """Give an open layer more devices or more time, where it needs them; close it, and say so, if it is over."""
-        later = looked_at(last.round, entry.definition.rules, now)
         with self._database.transaction() as db:
+            # Who is in a cohort has come, and is as good as counted: nobody else is to be invited for them.
+            coming = under_way(db, entry.id, last.place, now) if entry.definition.cohorts else 0
+            with_them = replace(last.round, reports=last.round.reports + coming)
+            later = looked_at(with_them, entry.definition.rules, now)
+            if later is None and coming:
+                return False  # a sum may yet come, and no cohort is begun any more
             if later is None:
                 register.close_layer(db, entry.id, last.place)
-            elif later != last.round:
+            elif later != with_them:
                 register.update_round(db, entry.id, last.place, later)
         if later is not None:
             self._storage.merge_sums(entry.id, last.place, SUMS)
@@ -211,6 +222,7 @@ class Coordinator:
         except BudgetError as error:
             self._moved(entry, (register.RUNNING,), register.REFUSED, now, note=str(error))
             return
+        release = replace(release, masked=entry.definition.cohorts)
         document = release_document(release, population=_described(entry), fidelity="live", seed=None, score=None)
         with self._database.transaction() as db:
             if register.move(db, entry.id, (register.RUNNING,), register.RELEASED, now):
@@ -242,14 +254,10 @@ class Coordinator:
     def _charge(self, entry: Entry) -> None:
         if not self._ledger:
             return
-        definition = entry.definition
-        planned = foreseen(definition.campaign)
-        if definition.measuring:
-            measuring = foreseen_cohort(definition.campaign, definition.measuring)
-            planned = replace(planned, cohorts=(*planned.cohorts, measuring))
-        assert definition.population is not None
-        if not any(known.campaign == entry.name for known in self._ledger.entries(definition.population)):
-            self._ledger.plan(definition.population, entry.name, planned)
+        population = entry.definition.population
+        assert population is not None
+        if not any(known.campaign == entry.name for known in self._ledger.entries(population)):
+            self._ledger.plan(population, entry.name, charge(entry.definition))
 
     def _settle(self, entry: Entry, collected: Collection) -> None:
         if self._ledger:
@@ -276,6 +284,15 @@ class Coordinator:
     def _moved(self, entry: Entry, states: tuple[str, ...], state: str, now: float, note: str = "") -> Entry:
         with self._database.transaction() as db:
             return _move(db, entry, states, state, now, note)
+
+
+def charge(definition: Definition) -> Collection:
+    """What a campaign is charged for when it starts: all that it may collect, as far as can be told."""
+    planned = foreseen(definition.campaign)
+    if definition.measuring is None:
+        return planned
+    measuring = foreseen_cohort(definition.campaign, definition.measuring)
+    return replace(planned, cohorts=(*planned.cohorts, measuring))
 
 
 def _move(db: Connection, entry: Entry, states: tuple[str, ...], state: str, now: float, note: str = "") -> Entry:

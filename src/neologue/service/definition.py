@@ -11,6 +11,7 @@ from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.builtin import alphabet as alphabet_of_language
 from neologue.language.vocabulary import Vocabulary
+from neologue.masking.rules import CohortRules
 from neologue.protocol.campaign import MOST_USERS, Campaign
 from neologue.protocol.invitation import KEY_BYTES
 from neologue.protocol.measuring import Measuring
@@ -21,6 +22,7 @@ from neologue.service.rounds import Rules
 
 DAY = 86_400
 LONGEST_LAYER = 366 * DAY
+SECURE = "secure"
 
 
 class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, dict=True):
@@ -58,6 +60,20 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     """When a device that has nothing to do yet asks again."""
     issuers: list[str] = []
     """The public keys, in hexadecimal, of others who may issue credentials: an app's own backend."""
+    aggregation: Literal["ephemeral", "secure"] = "ephemeral"
+    """How reports become one sum: as they are, in memory; or under masks, of which the service learns the sum alone."""
+    cohort_size: int = CohortRules.size
+    """How many devices mask their votes for each other."""
+    smallest_cohort: int = CohortRules.smallest
+    """The fewest devices whose masked votes are summed."""
+    dropout: int = CohortRules.dropout
+    """The dropouts that a cohort survives, in per cent."""
+    corruption: int = CohortRules.corruption
+    """The corrupt devices that a cohort withstands, in per cent."""
+    gather_seconds: float = 600.0
+    """How long a cohort waits for its devices."""
+    stage_seconds: float = 120.0
+    """How long each of its three stages after that waits for those who have not answered."""
 
     def __post_init__(self) -> None:
         if not is_name(self.name):
@@ -71,6 +87,11 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             raise ParameterError(f"reserve must be a share from 0 to below 1, not {self.reserve}")
         if not 0 < self.layer_seconds <= LONGEST_LAYER:
             raise ParameterError(f"layer seconds must be above 0 and at most a year, not {self.layer_seconds}")
+        for name in ("gather_seconds", "stage_seconds"):
+            if not 0 < getattr(self, name) <= DAY:
+                raise ParameterError(
+                    f"{name.replace('_', ' ')} must be above 0 and at most a day, not {getattr(self, name)}"
+                )
         if self.language and self.alphabet:
             raise ParameterError(f"the language {self.language!r} brings an alphabet; give one of the two")
         unknown = [name for name in self.parameters if name not in {field.name for field in fields(Parameters)}]
@@ -109,13 +130,25 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         """Who measures, if anybody does."""
         return Measuring(self.measure_devices, self.measure_rate) if self.measure_devices else None
 
+    @cached_property
+    def cohorts(self) -> CohortRules | None:
+        """How devices mask their votes, if they do."""
+        if self.aggregation != SECURE:
+            return None
+        return CohortRules(self.cohort_size, self.smallest_cohort, self.dropout, self.corruption)
+
+    @property
+    def together(self) -> int:
+        """The fewest reports that are counted together: a batch, or what a cohort begins with."""
+        return self.cohorts.fewest if self.cohorts else self.batch
+
     @property
     def rules(self) -> Rules:
         """How long layers wait, and for whom."""
         return Rules(
             devices=self.devices,
             seconds=self.layer_seconds,
-            batch=self.batch,
+            batch=self.together,
             smallest=self.campaign.parameters.smallest_layer,
             most_extensions=self.most_extensions if self.too_few == "extend" else 0,
         )
@@ -125,10 +158,11 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         campaign = self.campaign
         if self.measuring:
             self.measuring.check(campaign, self.devices)
-        if self.batch > campaign.parameters.smallest_layer:
+        if self.together > campaign.parameters.smallest_layer:
+            what = "smallest cohort" if self.cohorts else "batch"
             raise ParameterError(
-                f"a batch of {self.batch:,} is more than the {campaign.parameters.smallest_layer:,} reports that "
-                "decide a layer; give a smaller batch or a larger smallest layer"
+                f"a {what} of {self.together:,} is more than the {campaign.parameters.smallest_layer:,} reports that "
+                f"decide a layer; give a smaller {what} or a larger smallest layer"
             )
 
 

@@ -3,31 +3,34 @@
 The routes and the OpenAPI description are both made from this one list.
 """
 
-import json
 import re
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from neologue.discovery.influence import influence as bound_influence
-from neologue.discovery.release import ReleasedWord
 from neologue.errors import CampaignError, ParameterError
 from neologue.protocol.credential import issue
 from neologue.protocol.documents import known_digest, read_known, read_layer
 from neologue.protocol.layer import Layer
 from neologue.protocol.slot import SLOTS
-from neologue.service import access, register
+from neologue.service import access, register, review, review_list
 from neologue.service.access import ANALYST, OPERATOR, Deed, Person
 from neologue.service.api import (
     CampaignView,
+    Decide,
+    Decided,
+    Export,
+    Hidden,
+    HistoryOf,
     InfluenceView,
     Key,
     LayerView,
     NewToken,
     Prefixes,
+    ReviewedView,
+    ReviewView,
     Token,
     Wanted,
     WordView,
@@ -37,6 +40,9 @@ from neologue.service.database import Connection, Database
 from neologue.service.definition import Definition
 from neologue.service.keys import Keys
 from neologue.service.register import Entry
+from neologue.service.review import Ruling
+from neologue.service.review_export import MEDIA, exported
+from neologue.service.review_list import Choice, released_words
 
 DEEDS = 1000
 """The most lines of the audit log that are shown at once."""
@@ -61,6 +67,8 @@ class Call:
     """The parts of the path that the route leaves open."""
     body: Any
     """What the endpoint takes, checked."""
+    query: Any = None
+    """What the address asks for behind its path, checked."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,8 @@ class Endpoint:
     gives: Any
     takes: Any = None
     status: int = 200
+    asks: Any = None
+    """What may stand behind the path of the address."""
 
 
 def create(desk: Desk, call: Call) -> CampaignView:
@@ -141,9 +151,12 @@ def prefixes(desk: Desk, call: Call) -> Prefixes:
 
 
 def words(desk: Desk, call: Call) -> list[WordView]:
-    """The words of a campaign that was released."""
-    document = json.loads(_released(desk, call))
-    return [WordView(word["word"], word["estimate"], word["low"], word["high"]) for word in document["words"]]
+    """The words of a campaign that was released, but those that a reviewer has hidden."""
+    wanted: Hidden = call.query or Hidden()
+    found = released_words(_released(desk, call))
+    with desk.database.reading() as db:
+        hidden = frozenset() if wanted.hidden else review.hidden(db, _named(db, call).id)
+    return [WordView(word.word, word.estimate, word.low, word.high) for word in found if word.word not in hidden]
 
 
 def release(desk: Desk, call: Call) -> Text:
@@ -156,14 +169,54 @@ def influence(desk: Desk, call: Call) -> InfluenceView:
     hostile = call.names["hostile"]
     if not re.fullmatch("[0-9]{1,9}", hostile, re.ASCII):
         raise ParameterError(f"hostile devices are a whole number below 1,000,000,000, not {hostile[:100]!r}")
-    found = json.loads(_released(desk, call))["words"]
+    released = released_words(_released(desk, call))
     with desk.database.reading() as db:
         entry = _named(db, call)
         facts = [asked.facts.layer for asked in register.asked(db, entry.id) if asked.facts and asked.facts.layer]
-    named = [{("passage" if name == "pass" else name): value for name, value in word.items()} for word in found]
-    released = msgspec.convert(named, list[ReleasedWord])
-    bounded = bound_influence(entry.definition.campaign, facts, released, int(hostile))
+    cohorts = entry.definition.cohorts
+    cohort = cohorts.size if cohorts else 1
+    bounded = bound_influence(entry.definition.campaign, facts, released, int(hostile), cohort)
     return InfluenceView(int(hostile), list(bounded.sentences))
+
+
+def reviewed_words(desk: Desk, call: Call) -> ReviewView:
+    """Released words with their flags and verdicts."""
+    choice: Choice = call.query or Choice()
+    with desk.database.reading() as db:
+        entry = _named(db, call)
+    found = review_list.chosen(review_list.reviewed(desk.database, entry), choice)
+    return ReviewView(len(found), [ReviewedView.of(one) for one in review_list.page(found, choice)])
+
+
+def decide(desk: Desk, call: Call) -> Decided:
+    """Give a verdict on some words at once."""
+    wanted: Decide = call.body
+    with desk.database.reading() as db:
+        entry = _named(db, call)
+    words = set(wanted.words)
+    review_list.check_released(words, review_list.reviewed(desk.database, entry))
+    with desk.database.transaction() as db:
+        review.rule(db, entry, words, wanted.verdict, wanted.note, call.person.name, desk.clock())
+    return Decided(wanted.verdict, len(words))
+
+
+def history(desk: Desk, call: Call) -> list[Ruling]:
+    """Every verdict on a word, the latest first."""
+    wanted: HistoryOf = call.query
+    with desk.database.reading() as db:
+        entry = _named(db, call)
+    review_list.check_released([wanted.word], review_list.reviewed(desk.database, entry))
+    with desk.database.reading() as db:
+        return review.history(db, entry.id, wanted.word)
+
+
+def export(desk: Desk, call: Call) -> Text:
+    """The words with a verdict, as a file of some format."""
+    wanted: Export = call.query
+    with desk.database.reading() as db:
+        entry = _named(db, call)
+    found = review_list.chosen(review_list.reviewed(desk.database, entry), Choice(verdict=wanted.verdict))
+    return Text(exported(found, wanted.format, entry), MEDIA[wanted.format])
 
 
 def credentials(desk: Desk, call: Call) -> Text:
@@ -226,7 +279,11 @@ ENDPOINTS = (
     Endpoint("POST", f"{_ONE}/abort", "End a campaign without a release", (OPERATOR,), abort, CampaignView),
     Endpoint("GET", f"{_ONE}/layers", "The layers of a campaign", (OPERATOR,), layers, list[LayerView]),
     Endpoint("GET", f"{_ONE}/prefixes", "The prefixes that live", (OPERATOR,), prefixes, Prefixes),
-    Endpoint("GET", f"{_ONE}/words", "The words that were found", _BOTH, words, list[WordView]),
+    Endpoint("GET", f"{_ONE}/words", "The words that were found", _BOTH, words, list[WordView], asks=Hidden),
+    Endpoint("GET", f"{_ONE}/review", "Words with flags and verdicts", _BOTH, reviewed_words, ReviewView, asks=Choice),
+    Endpoint("POST", f"{_ONE}/review", "Give a verdict on words", _BOTH, decide, Decided, Decide),
+    Endpoint("GET", f"{_ONE}/review/history", "Every verdict on a word", _BOTH, history, list[Ruling], asks=HistoryOf),
+    Endpoint("GET", f"{_ONE}/review/export", "Words with a verdict, as a file", _BOTH, export, Text, asks=Export),
     Endpoint("GET", f"{_ONE}/release", "The signed release", _BOTH, release, Text),
     Endpoint(
         "GET",

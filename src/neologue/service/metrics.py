@@ -15,18 +15,19 @@ class Counts(Collector):
 
     def __init__(self, name: str, documentation: str, labels: tuple[str, ...], registry: CollectorRegistry) -> None:
         self._described = (name, documentation, labels)
-        self._counts: collections.Counter[tuple[object, ...]] = collections.Counter()
+        self.counted: collections.Counter[tuple[object, ...]] = collections.Counter()
+        """What was counted so far, by its labels."""
         registry.register(self)
 
     def add(self, *labels: object) -> None:
         """Count one more."""
-        self._counts[labels] += 1
+        self.counted[labels] += 1
 
     def collect(self) -> Iterator[CounterMetricFamily]:
         """All counters as they stand."""
         name, documentation, labels = self._described
         family = CounterMetricFamily(name, documentation, labels=labels)
-        for values, count in self._counts.items():
+        for values, count in self.counted.items():
             family.add_metric([str(value) for value in values], count)
         yield family
 
@@ -41,6 +42,9 @@ class Metrics:
         )
         self.check_ins = Counts("neologue_check_ins", "Check-ins, by answer.", ("answer",), self._registry)
         self.reports = Counts("neologue_reports", "Reports, by what became of them.", ("outcome",), self._registry)
+        self.cohorts = Counts(
+            "neologue_cohorts", "Cohorts of secure aggregation, by how they ended.", ("outcome",), self._registry
+        )
         self.waiting = Gauge("neologue_waiting_bytes", "Memory of reports that wait.", registry=self._registry)
         self.faults = Counter("neologue_faults", "Faults of the service itself.", registry=self._registry)
 

@@ -6,10 +6,11 @@ from typing import Any
 import msgspec
 
 from neologue import __version__
-from neologue.service.api import CheckIn, Failure, Final, Health, Received, Told
+from neologue.service.api import CheckIn, Cohort, Failure, Final, Health, Nothing, Received, Told
 from neologue.service.endpoints import ENDPOINTS, Text
 
 DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+COHORT = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
 BYTES = {"type": "string", "format": "binary"}
 
 
@@ -17,13 +18,14 @@ def description() -> dict[str, Any]:
     """The whole description, as plain values."""
     types = {
         kind for endpoint in ENDPOINTS for kind in (endpoint.takes, endpoint.gives) if kind not in (None, Text)
-    } | {CheckIn, Failure, Final, Health, Received, Told}
+    } | {CheckIn, Cohort, Failure, Final, Health, Nothing, Received, Told}
     ordered = sorted(types, key=str)
     schemas, components = msgspec.json.schema_components(ordered, ref_template="#/components/schemas/{name}")
     schema = dict(zip(ordered, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in ENDPOINTS:
-        gives = {"text/plain": {"schema": {"type": "string"}}, "application/json": {"schema": {}}}
+        text = {"schema": {"type": "string"}}
+        gives = {"text/plain": text, "text/csv": text, "application/json": {"schema": {}}}
         if endpoint.gives is not Text:
             gives = {"application/json": {"schema": schema[endpoint.gives]}}
         operation: dict[str, Any] = {
@@ -34,11 +36,12 @@ def description() -> dict[str, Any]:
                 **_failures(schema[Failure]),
             },
         }
-        if names := re.findall(r"{(\w+)}", endpoint.path):
-            operation["parameters"] = [
-                {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
-                for name in names
-            ]
+        parameters = [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+            for name in re.findall(r"{(\w+)}", endpoint.path)
+        ] + _query(endpoint.asks)
+        if parameters:
+            operation["parameters"] = parameters
         if endpoint.takes is not None:
             content = {"application/json": {"schema": schema[endpoint.takes]}}
             operation["requestBody"] = {"required": True, "content": content}
@@ -73,6 +76,12 @@ def _devices(schema: dict[Any, Any]) -> dict[str, Any]:
         "description": "It has arrived, but may still be lost: send the same bytes again",
         "content": {"application/json": {"schema": schema[Received]}},
     }
+    join = given("Join a cohort", "join_cohort", "application/json", {"oneOf": [schema[Cohort], schema[Final]]})
+    message = given("Send a message to a cohort", "cohort_message", "application/octet-stream", BYTES)
+    message["responses"]["200"]["content"]["application/json"] = {"schema": {"oneOf": [schema[Final], schema[Nothing]]}}
+    message["responses"]["202"] = report["responses"]["202"]
+    message["parameters"] = [{"name": "cohort", "in": "path", "required": True, "schema": COHORT}]
+    join["requestBody"] = message["requestBody"] = report["requestBody"]
     check_in = given("Ask what there is to do", "check_in", "application/json", schema[Told])
     check_in["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema[CheckIn]}}}
     layer = given("What the devices of a layer are told", "layer", "application/json", {}, parameters=digest)
@@ -85,10 +94,23 @@ def _devices(schema: dict[Any, Any]) -> dict[str, Any]:
         "/v1/layers/{digest}": {"get": layer},
         "/v1/known/{digest}": {"get": known},
         "/v1/reports": {"post": report},
+        "/v1/cohorts": {"post": join},
+        "/v1/cohorts/{cohort}": {"post": message},
         "/healthz": {"get": health},
         "/readyz": {"get": ready},
         "/metrics": {"get": metrics},
     }
+
+
+def _query(asks: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - the type of a struct, or None
+    """What may stand behind the path, one by one."""
+    if asks is None:
+        return []
+    shape = msgspec.json.schema(asks)["$defs"][asks.__name__]
+    return [
+        {"name": name, "in": "query", "required": name in shape["required"], "schema": schema}
+        for name, schema in shape["properties"].items()
+    ]
 
 
 def _failures(shape: dict[str, Any]) -> dict[str, Any]:

@@ -171,7 +171,8 @@ def settle_layer(db: Connection, campaign: bytes, place: int, decision: Decision
         (DECIDED, _written(decision), msgspec.json.encode(facts).decode(), campaign, place, CLOSED),
     )
     if settled:
-        db.execute("DELETE FROM sums WHERE campaign = ? AND place = ?", (campaign, place))
+        for table in ("sums", "cohorts"):
+            db.execute(f"DELETE FROM {table} WHERE campaign = ? AND place = ?", (campaign, place))
     return bool(settled)
 
 
@@ -270,12 +271,13 @@ def _written(decision: Decision) -> bytes:
         index=decision.index,
         votes=decision.votes,
         thresholds=decision.thresholds,
+        doubtful=decision.doubtful,
+        doubts=decision.doubts,
     )
     return file.getvalue()
 
 
 def _read(written: object) -> Decision:
     with np.load(io.BytesIO(_bytes(written))) as stored:
-        return Decision(
-            int(stored["reports"]), bool(stored["made"]), stored["index"], stored["votes"], stored["thresholds"]
-        )
+        arrays = (stored[name] for name in ("index", "votes", "thresholds", "doubtful", "doubts"))
+        return Decision(int(stored["reports"]), bool(stored["made"]), *arrays)

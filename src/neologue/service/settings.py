@@ -9,6 +9,16 @@ MEGABYTE = 1 << 20
 SHORTEST_PATIENCE = 0.2
 
 
+_POSITIVE = (
+    "seconds_to_send",
+    "patience",
+    "cohort_patience",
+    "refresh",
+    "requests_per_second",
+    "failures_per_minute",
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """The settings of one worker."""
@@ -23,6 +33,8 @@ class Settings:
     """How long a request may take to arrive."""
     patience: float = 2.0
     """How long a report waits for its batch before its device is told to ask again."""
+    cohort_patience: float = 10.0
+    """How long a device waits for the others of its cohort before it is told to ask again."""
     waiting_bytes: int = 512 * MEGABYTE
     """The most memory for reports that wait."""
     refresh: float = 0.5
@@ -35,7 +47,7 @@ class Settings:
     """Whether X-Forwarded-For names the address of a device, because a proxy that can be trusted writes it."""
 
     def __post_init__(self) -> None:
-        for name in ("seconds_to_send", "patience", "refresh", "requests_per_second", "failures_per_minute"):
+        for name in _POSITIVE:
             if not 0 < getattr(self, name) <= 1e6:
                 raise ParameterError(f"{name.replace('_', ' ')} must be above 0, not {getattr(self, name)}")
         if self.patience < SHORTEST_PATIENCE:

@@ -64,15 +64,15 @@ class Storage:
             state, cohort, counted, candidates = layers[0] if layers else ("closed", 0, 0, 0)
             room = cohort - counted
             over = state != "open" or room < minimum
-            spent = _spent_among(db, campaign, list(reports))
+            spent = spent_among(db, campaign, list(reports))
             new = [serial for serial in reports if serial not in spent]
             if over or len(new) < minimum:
                 return Outcome(spent, 0, over)
             # In order, so that not even the order in which they came is stored, and no two batches wait for each other.
             chosen = sorted(new[:room])
-            _spend(db, campaign, chosen)
+            spend(db, campaign, chosen)
             votes = sum_of(candidates, (reports[serial] for serial in chosen))
-            _add_sum(db, campaign, place, len(chosen), votes)
+            add_sum(db, campaign, place, len(chosen), votes)
             db.execute(
                 "UPDATE layers SET reports = reports + ? WHERE campaign = ? AND place = ?",
                 (len(chosen), campaign, place),
@@ -83,7 +83,7 @@ class Storage:
     def spent(self, campaign: bytes, serial: bytes) -> bool:
         """Whether a device was counted in the campaign."""
         with self.database.reading() as db:
-            return bool(_spent_among(db, campaign, [serial]))
+            return bool(spent_among(db, campaign, [serial]))
 
     def open_layers(self) -> list[OpenLayer]:
         """The layers that take reports."""
@@ -120,14 +120,14 @@ class Storage:
             votes, reports = _added_up(db, campaign, place, candidates)
             if reports:
                 db.execute(f"DELETE FROM sums WHERE {of_layer}", (campaign, place))
-                _add_sum(db, campaign, place, reports, votes)
+                add_sum(db, campaign, place, reports, votes)
 
     def scrub(self) -> bool:
         """Remove what deleted sums have left behind; False if somebody is still reading, so try again later."""
         return self.database.scrub()
 
 
-def _spent_among(db: Connection, campaign: bytes, serials: Sequence[bytes]) -> frozenset[bytes]:
+def spent_among(db: Connection, campaign: bytes, serials: Sequence[bytes]) -> frozenset[bytes]:
     """Those of some serials that are spent."""
     spent: set[bytes] = set()
     for some in _pieces(serials):
@@ -137,7 +137,7 @@ def _spent_among(db: Connection, campaign: bytes, serials: Sequence[bytes]) -> f
     return frozenset(spent)
 
 
-def _spend(db: Connection, campaign: bytes, serials: Sequence[bytes]) -> None:
+def spend(db: Connection, campaign: bytes, serials: Sequence[bytes]) -> None:
     """Spend serials that are not spent yet: it fails if one is."""
     for some in _pieces(serials):
         marks = ", ".join(["(?, ?)"] * len(some))
@@ -149,7 +149,8 @@ def _pieces(serials: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     return (serials[start : start + _AT_ONCE] for start in range(0, len(serials), _AT_ONCE))
 
 
-def _add_sum(db: Connection, campaign: bytes, place: int, reports: int, votes: Votes) -> None:
+def add_sum(db: Connection, campaign: bytes, place: int, reports: int, votes: Votes) -> None:
+    """Keep the votes of so many reports, as one sum."""
     db.execute(
         "INSERT INTO sums (campaign, place, reports, votes) VALUES (?, ?, ?, ?)",
         (campaign, place, reports, pack_sum(votes)),

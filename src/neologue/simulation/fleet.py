@@ -27,14 +27,20 @@ from neologue.device.library import Library
 from neologue.device.policy import Policy
 from neologue.device.transport import JSON, SMALL_ANSWER, HttpTransport, Response, Transport
 from neologue.errors import LaterError, ParameterError
+from neologue.masking.messages import MaskedVector, Sharing, Unmasking
 from neologue.simulation.holdings import Holdings
 from neologue.simulation.population import Population
 
 THREADS = 128
 """Devices of a process that talk at once: more than a batch needs, so that nobody waits for one in vain."""
+COHORTS = 3
+"""How many cohorts are under way at once, where there are any: one that gathers, while others come to their end."""
 LONGEST_DELAY = 20.0
 LOOK = 0.2
 """How often a process looks whether it is to end, in seconds."""
+_MESSAGES = (Sharing.number, MaskedVector.number, Unmasking.number)
+_MESSAGE_NUMBER = 81
+"""Where the number of a message stands in the body of a request: behind its sender, the layer and a version."""
 IMPATIENCE = 2.0
 """The longest that a device of a fleet waits after a failure, in seconds: its weather changes quickly."""
 
@@ -53,9 +59,11 @@ class Weather:
     """Steps after which a device is started anew from its files."""
     delay: float = 0.0
     """Up to how many seconds a request takes to get anywhere."""
+    leaving: float = 0.0
+    """Devices that fall silent in a cohort of secure aggregation, each at one of its stages."""
 
     def __post_init__(self) -> None:
-        for name in ("silent", "lost", "twice", "restarts"):
+        for name in ("silent", "lost", "twice", "restarts", "leaving"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ParameterError(f"{name} must be a share from 0 to 1, not {getattr(self, name)}")
         if not 0 <= self.delay <= LONGEST_DELAY:
@@ -74,6 +82,8 @@ class Squad:
     words: list[str]
     weather: Weather
     seed: int
+    at_once: int = THREADS
+    """How many of them talk at once."""
 
     def typed(self, device: int) -> dict[str, int]:
         """The words of one owner, and how often each was typed."""
@@ -91,12 +101,14 @@ def run(
     *,
     processes: int = 2,
     seed: int = 0,
+    cohort: int = 0,
     over: Callable[[], bool],
     pause: float = 1.0,
 ) -> Counter[str]:
     """Run a device for each credential until all are done, or until `over`, which is asked from time to time.
 
-    Returns how the devices ended, by the state of their last step.
+    Devices of a `cohort` wait for each other, so that at least so many must be able to talk at once. Returns how the
+    devices ended, by the state of their last step.
     """
     if len(credentials) > population.users:
         raise ParameterError(
@@ -110,10 +122,11 @@ def run(
             server,
             policy,
             credentials[start:stop],
-            _drawn(population, start, stop),
+            drawn(population, start, stop),
             population.words,
             weather,
             seed + start,
+            max(THREADS, -(-COHORTS * cohort // processes)),
         )
         for start, stop in pairwise(bounds)
     ]
@@ -136,7 +149,7 @@ def run_squad(squad: Squad, ended: threading.Event) -> Counter[str]:
     in_memory = shared.is_dir() and "TMPDIR" not in os.environ
     with tempfile.TemporaryDirectory(dir=shared if in_memory else None, prefix="neologue-fleet-") as folder:
         turns = _Turns(squad, Path(folder))
-        threads = [threading.Thread(target=turns.work, daemon=True) for _ in range(THREADS)]
+        threads = [threading.Thread(target=turns.work, daemon=True) for _ in range(squad.at_once)]
         for thread in threads:
             thread.start()
         try:
@@ -208,29 +221,62 @@ class _Turns:
                 heapq.heappush(self._due, (time.monotonic() + again, device))
             self._changed.notify()
 
+    def _leaves(self, device: int) -> int | None:
+        """Before which message to its cohort a device falls silent, if it does: the same whenever it is asked."""
+        dice = random.Random(f"{self._squad.seed} {device}")
+        return dice.choice(_MESSAGES) if dice.random() < self._squad.weather.leaving else None
+
     def _step(self, device: int, transport: "Stormy") -> tuple[str, float]:
         """Let a device do what it can now; its state, and after how many seconds it is to be asked again."""
         squad, folder = self._squad, self._folder / str(device)
         if not folder.exists():
-            state, again = _peek(transport, squad.credentials[device])
+            state, again = peek(transport, squad.credentials[device])
             if state != "invited":
                 return state, again
             if transport.chance.random() < squad.weather.silent:
                 return "silent", inf
-        with Client(folder, transport, squad.policy, library=self._library) as client:
+        leaves = self._leaves(device)
+        leaving = None if leaves is None else Leaving(transport, leaves)
+        with Client(folder, leaving or transport, squad.policy, library=self._library) as client:
             tick = client.tick()
             if tick.state == "alone":
                 for word, times in squad.typed(device).items():
                     client.typed(word, times)
                 client.join(squad.credentials[device])
                 tick = client.tick()
-            while tick.state == "received" and not self._ended and transport.chance.random() >= squad.weather.restarts:
-                time.sleep(tick.again or 0)
+            while (
+                (tick.state == "received" or client.in_cohort)
+                and not (leaving and leaving.has_left)
+                and not self._ended
+                and transport.chance.random() >= squad.weather.restarts
+            ):
+                time.sleep(min(tick.again or 0, IMPATIENCE))
                 tick = client.tick()
+        if leaving and leaving.has_left:
+            shutil.rmtree(folder, ignore_errors=True)
+            return "left", inf
         if tick.again is None:
             shutil.rmtree(folder, ignore_errors=True)
             return tick.state, inf
         return tick.state, min(tick.again, IMPATIENCE) if tick.state == "later" else tick.again
+
+
+class Leaving:
+    """A transport of a device that falls silent before it sends one of the messages of its cohort."""
+
+    def __init__(self, transport: Transport, message: int) -> None:
+        self._transport, self._message = transport, message
+        self.has_left = False
+
+    def request(
+        self, method: str, path: str, body: bytes = b"", kind: str = JSON, most: int = SMALL_ANSWER
+    ) -> Response:
+        """The answer, as long as the device is there."""
+        if path.startswith("/v1/cohorts/") and body[_MESSAGE_NUMBER : _MESSAGE_NUMBER + 1] >= bytes([self._message]):
+            self.has_left = True
+        if self.has_left:
+            raise LaterError("the device has fallen silent", IMPATIENCE)
+        return self._transport.request(method, path, body, kind, most)
 
 
 class Stormy:
@@ -253,7 +299,7 @@ class Stormy:
         return answer
 
 
-def _peek(transport: Transport, credential: str) -> tuple[str, float]:
+def peek(transport: Transport, credential: str) -> tuple[str, float]:
     """What a device would be told if it checked in now, and when it is to ask again."""
     answer = transport.request("POST", "/v1/check-in", json.dumps({"credential": credential}).encode())
     if answer.status != 200:
@@ -262,5 +308,6 @@ def _peek(transport: Transport, credential: str) -> tuple[str, float]:
     return told["state"], told.get("retry_after", inf)
 
 
-def _drawn(population: Population, start: int, stop: int) -> Holdings:
+def drawn(population: Population, start: int, stop: int) -> Holdings:
+    """What the users of a range have typed."""
     return Holdings.joined([population.draw(*span) for span in population.spans(start, stop)])

@@ -3,15 +3,16 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neologue.discovery.release import facts_of
 from neologue.discovery.selection import room
 from neologue.errors import ParameterError
+from neologue.masking.rules import CohortRules
 from neologue.privacy.collection import Cohort, Collection
 from neologue.privacy.cost import central_epsilon
 from neologue.privacy.planning import LARGEST_CHOSEN_EPSILON, SMALLEST_CHOSEN_EPSILON
-from neologue.privacy.statement import Facts, LayerShown, privacy_statement
+from neologue.privacy.statement import Exposure, Facts, LayerShown, privacy_statement
 from neologue.protocol.campaign import MOST_USERS, Campaign
 from neologue.randomizers.registry import randomizer
 from neologue.randomizers.subset_selection import SubsetSelection
@@ -66,12 +67,14 @@ class Plan:
     limits: Limits
     expected: Forecast
     tradeoff: tuple[Point, ...]
+    masked: CohortRules | None = None
+    """How votes are to be masked, if they are."""
 
     @property
     def facts(self) -> Facts:
         """The facts of the run, if it goes as foreseen."""
         shown = tuple(LayerShown(cohort, 0, 0) for cohort in _cohorts(self.expected))
-        return facts_of(self.campaign.parameters, shown)
+        return replace(facts_of(self.campaign.parameters, shown), exposure=Exposure(masked=self.masked))
 
     @property
     def statement(self) -> dict[str, object]:

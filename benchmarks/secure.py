@@ -1,0 +1,76 @@
+"""What secure aggregation costs a device and a server, beside Flower's SecAgg+ with as many neighbours."""
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from benchmarks.measure import Measured, Part, Ratio, Work, in_turn, ratio
+from benchmarks.peers import Peer
+from benchmarks.setting import Setting
+from neologue.aggregation.secure import SecureCohort, Summed
+from neologue.device.masked import Ballot, Member
+from neologue.masking.terms import Cohort, Promise, Terms
+from neologue.masking.traffic import download_bytes, upload_bytes
+from neologue.simulation.masking_cost import device_seconds
+
+PEER, WORK = "flwr", "secagg-plus"
+DROPOUT, CORRUPTION = 10, 5
+SMALLEST = 3
+
+
+def measure(setting: Setting, peers: Mapping[str, Peer]) -> Part:
+    """Measure a device, the peer's, and a server in turn, for cohorts of each size."""
+    measured: list[Measured] = []
+    ratios: list[Ratio] = []
+    notes: list[str] = []
+    peer = peers[PEER]
+    for size, entries in setting.masked_cohorts:
+        cohort = Cohort(Terms(bytes(16), bytes(32), entries, 1, SMALLEST, DROPOUT, CORRUPTION), size)
+        degree, threshold = cohort.neighbourhood.degree, cohort.neighbourhood.threshold
+        sizes = f"{size:,} devices, {entries:,} candidates"
+        works = [
+            Work(f"device, {sizes}", 1, "devices", lambda cohort=cohort: device_seconds(cohort)),
+            Work(f"server, {sizes}", size, "devices", lambda cohort=cohort: server_seconds(cohort)),
+        ]
+        if peer.process:
+            works.append(Work(f"{PEER}, device, {sizes}", 1, "devices", peer.round(WORK, entries, threshold, degree)))
+        here = list(in_turn(works, setting.masked_rounds).values())
+        measured.extend(here)
+        ratios.extend(ratio(here[0], theirs) for theirs in here[2:])
+        notes.append(
+            f"{sizes}: {degree} neighbours, {threshold} shares for a secret, {upload_bytes(cohort):,} bytes sent and "
+            f"{download_bytes(cohort):,} received by a device"
+        )
+    notes.append(f"{PEER}: {peer.state}")
+    return Part(
+        title=f"Secure aggregation: {DROPOUT} % of dropouts, {CORRUPTION} % corrupt, CPU time",
+        measured=measured,
+        ratios=ratios,
+        notes=notes,
+    )
+
+
+def server_seconds(cohort: Cohort) -> float:
+    """The CPU time of a server for one whole cohort, the last of whose devices drop out behind their shares."""
+    terms, server, took = cohort.terms, SecureCohort(cohort.terms), 0.0
+    ballot = (terms.layer, np.zeros(terms.entries, np.int64), terms.votes, bytes(32))
+    members = {
+        number.to_bytes(2, "big"): Member(terms, Ballot(*ballot), Promise(SMALLEST, CORRUPTION))
+        for number in range(cohort.size)
+    }
+    staying = list(members)[: cohort.size - -(-cohort.size * DROPOUT // 100)]
+    for step, devices in ((None, members), (Member.share, members), (Member.mask, staying), (Member.unmask, staying)):
+        for device in devices:
+            began = time.thread_time()
+            told = server.message_for(device)
+            took += time.thread_time() - began
+            message = members[device].advertise() if step is None else step(members[device], told or b"")
+            began = time.thread_time()
+            server.receive(device, message)
+            took += time.thread_time() - began
+        began = time.thread_time()
+        server.advance()
+        took += time.thread_time() - began
+    assert isinstance(server.outcome, Summed)
+    return took

@@ -1,0 +1,226 @@
+"""A device in a secure campaign: what it refuses, what it remembers, and what it tells its owner."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from invitations import OPERATOR, STRANGER, policy
+from neologue.aggregation.secure import terms_for
+from neologue.device import Account, Client, Policy
+from neologue.device.account import Masking
+from neologue.device.participation import MOST_TIMES, Participation
+from neologue.errors import AnsweredError, PolicyError
+from neologue.masking.statement import sign_nothing
+from neologue.masking.terms import Promise, Terms
+from neologue.protocol.credential import Credential
+from neologue.protocol.invitation import Invitation, invite
+from small_service import CAMPAIGN, Reply, Service, error, instead, running
+
+PROMISE = Promise(smallest=8, corruption=5)
+
+
+class SecureService(Service):
+    """Invites to answer under masks; its cohorts are what a test makes them."""
+
+    promise: Promise | None = PROMISE
+
+    def invited(self, credential: Credential) -> dict[str, Any]:
+        told = super().invited(credential)
+        told["signature"] = invite(CAMPAIGN, self.layer, self.operator, self.promise).signature.hex()
+        return told if self.promise is None else {**told, "masked": bytes(self.promise).hex()}
+
+    def terms(self, number: int = 1, smallest: int = 8, corruption: int = 5) -> Terms:
+        return terms_for(self.layer, bytes([number]) * 16, smallest, 10, corruption)
+
+
+@pytest.fixture
+def service() -> Iterator[SecureService]:
+    with running(SecureService()) as service:
+        assert isinstance(service, SecureService)
+        yield service
+
+
+def client_of(service: SecureService, folder: Path, limits: Policy | None = None) -> Client:
+    client = Client(folder, service.address, limits or policy(smallest_cohort=1, smallest_masked_cohort=8))
+    client.typed("abba")
+    client.join(issued(service, folder))
+    return client
+
+
+def issued(service: SecureService, folder: Path) -> str:
+    """The credential of the device with this folder."""
+    kept = folder.parent / f"{folder.name}.credential"
+    if not kept.exists():
+        kept.write_text(service.credential().text)
+    return kept.read_text()
+
+
+def cohort(terms: Terms) -> Reply:
+    return Reply.of(200, {"state": "cohort", "terms": bytes(terms).hex()})
+
+
+def masked(service: SecureService, folder: Path, terms: Terms) -> Account:
+    """The account of a device that has masked its votes for a cohort and was ended then."""
+    with client_of(service, folder) as client:
+        service.ahead("/v1/cohorts", instead(error(503, "busy")))
+        assert client.tick().state == "later"
+    account = Account(folder / "account.db")
+    account.mask(CAMPAIGN, terms)
+    return account
+
+
+@pytest.mark.parametrize("worse", [{"smallest": 7}, {"corruption": 4}])
+def test_a_cohort_worse_than_promised_is_refused(service: SecureService, tmp_path: Path, worse: dict[str, int]) -> None:
+    with client_of(service, tmp_path / "device") as client:
+        service.ahead("/v1/cohorts", instead(cohort(service.terms(**worse))))
+        tick = client.tick()
+    assert tick.state == "refused"
+    assert "promised" in tick.message
+    assert service.asked("/v1/cohorts/") == 0
+
+
+def test_a_smaller_promise_than_the_owner_demands_is_refused(service: SecureService, tmp_path: Path) -> None:
+    limits = policy(smallest_cohort=1, smallest_masked_cohort=9)
+    with client_of(service, tmp_path / "device", limits) as client:
+        tick = client.tick()
+    assert tick.state == "refused"
+    assert "smallest_masked_cohort" in tick.message
+    assert service.asked("/v1/cohorts") == service.asked("/v1/reports") == 0
+
+
+def test_an_owner_who_demands_masks_gets_no_report_sent_without(service: SecureService, tmp_path: Path) -> None:
+    service.promise = None
+    with client_of(service, tmp_path / "device") as client:
+        tick = client.tick()
+        assert client.spent == 0
+    assert tick.state == "refused"
+    assert service.asked("/v1/reports") == 0
+
+
+def test_votes_longer_than_the_owner_allows_are_refused(service: SecureService, tmp_path: Path) -> None:
+    with client_of(service, tmp_path / "device", policy(smallest_cohort=1, largest_masked=100)) as client:
+        tick = client.tick()
+    assert tick.state == "refused"
+    assert "largest_masked" in tick.message
+
+
+def test_the_promise_is_signed(service: SecureService) -> None:
+    asked = invite(CAMPAIGN, service.layer, OPERATOR, PROMISE)
+    assert asked.genuine
+    for other in (None, Promise(7, 5), Promise(8, 4)):
+        assert not Invitation(service.layer, CAMPAIGN, asked.operator, asked.signature, other).genuine
+    plain = invite(CAMPAIGN, service.layer, OPERATOR)
+    assert not Invitation(service.layer, CAMPAIGN, plain.operator, plain.signature, PROMISE).genuine
+
+
+def test_a_device_that_was_to_mask_its_votes_never_sends_them_without(service: SecureService, tmp_path: Path) -> None:
+    """Not even if the operator signs an invitation to the same layer without masks when it asks for another ticket."""
+    with client_of(service, tmp_path / "device", policy(smallest_cohort=1)) as client:
+        service.ahead("/v1/cohorts", instead(error(401, "forged")))
+        assert client.tick().state == "refused"
+        service.promise = None
+        service.ahead("/v1/cohorts", instead(error(503, "busy")))
+        assert client.tick().state == "later"
+    assert service.asked("/v1/check-in") == 2
+    assert service.asked("/v1/reports") == 0
+
+
+def test_votes_are_masked_again_only_with_the_operators_statement(service: SecureService, tmp_path: Path) -> None:
+    terms, folder = service.terms(), tmp_path / "device"
+    account = masked(service, folder, terms)
+    path = f"/v1/cohorts/{terms.cohort_id.hex()}"
+    other = service.terms(number=2)
+    wrong = [sign_nothing(terms, STRANGER), sign_nothing(other, OPERATOR), bytes(64)]
+    with client_of(service, folder) as client:
+        for statement in wrong:
+            service.ahead(path, instead(Reply.of(200, {"state": "nothing", "statement": statement.hex()})))
+            assert client.tick().state == "refused"
+            assert account.masking(CAMPAIGN) == Masking(1, terms)
+        right = sign_nothing(terms, OPERATOR)
+        service.ahead(path, instead(Reply.of(200, {"state": "nothing", "statement": right.hex()})))
+        assert client.tick().state == "received"
+        assert account.masking(CAMPAIGN) == Masking(1, None)
+        joined = service.asked("/v1/cohorts")
+        service.ahead("/v1/cohorts", instead(error(503, "busy")))
+        assert client.tick().state == "later"
+        assert service.asked("/v1/cohorts") == joined + 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "state"),
+    [
+        (Reply.of(200, {"state": "final"}), "final"),
+        (error(410, "closed"), "closed"),
+        (error(409, "out"), "closed"),
+    ],
+)
+def test_a_device_that_was_ended_behind_its_votes_asks_what_became_of_them(
+    service: SecureService, tmp_path: Path, reply: Reply, state: str
+) -> None:
+    terms, folder = service.terms(), tmp_path / "device"
+    account = masked(service, folder, terms)
+    path = f"/v1/cohorts/{terms.cohort_id.hex()}"
+    with client_of(service, folder) as client:
+        service.ahead(path, instead(Reply.of(202, {"state": "received", "retry_after": 3})), instead(reply))
+        assert (client.tick().state, client.tick().state) == ("received", state)
+        assert client.tick().state == "over"
+        assert "given up" in client.receipts()[-1] or state == "final"
+    assert [answer.confirmed for answer in account.answers()] == [True]
+
+
+def test_after_too_many_cohorts_the_votes_are_given_up(service: SecureService, tmp_path: Path) -> None:
+    folder = tmp_path / "device"
+    account = masked(service, folder, service.terms())
+    for number in range(MOST_TIMES - 1):
+        account.release(CAMPAIGN, service.terms(number + 1))
+        account.mask(CAMPAIGN, service.terms(number + 2))
+    account.release(CAMPAIGN, service.terms(MOST_TIMES))
+    with client_of(service, folder) as client:
+        tick = client.tick()
+    assert tick.state == "closed"
+    assert "too many cohorts" in tick.message
+
+
+def test_an_account_holds_votes_for_one_cohort_at_a_time(service: SecureService, tmp_path: Path) -> None:
+    account = masked(service, tmp_path / "device", service.terms())
+    with pytest.raises(AnsweredError, match="masked for another cohort"):
+        account.mask(CAMPAIGN, service.terms(2))
+    account.release(CAMPAIGN, service.terms(2))
+    assert account.masking(CAMPAIGN) == Masking(1, service.terms())
+
+
+def test_files_from_before_there_were_masks_go_on(service: SecureService, tmp_path: Path) -> None:
+    folder = tmp_path / "device"
+    masked(service, folder, service.terms())
+    columns = "credential, layer, operator, signature, ticket, ended"
+    for name, change in (
+        ("account.db", "DROP TABLE maskings"),
+        (
+            "membership.db",
+            f"CREATE TABLE before AS SELECT {columns} FROM campaign; DROP TABLE campaign;"
+            "ALTER TABLE before RENAME TO campaign",
+        ),
+    ):
+        with closing(sqlite3.connect(folder / name)) as db:
+            db.executescript(f"{change}; PRAGMA user_version = 1")
+    with client_of(service, folder, policy(smallest_cohort=1)) as client:
+        assert client.spent > 0
+        assert len(client.receipts()) == 1
+    assert Account(folder / "account.db").masking(CAMPAIGN) == Masking(0, None)
+
+
+def test_what_is_promised_of_a_cohort_is_in_the_receipt(service: SecureService, tmp_path: Path) -> None:
+    masked(service, tmp_path / "device", service.terms())
+    with client_of(service, tmp_path / "device") as client:
+        (sentence,) = client.receipts()
+    assert "under masks alone, so that the operator reads sums of at least 8 devices" in sentence
+
+
+def test_a_participation_needs_a_promise(service: SecureService, tmp_path: Path) -> None:
+    plain = invite(CAMPAIGN, service.layer, OPERATOR)
+    with pytest.raises(PolicyError, match="promises nothing"):
+        Participation(plain, b"", Account(tmp_path / "account.db"), lambda terms, size, times: None)
