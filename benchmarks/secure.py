@@ -56,7 +56,7 @@ def server_seconds(cohort: Cohort) -> float:
     terms, server, took = cohort.terms, SecureCohort(cohort.terms), 0.0
     ballot = (terms.layer, np.zeros(terms.entries, np.int64), terms.votes, bytes(32))
     members = {
-        number.to_bytes(2, "big"): Member(terms, Ballot(*ballot), Promise(SMALLEST, CORRUPTION))
+        number.to_bytes(2, "big"): Member(terms, Ballot.of_votes(*ballot), Promise(SMALLEST, CORRUPTION))
         for number in range(cohort.size)
     }
     staying = list(members)[: cohort.size - -(-cohort.size * DROPOUT // 100)]

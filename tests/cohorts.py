@@ -34,7 +34,7 @@ def some_terms(
 
 
 def ballot(counts: Sequence[int] | Counts, most: int = 1) -> Ballot:
-    return Ballot(LAYER, np.asarray(counts, np.int64), most, OPERATOR_KEY)
+    return Ballot.of_votes(LAYER, np.asarray(counts, np.int64), most, OPERATOR_KEY)
 
 
 def name(number: int) -> bytes:

@@ -524,7 +524,7 @@ def cohort_case(name: str, devices: int, votes: int, dropout: int, corruption: i
     drawn = [Recorded(1000 * devices + index) for index in range(devices)]
     for index, entropy in enumerate(drawn):
         counts = SeededEntropy(devices, index).below(votes + 1, terms.entries)
-        ballot = Ballot(terms.layer, counts, votes, operator.public_key().public_bytes_raw())
+        ballot = Ballot.of_votes(terms.layer, counts, votes, operator.public_key().public_bytes_raw())
         members.append(Member(terms, ballot, Promise(terms.smallest, corruption), entropy))
         advertised = members[-1].advertise()
         server.receive(bytes([index]), advertised)

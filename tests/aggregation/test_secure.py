@@ -124,7 +124,7 @@ class TestSum:
         terms = terms_for(layer, bytes(16), smallest=3, dropout=10, corruption=10)
         run = Run(terms, [])
         run.members = {
-            name(number): Member(terms, Ballot.of_report(layer, report, OPERATOR_KEY), PROMISE)
+            name(number): Member(terms, Ballot.of_report(layer, partial(bytes, report), OPERATOR_KEY), PROMISE)
             for number, report in enumerate(reports)
         }
         run.go_to(Stage.OVER)

@@ -40,7 +40,7 @@ class TestJoining:
             Member(TERMS, ballot([0] * 5), Promise(smallest=7, corruption=0))
 
     def test_other_votes_than_the_cohort_asks_for_are_not_given(self) -> None:
-        for other in (ballot([0] * 4), ballot([0] * 5, most=2), Ballot(bytes(32), np.zeros(5, int), 1, OPERATOR_KEY)):
+        for other in (ballot([0] * 4), ballot([0] * 5, most=2), Ballot.of_votes(bytes(32), np.zeros(5, int), 1, OPERATOR_KEY)):
             with pytest.raises(MaskingError, match="another layer"):
                 Member(TERMS, other, PROMISE)
 
@@ -49,7 +49,7 @@ class TestJoining:
         layer = small_layer(["a", "b"], mechanism=mechanism, bound=2)
         report = contribute({"ab": 1, "ba": 1}, layer, SeededEntropy(5))
         terms = terms_for(layer, bytes(16), smallest=3, dropout=0, corruption=0)
-        votes = Ballot.of_report(layer, report, OPERATOR_KEY)
+        votes = Ballot.of_report(layer, partial(bytes, report), OPERATOR_KEY)
         assert np.repeat(np.arange(terms.entries), votes.counts).tolist() == sorted(read_report(layer, report))
         assert terms.votes == votes.most == (1 if mechanism == "unary" else 2)
         Member(terms, votes, PROMISE)

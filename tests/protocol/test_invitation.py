@@ -32,7 +32,7 @@ def test_the_signed_message_is_laid_out_as_documented() -> None:
 
 def test_the_same_invitation_has_the_same_bytes_everywhere() -> None:
     assert invite(campaign_id(1), small_layer(["ab"]), OPERATOR).signature.hex() == (
-        "61a78f8961cc19d5348994c82d51deab27b62e6db859a04e0931e40d44f8d392f4d096ca4172bd89163d0d68bac71fc9724a1e47c121964c60ee39279cc3060b"
+        "d6606883850ff5616acfabf6f31acfbfc1347d2fa069260b3728661588d482bd431adc06272b6c0744f1cec9e8b83b99478ea5f29ac8d528646dc8538c510e0d"
     )
 
 

@@ -34,12 +34,15 @@ SPELLED = Vocabulary(["bb", "abbacab", "cabbaca", "bacabba", "aabbacc"])
 """Known words from which a layer can tell likely extensions."""
 LISTING: Json = {"alphabet": Alphabet(ascii_lowercase), "candidates": 8000, "known": SPELLED}
 """Of the 26 · 703 ways to go on by two of 26 letters, a first layer with so few candidates lists less than half."""
+DOUBTING: Json = {"false_words": 1e-13, "false_prefixes": 0.5}
+"""Levels between which the rarest word, which ends in the first layer, is in doubt."""
 RUNS: dict[str, Json] = {
     "unary": {"name": "neologue"},
     "unary with listed extensions": LISTING | {"name": "neologue", "passes": 2, "depth": 8},
     "subset selection": {"name": "gboard-2024", "frontier": 12},
     "subset selection with k": {"name": "gboard-2024", "frontier": 4, "k_anonymity": 3},
     "with colluders": LISTING | {"name": "neologue", "colluders": 0.3, "delta": 1e-6},
+    "with a second look": LISTING | {"name": "neologue", "depth": 8, "k_anonymity": 0, **DOUBTING},
     "measured": {"name": "neologue", "users": 2400},
     "subset selection, measured": {"name": "gboard-2024", "frontier": 12, "users": 2400},
 }
@@ -110,6 +113,9 @@ def test_the_runs_here_differ_in_all_that_matters(releases: dict[str, Json]) -> 
     assert several[2]["candidates"] < several[1]["kept"] * extensions(26, several[2]["extension"])
     assert [(layer["pass"], layer["layer"]) for layer in several[:3]] == [(1, 1), (1, 2), (1, 3)]
     assert {layer["pass"] for layer in several} == {1, 2}
+    again = releases["with a second look"]
+    assert again["layers"][0]["doubtful"] > 0
+    assert any(len(word["word"]) < again["layers"][word["layer"] - 1]["length"] for word in again["words"])
     assert len(releases["unary"]["layers"]) == 1
     assert releases["subset selection"]["privacy"]["k_anonymity"]["k"] is None
     assert releases["subset selection with k"]["privacy"]["k_anonymity"]["k"] == 3
@@ -275,6 +281,10 @@ CAUGHT: dict[str, tuple[str, Tampering]] = {
     "a claim more": ("unary", put("privacy", "anonymous", value=True)),
     "a claim taken away": ("unary", lambda document: document["privacy"].pop("user_central")),
     "no claims": ("unary", put("privacy", value={})),
+    "a smaller batch": ("unary", put("exposure", "disk", value=50)),
+    "fewer words in doubt": ("with a second look", put("layers", 0, "doubtful", value=0)),
+    "more words in doubt": ("with a second look", add("layers", 0, "doubtful", more=1)),
+    "more words in doubt than allowed": ("with a second look", put("parameters", "doubtful", value=0)),
     "a measurement taken away": ("measured", put("measurement", value=None)),
     "reports of a measurement raised": ("measured", add("measurement", "reports", more=1)),
     "reports and users of a measurement raised": (
@@ -438,6 +448,9 @@ def test_an_undecided_layer_is_covered_and_may_not_have_kept_anything(releases: 
         (("layers", 0, "reports"), 2**52),
         (("layers", 0, "asked"), -1),
         (("layers", 0, "kept"), -1),
+        (("layers", 0, "doubtful"), -1),
+        (("exposure", "disk"), 0),
+        (("exposure", "server"), -1),
         (("layers", 0, "fewest_votes"), -5),
         (("layers", 0, "extension"), 0),
         (("layers", 0, "extension"), 2**52),

@@ -46,6 +46,7 @@ def test_a_campaign_finds_its_words_and_its_release_is_certified(database: Datab
     assert {word.word for word in document.words} == set(WORDS)
     certification = certify(document, town.keys.operator.public_key())
     assert certification.passed, certification
+    assert document.exposure.disk == entry.definition.batch
     assert document.whole["fidelity"] == "live"
     assert document.whole["seed"] is None
     assert document.whole["score"] is None

@@ -81,7 +81,7 @@ def test_a_campaign_with_dropouts_finds_the_words_that_the_plain_votes_decide(
     assert [word.word for word in course.release.words] == words
     assert "lol" in words
     assert crowd.told("silent")
-    assert release["masked"] == {"size": 12, "smallest": 6, "dropout": 25, "corruption": 5}
+    assert release["exposure"]["masked"] == {"size": 12, "smallest": 6, "dropout": 25, "corruption": 5}
     server = release["privacy"]["trust"]["observers"][2]
     # Of the smallest sum, ⌈5 % of 12⌉ may be the server's own.
     assert server["smallest_sum"] == 6 - 1

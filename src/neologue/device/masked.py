@@ -48,26 +48,46 @@ class Ballot:
     """The randomized votes of a device in a layer, and the cohort that may have them in its sum."""
 
     def __init__(
-        self, layer: bytes, counts: NDArray[np.int64], most: int, operator: bytes, pending: Terms | None = None
+        self,
+        layer: bytes,
+        entries: int,
+        votes: Callable[[], NDArray[np.int64]],
+        most: int,
+        operator: bytes,
+        pending: Terms | None = None,
     ) -> None:
         self.layer = layer
-        self.counts = counts
-        """The votes for each candidate, from 0 to `most`."""
+        self.entries = entries
+        self.votes = votes
+        """Gives the votes for each candidate, from 0 to `most`, the same whenever it is asked."""
         self.most = most
         self._operator = operator
         self.pending = pending
         """The terms of the cohort that they were masked for: to be on the disk before the masked vector is sent."""
 
     @classmethod
-    def of_report(cls, layer: Asks, report: bytes, operator: bytes, pending: Terms | None = None) -> Self:
-        """The votes in a device's own report, which it made once and keeps."""
+    def of_votes(
+        cls, layer: bytes, counts: NDArray[np.int64], most: int, operator: bytes, pending: Terms | None = None
+    ) -> Self:
+        """Votes that are at hand."""
+        return cls(layer, len(counts), lambda: counts, most, operator, pending)
+
+    @classmethod
+    def of_report(
+        cls, layer: Asks, report: Callable[[], bytes], operator: bytes, pending: Terms | None = None
+    ) -> Self:
+        """The votes in a device's own report, which it makes once and keeps: when it masks them, and not before."""
         randomizer = layer.randomizer
-        counts = np.bincount(read_report(layer, report), minlength=randomizer.candidates)
-        return cls(layer.digest, counts, randomizer.channel.contributions, operator, pending)
+        entries = randomizer.candidates
+
+        def votes() -> NDArray[np.int64]:
+            return np.bincount(read_report(layer, report()), minlength=entries)
+
+        return cls(layer.digest, entries, votes, randomizer.channel.contributions, operator, pending)
 
     def check(self, terms: Terms) -> None:
         """Refuse terms that are for other votes than these, or while an earlier cohort may have them in its sum."""
-        if (terms.layer, terms.entries, terms.votes) != (self.layer, len(self.counts), self.most):
+        if (terms.layer, terms.entries, terms.votes) != (self.layer, self.entries, self.most):
             raise MaskingError("the cohort answers another layer than these votes")
         if self.pending is not None:
             raise MaskingError(
@@ -170,10 +190,11 @@ class Member:
             for other in shared
         }
         self._ballot.check(self._terms)
+        votes = self._ballot.votes()
         # From here on nothing is refused.
         self._ballot.pending = self._terms
         self._shared = shared
-        entries = self._ballot.counts.astype(cohort.lane)
+        entries = votes.astype(cohort.lane)
         add_mask(entries, self_mask_key(self._secrets[Kind.SEED], cohort, index))
         for other, key in keys.items():
             (add_mask if index < other else subtract_mask)(entries, key)

@@ -32,8 +32,8 @@ def release_document(
         "words": [_word(word) for word in release.words],
         "measurement": release.measurement and _measurement(release.measurement),
         "score": score,
+        "exposure": asdict(release.exposure),
         "privacy": privacy_statement(release.facts),
-        **({"masked": asdict(release.masked)} if release.masked else {}),
     }
     return {**said, "digest": digest(said)}
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from neologue.discovery.measurement import Measurement
-from neologue.masking.rules import CohortRules
 from neologue.privacy.collection import Cohort
 from neologue.privacy.statement import Exposure, Facts, LayerShown
 from neologue.protocol.campaign import Campaign
@@ -64,13 +63,13 @@ class Release:
     """The most widely held first."""
     measurement: Measurement | None = None
     """What users who took no part in the discovery say of the words, if any were asked to."""
-    masked: CohortRules | None = None
-    """How votes were summed under masks, if they were."""
+    exposure: Exposure = Exposure()
+    """Who saw what on the way."""
 
     @property
     def facts(self) -> Facts:
         """What the privacy of the release follows from."""
-        return privacy_facts(self.campaign.parameters, self.layers, self.measurement, self.masked)
+        return privacy_facts(self.campaign.parameters, self.layers, self.measurement, self.exposure)
 
     @property
     def statement(self) -> LocalStatement:
@@ -90,7 +89,7 @@ def privacy_facts(
     parameters: Parameters,
     layers: Iterable[LayerFacts],
     measurement: Measurement | None = None,
-    masked: CohortRules | None = None,
+    exposure: Exposure = Exposure(),
 ) -> Facts:
     """The facts of a run as its privacy statement takes them; of an undecided layer nothing is published."""
     layers = tuple(layers)
@@ -106,7 +105,7 @@ def privacy_facts(
     if measurement and measurement.reports:
         counted = (Cohort(measurement.reports, measurement.candidates),)
         measured, withheld = (counted, withheld) if measurement.decided else ((), withheld + counted)
-    return replace(facts_of(parameters, shown, withheld, measured), exposure=Exposure(masked=masked))
+    return replace(facts_of(parameters, shown, withheld, measured), exposure=exposure)
 
 
 def facts_of(

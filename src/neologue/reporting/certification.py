@@ -24,11 +24,10 @@ from neologue.discovery.release import LayerFacts, ReleasedWord, privacy_facts
 from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError, ReleaseError, SignatureError
 from neologue.language.candidates import extensions
-from neologue.masking.rules import CohortRules
 from neologue.privacy.anonymity import release_threshold
 from neologue.privacy.planning import ways_asked
 from neologue.privacy.signature import check_signature, digest
-from neologue.privacy.statement import privacy_statement
+from neologue.privacy.statement import Exposure, privacy_statement
 from neologue.protocol.campaign import MOST_USERS, largest_layer
 from neologue.protocol.closed_layer import check_rate
 from neologue.protocol.parameters import Parameters
@@ -82,7 +81,7 @@ class Document:
     layers: tuple[LayerFacts, ...]
     words: tuple[ReleasedWord, ...]
     measurement: Measurement | None
-    masked: CohortRules | None
+    exposure: Exposure
     privacy: Mapping[str, object]
     whole: Mapping[str, object]
     digest: str
@@ -119,7 +118,7 @@ def document_in(text: bytes, path: Path | str) -> Document:
             layers=msgspec.convert([_passage(row) for row in whole["layers"]], tuple[LayerFacts, ...]),
             words=msgspec.convert([_passage(row) for row in whole["words"]], tuple[ReleasedWord, ...]),
             measurement=msgspec.convert(whole.get("measurement"), Measurement | None),
-            masked=msgspec.convert(whole.get("masked"), CohortRules | None),
+            exposure=msgspec.convert(whole["exposure"], Exposure),
             privacy=msgspec.convert(whole["privacy"], dict[str, Any]),
             whole=whole,
             digest=said,
@@ -139,7 +138,7 @@ def certify(document: Document, key: Ed25519PublicKey | None = None) -> Certific
     if impossible := list(_impossible(document)):
         return Certification((), (*objections, *impossible))
     objections += [*_wrong_layers(document), *_wrong_words(document), *_wrong_measurement(document)]
-    facts = privacy_facts(document.parameters, document.layers, document.measurement, document.masked)
+    facts = privacy_facts(document.parameters, document.layers, document.measurement, document.exposure)
     recomputed = privacy_statement(facts)
     return Certification(tuple(_claims("", recomputed, document.privacy)), tuple(objections))
 
@@ -175,6 +174,8 @@ def _impossible(document: Document) -> Iterator[str]:
         yield "the parameters state no ε"
     if not 1 <= document.users <= MOST_USERS:
         yield f"there are {document.users:,} users"
+    if any(seen is not None and seen < 1 for seen in (document.exposure.disk, document.exposure.server)):
+        yield "the exposure has sums of less than one report"
     if len(document.layers) > parameters.passes * parameters.depth:
         yield f"there are {len(document.layers):,} layers, more than passes and depth allow"
     for layer in document.layers:

@@ -19,6 +19,7 @@ from neologue.errors import BudgetError, CampaignError
 from neologue.privacy.collection import Cohort, Collection
 from neologue.privacy.ledger import Ledger
 from neologue.privacy.signature import signed
+from neologue.privacy.statement import Exposure
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_document
 from neologue.protocol.invitation import CAMPAIGN_BYTES
@@ -222,7 +223,8 @@ class Coordinator:
         except BudgetError as error:
             self._moved(entry, (register.RUNNING,), register.REFUSED, now, note=str(error))
             return
-        release = replace(release, masked=entry.definition.cohorts)
+        definition = entry.definition
+        release = replace(release, exposure=Exposure(disk=definition.batch, masked=definition.cohorts))
         document = release_document(release, population=_described(entry), fidelity="live", seed=None, score=None)
         with self._database.transaction() as db:
             if register.move(db, entry.id, (register.RUNNING,), register.RELEASED, now):

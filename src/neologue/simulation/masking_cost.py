@@ -86,7 +86,7 @@ def device_seconds(full: Cohort) -> float:
         return done
 
     def member() -> Member:
-        ballot = Ballot(terms.layer, counts, terms.votes, bytes(32))
+        ballot = Ballot.of_votes(terms.layer, counts, terms.votes, bytes(32))
         return Member(terms, ballot, Promise(SMALLEST_COHORT, terms.corruption))
 
     members[names[0]] = timed(member)
