@@ -1,6 +1,7 @@
 """A cohort yields the sum of the vectors that arrived, or nothing, and the server sees nothing else."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import cycle
 from typing import Any
 

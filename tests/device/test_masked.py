@@ -1,5 +1,7 @@
 """What a device gives away in a cohort, and what it refuses, whatever the server sends."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -40,7 +42,11 @@ class TestJoining:
             Member(TERMS, ballot([0] * 5), Promise(smallest=7, corruption=0))
 
     def test_other_votes_than_the_cohort_asks_for_are_not_given(self) -> None:
-        for other in (ballot([0] * 4), ballot([0] * 5, most=2), Ballot.of_votes(bytes(32), np.zeros(5, int), 1, OPERATOR_KEY)):
+        for other in (
+            ballot([0] * 4),
+            ballot([0] * 5, most=2),
+            Ballot.of_votes(bytes(32), np.zeros(5, int), 1, OPERATOR_KEY),
+        ):
             with pytest.raises(MaskingError, match="another layer"):
                 Member(TERMS, other, PROMISE)
 
@@ -50,7 +56,7 @@ class TestJoining:
         report = contribute({"ab": 1, "ba": 1}, layer, SeededEntropy(5))
         terms = terms_for(layer, bytes(16), smallest=3, dropout=0, corruption=0)
         votes = Ballot.of_report(layer, partial(bytes, report), OPERATOR_KEY)
-        assert np.repeat(np.arange(terms.entries), votes.counts).tolist() == sorted(read_report(layer, report))
+        assert np.repeat(np.arange(terms.entries), votes.votes()).tolist() == sorted(read_report(layer, report))
         assert terms.votes == votes.most == (1 if mechanism == "unary" else 2)
         Member(terms, votes, PROMISE)
 
@@ -250,7 +256,7 @@ class TestJoiningAgain:
             votes.release(sign_nothing(terms, OPERATOR))
         same = sum(one == two for one, two in zip(*vectors, strict=True))
         assert same < 20  # of 150 bytes, about one in 256 by chance
-        assert (votes.counts == np.arange(400) % 2).all()
+        assert (votes.votes() == np.arange(400) % 2).all()
 
 
 class Server(RuleBasedStateMachine):

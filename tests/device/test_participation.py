@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from invitations import OPERATOR, STRANGER, policy
+from layers import small_layer
 from neologue.aggregation.secure import terms_for
-from neologue.device import Account, Client, Policy
+from neologue.device import Account, Client, Policy, receipt
 from neologue.device.account import Masking
+from neologue.device.membership import Asked, Membership
 from neologue.device.participation import MOST_TIMES, Participation
 from neologue.errors import AnsweredError, PolicyError
 from neologue.masking.statement import sign_nothing
@@ -32,6 +34,11 @@ class SecureService(Service):
         told = super().invited(credential)
         told["signature"] = invite(CAMPAIGN, self.layer, self.operator, self.promise).signature.hex()
         return told if self.promise is None else {**told, "masked": bytes(self.promise).hex()}
+
+    def goes_on(self) -> None:
+        """Ask about the next layer."""
+        self.layer = small_layer(["abb", "cab"], 4)
+        self.documents[f"/v1/layers/{self.layer.digest.hex()}"] = self.layer.document
 
     def terms(self, number: int = 1, smallest: int = 8, corruption: int = 5) -> Terms:
         return terms_for(self.layer, bytes([number]) * 16, smallest, 10, corruption)
@@ -65,11 +72,21 @@ def cohort(terms: Terms) -> Reply:
 
 def masked(service: SecureService, folder: Path, terms: Terms) -> Account:
     """The account of a device that has masked its votes for a cohort and was ended then."""
-    with client_of(service, folder) as client:
-        service.ahead("/v1/cohorts", instead(error(503, "busy")))
-        assert client.tick().state == "later"
-    account = Account(folder / "account.db")
+    account = made(service, folder)
     account.mask(CAMPAIGN, terms)
+    return account
+
+
+def made(service: SecureService, folder: Path) -> Account:
+    """The account of a device that has made its votes and was ended then."""
+    client_of(service, folder).close()
+    told = service.invited(Credential.parse(issued(service, folder)))
+    asked = Asked(*(bytes.fromhex(told[name]) for name in ("layer", "operator", "signature", "ticket", "masked")))
+    invitation = Invitation(service.layer, CAMPAIGN, asked.operator, asked.signature, PROMISE)
+    account = Account(folder / "account.db")
+    report = account.answer(invitation, {"abba": 1}, policy(smallest_cohort=1))
+    with closing(Membership(folder / "membership.db")) as membership:
+        membership.send(asked, receipt.sent(0, invitation, len(report)))
     return account
 
 
@@ -119,14 +136,61 @@ def test_the_promise_is_signed(service: SecureService) -> None:
 
 def test_a_device_that_was_to_mask_its_votes_never_sends_them_without(service: SecureService, tmp_path: Path) -> None:
     """Not even if the operator signs an invitation to the same layer without masks when it asks for another ticket."""
+    made(service, tmp_path / "device")
     with client_of(service, tmp_path / "device", policy(smallest_cohort=1)) as client:
         service.ahead("/v1/cohorts", instead(error(401, "forged")))
         assert client.tick().state == "refused"
         service.promise = None
         service.ahead("/v1/cohorts", instead(error(503, "busy")))
         assert client.tick().state == "later"
-    assert service.asked("/v1/check-in") == 2
+    assert service.asked("/v1/check-in") == 1
     assert service.asked("/v1/reports") == 0
+
+
+@pytest.mark.parametrize(
+    "turned_away", [error(503, "busy"), error(410, "closed"), Reply.of(200, {"state": "final"}), error(401, "forged")]
+)
+def test_a_device_that_finds_no_cohort_has_made_no_votes(
+    service: SecureService, tmp_path: Path, turned_away: Reply
+) -> None:
+    with client_of(service, tmp_path / "device") as client:
+        service.ahead("/v1/cohorts", instead(turned_away))
+        client.tick()
+        assert (client.spent, client.receipts()) == (0, [])
+    assert Account(tmp_path / "device" / "account.db").answers() == []
+
+
+@pytest.mark.parametrize("out", [error(409, "out"), error(410, "closed")])
+def test_a_device_whose_cohort_is_never_formed_is_asked_about_the_next_layer(
+    service: SecureService, tmp_path: Path, out: Reply
+) -> None:
+    terms = service.terms()
+    path = f"/v1/cohorts/{terms.cohort_id.hex()}"
+    with client_of(service, tmp_path / "device") as client:
+        service.ahead("/v1/cohorts", instead(cohort(terms)))
+        service.ahead(path, instead(Reply.of(202, {"state": "received", "retry_after": 3})), instead(out))
+        assert client.tick().state == "received"
+        waited = client.in_cohort
+        client.tick()
+        assert (waited, client.in_cohort) == (True, False)
+        assert service.asked("/v1/check-in") == 1, "while it had a place it was asked nothing else"
+        service.goes_on()
+        service.ahead("/v1/cohorts", instead(cohort(service.terms(2))))
+        service.ahead(f"/v1/cohorts/{'02' * 16}", instead(Reply.of(202, {"state": "received", "retry_after": 3})))
+        assert client.tick().state == "received"
+        assert client.spent == 0
+
+
+def test_votes_for_an_earlier_layer_are_not_made_anew_for_the_next(service: SecureService, tmp_path: Path) -> None:
+    account = made(service, tmp_path / "device")
+    with closing(sqlite3.connect(tmp_path / "device" / "membership.db")) as db, db:
+        # As if it had ended between the two files.
+        db.execute("UPDATE campaign SET layer = NULL")
+    service.goes_on()
+    with client_of(service, tmp_path / "device") as client:
+        assert client.tick().state == "closed"
+    assert [answer.confirmed for answer in account.answers()] == [True]
+    assert service.asked("/v1/cohorts") == 0
 
 
 def test_votes_are_masked_again_only_with_the_operators_statement(service: SecureService, tmp_path: Path) -> None:
@@ -223,4 +287,4 @@ def test_what_is_promised_of_a_cohort_is_in_the_receipt(service: SecureService, 
 def test_a_participation_needs_a_promise(service: SecureService, tmp_path: Path) -> None:
     plain = invite(CAMPAIGN, service.layer, OPERATOR)
     with pytest.raises(PolicyError, match="promises nothing"):
-        Participation(plain, b"", Account(tmp_path / "account.db"), lambda terms, size, times: None)
+        Participation(plain, bytes, Account(tmp_path / "account.db"), lambda terms, size, times: None)

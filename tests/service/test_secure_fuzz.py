@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -53,7 +54,8 @@ class Town:
         self.terms = Terms.parse(bytes.fromhex(self.send(0, b"", joins=True).json["terms"]))
         self.path = f"/v1/cohorts/{self.terms.cohort_id.hex()}"
         self.members = [
-            Member(self.terms, Ballot.of_report(self.layer, partial(bytes, report), operator), Promise(6, 5)) for report in self.reports
+            Member(self.terms, Ballot.of_report(self.layer, partial(bytes, report), operator), Promise(6, 5))
+            for report in self.reports
         ]
 
     def _layer(self) -> Asks:
@@ -169,7 +171,8 @@ def test_the_same_device_is_not_in_two_sums(town: Town) -> None:
     second.path = f"/v1/cohorts/{second.terms.cohort_id.hex()}"
     operator = bytes.fromhex(town.service.ask("GET", "/v1/key").json["operator"])
     second.members = [
-        Member(second.terms, Ballot.of_report(town.layer, partial(bytes, report), operator), Promise(6, 5)) for report in town.reports
+        Member(second.terms, Ballot.of_report(town.layer, partial(bytes, report), operator), Promise(6, 5))
+        for report in town.reports
     ]
     told = second.answered([member.advertise() for member in second.members])
     shared = [member.share(message) for member, message in zip(second.members, told, strict=True)]

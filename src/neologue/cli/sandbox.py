@@ -200,7 +200,7 @@ def _served(settings: "Settings", page: "Sandbox", port: int) -> Iterator[str]:
             time.sleep(0.01)
         yield f"http://{HOST}:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
-        server.should_exit = True
+        service.stopping = server.should_exit = True
         thread.join()
 
 

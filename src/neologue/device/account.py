@@ -124,6 +124,12 @@ class Account:
         # Only here, behind the commit.
         return report
 
+    def check(self, invitation: Invitation, policy: Policy) -> None:
+        """Refuse what `answer` would refuse, and record nothing."""
+        with self._turn() as db:
+            policy.check(invitation, _spent(db, besides=invitation.campaign_id))
+            _answered(db, invitation)
+
     def confirm(self, campaign_id: bytes) -> None:
         """Erase the report of a campaign, because it has arrived or will not be sent again.
 

@@ -9,6 +9,7 @@ word that was typed.
 import json
 import secrets
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, Self
@@ -16,7 +17,7 @@ from typing import Final, Literal, Self
 from neologue.clock import Clock, system_days
 from neologue.device import receipt
 from neologue.device.account import Account, Answer
-from neologue.device.answers import LATEST, bounded, json_object, misunderstood, octets, refusal, said
+from neologue.device.answers import LATEST, SOONEST, bounded, json_object, misunderstood, octets, refusal, said
 from neologue.device.diary import Diary
 from neologue.device.library import Library
 from neologue.device.membership import Asked, End, Joined, Membership
@@ -25,6 +26,7 @@ from neologue.device.policy import SWITCHED_OFF, Policy
 from neologue.device.transport import OCTETS, HttpTransport, Response, Transport
 from neologue.errors import (
     AccountError,
+    AnsweredError,
     DocumentError,
     LaterError,
     MaskingError,
@@ -100,6 +102,8 @@ class Client:
         self._clock = clock
         self._failures = 0
         self._participation: Participation | None = None
+        self._seated: Asked | None = None
+        """What the device was asked that is in a cohort and has no votes yet; nothing of it is on the disk."""
         self._account = Account(folder / "account.db", clock)
         self._membership = Membership(folder / "membership.db")
         try:
@@ -131,6 +135,7 @@ class Client:
                     f"the report for the campaign {earlier.hex()} still waits to be confirmed: join the campaign "
                     f"{campaign.hex()} when it is, or leave the earlier one first, which gives the report up"
                 )
+        self._participation = None
         self._membership.join(credential)
 
     def leave(self) -> None:
@@ -242,6 +247,9 @@ class Client:
                 f"the account of this device has lost its answer to the campaign {campaign.hex()}: answer no more "
                 "campaigns; it can't be told what this device has spent"
             )
+        part = self._participation
+        if asked is None and part is not None and part.is_seated and part.invitation.campaign_id == campaign:
+            asked = self._seated
         if asked is None or not asked.ticket:
             told = self._checked_in(credential, waits=answer is not None)
             if isinstance(told, Tick):
@@ -256,23 +264,49 @@ class Client:
         invitation = Invitation(layer, campaign, asked.operator, asked.signature, _promised(asked))
         if self._membership.withdrawn:  # while it was fetched, in another process
             return _OUT
-        # On the disk, with its cost, when this returns; the same bytes as before if there were any.
-        report = self._account.answer(invitation, {} if answer else self._diary.words(), self._policy)
-        if joined.answered is None:
-            self._membership.send(asked, receipt.sent(self._clock(), invitation, len(report)))
         if invitation.masked is not None:
-            return self._took_part(invitation, report, campaign + credential.serial + asked.ticket)
-        body = bytes(Submission(campaign, credential.serial, asked.ticket, report))
+            return self._took_part(invitation, asked, campaign + credential.serial + asked.ticket)
+        body = bytes(Submission(campaign, credential.serial, asked.ticket, self._report(invitation, asked)))
         return self._received(self._transport.request("POST", "/v1/reports", body, OCTETS), campaign)
 
-    def _took_part(self, invitation: Invitation, report: bytes, head: bytes) -> Tick:
+    def _report(self, invitation: Invitation, asked: Asked) -> bytes:
+        """The report of this device: on the disk, with its cost, when this returns; the same as before if it is there.
+
+        The diary is read for the first one alone.
+        """
+        if self._membership.withdrawn:  # while it waited for others, in another process
+            raise PolicyError(_OUT.message)
+        made = self._answer(invitation.campaign_id) is not None
+        report = self._account.answer(invitation, {} if made else self._diary.words(), self._policy)
+        joined = self._membership.joined()
+        if joined is not None and joined.answered is None:
+            self._membership.send(asked, receipt.sent(self._clock(), invitation, len(report)))
+        return report
+
+    def _took_part(self, invitation: Invitation, asked: Asked, head: bytes) -> Tick:
         """One step in a cohort, or towards one."""
         campaign = invitation.campaign_id
+        try:
+            # Now, and not when others wait for its votes.
+            self._account.check(invitation, self._policy)
+        except AnsweredError:
+            # It was ended with votes for an earlier layer, which nobody waits for any more.
+            return self._ended("closed", campaign, "the votes came too late and were not counted; they were erased")
         part = self._participation
-        if part is None or part.invitation.campaign_id != campaign:
+        if part is None or not part.is_seated or part.invitation.campaign_id != campaign:
+            report = partial(self._report, invitation, asked)
             part = self._participation = Participation(invitation, report, self._account, self._masked)
+        self._seated = asked
         went = part.go_on(self._transport, head)
+        made = self._answer(campaign) is not None
         match went:
+            case "closed" if not made:
+                # Nothing was spent, and the next check-in tells what else is asked.
+                return Tick("wait", SOONEST, "the layer was closed before this device made its votes")
+            case "final" if not made:
+                return self._ended("over", campaign, "the service has votes of this device already", waited=False)
+            case Waits(again) if not made:
+                return Tick("received", again, "this device waits for others to be summed with; nothing was sent yet")
             case Waits(again):
                 return Tick("received", again, "the votes wait for others to be summed with; they are kept")
             case Refused(status, message):

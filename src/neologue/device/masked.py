@@ -73,9 +73,7 @@ class Ballot:
         return cls(layer, len(counts), lambda: counts, most, operator, pending)
 
     @classmethod
-    def of_report(
-        cls, layer: Asks, report: Callable[[], bytes], operator: bytes, pending: Terms | None = None
-    ) -> Self:
+    def of_report(cls, layer: Asks, report: Callable[[], bytes], operator: bytes, pending: Terms | None = None) -> Self:
         """The votes in a device's own report, which it makes once and keeps: when it masks them, and not before."""
         randomizer = layer.randomizer
         entries = randomizer.candidates

@@ -1,8 +1,9 @@
 """A device's part in the cohorts of a layer: it joins one, answers its messages, and joins again where it may.
 
-What it must remember when it is started anew is in the account, before its votes leave: for which cohort they are
-masked. All else is in memory alone, so that a device that ends in between has dropped out of its cohort, and asks what
-became of it when it comes back.
+Its votes are made when they are masked, and not before: a device that waits for a cohort, or whose cohort is never
+formed, has spent nothing. What it must remember when it is started anew is in the account before its votes leave: the
+votes, and for which cohort they are masked. All else is in memory alone, so that a device that ends in between has
+dropped out of its cohort, and asks what became of it when it comes back.
 """
 
 from collections.abc import Callable
@@ -43,7 +44,9 @@ class Refused:
 
 
 Went = Waits | Refused | Literal["final", "closed", "given up"]
-"""What a step came to: at its end the votes are counted, or not, or were masked often enough."""
+"""What a step came to: at its end the votes are counted, or not, or were masked often enough.
+
+A layer may be "closed" before a device has any votes: then it may be asked about another one."""
 
 
 @dataclass
@@ -58,12 +61,19 @@ class _Seat:
 
 
 class Participation:
-    """The part of a device that has made its report for a layer; of one thread at a time."""
+    """The part of a device in a layer; of one thread at a time."""
 
     def __init__(
-        self, invitation: Invitation, report: bytes, account: Account, masks: Callable[[Terms, int, int], None]
+        self,
+        invitation: Invitation,
+        report: Callable[[], bytes],
+        account: Account,
+        masks: Callable[[Terms, int, int], None],
     ) -> None:
-        """`masks` is told, before it happens, that a vector of so many bytes leaves for a cohort, the how manieth."""
+        """`report` gives the device's report for the layer, on record: the same whenever it is asked.
+
+        `masks` is told, before it happens, that a vector of so many bytes leaves for a cohort, the how manieth.
+        """
         if invitation.masked is None:
             raise PolicyError("the operator invites to send a report as it is, and promises nothing of a cohort")
         self.invitation = invitation

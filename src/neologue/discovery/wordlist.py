@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from neologue.discovery.release import ReleasedWord
 
-FORMULA = ("=", "+", "-", "@")
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001 - where these are typed they count as well
 """What a spreadsheet would begin to calculate at."""
 TYPED = 10_000
 """A keyboard asks how often a word is typed, and a release says how many hold it: a holder is taken to type it once
@@ -24,22 +24,37 @@ def words_csv(words: Iterable[ReleasedWord]) -> str:
     table.writerow(["word", "votes", "estimate", "low", "high", "layer", "pass"])
     for word in words:
         figures = (f"{figure:.1f}" for figure in (word.estimate, word.low, word.high))
-        shown = f"'{word.word}" if word.word.startswith(FORMULA) else word.word
+        shown = f"'{word.word}" if word.word.lstrip().startswith(FORMULA) else word.word
         table.writerow([shown, word.votes, *figures, word.layer, word.passage])
     return text.getvalue()
 
 
 def hunspell_dic(words: Iterable[str]) -> str:
-    """A Hunspell dictionary of the words; a slash would begin flags and is escaped."""
-    entries = sorted(word.replace("/", "\\/") for word in words)
+    """A Hunspell dictionary of the words; a slash would begin flags and is escaped.
+
+    A word with white space, which would end it or its line, is left out.
+    """
+    entries = sorted(word.replace("/", "\\/") for word in words if _is_one(word))
     return "\n".join([str(len(entries)), *entries]) + "\n"
 
 
 def aosp_combined(words: Iterable[ReleasedWord], users: int, locale: str, created: int) -> str:
-    """A word list as the dictionary tool of AOSP compiles it; a word with a comma, which would end it, is left out."""
+    """A word list as the dictionary tool of AOSP compiles it.
+
+    A word with a comma or white space, which would end it or its line, is left out.
+    """
     header = f"dictionary=main:{locale},locale={locale},description=New words,date={created},version=1"
-    entries = [f" word={word.word},f={aosp_frequency(word.estimate / users)}" for word in words if "," not in word.word]
+    entries = [
+        f" word={word.word},f={aosp_frequency(word.estimate / users)}"
+        for word in words
+        if _is_one(word.word) and "," not in word.word
+    ]
     return "\n".join([header, *entries]) + "\n"
+
+
+def _is_one(word: str) -> bool:
+    """Whether there is no white space in it: an alphabet may have some, and noise or hostile devices may find it."""
+    return word.split() == [word]
 
 
 def aosp_frequency(share: float) -> int:

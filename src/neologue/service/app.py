@@ -52,11 +52,14 @@ from neologue.service.secure import Cohorts
 from neologue.service.secure_http import CohortDesk
 from neologue.service.settings import Settings
 from neologue.service.storage import Storage
+from neologue.service.threads import Threads
 
 REPORTS = "/v1/reports"
 SUBMISSION_BYTES = 48
 IMMUTABLE = "public, max-age=31536000, immutable"
 LARGEST_CHECK_IN = 1024
+LARGEST_UNREAD = 1024
+"""The most bytes of a body that nobody asked for."""
 DOCUMENTS = 64
 """How many documents of layers and lists of words are kept as they go over the wire."""
 
@@ -98,10 +101,14 @@ class Service:
         keys = keys_of(self.database)
         self._keys = keys
         self._storage = Storage(self.database)
+        self.threads = Threads()
+        self._ending = asyncio.Event()
+        self.stopping = False
+        """Whether whoever serves it has begun to stop: what would last for a while, such as a stream, ends at once."""
         self.ledger = Ledger(settings.ledger) if settings.ledger else None
         worker = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
         self.coordinator = Coordinator(self._storage, keys, self.ledger, worker)
-        self.board = Board(self.database, keys)
+        self.board = Board(self.database, keys, clock)
         self.metrics = Metrics()
         self.desk = Desk(self.database, self.coordinator, keys, clock)
         self._requests = Limit(settings.requests_per_second, 2 * settings.requests_per_second)
@@ -109,7 +116,7 @@ class Service:
         self._arrivals = Arrivals(settings.seconds_to_send)
         self._said = _said(settings.patience)
         self._cohort_desk = CohortDesk(
-            lambda: self.cohorts, self.board, self._storage, self._arrivals, keys.ticket, self.refresh
+            lambda: self.cohorts, self.board, self._storage, self._arrivals, keys.ticket, self.refresh, self.threads
         )
         self._document = lru_cache(DOCUMENTS)(self._fetched)
         routes = [*self._routes(), *more(self)]
@@ -195,9 +202,9 @@ class Service:
         if len(submission.report) < HEADER_BYTES:
             raise ReportError(f"{len(submission.report)} bytes are too few for a report")
         campaign, tag = submission.campaign_id, submission.report[1:HEADER_BYTES]
-        if await asyncio.to_thread(self._storage.spent, campaign, submission.serial):
+        if await self.threads.run(self._storage.spent, campaign, submission.serial):
             return self._took(Receipt.FINAL, self._said[Receipt.FINAL])
-        state = await asyncio.to_thread(self._state_of_layer, campaign, tag)
+        state = await self.threads.run(self._state_of_layer, campaign, tag)
         if state is None:
             return self._took("unknown", failure(404, "unknown", "no layer of the campaign is answered by this report"))
         if state != register.OPEN:
@@ -237,7 +244,7 @@ class Service:
     async def _document_of(self, kind: str, request: Request) -> Response:
         """A document by its digest, compressed if that is understood; it never changes, so it may be kept for ever."""
         digest = request.path_params["digest"]
-        zipped = await asyncio.to_thread(self._document, kind, digest) if DIGEST.fullmatch(digest) else None
+        zipped = await self.threads.run(self._document, kind, digest) if DIGEST.fullmatch(digest) else None
         if zipped is None:
             return failure(404, "unknown", f"there is nothing under this digest in {kind}")
         headers = {"Cache-Control": IMMUTABLE, "ETag": f'"{digest}"', "Vary": "Accept-Encoding"}
@@ -256,14 +263,15 @@ class Service:
 
     def _endpoint(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         async def served(request: Request) -> Response:
-            person = await asyncio.to_thread(self._person, request.headers.get("Authorization", ""))
+            person = await self.threads.run(self._person, request.headers.get("Authorization", ""))
             if endpoint.roles and person is None:
                 return failure(401, "no_token", "give a token of the service: Authorization: Bearer <token>")
             if endpoint.roles and person and person.role not in endpoint.roles:
                 return failure(403, "forbidden", f"this is for the role {' or '.join(endpoint.roles)}")
-            body = await self.body(request)
+            most = self.settings.largest_request if endpoint.takes else LARGEST_UNREAD
+            body = await self.body(request, most)
             if body is None:
-                return failure(413, "too_large", f"a request has at most {self.settings.largest_request:,} bytes")
+                return failure(413, "too_large", f"this request has at most {most:,} bytes")
             try:
                 taken = None if endpoint.takes is None else msgspec.json.decode(body, type=endpoint.takes)
                 query = None if endpoint.asks is None else _query(request, endpoint.asks)
@@ -272,7 +280,7 @@ class Service:
             if not all(name.isprintable() for name in request.path_params.values()):
                 return failure(404, "unknown", "nothing here has a name with characters that can't be shown")
             call = Call(person or Person("nobody", ""), request.path_params, taken, query)
-            given = await asyncio.to_thread(endpoint.serve, self.desk, call)
+            given = await self.threads.run(endpoint.serve, self.desk, call)
             if endpoint.method != "GET":
                 await self.refresh()
             if isinstance(given, Text):
@@ -296,7 +304,7 @@ class Service:
         return answer(Health("alive"))
 
     async def _ready(self, request: Request) -> Response:
-        await asyncio.to_thread(self._storage.open_layers)
+        await self.threads.run(self._storage.open_layers)
         return answer(Health("ready"))
 
     async def _metrics(self, request: Request) -> Response:
@@ -332,26 +340,30 @@ class Service:
             ended=self.metrics.cohorts.add,
         )
         self._refreshing = asyncio.Lock()
-        await self.refresh()
-        async with self.intake, self.cohorts:
-            clockwork = [asyncio.create_task(self._keep_on(each)) for each in (self.refresh, self._turn)]
-            clockwork.append(asyncio.create_task(self._arrivals.watch()))
-            log.info("serving", database=self.database.name, workers_key=self._keys.public.hex())
-            try:
-                with seldom_searched():
-                    yield
-            finally:
-                for task in clockwork:
-                    task.cancel()
-                await asyncio.gather(*clockwork, return_exceptions=True)
-                with suppress(StorageError):
-                    await asyncio.to_thread(self.coordinator.rest)
-        self.database.close()
+        try:
+            await self.refresh()
+            async with self.intake, self.cohorts:
+                clockwork = [asyncio.create_task(self._keep_on(each)) for each in (self.refresh, self._turn)]
+                arrivals = asyncio.create_task(self._arrivals.watch())
+                log.info("serving", database=self.database.name, workers_key=self._keys.public.hex())
+                try:
+                    with seldom_searched():
+                        yield
+                finally:
+                    arrivals.cancel()
+                    # What is under way is waited for: its thread would go on, and take up again what `rest` leaves.
+                    self._ending.set()
+                    await asyncio.gather(arrivals, *clockwork, return_exceptions=True)
+                    with suppress(StorageError):
+                        await self.threads.run(self.coordinator.rest)
+        finally:
+            await self.threads.stop()
+            self.database.close()
         log.info("stopped")
 
     async def _keep_on(self, what: Callable[[], Awaitable[None]]) -> None:
-        """Do something again and again. A fault is told, and does not end the service."""
-        while True:
+        """Do something again and again, until the service ends. A fault is told, and does not end it."""
+        while not self._ending.is_set():
             try:
                 await what()
             except StorageError as error:
@@ -359,18 +371,19 @@ class Service:
             except Exception:
                 self.metrics.faults.inc()
                 log.exception("a fault of the service")
-            await asyncio.sleep(self.settings.refresh)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), self.settings.refresh)
 
     async def refresh(self) -> None:
         """Look at the board anew, and drop what waits for layers that are closed."""
         async with self._refreshing:
-            for closed in await asyncio.to_thread(self.board.refresh):
+            for closed in await self.threads.run(self.board.refresh):
                 self.intake.close(closed.campaign_id, closed.place)
                 self.cohorts.close(closed.campaign_id, closed.place)
 
     async def _turn(self) -> None:
         """Move campaigns on."""
-        await asyncio.to_thread(self.coordinator.turn, self._clock(), _tell)
+        await self.threads.run(self.coordinator.turn, self._clock(), _tell)
 
     def _address(self, scope: Scope) -> str:
         """Where a request comes from, for the limits alone."""

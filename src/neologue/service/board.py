@@ -4,8 +4,9 @@ It is a copy. If it is behind, a device is told to wait or is invited to a layer
 counts is decided by the database alone.
 """
 
+import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from neologue.errors import CredentialError
@@ -20,12 +21,13 @@ from neologue.protocol.slot import slot
 from neologue.protocol.ticket import ticket
 from neologue.service import register
 from neologue.service.api import Invited, Over, Told, Wait
-from neologue.service.database import Database
+from neologue.service.database import Connection, Database
 from neologue.service.intake import ServedLayer
 from neologue.service.keys import Keys
 from neologue.service.register import Asked, Entry
 from neologue.service.rounds import Round
 from neologue.service.secure import Gathers
+from neologue.service.secure_store import under_way
 
 LATE_REPORT = 1 << 17
 """Bytes enough for the reports of a layer that nobody knows here any more."""
@@ -45,6 +47,8 @@ class Posted:
     served: ServedLayer
     gathers: Gathers | None = None
     """Its cohorts, if votes are masked."""
+    full: bool = False
+    """Whether it has room for no other cohort."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +64,8 @@ class Notice:
 class Board:
     """The campaigns that devices may ask about."""
 
-    def __init__(self, database: Database, keys: Keys) -> None:
-        self._database, self._keys = database, keys
+    def __init__(self, database: Database, keys: Keys, clock: Callable[[], float] = time.time) -> None:
+        self._database, self._keys, self._clock = database, keys, clock
         self._issuer = keys.issuer.public_key().public_bytes_raw()
         self._notices: dict[bytes, Notice] = {}
         self._posted: dict[bytes, Posted] = {}
@@ -74,10 +78,12 @@ class Board:
         """
         with self._database.reading() as db:
             rows = [(entry, _open(register.asked(db, entry.id))) for entry in register.entries(db)]
+            full = {entry.id for entry, layer in rows if layer and _full(db, entry, layer, self._clock())}
         notices = {}
         for entry, layer in rows:
             issuers = (self._issuer, *map(bytes.fromhex, entry.definition.issuers))
-            notices[entry.id] = Notice(entry, issuers, None if layer is None else self._post(entry, layer))
+            posted = None if layer is None else replace(self._post(entry, layer), full=entry.id in full)
+            notices[entry.id] = Notice(entry, issuers, posted)
         before, self._notices = self._posted, notices
         self._posted = {notice.layer.digest: notice.layer for notice in notices.values() if notice.layer}
         return [posted for digest, posted in before.items() if digest not in self._posted]
@@ -117,9 +123,10 @@ class Board:
         if entry.state != register.RUNNING or layer is None:
             return wait
         place = slot(entry.slot_secret, credential.serial)
-        if place < layer.round.low:
+        # Who was asked before and found no cohort has made no votes, and is asked again. Who has made some knows.
+        if place < layer.round.low and not layer.gathers:
             return Over()
-        if place >= layer.round.high:
+        if place >= layer.round.high or layer.full:
             return wait
         return Invited(
             layer=layer.digest.hex(),
@@ -153,6 +160,14 @@ class Board:
                 words = zlib.decompress(register.known_of(db, bytes.fromhex(known)) or b"")
                 self._known = {known: read_known(words)}
         return read_layer(document, self._known[known])
+
+
+def _full(db: Connection, entry: Entry, layer: Asked, now: float) -> bool:
+    """Whether cohorts under way leave a layer no room for another."""
+    cohorts = entry.definition.cohorts
+    if cohorts is None:
+        return False
+    return layer.round.missing - under_way(db, entry.id, layer.place, now) < cohorts.fewest
 
 
 def _open(layers: Sequence[Asked]) -> Asked | None:

@@ -7,7 +7,6 @@ The body of every request is that of a report, with the layer's whole digest and
     bytes 80–      the message; nothing to join a cohort, or to ask how one fares
 """
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from neologue.service.arrivals import Arrivals
 from neologue.service.board import Board, Posted
 from neologue.service.secure import Cohorts, Statement, Told, Word
 from neologue.service.storage import Storage
+from neologue.service.threads import Threads
 
 OCTETS: Final = "application/octet-stream"
 _HEAD: Final = 48 + LAYER_BYTES
@@ -49,6 +49,7 @@ class CohortDesk:
     ticket_secret: bytes
     refresh: Callable[[], Awaitable[None]]
     """Reads the board anew."""
+    threads: Threads
 
     def routes(self) -> list[Route]:
         """The paths that devices send to."""
@@ -104,9 +105,9 @@ class CohortDesk:
 
     async def _late(self, submission: Submission, digest: bytes) -> Response:
         """Answer for a layer that is not on the board: its votes may be counted, closed, or it is newer."""
-        if await asyncio.to_thread(self.storage.spent, submission.campaign_id, submission.serial):
+        if await self.threads.run(self.storage.spent, submission.campaign_id, submission.serial):
             return _worded(Word.FINAL)
-        state = await asyncio.to_thread(self._state_of_layer, submission.campaign_id, digest)
+        state = await self.threads.run(self._state_of_layer, submission.campaign_id, digest)
         if state is None:
             return failure(404, "unknown", "the campaign has no such layer")
         if state != register.OPEN:

@@ -137,9 +137,10 @@ def expected(visit: Visit) -> Response:
 
 PAGES = (
     Page("GET", "/create", show),
-    Page("POST", "/create", create),
-    Page("POST", "/create/price", price, for_script=True),
-    Page("POST", "/create/expected", expected, for_script=True),
+    # A list of known words may be long.
+    Page("POST", "/create", create, largest=None),
+    Page("POST", "/create/price", price, for_script=True, largest=None),
+    Page("POST", "/create/expected", expected, for_script=True, largest=None),
 )
 
 

@@ -1,6 +1,5 @@
 """Signing in with a token, and out again."""
 
-import asyncio
 import re
 
 from starlette.datastructures import QueryParams
@@ -28,7 +27,7 @@ def routes(service: Service) -> list[Route]:
         form = QueryParams((await service.body(request, LARGEST) or b"").decode("utf-8", "replace"))
         if session.is_cross_site(request):
             return _door(403, "/", ELSEWHERE)
-        secret = await asyncio.to_thread(_begun, service, form.get("token", "").strip())
+        secret = await service.threads.run(_begun, service, form.get("token", "").strip())
         if secret is None:
             # The status counts against the address: whoever guesses is slowed down.
             return _door(401, _back(form), WRONG)

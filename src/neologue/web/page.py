@@ -4,7 +4,6 @@ A page is a function of a visit, run in a thread of its own. What it may not do,
 error of neologue, which becomes a page too; a script gets it as JSON.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -54,6 +53,8 @@ SAFE: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 """What every page and asset has."""
+LARGEST_FORM: Final = 1 << 18
+"""The most bytes of a form: all words of a page, with a note. To read many millions of fields would take gigabytes."""
 PRIVATE: Final = SAFE | {"Cache-Control": "no-store"}
 """What every page has."""
 
@@ -98,6 +99,8 @@ class Page:
     roles: tuple[str, ...] = (OPERATOR,)
     for_script: bool = False
     """Whether a script asks, which reads an error as JSON."""
+    largest: int | None = LARGEST_FORM
+    """The most bytes of its form; None for as many as the service takes."""
 
 
 def route(service: Service, page: Page) -> Route:
@@ -138,7 +141,7 @@ def to_campaign(name: str, *further: str) -> str:
 
 
 async def _served(service: Service, page: Page, request: Request) -> Response:
-    found = await asyncio.to_thread(signed_in, service, request)
+    found = await service.threads.run(signed_in, service, request)
     if found is None:
         return _stranger(page, request)
     if found.person.role not in page.roles:
@@ -150,16 +153,16 @@ async def _served(service: Service, page: Page, request: Request) -> Response:
         )
     form = QueryParams("")
     if page.method == "POST":
-        body = await service.body(request)
+        body = await service.body(request, page.largest)
         if body is None:
             return _failed(page, found, failure(413, "too_large", "the form is larger than the service takes"))
-        form = QueryParams(body.decode("utf-8", "replace"))
+        form = await service.threads.run(QueryParams, body.decode("utf-8", "replace"))
         if session.is_cross_site(request) or not session.is_ours(found, form.get(session.FIELD, "")):
             told = "this form was not sent by a page of your session: load the page anew, and send it from there"
             return _failed(page, found, failure(403, "forbidden", told))
     visit = Visit(service, found, request, form)
     try:
-        response = await asyncio.to_thread(page.serve, visit)
+        response = await service.threads.run(page.serve, visit)
     except NeologueError as error:
         return _failed(page, found, failure_of(error))
     if page.method == "POST":

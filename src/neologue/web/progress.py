@@ -26,8 +26,14 @@ STREAM: Final = 5.0
 """How many seconds a stream lasts."""
 AGAIN: Final = 200
 """After how many milliseconds the browser asks for the next one."""
+MOST: Final = 32
+"""How many streams of a worker last; whoever comes then is told how things stand, and to ask again."""
+LATER: Final = 5000
+"""After how many milliseconds."""
 STEPS: Final = 10
 """In how many steps a layer's progress is read out."""
+_lasting: Final[set[object]] = set()
+"""The streams of this worker that are open; only the event loop looks."""
 
 
 @dataclass(frozen=True)
@@ -99,18 +105,25 @@ def stream(visit: Visit) -> Response:
 
 
 async def _events(visit: Visit) -> AsyncIterator[str]:
-    yield f"retry: {AGAIN}\n\n"
-    told: dict[str, str] = {}
-    end = time.monotonic() + STREAM
-    while True:
-        events = await asyncio.to_thread(_looked, visit)
-        for name, text in events.items():
-            if told.get(name) != text:
-                yield f"event: {name}\ndata: {json.dumps(text)}\n\n"
-        told = events
-        if time.monotonic() > end:
-            return
-        await asyncio.sleep(visit.service.settings.refresh)
+    lasts = len(_lasting) < MOST
+    stream, service = object(), visit.service
+    if lasts:
+        _lasting.add(stream)
+    try:
+        yield f"retry: {AGAIN if lasts else LATER}\n\n"
+        told: dict[str, str] = {}
+        end = time.monotonic() + STREAM
+        while True:
+            events = await service.threads.run(_looked, visit)
+            for name, text in events.items():
+                if told.get(name) != text:
+                    yield f"event: {name}\ndata: {json.dumps(text)}\n\n"
+            told = events
+            if not lasts or service.stopping or time.monotonic() > end:
+                return
+            await asyncio.sleep(service.settings.refresh)
+    finally:
+        _lasting.discard(stream)
 
 
 def _looked(visit: Visit) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """The page of `neologue sandbox`: what is going on, and a button by which the person's own browser takes part."""
 
-import asyncio
 import secrets
 import threading
 from dataclasses import dataclass, field
@@ -52,7 +51,9 @@ class Sandbox:
         """What the sandbox serves beside all other pages."""
 
         async def entered(request: Request) -> Response:
-            secret = await asyncio.to_thread(self._begun, service, request.path_params["link"])
+            # Who only looks whether the link is there does not use it up.
+            looks = request.method == "HEAD"
+            secret = None if looks else await service.threads.run(self._begun, service, request.path_params["link"])
             if secret is None:
                 return html("sign_in.html", 401, session=None, back="/", problem=USED)
             response = seen(HOME)
