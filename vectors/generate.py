@@ -23,6 +23,7 @@ from neologue.masking.terms import Cohort, Promise, Terms
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import issue
 from neologue.protocol.documents import known_document
+from neologue.protocol.invitation import invite
 from neologue.protocol.layer import PROTOCOL_VERSION, Layer
 from neologue.protocol.report import read_report
 from neologue.protocol.slot import slot
@@ -436,13 +437,24 @@ def closed() -> list[Vector]:
 
 
 def document_case(name: str, layer: Layer | ClosedLayer) -> Vector:
-    """The document of a layer and its list of known words, as they are fetched."""
+    """The document of a layer and its list of known words, as they are fetched, and invitations to answer it."""
+    operator, campaign, promise = (
+        Ed25519PrivateKey.from_private_bytes(bytes(range(32))),
+        bytes(range(16)),
+        Promise(50, 5),
+    )
     return {
         "name": name,
         "document": layer.document.hex(),
         "digest": layer.digest.hex(),
         "known_document": known_document(layer.known).hex(),
         "known_digest": layer.known.digest,
+        "campaign": campaign.hex(),
+        "operator_private_key": operator.private_bytes_raw().hex(),
+        "operator": operator.public_key().public_bytes_raw().hex(),
+        "signature": invite(campaign, layer, operator).signature.hex(),
+        "masked": bytes(promise).hex(),
+        "masked_signature": invite(campaign, layer, operator, promise).signature.hex(),
     }
 
 

@@ -1,5 +1,8 @@
 """Lists of words as other programs read them."""
 
+import csv
+import io
+
 import pytest
 
 from neologue.discovery.release import ReleasedWord
@@ -10,7 +13,7 @@ def word(text: str, estimate: float = 10.0) -> ReleasedWord:
     return ReleasedWord(word=text, votes=3, estimate=estimate, low=1.0, high=20.0, layer=1, passage=1)
 
 
-@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(1)"])
+@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(1)", "＝1", "＠a", "\t=1"])
 def test_a_spreadsheet_calculates_nothing(text: str) -> None:
     assert f"'{text}" in words_csv([word(text)])
 
@@ -33,6 +36,16 @@ def test_a_keyboard_gets_words_with_frequencies() -> None:
         f" word=lol,f={aosp_frequency(0.3)}",
         f" word=x=y,f={aosp_frequency(0.003)}",
     ]
+
+
+@pytest.mark.parametrize("blank", ["\n", "\r", "\t", " ", "\v", "\x85", "\u2028"])
+def test_white_space_in_a_word_adds_nothing_to_a_dictionary(blank: str) -> None:
+    hostile = [f"a{blank}word=evil", f"{blank}b", f"c{blank}"]
+    assert hunspell_dic([*hostile, "lol"]) == "1\nlol\n"
+    _, *entries = aosp_combined([*map(word, hostile), word("lol")], 1000, "en", 7).split("\n")
+    assert entries == [f" word=lol,f={aosp_frequency(0.01)}", ""]
+    rows = list(csv.reader(io.StringIO(words_csv(map(word, hostile)), newline="")))
+    assert [row[0] for row in rows[1:]] == hostile, "a table can hold them"
 
 
 def test_frequencies_are_logarithms_from_1_to_255() -> None:

@@ -328,6 +328,13 @@ def test_documents_are_as_described(case: Case) -> None:
     assert hashlib.sha256(known).hexdigest() == case["known_digest"] == told["known"]
     words = known.decode().split("\n") if known else []
     assert words == sorted(set(words))
+    asked = bytes.fromhex(case["campaign"] + case["digest"])
+    operator = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(case["operator_private_key"]))
+    assert operator.public_key().public_bytes_raw().hex() == case["operator"]
+    assert operator.sign(b"neologue invitation v1\0" + asked).hex() == case["signature"]
+    promise = (50).to_bytes(2, "big") + bytes([5])
+    assert promise.hex() == case["masked"]
+    assert operator.sign(b"neologue masked invitation v1\0" + asked + promise).hex() == case["masked_signature"]
 
 
 @named(committed("identities.json"))

@@ -195,6 +195,12 @@ def test_everything_but_the_public_key_needs_a_token(service: Served) -> None:
     assert len(service.ask("GET", "/v1/key", token="").json["operator"]) == 64
 
 
+def test_a_body_that_nobody_asked_for_is_not_taken(service: Served) -> None:
+    for body, status in ((b"x" * 1024, 200), (b"x" * 1025, 413)):
+        assert service.ask("GET", "/v1/key", body, token="").status == status, "this one is open to strangers"
+        assert service.ask("GET", "/v1/campaigns", body).status == status
+
+
 def test_tokens_are_shown_once_and_kept_as_hashes(service: Served, tmp_path_factory: pytest.TempPathFactory) -> None:
     token = service.ask("POST", "/v1/tokens", {"name": "once", "role": "operator"}).json["token"]
     assert token not in service.ask("GET", "/v1/tokens").body.decode()

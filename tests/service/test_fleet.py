@@ -4,21 +4,25 @@ import csv
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from neologue.cli import main
+from service.masked_crowd import SECURE, started
+from service.serving import served
 
 WORDS = ("blorp", "zonk", "yeet", "quux")
 DEVICES = 1700
 WEATHER = ("--silent", "0.05", "--lost", "0.05", "--twice", "0.05", "--restarts", "0.2", "--delay", "0.1")
 SECONDS = 600
+SECURE_DEVICES = 300
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +49,12 @@ def fleet(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
 
 
-def check_release(folder: Path) -> None:
+def check_release(folder: Path, held: Collection[str] = WORDS) -> None:
     """The words of a certified release are words that somebody holds."""
     assert {file.name for file in folder.iterdir()} == {"words.csv", "words.dic", "words.aff", "release.json"}
     found = [word["word"] for word in json.loads((folder / "release.json").read_text())["words"]]
     assert found
-    assert set(found) <= set(WORDS)
+    assert set(found) <= set(held)
     command = [sys.executable, "-m", "neologue", "certify", str(folder / "release.json")]
     certified = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     assert certified.returncode == 0, certified.stderr
@@ -72,6 +76,34 @@ def test_a_fleet_on_postgresql_with_two_workers_does_the_same(
     done = fleet(*typed, "--devices", str(DEVICES), "--batch", "8", "--epsilon", "10", *service, "--out", str(out))
     assert done.returncode == 0, done.stderr
     check_release(out)
+
+
+def test_a_fleet_whose_devices_leave_their_cohorts_ends_in_a_certified_release(tmp_path: Path) -> None:
+    (tmp_path / "typed.csv").write_text(
+        "user,word\n" + "".join(f"{user},{word}\n" for user in range(SECURE_DEVICES) for word in ("gg", "xd"))
+    )
+    out = tmp_path / "out"
+    with served(f"sqlite:///{tmp_path}/service.db", requests_per_second=1e6) as service:
+        cohorts = {"cohort_size": 40, "smallest_cohort": 20, "check_in_seconds": 3, "reserve": 0.25}
+        started(
+            service,
+            devices=SECURE_DEVICES,
+            layer_seconds=20.0,
+            parameters={**SECURE["parameters"], "smallest_layer": 60, "depth": 2},
+            **cohorts,
+        )
+        there = ("--server", service.address, "--token", service.token, "--campaign", "small")
+        secure = ("--aggregation", "secure", "--cohort-size", "40", "--leaving", "0.1", "--processes", "1")
+        done = fleet(str(tmp_path / "typed.csv"), "--devices", str(SECURE_DEVICES), *there, *secure, "--out", str(out))
+        assert done.returncode == 0, done.stderr
+        layers = service.ask("GET", "/v1/campaigns/small/layers").json
+    ended = {
+        state: int(count) for count, state in re.findall(r"([0-9]+) ([a-z]+)", done.stdout.partition("Devices:")[2])
+    }
+    assert ended["left"] > SECURE_DEVICES / 20
+    # Those who leave behind their votes are counted all the same.
+    assert 0 < ended["final"] <= sum(layer["reports"] for layer in layers)
+    check_release(out, {"gg", "xd"})
 
 
 @pytest.mark.parametrize(

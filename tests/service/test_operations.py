@@ -153,6 +153,17 @@ def test_from_zero_to_words_by_commands(process: Process, tmp_path: Path) -> Non
     campaign("key", "--out", tmp_path / "operator.pub")
     certified = neologue("certify", tmp_path / "found" / "release.json", "--verify", tmp_path / "operator.pub")
     assert certified.exit_code == 0, certified.output
+    hidden, *rest = sorted(word["word"] for word in words)
+    campaign("review", "spring", "--hide", hidden)
+    campaign("export", "spring", "--out", tmp_path / "shown")
+
+    def exported(folder: str, name: str) -> str:
+        return (tmp_path / folder / name).read_text()
+
+    assert exported("found", "words.dic").split() == [str(len(words)), hidden, *rest]
+    assert exported("shown", "words.dic").split() == [str(len(rest)), *rest]
+    assert {line.split(",")[0] for line in exported("shown", "words.csv").splitlines()} == {"word", *rest}
+    assert exported("shown", "release.json") == exported("found", "release.json"), "which is signed as a whole"
     again = neologue("campaign", "--server", process.address, "start", "spring", token=process.token)
     assert (again.exit_code, "is released" in again.output) == (2, True)
 

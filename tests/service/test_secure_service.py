@@ -1,5 +1,6 @@
 """Secure campaigns over real HTTP: the tally is the sum of what was confirmed, bit for bit, whatever happens."""
 
+import os
 import random
 import threading
 from collections.abc import Callable
@@ -12,9 +13,13 @@ from neologue.discovery.course import Course
 from neologue.discovery.tally import Tally
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
+from neologue.protocol.report import read_report
+from neologue.service import register
 from neologue.service.database import open_database
+from neologue.service.migrations import migrate
+from neologue.service.review_list import released_words
 from neologue.service.storage import Storage
-from service.campaigns import definition
+from service.campaigns import Town, definition
 from service.masked_crowd import (
     SECURE,
     SHARING,
@@ -28,7 +33,8 @@ from service.masked_crowd import (
 from service.serving import Process, Served, free_port, served, wait_until
 from service.stores import same, spent_serials
 
-DEVICES = 100
+DEVICES = 90
+RESERVE = 0.3
 LASTING = {"devices": 100_000, "layer_seconds": 1e5}
 """A layer that takes more devices than there are, so that its votes stay."""
 
@@ -50,6 +56,36 @@ def layer_of(service: Served, crowd: Crowd, digest: bytes) -> Layer | ClosedLaye
     return crowd.library.layer(digest, lambda path, most: service.ask("GET", path).body)
 
 
+def words_of_reports(path: Path, tallies: list[Tally], contributed: list[set[bytes]]) -> list[str]:
+    """The words of a campaign without masks whose devices send the reports that others masked, with the same sums."""
+    with closing(open_database(f"sqlite:///{path}")) as database:
+        migrate(database)
+        town = Town(database)
+        plain = {**SECURE, "aggregation": "ephemeral", "devices": DEVICES, "reserve": RESERVE}
+        entry = town.coordinator.create(definition(**plain), 0.0)
+        town.coordinator.start(entry.name, 0.0)
+        now = 0.0
+        town.coordinator.turn(now)
+        for tally in tallies:
+            asked = town.layer(entry.id)
+            assert asked
+            layer, place = asked
+            reports = {
+                os.urandom(16): read_report(layer, report).astype("uint32")
+                for (report,) in contributed
+                if report[1:9] == layer.digest[:8]
+            }
+            assert town.storage.commit_batch(entry.id, place, reports, 1).counted == len(reports)
+            assert same(town.storage.tally(entry.id, place), tally)
+            now += 1e6
+            town.coordinator.turn(now)
+        town.coordinator.turn(now)
+        with database.reading() as db:
+            release = register.release_of(db, entry.id)
+    assert release
+    return [word.word for word in released_words(release)]
+
+
 def test_a_campaign_with_dropouts_finds_the_words_that_the_plain_votes_decide(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,7 +98,7 @@ def test_a_campaign_with_dropouts_finds_the_words_that_the_plain_votes_decide(
 
     monkeypatch.setattr(Storage, "tally", tally)
     with served(f"sqlite:///{tmp_path}/service.db", failures_per_minute=1e6) as service:
-        started(service, devices=DEVICES, reserve=0.3, layer_seconds=40.0)
+        started(service, devices=DEVICES, reserve=RESERVE, layer_seconds=40.0)
         credentials = service.ask("POST", "/v1/campaigns/small/credentials", {"count": DEVICES}).body.decode().split()
         crowd = Crowd(service.address, tmp_path, policy_of(service), leaving(0.1, DEVICES))
         crowd.over = lambda: service.ask("GET", "/v1/campaigns/small").json["state"] != "running"
@@ -71,7 +107,7 @@ def test_a_campaign_with_dropouts_finds_the_words_that_the_plain_votes_decide(
         words = [word["word"] for word in service.ask("GET", "/v1/campaigns/small/words").json]
         release = service.ask("GET", "/v1/campaigns/small/release").json
     spent = counted_serials(f"{tmp_path}/service.db", crowd)
-    course = Course(definition(**{**SECURE, "devices": DEVICES, "reserve": 0.3}).campaign)
+    course = Course(definition(**{**SECURE, "devices": DEVICES, "reserve": RESERVE}).campaign)
     for tally_ in tallies:
         layer = course.layer
         assert layer
@@ -79,6 +115,8 @@ def test_a_campaign_with_dropouts_finds_the_words_that_the_plain_votes_decide(
         assert same(tally_, crowd.sum_of(layer, mine))
         course.take(course.decide(tally_))
     assert [word.word for word in course.release.words] == words
+    monkeypatch.undo()
+    assert words == words_of_reports(tmp_path / "plain.db", tallies, [crowd.contributed[each] for each in spent])
     assert "lol" in words
     assert crowd.told("silent")
     assert release["exposure"]["masked"] == {"size": 12, "smallest": 6, "dropout": 25, "corruption": 5}
@@ -88,7 +126,7 @@ def test_a_campaign_with_dropouts_finds_the_words_that_the_plain_votes_decide(
 
 
 def test_two_workers_and_postgresql_count_every_vote_once(postgres: Callable[[], str], tmp_path: Path) -> None:
-    url, devices = postgres(), 40
+    url, devices = postgres(), 28
     process = Process(url, tmp_path, free_port(), "--workers", "2", "--requests-per-second", "100000")
     process.start()
     try:

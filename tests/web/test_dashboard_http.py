@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import quote
 
@@ -10,10 +11,11 @@ import pytest
 
 from neologue.privacy.budget import Budget
 from neologue.privacy.ledger import Ledger
+from neologue.service.app import Service
 from neologue.service.settings import Settings
 from neologue.web import progress
 from neologue.web.app import PAGES, dashboard, from_environment
-from neologue.web.page import POLICY
+from neologue.web.page import LARGEST_FORM, POLICY
 from neologue.web.session import SECONDS
 from neologue.web.trie import AT_ONCE, Trie
 from service.campaigns import WORDS
@@ -192,6 +194,15 @@ def test_nothing_is_changed_by_a_form_of_another_site(desk: Office, operator: st
     assert desk.served.ask("GET", "/v1/campaigns/open").json["state"] == "running"
 
 
+def test_a_form_is_as_large_as_a_page_can_make_it_but_for_known_words(desk: Office, operator: str) -> None:
+    large = {"word": "x" * LARGEST_FORM}
+    posts = {page.path.replace("{name}", "open"): page for page in PAGES if page.method == "POST"}
+    for path in posts:
+        assert desk.ask("POST", path, operator, large).status == (403 if path.startswith("/create") else 413), path
+    known = "\n".join(f"word{n}" for n in range(LARGEST_FORM // 8))
+    assert desk.post("/create/price", operator, name="x", devices="", known=known).status == 200
+
+
 # Roles
 
 
@@ -316,6 +327,31 @@ def test_progress_is_told_as_it_changes_and_streams_end_by_themselves(
     assert "20 of 202 reports" in after
     assert re.findall("^event: (.*)$", after, re.M) == ["state", "now", "layers", "said"]
     assert after.startswith("retry: ")
+
+
+def test_only_so_many_streams_last_and_none_longer_than_the_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "STREAM", 1e9)
+    monkeypatch.setattr(progress, "MOST", 1)
+    services: list[Service] = []
+
+    def made(settings: Settings) -> Service:
+        services.append(dashboard(settings))
+        return services[0]
+
+    with office(tmp_path, made) as desk, ThreadPoolExecutor(1) as pool:
+        desk.create("draft")
+        path, cookie = "/campaigns/draft/progress", desk.cookie(desk.served.token)
+        first = pool.submit(desk.ask, "GET", path, cookie)
+        wait_until(lambda: progress._lasting)
+        second = desk.ask("GET", path, cookie).body.decode()
+        assert second.startswith(f"retry: {progress.LATER}\n")
+        assert re.findall("^event: (.*)$", second, re.M) == ["state", "now", "layers", "said"]
+        assert not first.done()
+        services[0].stopping = True
+        assert first.result(30).body.decode().startswith(f"retry: {progress.AGAIN}\n")
+    assert not progress._lasting
 
 
 # A new campaign

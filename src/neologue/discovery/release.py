@@ -1,7 +1,7 @@
 """What a campaign gives back: words with estimates, and the facts of every layer."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from neologue.discovery.measurement import Measurement
 from neologue.privacy.collection import Cohort
@@ -63,7 +63,7 @@ class Release:
     """The most widely held first."""
     measurement: Measurement | None = None
     """What users who took no part in the discovery say of the words, if any were asked to."""
-    exposure: Exposure = Exposure()
+    exposure: Exposure = field(default_factory=Exposure)
     """Who saw what on the way."""
 
     @property
@@ -89,7 +89,7 @@ def privacy_facts(
     parameters: Parameters,
     layers: Iterable[LayerFacts],
     measurement: Measurement | None = None,
-    exposure: Exposure = Exposure(),
+    exposure: Exposure | None = None,
 ) -> Facts:
     """The facts of a run as its privacy statement takes them; of an undecided layer nothing is published."""
     layers = tuple(layers)
@@ -105,7 +105,7 @@ def privacy_facts(
     if measurement and measurement.reports:
         counted = (Cohort(measurement.reports, measurement.candidates),)
         measured, withheld = (counted, withheld) if measurement.decided else ((), withheld + counted)
-    return replace(facts_of(parameters, shown, withheld, measured), exposure=exposure)
+    return replace(facts_of(parameters, shown, withheld, measured), exposure=exposure or Exposure())
 
 
 def facts_of(

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from neologue.discovery.release import ReleasedWord
 
-FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001 - where these are typed they count as well
-"""What a spreadsheet would begin to calculate at."""
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+"""What a spreadsheet would begin to calculate at; some do so at the wide signs of East Asian keyboards too."""
 TYPED = 10_000
 """A keyboard asks how often a word is typed, and a release says how many hold it: a holder is taken to type it once
 among so many words."""
@@ -21,11 +21,13 @@ def words_csv(words: Iterable[ReleasedWord]) -> str:
     """One line a word, the most widely held first; one that looks like a formula has an apostrophe before it."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
+    # Python before 3.13 takes a carriage return for no reason to quote.
+    quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
     table.writerow(["word", "votes", "estimate", "low", "high", "layer", "pass"])
     for word in words:
         figures = (f"{figure:.1f}" for figure in (word.estimate, word.low, word.high))
         shown = f"'{word.word}" if word.word.lstrip().startswith(FORMULA) else word.word
-        table.writerow([shown, word.votes, *figures, word.layer, word.passage])
+        (quoted if "\r" in shown else table).writerow([shown, word.votes, *figures, word.layer, word.passage])
     return text.getvalue()
 
 

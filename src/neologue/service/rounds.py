@@ -3,6 +3,7 @@
 Every device of a campaign has a slot (`neologue.protocol.slot`), as good as drawn at random. A layer invites the slots
 of a range, and the ranges of a campaign follow each other. So each device belongs to one layer of one pass at most,
 which no one has to remember, and each layer's devices are a random sample of all, whenever they happen to check in.
+Where votes are masked, those who were invited before and found no cohort come on top (`neologue.service.board`).
 """
 
 import math

@@ -121,13 +121,18 @@ class _Live:
     """Set, and replaced, when it goes on to another stage or to its end."""
 
     @property
+    def complete(self) -> bool:
+        """Whether all have come that it gathers."""
+        return self.cohort.devices >= self.size
+
+    @property
     def due(self) -> bool:
         """Whether it is to be moved on."""
         if self.cohort.stage is Stage.ADVERTISING:
-            complete = self.cohort.devices >= self.size
+            done = self.complete
         else:
-            complete = self.cohort.ready or self.cohort.stage is Stage.OVER
-        return complete or time.monotonic() >= self.deadline
+            done = self.cohort.ready or self.cohort.stage is Stage.OVER
+        return done or time.monotonic() >= self.deadline
 
 
 _UNFORMED: Final = "unformed"
@@ -186,7 +191,9 @@ class Cohorts:
         if not self._leads(layer.campaign):
             return Word.BUSY
         async with self._opening.setdefault(layer.key, asyncio.Lock()):
-            live = self._gathering.get(layer.key) or await self._opened(layer)
+            live = self._gathering.get(layer.key)
+            if live is None or live.complete:
+                live = await self._opened(layer)
         if live is None:
             return Word.BUSY
         async with live.turn:
@@ -201,6 +208,8 @@ class Cohorts:
             return await self._on_record(campaign, serial, cohort_id)
         stage = _stage_of(message)
         async with live.turn:
+            if live.cohort.stage is Stage.ADVERTISING and live.complete and live.cohort.awaits(serial):
+                return Word.OUT  # the layer may have no room for more than it gathers
             if stage is not None and stage >= live.cohort.stage:
                 await self._taken(live, stage, serial, message)
             if live.due:
@@ -270,7 +279,9 @@ class Cohorts:
         if self._task is None or self._task.done():
             return None
         room = await self._in_thread(self._store.room, layer.campaign, layer.place, self._clock())
-        size = min(layer.rules.size, room.free)
+        # Those that have come and are yet to be written down.
+        complete = sum(other.size for other in self._live.values() if other.layer.key == layer.key and not other.formed)
+        size = min(layer.rules.size, room.free - complete)
         if size < layer.rules.fewest:
             return None
         rules = layer.rules

@@ -33,7 +33,7 @@ from neologue.simulation.population import Population
 
 THREADS = 128
 """Devices of a process that talk at once: more than a batch needs, so that nobody waits for one in vain."""
-COHORTS = 3
+COHORTS = 4
 """How many cohorts are under way at once, where there are any: one that gathers, while others come to their end."""
 LONGEST_DELAY = 20.0
 LOOK = 0.2
@@ -173,6 +173,8 @@ class _Turns:
         self._library = Library()
         self._chance = random.Random(squad.seed)
         self._state = ["asleep"] * len(squad.credentials)
+        self._answering: set[int] = set()
+        """Those who have made their reports; all others are started when something is asked of them."""
         self._due = [(0.0, device) for device in range(len(squad.credentials))]
         self._chance.shuffle(self._due)
         self._due = [(place / 1e6, device) for place, (_, device) in enumerate(self._due)]
@@ -229,11 +231,11 @@ class _Turns:
     def _step(self, device: int, transport: "Stormy") -> tuple[str, float]:
         """Let a device do what it can now; its state, and after how many seconds it is to be asked again."""
         squad, folder = self._squad, self._folder / str(device)
-        if not folder.exists():
+        if device not in self._answering:
             state, again = peek(transport, squad.credentials[device])
             if state != "invited":
                 return state, again
-            if transport.chance.random() < squad.weather.silent:
+            if not folder.exists() and transport.chance.random() < squad.weather.silent:
                 return "silent", inf
         leaves = self._leaves(device)
         leaving = None if leaves is None else Leaving(transport, leaves)
@@ -252,6 +254,8 @@ class _Turns:
             ):
                 time.sleep(min(tick.again or 0, IMPATIENCE))
                 tick = client.tick()
+            if client.spent:
+                self._answering.add(device)
         if leaving and leaving.has_left:
             shutil.rmtree(folder, ignore_errors=True)
             return "left", inf

@@ -51,9 +51,9 @@ class Sandbox:
         """What the sandbox serves beside all other pages."""
 
         async def entered(request: Request) -> Response:
-            # Who only looks whether the link is there does not use it up.
-            looks = request.method == "HEAD"
-            secret = None if looks else await service.threads.run(self._begun, service, request.path_params["link"])
+            if request.method == "HEAD":  # who looks where the link leads, as a chat does, must not use it up
+                return seen(HOME)
+            secret = await service.threads.run(self._begun, service, request.path_params["link"])
             if secret is None:
                 return html("sign_in.html", 401, session=None, back="/", problem=USED)
             response = seen(HOME)
