@@ -147,6 +147,16 @@ def test_a_device_that_was_to_mask_its_votes_never_sends_them_without(service: S
     assert service.asked("/v1/reports") == 0
 
 
+def test_nor_does_one_that_was_ended_before_it_noted_what_it_was_asked(service: SecureService, tmp_path: Path) -> None:
+    made(service, tmp_path / "device")
+    with closing(sqlite3.connect(tmp_path / "device" / "membership.db")) as db, db:
+        db.execute("UPDATE campaign SET layer = NULL, operator = NULL, signature = NULL, ticket = NULL, masked = NULL")
+    service.promise = None
+    with client_of(service, tmp_path / "device", policy(smallest_cohort=1)) as client:
+        assert "under masks" in client.tick().message
+    assert service.asked("/v1/reports") == 0
+
+
 @pytest.mark.parametrize(
     "turned_away", [error(503, "busy"), error(410, "closed"), Reply.of(200, {"state": "final"}), error(401, "forged")]
 )

@@ -28,7 +28,7 @@ _PATIENCE: Final = 60.0  # seconds to wait for another process that makes its re
 _SINCE_1: Final = (
     """
     CREATE TABLE maskings (
-        campaign BLOB PRIMARY KEY,      -- answers.campaign
+        campaign BLOB PRIMARY KEY,      -- answers.campaign, if its votes are for cohorts
         times    INTEGER NOT NULL,      -- for how many cohorts its votes were masked
         terms    BLOB                   -- of the cohort that may have them in its sum; none if it yielded nothing
     ) WITHOUT ROWID
@@ -121,6 +121,9 @@ class Account:
                 cost = epsilon_of(layer)
                 db.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", (campaign, layer.digest, cost, self._clock()))
                 db.execute("INSERT INTO reports VALUES (?, ?)", (campaign, report))
+                if invitation.masked is not None:
+                    # On record with the votes: whatever happens next, they never leave without a mask.
+                    db.execute("INSERT INTO maskings VALUES (?, 0, NULL)", (campaign,))
         # Only here, behind the commit.
         return report
 
@@ -247,6 +250,12 @@ def _answered(db: sqlite3.Connection, invitation: Invitation) -> bytes | None:
         raise AnsweredError(
             f"this device's report for the campaign {campaign.hex()} was confirmed and erased, and it makes no second: "
             "invite it to the next campaign"
+        )
+    (to_mask,) = db.execute("SELECT COUNT(*) FROM maskings WHERE campaign = ?", (campaign,)).fetchone()
+    if bool(to_mask) != (invitation.masked is not None):
+        how = "under masks" if to_mask else "without masks"
+        raise AnsweredError(
+            f"this device's votes for the campaign {campaign.hex()} were made to leave {how}, and don't leave otherwise"
         )
     report: bytes = stored[0]
     return report
