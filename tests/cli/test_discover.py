@@ -95,6 +95,7 @@ class TestEmbeddedPopulation:
             "words",
             "measurement",
             "score",
+            "exposure",
             "privacy",
             "digest",
         }
@@ -105,7 +106,7 @@ class TestEmbeddedPopulation:
         }
         facts = ("pass", "layer", "length", "extension", "candidates", "asked", "reports")
         assert {frozenset(layer) for layer in document["layers"]} == {
-            frozenset({*facts, "kept", "words", "fewest_votes", "decided"})
+            frozenset({*facts, "kept", "words", "doubtful", "fewest_votes", "decided"})
         }
         assert set(document["privacy"]) == {
             "unit",
