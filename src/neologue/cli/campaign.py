@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from neologue.cli.choices import completes, languages, profiles
+from neologue.cli.cohorts import cohort_options
 from neologue.cli.remote import SERVER, TOKEN, Remote
 from neologue.errors import ParameterError
 
@@ -58,15 +59,7 @@ def campaign(context: click.Context, server: str, token: str | None) -> None:
 @click.option("--measure", "measure_devices", type=int, help="How many of the devices count the words instead.")
 @click.option("--measure-rate", type=float, help="The chance with which each word of theirs comes into a sample.")
 @click.option("--reserve", type=float, help="The share of devices that no layer counts on  [default: 0.1]")
-@click.option(
-    "--aggregation",
-    type=click.Choice(["ephemeral", "secure"]),
-    help="How reports become one sum: as they are, in memory, or under masks  [default: ephemeral]",
-)
-@click.option("--cohort-size", type=int, help="How many devices mask their votes for each other  [default: 100]")
-@click.option("--smallest-cohort", type=int, help="The fewest devices whose masked votes are summed  [default: 50]")
-@click.option("--dropout", type=int, help="Per cent of a cohort that may drop out  [default: 20]")
-@click.option("--corruption", type=int, help="Per cent of a cohort that may be corrupt  [default: 5]")
+@cohort_options
 @click.option("--gather-seconds", type=float, help="How long a cohort waits for its devices  [default: 600]")
 @click.option("--stage-seconds", type=float, help="How long each of its stages waits for answers  [default: 120]")
 @click.option("--issuer", "issuers", multiple=True, help="The public key, in hexadecimal, of an app's own backend.")

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from neologue.cli.choices import completes, languages
+from neologue.cli.cohorts import cohort_options
 from neologue.cli.remote import Remote
 from neologue.errors import InputError, ParameterError
 
@@ -58,17 +59,7 @@ COHORTS = ("cohort_size", "smallest_cohort", "dropout", "corruption", "gather_se
     "--restarts", type=float, default=0.0, show_default=True, help="Share of steps with a restart after them."
 )
 @click.option("--delay", type=float, default=0.0, show_default=True, help="Up to how many seconds a request takes.")
-@click.option(
-    "--aggregation",
-    type=click.Choice(["ephemeral", "secure"]),
-    default="ephemeral",
-    show_default=True,
-    help="Reports as they are, or votes under masks.",
-)
-@click.option("--cohort-size", type=int, help="How many devices mask their votes for each other  [default: 100]")
-@click.option("--smallest-cohort", type=int, help="The fewest devices whose masked votes are summed  [default: 50]")
-@click.option("--dropout", type=int, help="Per cent of a cohort that may drop out  [default: 20]")
-@click.option("--corruption", type=int, help="Per cent of a cohort that may be corrupt  [default: 5]")
+@cohort_options
 @click.option("--gather-seconds", type=float, default=5.0, show_default=True, help="How long a cohort gathers devices.")
 @click.option("--stage-seconds", type=float, default=5.0, show_default=True, help="How long its stages wait.")
 @click.option("--leaving", type=float, default=0.0, show_default=True, help="Share of devices that leave a cohort.")

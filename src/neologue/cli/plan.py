@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue.cli.choices import alphabet_of, alphabets, completes, languages, profiles
+from neologue.cli.cohorts import cohort_options
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -65,17 +66,7 @@ CHANGEABLE = ("words_per_user", "depth", "passes", "randomizer", "rule", "k_anon
     type=click.Path(path_type=Path),
     help="Known words: a text file, one a line, or a Hunspell .dic  [default: built in]",
 )
-@click.option(
-    "--aggregation",
-    type=click.Choice(["ephemeral", "secure"]),
-    default="ephemeral",
-    show_default=True,
-    help="Reports as they are, or votes under masks.",
-)
-@click.option("--cohort-size", type=int, help="How many devices mask their votes for each other  [default: 100]")
-@click.option("--smallest-cohort", type=int, help="The fewest devices whose masked votes are summed  [default: 50]")
-@click.option("--dropout", type=int, help="Per cent of a cohort that may drop out  [default: 20]")
-@click.option("--corruption", type=int, help="Per cent of a cohort that may be corrupt  [default: 5]")
+@cohort_options
 @click.option(
     "--upload-bytes",
     type=click.IntRange(1),

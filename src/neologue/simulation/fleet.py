@@ -153,10 +153,10 @@ def run_squad(squad: Squad, ended: threading.Event) -> Counter[str]:
         for thread in threads:
             thread.start()
         try:
-            while any(thread.is_alive() for thread in threads) and not ended.is_set():
-                time.sleep(LOOK)
-        except (KeyboardInterrupt, EOFError, OSError):
-            pass  # broken off, or left alone by whoever started this
+            # Broken off, or left alone by whoever started this: the devices end as they would otherwise.
+            with suppress(KeyboardInterrupt, EOFError, OSError):
+                while any(thread.is_alive() for thread in threads) and not ended.is_set():
+                    time.sleep(LOOK)
         finally:
             turns.end()
             for thread in threads:

@@ -1,0 +1,31 @@
+"""The options with which commands say how devices mask their votes for each other."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+def cohort_options(command: Command) -> Command:
+    """Whether votes are masked, and in which cohorts; what is not given is as the service has it."""
+    for option in (
+        click.option("--corruption", type=int, help="Per cent of a cohort that may be corrupt  [default: 5]"),
+        click.option("--dropout", type=int, help="Per cent of a cohort that may drop out  [default: 20]"),
+        click.option(
+            "--smallest-cohort", type=int, help="The fewest devices whose masked votes are summed  [default: 50]"
+        ),
+        click.option(
+            "--cohort-size", type=int, help="How many devices mask their votes for each other  [default: 100]"
+        ),
+        click.option(
+            "--aggregation",
+            type=click.Choice(["ephemeral", "secure"]),
+            default="ephemeral",
+            show_default=True,
+            help="Reports as they are, or votes under masks.",
+        ),
+    ):
+        command = option(command)
+    return command
