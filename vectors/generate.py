@@ -16,6 +16,7 @@ from neologue.device.masked import Ballot, Member
 from neologue.entropy import Entropy, SeededEntropy
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, extensions, root, strings
+from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.masking.neighbourhood import neighbourhood
 from neologue.masking.statement import sign_nothing
@@ -71,11 +72,10 @@ def candidate_case(
     frontier: list[str],
     extension: int,
     words: list[str],
-    listed: list[list[int]] | None = None,
+    lists: Lists | None = None,
     doubtful: tuple[str, ...] = (),
 ) -> Vector:
     """Where each word falls, and what some candidates stand for."""
-    lists = None if listed is None else np.array(listed, np.int64)
     candidates = Candidates(alphabet, strings(frontier), extension, lists, strings(doubtful))
     index = candidates.index(strings(words)).tolist()
     shown = sorted({0, 1, candidates.size // 2, candidates.size - 1, *(place for place in index if place >= 0)})
@@ -85,7 +85,7 @@ def candidate_case(
         "alphabet": alphabet.characters,
         "frontier": frontier,
         "extension": extension,
-        "listed": listed,
+        **told_lists(lists),
         "doubtful": list(doubtful),
         "size": candidates.size,
         "words": [{"word": w, "candidate": None if i < 0 else i} for w, i in zip(words, index, strict=True)],
@@ -93,6 +93,19 @@ def candidate_case(
             {"candidate": i, "prefix": p, "ends": e}
             for i, p, e in zip(shown, prefixes.tolist(), ended.tolist(), strict=True)
         ],
+    }
+
+
+def lists_of(rows: list[list[int]], ways: list[int]) -> Lists:
+    """Lists of the numbers of extensions, and how many of its list each prefix has."""
+    return Lists(tuple(np.array(row, np.int64) for row in rows), np.array(ways, np.int64))
+
+
+def told_lists(lists: Lists | None) -> Vector:
+    """What a device is told of them."""
+    return {
+        "listed": None if lists is None else [row.tolist() for row in lists.rows],
+        "ways": None if lists is None else lists.ways.tolist(),
     }
 
 
@@ -115,14 +128,14 @@ def candidates() -> list[Vector]:
             2,
             ["A", "Az", "zzzz", "hello", "Ёж", "да", "нет", "xЯa", "яяя", "q"],
         ),
-        # After b a word ends, or goes on by bb; after a it ends one character later, or goes on by ab.
+        # After b a word goes on by bb, ends, or goes on by aa; after a it ends one character later, or goes on by ab.
         candidate_case(
             "listed extensions, others for each last character",
             ab,
             ["ab", "ba", "bb"],
             2,
-            ["ab", "aba", "abbb", "ba", "baa", "bab", "baab", "baaba", "bb", "bbbba", "aa"],
-            [[1, 3, 4], [0, 2, 6]],
+            ["ab", "abaa", "abbb", "ba", "baa", "bab", "baab", "baaba", "bb", "bbaa", "bbbba", "aa"],
+            lists_of([[1, 3, 4], [6, 0, 2]], [2, 3, 3]),
         ),
         candidate_case(
             "lists by code point, not by UTF-16 unit",
@@ -130,7 +143,7 @@ def candidates() -> list[Vector]:
             ["a｡", "a𐐀"],
             1,
             ["a｡", "a｡a", "a𐐀", "a𐐀a", "a𐐀｡"],
-            [[0, 2], [1, 3]],
+            lists_of([[2], [3, 1]], [1, 2]),
         ),
         candidate_case(
             "words asked about again, behind all others",
@@ -147,7 +160,7 @@ def candidates() -> list[Vector]:
             ["ab", "ba", "bb"],
             2,
             ["a", "b", "ab", "aba", "ba", "baa", "bbbba"],
-            [[1, 3, 4], [0, 2, 6]],
+            lists_of([[4], [6, 0, 2]], [1, 1, 3]),
             ("b",),
         ),
         # 8 of 94 characters have some 2^52 extensions, the last of which is eight times the last character.
@@ -157,18 +170,18 @@ def candidates() -> list[Vector]:
             ["foo", "xyz"],
             8,
             ["foo", "foobar", "foo~~~~~~~~", "foo~~~~~~~~~", "xyz", "xyz12345678", "xyz1234567", "bar"],
-            long_lists(visible, 8, [["", "bar", "~~~~~~~~"], ["", "12345678", "zzzz"]]),
+            lists_of(numbered(visible, 8, [["~~~~~~~~", "", "bar"], ["", "12345678", "zzzz"]]), [3, 3]),
         ),
     ]
 
 
-def long_lists(alphabet: Alphabet, extension: int, tails: list[list[str]]) -> list[list[int]]:
+def numbered(alphabet: Alphabet, extension: int, tails: list[list[str]]) -> list[list[int]]:
     """The numbers of these extensions, row by row."""
     characters = alphabet.size - 1
     below = [extensions(characters, left) for left in range(extension - 1, -1, -1)]
     places = {character: place for place, character in enumerate(alphabet.characters)}
     return [
-        sorted(sum(1 + places[character] * step for character, step in zip(tail, below, strict=False)) for tail in row)
+        [sum(1 + places[character] * step for character, step in zip(tail, below, strict=False)) for tail in row]
         for row in tails
     ]
 
@@ -281,7 +294,7 @@ def told(layer: Layer) -> Vector:
         "alphabet": layer.alphabet.characters,
         "frontier": layer.frontier.tolist(),
         "extension": layer.extension,
-        "listed": None if layer.listed is None else layer.listed.tolist(),
+        **told_lists(layer.lists),
         "doubtful": layer.doubtful.tolist(),
         "depth": layer.depth,
         "randomizer": layer.mechanism,
@@ -332,11 +345,12 @@ def reports() -> list[Vector]:
 
     typed = {"bead": 2, "beaded": 1, "bed": 9, "abc": 1, "fa": 4, "face": 1, "be\u0301e": 3, "faceless": 7, " be ": 1}
     hundred = Alphabet(HUNDRED)
-    # Rows for a, b, e and é. Among what is typed, be and abc go on in ways that are not listed.
+    # Rows for a, b, e and é. Among what is typed, be and abc go on in ways that are not listed, and fa in one that is
+    # listed, but for ca alone.
     listed: dict[str, Any] = {
-        "frontier": strings(["ab", "be", "bé", "fa"]),
+        "frontier": strings(["ab", "be", "bé", "ca", "fa"]),
         "extension": 2,
-        "listed": np.array([[0, 22, 30], [1, 2, 56], [5, 9, 13], [0, 33, 41]]),
+        "lists": lists_of([[22, 0, 30], [56, 1], [13, 5, 9], [41, 33, 0]], [2, 3, 3, 3, 1]),
     }
     large = layer(
         "unary", alphabet=hundred, frontier=root(hundred), extension=2, epsilon=10.0, bound=60, number=1, cohort=500_000
@@ -482,7 +496,7 @@ def documents() -> list[Vector]:
                 epsilon=10.0,
                 found=Vocabulary(["𐐀", "｡"]),
                 targets=frozenset({"a", "é"}),
-                listed=np.array([[0, 1], [2, 3]]),
+                lists=lists_of([[1, 0], [2]], [2, 1]),
                 doubtful=strings(["a", "é", "𐐀"]),
             ),
         ),

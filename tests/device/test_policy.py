@@ -17,6 +17,7 @@ from neologue.device.policy import Policy, epsilon_of, rounded_up
 from neologue.errors import ParameterError, PolicyError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, extensions, root
+from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.invitation import Invitation, invite
 from neologue.protocol.layer import Layer
@@ -213,31 +214,38 @@ def test_a_huge_alphabet_is_refused_without_counting_candidates() -> None:
 
 
 def test_listed_extensions_are_all_that_count_towards_the_largest_layer() -> None:
-    asked = invitation(frontier=["ab", "ac", "bb"], extension=10, listed=np.array([[0, 1, 2, 90], [5, 6, 7, 88572]]))
-    policy(largest_layer=12).check(asked)
-    assert "3 prefixes and 4 listed extensions make more than the 11" in refusal(asked, policy(largest_layer=11))
+    lists = Lists((np.array([90, 0, 2]), np.array([5, 6, 7, 88572])), np.array([3, 4, 2]))
+    asked = invitation(frontier=["ab", "ac", "bb"], extension=10, lists=lists)
+    policy(largest_layer=9).check(asked)
+    assert "3 prefixes with 9 listed extensions make more than the 8" in refusal(asked, policy(largest_layer=8))
 
 
 @pytest.mark.usefixtures("nothing_is_made")
 def test_huge_lists_are_refused_without_a_report_being_made() -> None:
     frontier = ["".join(letters) for letters in product("abc", repeat=8)]
-    asked = invitation(frontier=frontier, extension=8, listed=np.tile(np.arange(2558), (3, 1)))
-    assert "6,561 prefixes and 2,558 listed extensions make more than the 16,777,216" in refusal(asked, policy())
+    lists = Lists((np.arange(2558), np.arange(2558), np.arange(2558)), np.full(len(frontier), 2558))
+    asked = invitation(frontier=frontier, extension=8, lists=lists)
+    assert "6,561 prefixes with 16,783,038 listed extensions make more than the 16,777,216" in refusal(asked, policy())
 
 
 @pytest.mark.usefixtures("nothing_is_made")
 @pytest.mark.parametrize("extension", [34, 40, 1_000_000, 2**31 - 1])
 def test_a_few_of_countless_extensions_are_no_layer(extension: int) -> None:
     assert extensions(3, 33) <= 2**53 < extensions(3, 34)
-    assert isinstance(invitation(extension=33, listed=np.array([[0, 1], [0, 1]])).layer, Layer)
+    lists = Lists((np.array([0, 1]), np.array([0, 1])), np.array([2, 2]))
+    assert isinstance(invitation(extension=33, lists=lists).layer, Layer)
     with pytest.raises(ParameterError, match="listed extensions must be some of those there are"):
-        invitation(extension=extension, listed=np.array([[0, 1], [0, 1]]))
+        invitation(extension=extension, lists=lists)
 
 
 @pytest.mark.usefixtures("nothing_is_made")
 def test_lists_altered_on_the_way_are_refused() -> None:
-    signed, other = (invitation(frontier=["ab", "bb"], extension=2, listed=np.array([row])) for row in ([0, 4], [0, 5]))
-    assert "signature is not the operator's" in refusal(replace(signed, layer=other.layer), policy())
+    signed, *others = (
+        invitation(frontier=["ab", "bb"], extension=2, lists=Lists((np.array(row),), np.array(ways)))
+        for row, ways in (([0, 4], [2, 1]), ([0, 5], [2, 1]), ([0, 4], [1, 2]))
+    )
+    for other in others:
+        assert "signature is not the operator's" in refusal(replace(signed, layer=other.layer), policy())
 
 
 @pytest.mark.usefixtures("nothing_is_made")

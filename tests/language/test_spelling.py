@@ -15,8 +15,8 @@ ABC = Alphabet("abc")
 def test_the_chances_of_all_extensions_of_a_prefix_sum_to_one(words: list[str], extension: int) -> None:
     spelling = Spelling.of(ABC, words)
     for frontier in (root(ABC), strings(["ab", "ca"])):
-        chances = spelling.after(Candidates(ABC, frontier, extension))
-        assert chances.shape == (len(frontier), Candidates(ABC, frontier[:1], extension).size)
+        chances = spelling.after(Candidates(ABC, frontier, extension)).reshape(len(frontier), -1)
+        assert chances.shape[1] == Candidates(ABC, frontier[:1], extension).size
         assert np.allclose(chances.sum(axis=1), 1)
         assert (chances > 0).all()
     assert spelling.beginning().sum() <= 1
@@ -25,14 +25,14 @@ def test_the_chances_of_all_extensions_of_a_prefix_sum_to_one(words: list[str], 
 def test_what_follows_often_is_likely() -> None:
     spelling = Spelling.of(ABC, ["abc"] * 1000)
     candidates = Candidates(ABC, strings(["ab"]), 2)
-    chances = spelling.after(candidates)[0]
+    chances = spelling.after(candidates)
     assert np.argmax(chances) == candidates.index(strings(["abc"]))[0]
     assert np.argmax(spelling.beginning()) == 0
 
 
 def test_a_word_ends_where_known_words_end_and_not_in_their_middle() -> None:
     spelling = Spelling.of(ABC, ["ab"] * 500 + ["cb"] * 500)
-    ends = spelling.after(Candidates(ABC, strings(["ab", "ca"]), 1))[:, 0]
+    ends = spelling.after(Candidates(ABC, strings(["ab", "ca"]), 1)).reshape(2, -1)[:, 0]
     assert ends[0] > 0.9
     assert ends[1] < 0.5
 
@@ -54,7 +54,7 @@ def test_the_steps_of_a_word_are_the_chances_of_its_extensions(known: list[str])
                 if len(word) < length:
                     continue
                 candidates = Candidates(ABC, strings([word[:length]]), extension)
-                chance = spelling.after(candidates)[0, candidates.index(strings([word]))[0]]
+                chance = spelling.after(candidates)[candidates.index(strings([word]))[0]]
                 assert steps[row, length : length + extension].prod() == pytest.approx(chance)
 
 
@@ -68,39 +68,57 @@ def test_after_its_end_a_word_takes_no_more_steps() -> None:
 def test_the_likeliest_extensions_are_listed_for_each_last_character() -> None:
     spelling = Spelling.of(ABC, ["abc"] * 500 + ["cab"] * 300 + ["bb"] * 200)
     frontier = strings(["ca", "cb", "ab"])[[2, 0, 1]]
-    listed = spelling.likeliest(frontier, np.array([0.6, 0.3, 0.1]), 2, 3)
-    assert listed.shape == (2, 3), "for a and for b"
-    assert (np.diff(listed, axis=1) > 0).all()
-    every = spelling.after(Candidates(ABC, frontier, 2))
+    lists = spelling.likeliest(frontier, np.array([0.6, 0.3, 0.1]), 2, 3)
+    assert lists.ways.sum() == 3 * 3
+    every = spelling.after(Candidates(ABC, frontier, 2)).reshape(3, -1)
     together = [every[1], (0.6 * every[0] + 0.1 * every[2]) / 0.7]
-    for row, chances in zip(listed, together, strict=True):
-        assert set(row.tolist()) == set(np.argsort(-chances)[:3].tolist())
+    for row, chances in zip(lists.rows, together, strict=True):
+        assert row.tolist() == np.argsort(-chances)[: len(row)].tolist(), "for a and for b, the likeliest first"
+
+
+def test_prefixes_that_many_hold_are_asked_about_in_more_ways_and_others_in_fewer() -> None:
+    spelling = Spelling.of(ABC, ["abc"] * 500 + ["cab"] * 300 + ["bb"] * 200)
+    frontier, shares = strings(["aa", "ba", "ca"]), np.array([0.01, 0.5, 0.06])
+    lists = spelling.likeliest(frontier, shares, 2, 4)
+    assert lists.ways.sum() == 3 * 4
+    assert lists.ways[1] > lists.ways[2] > lists.ways[0] > 0
+    # Whatever is asked about is expected at least half as often as what is not: shares count by their power of two.
+    average = spelling.likeliest(frontier, shares, 2, 13).rows[0]
+    every = spelling.after(Candidates(ABC, frontier, 2)).reshape(3, -1)
+    chances = (shares @ every / shares.sum())[average]
+    asked = [share * chances[:ways] for share, ways in zip(shares, lists.ways, strict=True)]
+    not_asked = [share * chances[ways:] for share, ways in zip(shares, lists.ways, strict=True)]
+    assert min(row[1:].min(initial=1) for row in asked) * 2 >= max(row.max(initial=0) for row in not_asked)
 
 
 def test_listed_extensions_have_the_chances_that_they_have_among_all() -> None:
     spelling = Spelling.of(ABC, ["abc"] * 50 + ["cab"] * 30 + ["bb"] * 20)
     frontier = strings(["ab", "bb", "ca"])
-    listed = spelling.likeliest(frontier, np.array([0.2, 0.5, 0.3]), 2, 5)
-    some, every = (spelling.after(Candidates(ABC, frontier, 2, lists)) for lists in (listed, None))
-    assert np.array_equal(some, np.take_along_axis(every, listed[[1, 1, 0]], axis=1))
+    listed = Candidates(ABC, frontier, 2, spelling.likeliest(frontier, np.array([0.2, 0.5, 0.1]), 2, 5))
+    every = Candidates(ABC, frontier, 2)
+    assert len(set(listed.ways)) > 1
+    texts, ended = listed.prefixes(np.arange(listed.size))
+    whole = list(zip(*(array.tolist() for array in every.prefixes(np.arange(every.size))), strict=True))
+    places = [whole.index(one) for one in zip(texts.tolist(), ended.tolist(), strict=True)]
+    assert np.array_equal(spelling.after(listed), spelling.after(every)[places])
 
 
 def test_the_likeliest_long_extensions_are_the_likeliest_of_all() -> None:
     spelling = Spelling.of(ABC, ["abcab"] * 500 + ["cabba"] * 300 + ["bbc"] * 200)
     frontier = strings(["ab", "ca"])
-    every = spelling.after(Candidates(ABC, frontier, 4))
-    listed = spelling.likeliest(frontier, np.array([0.6, 0.4]), 4, 20)
-    for row, chances in zip(listed, every[::-1], strict=True):
-        assert chances[row].sum() == pytest.approx(np.sort(chances)[-20:].sum()), "for a, then for b"
-    some = spelling.after(Candidates(ABC, frontier, 4, listed))
-    assert np.allclose(some, np.take_along_axis(every, listed[[1, 0]], axis=1))
+    every = spelling.after(Candidates(ABC, frontier, 4)).reshape(2, -1)
+    lists = spelling.likeliest(frontier, np.array([0.6, 0.4]), 4, 20)
+    for row, chances in zip(lists.rows, every[::-1], strict=True):
+        assert chances[row].sum() == pytest.approx(np.sort(chances)[-len(row) :].sum()), "for a, then for b"
+    some = spelling.after(Candidates(ABC, frontier, 4, lists))
+    assert np.allclose(some, np.append(every[0, lists.rows[1]], every[1, lists.rows[0]]))
 
 
 def test_new_words_are_spelled_as_the_prefixes_of_new_words_are() -> None:
     known = Spelling.of(ABC, ["ab"] * 1000)
     candidates = Candidates(ABC, strings(["cc"]), 1)
     learnt = known.learning(strings(["ccc", "cca"]), np.array([0.3, 0.1]))
-    before, after = known.after(candidates)[0], learnt.after(candidates)[0]
+    before, after = known.after(candidates), learnt.after(candidates)
     assert after[3] / before[3] > after[1] / before[1], "c more often than a, as by the shares"
     assert after[3] > before[3]
     assert after.sum() == pytest.approx(1)
@@ -110,5 +128,5 @@ def test_new_words_are_spelled_as_the_prefixes_of_new_words_are() -> None:
 
 def test_prefixes_teach_a_spelling_that_knows_no_words() -> None:
     learnt = Spelling.of(ABC, []).learning(strings(["ab", "ac"]), np.array([0.9, 0.1]))
-    chances = learnt.after(Candidates(ABC, strings(["a"]), 1))[0]
+    chances = learnt.after(Candidates(ABC, strings(["a"]), 1))
     assert np.argmax(chances) == 2

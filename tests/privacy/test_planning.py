@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from neologue.errors import ParameterError
 from neologue.language.candidates import extensions
+from neologue.language.lists import MOST_LISTED
 from neologue.privacy.planning import (
-    MOST_LISTED,
     TELLING_LENGTH,
     Shape,
     can_be_listed,

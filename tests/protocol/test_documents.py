@@ -16,7 +16,8 @@ from closed import small_closed_layer
 from layers import small_layer
 from neologue.errors import DocumentError, ParameterError
 from neologue.language.alphabet import Alphabet
-from neologue.language.candidates import strings
+from neologue.language.candidates import last_characters, strings
+from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol import documents
 from neologue.protocol.closed_layer import ClosedLayer
@@ -48,12 +49,10 @@ def layers(draw: st.DrawFn) -> Layer:
     frontier = strings(sorted(draw(st.sets(prefix, min_size=1, max_size=6))))
     shorter = st.text(alphabet.characters, max_size=length - 1).filter(lambda word: alphabet.spells(word, length))
     extension = draw(st.integers(1, 3))
-    rows = len({prefix[-1] for prefix in frontier.tolist()})
-    ways = draw(st.integers(1, 3))
-    numbers = st.sets(st.integers(0, alphabet.size - 1), min_size=ways, max_size=ways)
-    lists = st.lists(numbers.map(sorted), min_size=rows, max_size=rows).map(lambda lists: np.array(lists, np.int64))
-    if alphabet.size < ways:
-        lists = st.none()  # type: ignore[assignment]
+    lasts, members = last_characters(frontier)
+    ways = draw(st.lists(st.integers(1, alphabet.size), min_size=len(frontier), max_size=len(frontier)))
+    rows = [np.array(draw(st.permutations(range(alphabet.size))), np.int64) for _ in lasts]
+    lists = Lists.cut(rows, np.array(ways, np.int64), members)
     return Layer(
         passage=draw(st.integers(1, 100)),
         number=draw(st.integers(1, 100)),
@@ -69,7 +68,7 @@ def layers(draw: st.DrawFn) -> Layer:
         known=KNOWN,
         found=Vocabulary(draw(st.lists(st.text(characters), max_size=3))),
         targets=draw(st.none() | st.frozensets(st.text(characters), max_size=3)),
-        listed=draw(st.none() | lists),
+        lists=draw(st.sampled_from([None, lists])),
         doubtful=strings(sorted(draw(st.sets(shorter, max_size=4)))),
     )
 
@@ -82,8 +81,10 @@ def test_a_layer_reads_back_from_its_document(layer: Layer) -> None:
     assert (read.passage, read.number, read.cohort) == (layer.passage, layer.number, layer.cohort)
     assert read.frontier.tolist() == layer.frontier.tolist()
     assert (read.found.words, read.targets, read.epsilon) == (layer.found.words, layer.targets, layer.epsilon)
-    assert (read.listed is None) == (layer.listed is None)
-    assert read.listed is None or np.array_equal(read.listed, layer.listed)  # type: ignore[arg-type]
+    assert (read.lists is None) == (layer.lists is None)
+    if read.lists and layer.lists:
+        assert list(map(np.ndarray.tolist, read.lists.rows)) == list(map(np.ndarray.tolist, layer.lists.rows))
+        assert read.lists.ways.tolist() == layer.lists.ways.tolist()
     assert known_digest(layer.document) == KNOWN.digest
 
 
@@ -227,12 +228,20 @@ def test_a_document_with_a_byte_changed_is_refused_or_that_of_another_layer(data
         {"known": "00"},
         {"known": None},
         {"listed": []},
-        {"listed": [[]]},
-        {"listed": [[0], [0]]},
-        {"listed": [[0, 1], [0]]},
-        {"listed": [[99]]},
-        {"listed": [[-1]]},
-        {"listed": [[1, 0]]},
+        {"listed": [[0]]},
+        {"ways": [1, 1]},
+        {"listed": [], "ways": []},
+        {"listed": [[]], "ways": [0, 0]},
+        {"listed": [[], []], "ways": [0, 0]},
+        {"listed": [[0], [0]], "ways": [1]},
+        {"listed": [[0], [0]], "ways": [1, 1, 1]},
+        {"listed": [[0], [0]], "ways": [0, 1]},
+        {"listed": [[0, 1], [0]], "ways": [1, 1]},
+        {"listed": [[0], [0]], "ways": [1, 2]},
+        {"listed": [[0], [99]], "ways": [1, 1]},
+        {"listed": [[0], [-1]], "ways": [1, 1]},
+        {"listed": [[0], [1, 1]], "ways": [1, 2]},
+        {"listed": [[0]], "ways": [1, 1]},
         {"randomizer": "x" * 33},
         {"sampler": "best"},
         {"targets": ["b", "a"]},

@@ -32,7 +32,7 @@ def test_the_signed_message_is_laid_out_as_documented() -> None:
 
 def test_the_same_invitation_has_the_same_bytes_everywhere() -> None:
     assert invite(campaign_id(1), small_layer(["ab"]), OPERATOR).signature.hex() == (
-        "d6606883850ff5616acfabf6f31acfbfc1347d2fa069260b3728661588d482bd431adc06272b6c0744f1cec9e8b83b99478ea5f29ac8d528646dc8538c510e0d"
+        "7f3b4e3943eb5679af71fd2b0c1a2107abc55dfadfd55003c92b7ddcffa592e8c90590d12d30cece8543cde88f97fc2cbf21380340ba855879185203f4bd4601"
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from layers import small_layer
 from neologue.errors import ParameterError
 from neologue.language.candidates import strings
+from neologue.language.lists import Lists
 
 
 @pytest.mark.parametrize(
@@ -21,15 +22,19 @@ from neologue.language.candidates import strings
         {"frontier": strings(["x"])},
         {"extension": 0},
         {"sampler": "gredy"},
-        {"listed": np.array([[0, 1], [0, 1]])},
-        {"listed": np.array([0, 1])},
-        {"listed": np.array([[[0, 1]]])},
-        {"listed": np.array([[]], np.int64)},
-        {"listed": np.array([[1, 0]])},
-        {"listed": np.array([[1, 1]])},
-        {"listed": np.array([[-1, 1]])},
-        {"listed": np.array([[0, 99]])},
-        {"listed": np.array([[0.0, 1.0]])},
+        {"lists": Lists((np.array([0, 1]), np.array([0, 1])), np.array([2]))},
+        {"lists": Lists((np.array([0, 1]),), np.array([2, 2]))},
+        {"lists": Lists((np.array([0, 1]),), np.array([1]))},
+        {"lists": Lists((np.array([0, 1]),), np.array([3]))},
+        {"lists": Lists((np.array([0, 1]),), np.array([-2]))},
+        {"lists": Lists((np.array([[0, 1]]),), np.array([1]))},
+        {"lists": Lists((np.array([], np.int64),), np.array([0]))},
+        {"lists": Lists((), np.array([], np.int64))},
+        {"lists": Lists((np.array([1, 1]),), np.array([2]))},
+        {"lists": Lists((np.array([-1, 1]),), np.array([2]))},
+        {"lists": Lists((np.array([0, 99]),), np.array([2]))},
+        {"lists": Lists((np.array([0.0, 1.0]),), np.array([2]))},
+        {"lists": Lists((np.array([0, 1]),), np.array([2.0]))},
         {"doubtful": strings(["b", "a"])},
         {"doubtful": strings(["a", "a"])},
         {"doubtful": strings(["ab"])},
@@ -52,8 +57,10 @@ def test_white_space_ends_a_word_even_where_the_alphabet_has_it() -> None:
 
 def test_lists_are_a_part_of_what_all_devices_are_told() -> None:
     layer = small_layer(["ab"], extension=2)
-    first, second = (replace(layer, listed=np.array([row])) for row in ([0, 4], [0, 5]))
-    assert len({layer.digest, first.digest, second.digest}) == 3
+    first, second, third = (
+        replace(layer, lists=Lists((np.array(row),), np.array([2]))) for row in ([0, 4], [0, 5], [4, 0])
+    )
+    assert len({layer.digest, first.digest, second.digest, third.digest}) == 4
     assert first.candidates.size == 2
 
 

@@ -189,13 +189,13 @@ def candidate(word: str, told: Case) -> int | None:
     rank: int = frontier.index(word[:depth])
     if listed is None:
         return rank * ways(len(alphabet), extension) + way
-    row = listed[sorted({prefix[-1] for prefix in frontier}).index(word[depth - 1])]
-    return rank * len(row) + row.index(way) if way in row else None
+    row = listed[sorted({prefix[-1] for prefix in frontier}).index(word[depth - 1])][: told["ways"][rank]]
+    return sum(told["ways"][:rank]) + row.index(way) if way in row else None
 
 
 def number_of_candidates(told: Case) -> int:
     every = ways(len(told["alphabet"]), told["extension"])
-    extending = len(told["frontier"]) * (every if told["listed"] is None else len(told["listed"][0]))
+    extending = len(told["frontier"]) * every if told["ways"] is None else sum(told["ways"])
     return extending + len(told["doubtful"])
 
 
@@ -369,6 +369,8 @@ def test_the_vectors_reach_the_rare_paths() -> None:
     for layer in lists:
         lasts = [prefix[-1] for prefix in layer["frontier"]]
         assert lasts != sorted(lasts), "a row for each last character is not a row for each prefix"
+        assert len({ways for ways, last in zip(layer["ways"], lasts, strict=True) if last == "a"}) > 1
+        assert any(row != sorted(row) for row in layer["listed"]), "the likeliest first, and not the smallest"
     repeats = {case["name"]: case for case in committed("subset_selection.json")["expansions"]}["with repeats"]
     assert [value for row in repeats["subsets"] for value in row] != values_of(
         bytes.fromhex(repeats["seed"]), repeats["domain"]

@@ -4,13 +4,14 @@ import numpy as np
 
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, strings
+from neologue.language.lists import Lists
 from neologue.reporting.fates import fates
 from neologue.simulation.growth import LayerGrowth, Voted
 
 
 def layer(listed: list[int] | None) -> LayerGrowth:
     """A layer that extends a and b by two symbols, and keeps the word "ab" alone."""
-    lists = None if listed is None else np.array([listed, listed], np.int64)
+    lists = None if listed is None else Lists((np.array(listed), np.array(listed)), np.full(2, len(listed)))
     candidates = Candidates(Alphabet("ab"), strings(["a", "b"]), 2, lists)
     kept = candidates.index(strings(["ab"]))
     dropped = candidates.index(strings(["ba"]))

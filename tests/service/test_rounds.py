@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neologue.protocol.slot import SLOTS
-from neologue.service.rounds import LOOKS, Round, Rules, looked_at, opened, resumed
+from neologue.service.rounds import LOOKS, Round, Rules, looked_at, opened, resumed, rounds_ahead
 
-RULES = Rules(devices=100_000, seconds=800.0, batch=100, smallest=200, most_extensions=2)
+RULES = Rules(devices=100_000, reserve=0.0, seconds=800.0, batch=100, smallest=200, most_extensions=2)
 
 
 def seen(round_: Round, now: float, **changes: int) -> Round:
@@ -24,6 +24,27 @@ def test_a_round_invites_its_cohort_and_a_few_more_behind_those_invited_before()
     assert (first.opened, first.deadline) == (50.0, 850.0)
     second = opened(10_000, first.high, RULES, now=900.0)
     assert second.low == first.high
+
+
+def test_a_round_invites_its_part_of_the_reserve_at_once() -> None:
+    with_reserve = replace(RULES, reserve=0.2)
+    assert opened(10_000, 0, with_reserve, now=0.0).high == -(-12_500 * SLOTS // 100_000)
+    # All rounds together have room for all devices, however many they are.
+    low = 0
+    for _ in range(8):
+        low = opened(10_000, low, with_reserve, now=0.0).high
+    assert SLOTS - 8 <= low <= SLOTS
+
+
+def test_whoever_is_rounds_away_need_not_ask_in_each() -> None:
+    first = opened(10_000, 0, RULES, now=0.0)
+    for device, rounds in ((10_201, 0), (30_000, 0), (30_201, 1), (70_201, 3), (99_999, 4)):
+        assert rounds_ahead(device * SLOTS // 100_000, first, RULES.devices) == rounds
+    # Even if all rounds have to invite twice as many as they want, nobody's is over before they ask again.
+    later = first
+    for _ in range(3):
+        later = opened(20_000, later.high, RULES, now=0.0)
+    assert rounds_ahead(later.high, first, RULES.devices) <= 3
 
 
 def test_slots_end_where_the_devices_do() -> None:

@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from web/device: sources b13cb6bdce254077df16aed401f777d36be041c2bca1f0da57f8374c56df5d84 */
+/* neologue device, Apache-2.0, built from web/device: sources 50b7be2cd011387e1637e9337f6e86111bf828cc928e1cd4e8037a01daae95da */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name2 in all)
@@ -93,36 +93,39 @@ function extensions(characters, symbols, most = Infinity) {
   return count;
 }
 function lastCharacters(frontier) {
-  return [...new Set(frontier.map(last))].sort((a, b) => a.codePointAt(0) - b.codePointAt(0));
+  return [...new Set(frontier.map(lastCharacter))].sort((a, b) => a.codePointAt(0) - b.codePointAt(0));
 }
-function last(prefix) {
+function lastCharacter(prefix) {
   return [...prefix].at(-1);
 }
 var Candidates = class {
-  constructor(alphabet, frontier, extension, listed, doubtful) {
+  constructor(alphabet, frontier, extension, lists, doubtful) {
     this.alphabet = alphabet;
     this.frontier = frontier;
     this.extension = extension;
-    this.listed = listed;
+    this.lists = lists;
     this.doubtful = doubtful;
     const characters = alphabet.characters.length;
     this.#below = Array.from({ length: extension }, (_, place) => extensions(characters, extension - 1 - place));
     this.#length = [...frontier[0]].length;
-    this.#rows = new Map(lastCharacters(frontier).map((character, row) => [character, row]));
-    this.ways = listed === null ? extensions(characters, extension) : listed[0].length;
+    this.#rows = new Map(lists && lastCharacters(frontier).map((character, row) => [character, lists.rows[row]]));
+    const every = extensions(characters, extension);
+    let start = 0;
+    this.#starts = [0, ...frontier.map((_, rank) => start += lists ? lists.ways[rank] : every)];
   }
   /** T(m-1), …, T(0). */
   #below;
   #length;
+  /** The list for each last character, if there are lists. */
   #rows;
-  /** How many extensions of a prefix are voted on. */
-  ways;
+  /** The first candidate of each prefix, and the first behind them all. */
+  #starts;
   get size() {
     return this.#extending + this.doubtful.length;
   }
   /** How many of the candidates extend a prefix: all but the doubtful words, which are behind them. */
   get #extending() {
-    return this.frontier.length * this.ways;
+    return this.#starts.at(-1);
   }
   /** The candidate that a word of the alphabet belongs to, or -1. */
   index(word) {
@@ -140,15 +143,17 @@ var Candidates = class {
       if (code === 0) return -1;
       way += 1 + (code - 1) * this.#below[place];
     }
-    if (this.listed !== null) way = find(this.listed[this.#rows.get(last(head))], way, (a, b) => a - b);
-    return way < 0 ? -1 : rank * this.ways + way;
+    if (this.lists) way = this.#rows.get(lastCharacter(head)).indexOf(way);
+    const candidate = this.#starts[rank] + way;
+    return way >= 0 && candidate < this.#starts[rank + 1] ? candidate : -1;
   }
   /** The prefix of a candidate, and whether the word ends there, in ⊥. */
   prefix(candidate) {
     if (candidate >= this.#extending) return { prefix: this.doubtful[candidate - this.#extending], ends: true };
-    let prefix = this.frontier[Math.floor(candidate / this.ways)];
-    let way = candidate % this.ways;
-    if (this.listed !== null) way = this.listed[this.#rows.get(last(prefix))][way];
+    const rank = atMost(this.#starts, candidate);
+    let prefix = this.frontier[rank];
+    let way = candidate - this.#starts[rank];
+    if (this.lists) way = this.#rows.get(lastCharacter(prefix))[way];
     for (const below of this.#below) {
       if (way === 0) return { prefix, ends: true };
       prefix += this.alphabet.characters[Math.floor((way - 1) / below)];
@@ -157,6 +162,15 @@ var Candidates = class {
     return { prefix, ends: false };
   }
 };
+function atMost(numbers2, number) {
+  let [low, high] = [0, numbers2.length];
+  while (high - low > 1) {
+    const middle = low + high >> 1;
+    if (numbers2[middle] <= number) low = middle;
+    else high = middle;
+  }
+  return low;
+}
 
 // src/exact.ts
 var EXP_BITS = 256n;
@@ -681,7 +695,8 @@ var text = (value) => typeof value === "string";
 var texts = (value) => Array.isArray(value) && value.every(text);
 var decimal = (value) => typeof value === "string" && /^[0-9.e+-]{1,32}$/.test(value) && written(Number(value)) === value;
 var name = (value) => typeof value === "string" && /^[a-z-]{1,32}$/.test(value);
-var table = (value) => Array.isArray(value) && value.every((row) => Array.isArray(row) && row.every((way) => whole(way, 0, MOST_EXTENSIONS)));
+var numbers = (value, least, most) => Array.isArray(value) && value.every((each) => whole(each, least, most));
+var table = (value) => Array.isArray(value) && value.every((row) => numbers(row, 0, MOST_EXTENSIONS));
 var FIELDS = {
   alphabet: text,
   bound: whole,
@@ -701,10 +716,11 @@ var FIELDS = {
   sampler: name,
   targets: (value) => value === null || texts(value),
   version: (value) => value === 1,
+  ways: (value) => value === null || numbers(value, 1, LARGEST_NUMBER),
   words: texts
 };
 var CLOSED = ["rate", "words"];
-var OPEN = ["doubtful", "extension", "found", "frontier", "layer", "listed", "pass", "sampler"];
+var OPEN = ["doubtful", "extension", "found", "frontier", "layer", "listed", "pass", "sampler", "ways"];
 var Asked = class {
   constructor(told, digest, known) {
     this.told = told;
@@ -740,10 +756,11 @@ var Asked = class {
 var OpenLayer = class extends Asked {
   closed = false;
   #found;
+  #lists;
   #candidates = null;
   constructor(told, digest, known) {
     super(told, digest, known);
-    const { frontier, found, listed, doubtful, sampler } = told;
+    const { frontier, found, listed, ways, doubtful, sampler } = told;
     this.#found = new Vocabulary(found);
     if (!ascends(found) || !found.every((word) => word !== "" && normalised(word) === word))
       throw unusable("found words");
@@ -754,24 +771,24 @@ var OpenLayer = class extends Asked {
       throw unusable("frontier");
     }
     if (sampler !== "greedy" && sampler !== "random") throw unusable("sampler");
-    if (listed && !this.#areLists(listed)) throw unusable("list of extensions");
+    this.#lists = listed && ways && { rows: listed, ways };
+    if ((listed || ways) && !(this.#lists && this.#fit(this.#lists))) throw unusable("list of extensions");
     checkRoom(doubtful);
     if (!ascends(doubtful) || !doubtful.every((word) => this.alphabet.complaint(word, width - 1) === null)) {
       throw unusable("list of doubtful words");
     }
   }
   get size() {
-    const { frontier, extension, listed, doubtful } = this.told;
-    const characters = this.alphabet.characters.length;
-    const ways = listed ? listed[0].length : extensions(characters, extension, LARGEST_LAYER);
-    return frontier.length * ways + doubtful.length;
+    const { frontier, extension, ways, doubtful } = this.told;
+    const every = extensions(this.alphabet.characters.length, extension, LARGEST_LAYER);
+    return (ways ? ways.reduce((sum3, each) => sum3 + each, 0) : frontier.length * every) + doubtful.length;
   }
   get width() {
     return [...this.told.frontier[0] ?? ""].length;
   }
   get candidates() {
-    const { frontier, extension, listed, doubtful } = this.told;
-    return this.#candidates ??= new Candidates(this.alphabet, frontier, extension, listed, doubtful);
+    const { frontier, extension, doubtful } = this.told;
+    return this.#candidates ??= new Candidates(this.alphabet, frontier, extension, this.#lists, doubtful);
   }
   found(word) {
     return this.#found.has(word);
@@ -782,12 +799,20 @@ var OpenLayer = class extends Asked {
   place(candidate) {
     return this.candidates.prefix(candidate);
   }
-  #areLists(listed) {
-    const ways = listed[0]?.length ?? 0;
+  /** Whether each prefix has a part of a list, each list is as long as the largest of them, and names each way once. */
+  #fit({ rows, ways }) {
+    const { frontier, extension } = this.told;
     const characters = this.alphabet.characters.length;
-    const every = extensions(characters, this.told.extension, MOST_EXTENSIONS);
-    return ways > 0 && every <= MOST_EXTENSIONS && BigInt(every) * BigInt(characters) <= MOST_NUMBERED && listed.length === lastCharacters(this.told.frontier).length && listed.every(
-      (row) => row.length === ways && row.every((way, rank) => way < every && (rank === 0 || way > row[rank - 1]))
+    const every = extensions(characters, extension, MOST_EXTENSIONS);
+    const lasts = lastCharacters(frontier);
+    if (ways.length !== frontier.length || rows.length !== lasts.length) return false;
+    const longest = /* @__PURE__ */ new Map();
+    frontier.forEach((prefix, rank) => {
+      const end = lastCharacter(prefix);
+      longest.set(end, Math.max(longest.get(end) ?? 0, ways[rank]));
+    });
+    return every <= MOST_EXTENSIONS && BigInt(every) * BigInt(characters) <= MOST_NUMBERED && rows.every(
+      (row, place) => row.length === longest.get(lasts[place]) && new Set(row).size === row.length && row.every((way) => way < every)
     );
   }
 };

@@ -16,6 +16,7 @@ from layers import small_layer
 from neologue.entropy import ONE
 from neologue.errors import DocumentError
 from neologue.language.alphabet import normalised
+from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.canonical import canonical
 from neologue.protocol.documents import known_document, read_known, read_layer
@@ -136,8 +137,9 @@ def test_candidates(core: Browser) -> None:
         core,
         """
         return (await vectors("candidates")).map((one) => {
-          const { alphabet, frontier, extension, listed, doubtful, words, candidates } = one;
-          const made = new device.Candidates(new device.Alphabet(alphabet), frontier, extension, listed, doubtful);
+          const { alphabet, frontier, extension, listed, ways, doubtful, words, candidates } = one;
+          const lists = listed && { rows: listed, ways };
+          const made = new device.Candidates(new device.Alphabet(alphabet), frontier, extension, lists, doubtful);
           const prefixes = candidates.map(({ candidate }) => made.prefix(candidate));
           return [made.size, words.map(({ word }) => made.index(word)), prefixes];
         });
@@ -202,7 +204,7 @@ def test_thresholds_are_those_of_python_for_every_epsilon(core: Browser) -> None
 def hostile_documents() -> Iterator[tuple[str, bytes]]:
     """Documents that are right, nearly right and wrong."""
     plain = small_layer(["ab", "ca"], 2)
-    listed = small_layer(["ab", "ca"], 2, listed=np.array([[0, 3, 5], [1, 2, 12]]))
+    listed = small_layer(["ab", "ca"], 2, lists=Lists((np.array([3, 0, 5]), np.array([1, 12])), np.array([2, 3])))
     closed = small_closed_layer(["abc", "cab"], rate=0.25)
     for name, layer in (("plain", plain), ("listed", listed), ("closed", closed)):
         document = layer.document
@@ -228,8 +230,17 @@ def hostile_documents() -> Iterator[tuple[str, bytes]]:
         yield f"{name}, a mark of its order", b"\xef\xbb\xbf" + document
     told = json.loads(listed.document)
     rows: Sequence[Sequence[int]]
-    for rows in ([[0, 3, 5]], [[0, 3], [1, 2, 12]], [[3, 0, 5], [1, 2, 12]], [[0, 3, 13], [1, 2, 12]], [[], []]):
+    for rows in (
+        [[0, 3, 5]],
+        [[0, 3], [1, 2]],
+        [[0, 3, 5], [1, 12]],
+        [[0, 3, 13], [1, 2]],
+        [[3, 3, 5], [1, 2]],
+        [[], []],
+    ):
         yield f"lists {rows}", canonical(told | {"listed": rows})
+    for ways in ([3, 3], [2, 2], [1, 3], [2], [2, 3, 3], [0, 3], [2, 2**31], [-2, 3], None):
+        yield f"ways {ways}", canonical(told | {"ways": ways})
     told = json.loads(plain.document)
     for change in (
         {"frontier": ["ca", "ab"]},

@@ -159,9 +159,10 @@ class Policy:
             asked = f"{len(layer.words):,} words and what stands for others"
         else:
             symbols = f"{layer.extension:,} of {layer.alphabet.size:,} symbols"
-            ways = f"up to {symbols}" if layer.listed is None else f"{layer.listed.shape[1]:,} listed extensions"
+            lists = layer.lists
+            ways = f"and up to {symbols}" if lists is None else f"with {lists.ways.sum():,} listed extensions"
             again = f", and {len(layer.doubtful):,} words asked about again," if len(layer.doubtful) else ""
-            asked = f"{len(layer.frontier):,} prefixes and {ways}{again}"
+            asked = f"{len(layer.frontier):,} prefixes {ways}{again}"
         if not _fits(layer, self.largest_layer):
             yield _beyond(f"{asked} make more than the {self.largest_layer:,} candidates", "largest_layer")
         size = HEADER_BYTES + layer.randomizer.payload_bytes
@@ -224,8 +225,8 @@ def _fits(layer: Layer | ClosedLayer, most: int) -> bool:
     if isinstance(layer, ClosedLayer):
         return layer.randomizer.candidates <= most
     most -= len(layer.doubtful)
-    if layer.listed is not None:
-        return bool(len(layer.frontier) * layer.listed.shape[1] <= most)
+    if layer.lists is not None:
+        return bool(layer.lists.ways.sum() <= most)
     extensions = 1
     for _ in range(layer.extension):
         extensions = 1 + (layer.alphabet.size - 1) * extensions

@@ -41,7 +41,9 @@ def discover(campaign: Campaign, hears: Hears = lambda facts, words: None) -> Ge
             prefixes, ended = layer.candidates.prefixes(decision.index)
             released = _released(layer, decision, prefixes.tolist(), ended, campaign.users)
             words.update((word.word, word) for word in released)
-            frontier, shares = prefixes[~ended], _shares(layer, decision.votes, decision.reports)[~ended]
+            going_on = np.flatnonzero(~ended)
+            going_on = going_on[np.argsort(prefixes[going_on])]
+            frontier, shares = prefixes[going_on], _shares(layer, decision.votes, decision.reports)[going_on]
             spelling = known.learning(frontier, shares) if len(frontier) else known
             doubtful, doubts = _doubtful(layer, decision)
             facts.append(_facts(layer, decision, len(frontier), len(released), len(doubtful)))

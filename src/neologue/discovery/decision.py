@@ -62,7 +62,8 @@ class Question:
             return Decision(tally.reports, made=False, index=nothing, votes=nothing, thresholds=nothing)
         expected = None
         if parameters.rule == "significant":
-            extending = self.shares[:, None] * self.spelling.after(self.layer.candidates)
+            candidates = self.layer.candidates
+            extending = np.repeat(self.shares, candidates.ways) * self.spelling.after(candidates)
             expected = np.append(extending, self.doubts)
         selection = select(self.layer, tally, self.campaign, expected)
         witness(self.layer, tally, selection)

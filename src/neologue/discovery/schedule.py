@@ -50,7 +50,7 @@ class Schedule:
             alphabet=self.campaign.alphabet,
             frontier=frontier,
             extension=extension,
-            listed=None if ways == every else spelling.likeliest(frontier, shares, extension, ways),
+            lists=None if ways == every else spelling.likeliest(frontier, shares, extension, ways),
             depth=parameters.depth,
             mechanism=parameters.randomizer,
             epsilon=self.campaign.epsilon,

@@ -6,9 +6,10 @@ extensions, T(0) = 1, in lexicographic order with ⊥ first: extension 0 ends th
 (c-1)·T(m-1) + e is character c followed by extension e. Candidate r·T(m) + e is the r-th prefix with
 extension e.
 
-Most of many extensions are no way to go on in any language. A layer can list those that it votes on, t for each
-different last character of its prefixes: then candidate r·t + j is the r-th prefix with the j-th extension listed for
-its last character, and a word that goes on in another way has no candidate.
+Most of many extensions are no way to go on in any language. A layer can list those that it votes on, for each
+different last character of its prefixes, and have the first t of these for each prefix. Then the r-th prefix with the
+j-th extension listed for its last character is candidate j behind all candidates of the prefixes before it, and a word
+that goes on in another way has no candidate.
 
 A layer can ask again about words that an earlier one was in doubt about. They are shorter than its prefixes, so a word
 still belongs to at most one candidate, and they follow behind all others, in order.
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue.language.alphabet import Alphabet
+from neologue.language.lists import Lists
 
 Strings = NDArray[np.str_]
 
@@ -46,8 +48,8 @@ class Candidates:
     alphabet: Alphabet
     frontier: Strings
     extension: int
-    listed: NDArray[np.int64] | None = None
-    """The numbers of the extensions that are voted on, in order, one row for each last character; all if None."""
+    lists: Lists | None = None
+    """The extensions that are voted on; all if None."""
     doubtful: Strings = field(default_factory=lambda: strings([]))
     """Words that are asked about again, sorted, all shorter than the prefixes."""
 
@@ -62,14 +64,19 @@ class Candidates:
         return [extensions(self.alphabet.size - 1, m) for m in range(self.extension, -1, -1)]
 
     @property
-    def ways(self) -> int:
-        """How many extensions of a prefix are voted on."""
-        return self._below[0] if self.listed is None else self.listed.shape[1]
+    def ways(self) -> NDArray[np.int64]:
+        """How many extensions of each prefix are voted on."""
+        return np.full(len(self.frontier), self._below[0]) if self.lists is None else self.lists.ways
 
     @cached_property
-    def _rows(self) -> NDArray[np.intp]:
-        """The row of each prefix among the lists: which of the last characters it has."""
+    def _members(self) -> NDArray[np.intp]:
+        """The list of each prefix: which of the last characters it has."""
         return last_characters(self.frontier)[1]
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        """The first candidate of each prefix, and the first behind them all."""
+        return np.append(0, np.cumsum(self.ways))
 
     @property
     def size(self) -> int:
@@ -79,7 +86,7 @@ class Candidates:
     @property
     def extending(self) -> int:
         """How many of the candidates extend a prefix: all but the doubtful words."""
-        return len(self.frontier) * self.ways
+        return int(self._starts[-1])
 
     def index(self, words: Strings) -> NDArray[np.int64]:
         """For each normalised word the candidate that it belongs to, or -1."""
@@ -99,15 +106,18 @@ class Candidates:
             code = codes[:, place]
             open_ended &= code > 0
             tails += np.where(open_ended, 1 + (code - 1) * below, 0)
-        if self.listed is not None:
-            # One after the other the lists are one sorted list, if each has numbers of its own.
-            own = self._below[0] * np.arange(len(self.listed))
-            numbers = (self.listed + own[:, None]).ravel()
-            rows = self._rows[np.minimum(ranks, len(self.frontier) - 1)]
-            places = np.minimum(np.searchsorted(numbers, tails + own[rows]), len(numbers) - 1)
-            found &= numbers[places] == tails + own[rows]
-            tails = places - rows * self.ways
-        index = np.where(found, ranks * self.ways + tails, -1)
+        ranks = np.where(found, ranks, 0)
+        if self.lists is not None:
+            # All lists are one, if each has numbers of its own.
+            own = self._below[0] * np.arange(len(self.lists.rows))
+            numbers = self.lists.numbers + np.repeat(own, [len(row) for row in self.lists.rows])
+            order = np.argsort(numbers)
+            members = self._members[ranks]
+            wanted = tails + own[members]
+            places = order[np.minimum(np.searchsorted(numbers, wanted, sorter=order), len(numbers) - 1)]
+            tails = places - self.lists.starts[members]
+            found &= (numbers[places] == wanted) & (tails < self.lists.ways[ranks])
+        index = np.where(found, self._starts[ranks] + tails, -1)
         if not len(self.doubtful):
             return index
         places = np.minimum(np.searchsorted(self.doubtful, words), len(self.doubtful) - 1)
@@ -116,8 +126,11 @@ class Candidates:
     def prefixes(self, index: NDArray[np.int64]) -> tuple[Strings, NDArray[np.bool_]]:
         """The prefixes of some candidates, and whether each ends there, in ⊥."""
         again = np.flatnonzero(index >= self.extending)
-        ranks, places = np.divmod(np.where(index >= self.extending, 0, index), self.ways)
-        tails = places if self.listed is None else self.listed[self._rows[ranks], places]
+        extending = np.where(index >= self.extending, 0, index)
+        ranks = np.searchsorted(self._starts, extending, side="right") - 1
+        tails = extending - self._starts[ranks]
+        if self.lists is not None:
+            tails = self.lists.numbers[self.lists.starts[self._members[ranks]] + tails]
         width = self.length + self.extension
         points = np.zeros((len(index), width), np.uint32)
         points[:, : self.length] = self.frontier[ranks].view(np.uint32).reshape(len(index), self.length)
@@ -142,23 +155,27 @@ class Candidates:
 
     def among(self, places: NDArray[np.integer]) -> "Candidates":
         """The candidates that extend some of the prefixes, whose places are given in order."""
-        lists = None if self.listed is None else self.listed[np.unique(self._rows[places])]
+        lists = self.lists
+        if lists is not None:
+            used, members = np.unique(self._members[places], return_inverse=True)
+            lists = Lists.cut([lists.rows[row] for row in used], lists.ways[places], members)
         return Candidates(self.alphabet, self.frontier[places], self.extension, lists)
 
     @property
     def endings(self) -> NDArray[np.int64]:
         """How many of the extensions of each prefix end in ⊥."""
-        if self.listed is None:
+        if self.lists is None:
             return np.full(len(self.frontier), self._ends(np.arange(self._below[0])).sum())
-        return np.asarray(self._ends(self.listed.ravel()).reshape(self.listed.shape).sum(axis=1)[self._rows])
+        ends, starts = np.append(0, np.cumsum(self._ends(self.lists.numbers))), self.lists.starts[self._members]
+        return np.asarray(ends[starts + self.ways] - ends[starts])
 
     @cached_property
     def ended(self) -> NDArray[np.bool_]:
         """Whether each candidate ends in ⊥."""
-        if self.listed is None:
+        if self.lists is None:
             extending = np.tile(self._ends(np.arange(self._below[0])), len(self.frontier))
         else:
-            extending = self._ends(self.listed.ravel()).reshape(self.listed.shape)[self._rows].ravel()
+            extending = self._ends(self.lists.numbers)[self.lists.places(self._members)]
         return np.append(extending, np.ones(len(self.doubtful), np.bool_))
 
     def _ends(self, tails: NDArray[np.int64]) -> NDArray[np.bool_]:

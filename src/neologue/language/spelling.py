@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, Strings, extensions, last_characters, strings
+from neologue.language.lists import Lists, deserved, longest_list
 
 PRIOR = 100.0
 LEARNT = 0.1
 """The weight of what is learnt from prefixes of new words, relative to that of all known words."""
-BEAM = 2
-"""The likeliest extensions are sought among so many times as many beginnings: not always all are found."""
 LONGEST = 64
 """Longer entries of a word list are no words, and one of them would cost as much memory as all others."""
 START = 0
@@ -71,34 +70,52 @@ class Spelling:
         return np.asarray(self._chances(np.array([START]))[0, 1:])
 
     def after(self, candidates: Candidates) -> NDArray[np.float64]:
-        """The chance of each extension voted on after each prefix of the frontier: one row a prefix."""
+        """The chance of each candidate's extension after its prefix."""
         contexts, places = np.unique(self._contexts(candidates.frontier), return_inverse=True)
-        if candidates.listed is None:
-            return np.asarray(self._every(contexts, candidates.extension)[places])
+        if candidates.lists is None:
+            return np.asarray(self._every(contexts, candidates.extension)[places].ravel())
         # Of the chances of an extension, only that of its first symbol depends on more than the last character.
-        lasts, lists = last_characters(candidates.frontier)
-        codes = [candidates.codes(numbers) for numbers in candidates.listed]
-        later = np.array([self._later(last, row) for last, row in zip(self._coded(lasts), codes, strict=True)])
-        first = np.array([row[:, 0] for row in codes])
-        return np.asarray(np.take_along_axis(self._chances(contexts)[places], first[lists], axis=1) * later[lists])
+        lasts, members = last_characters(candidates.frontier)
+        codes = [candidates.codes(numbers) for numbers in candidates.lists.rows]
+        later = np.concatenate([self._later(last, row) for last, row in zip(self._coded(lasts), codes, strict=True)])
+        first = np.concatenate([row[:, 0] for row in codes])
+        listed = candidates.lists.places(members)
+        return np.asarray(self._chances(contexts)[np.repeat(places, candidates.ways), first[listed]] * later[listed])
 
-    def likeliest(self, frontier: Strings, shares: NDArray[np.float64], extension: int, ways: int) -> NDArray[np.int64]:
-        """So many extensions for each different last character, by which prefixes with these shares go on likeliest.
+    def likeliest(
+        self,
+        frontier: Strings,
+        shares: NDArray[np.float64],
+        extension: int,
+        ways: int,
+        numbers: NDArray[np.float64] | None = None,
+    ) -> Lists:
+        """So many ways for a prefix, on average, by which prefixes with these shares of users go on likeliest.
 
-        They are sought symbol by symbol among the `BEAM` times as many likeliest beginnings.
+        They are sought symbol by symbol, among no more of the likeliest beginnings than the longest list has places.
+        `numbers` tells how many prefixes each stands for, if not one.
         """
+        numbers = np.ones(len(frontier)) if numbers is None else numbers
         contexts, places = np.unique(self._contexts(frontier), return_inverse=True)
         lasts, lists = last_characters(frontier)
         together = np.zeros((len(lasts), len(contexts)))
-        np.add.at(together, (lists, places), shares)
+        np.add.at(together, (lists, places), shares * numbers)
+        together /= together.sum(axis=1, keepdims=True)
         chances = self._chances(contexts)
         # Not by a matrix product, whose last bits are another machine's business: lists have to be the same everywhere.
         first = [(weights[:, None] * chances).sum(axis=0) for weights in together]
-        found = [self._search(*start, extension, ways) for start in zip(self._coded(lasts), first, strict=True)]
-        return np.array(found)
+        characters = self.alphabet.size - 1
+        longest = longest_list(characters, ways, extensions(characters, extension))
+        found = [self._search(*start, extension, longest) for start in zip(self._coded(lasts), first, strict=True)]
+        asked = deserved([chance for _, chance in found], lists, shares, numbers, numbers.sum() * ways)
+        return Lists.cut([row for row, _ in found], asked, lists)
 
-    def _search(self, last: int, first: NDArray[np.float64], extension: int, ways: int) -> NDArray[np.int64]:
-        """The numbers of the likeliest extensions after a character, in order, if their first symbol has these chances.
+    def _search(
+        self, last: int, first: NDArray[np.float64], extension: int, longest: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The numbers of the likeliest extensions after a character, and their chances, the largest first.
+
+        The first symbol has the given chances.
 
         Each beginning is known by its number, so far, and the context of its next symbol.
         """
@@ -113,12 +130,15 @@ class Spelling:
             going_on = chances[:, 1:].ravel()
             if not left:
                 break
-            best = _largest(going_on, BEAM * ways)
+            best = _largest(going_on, longest)
             numbers, contexts = numbers[best], contexts[best]
             different, places = np.unique(contexts, return_inverse=True)
             chances = going_on[best, None] * self._chances(different)[places]
         every = np.concatenate([*(end[0] for end in ended), numbers])
-        return np.sort(every[_largest(np.concatenate([*(end[1] for end in ended), going_on]), ways)])
+        likely = np.concatenate([*(end[1] for end in ended), going_on])
+        best = _largest(likely, longest)
+        best = best[np.lexsort((every[best], -likely[best]))]
+        return every[best], likely[best]
 
     def _later(self, last: int, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """The chance of all symbols but the first of some extensions after a character, one row of codes each."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from neologue.errors import ParameterError
 from neologue.language.candidates import extensions
+from neologue.language.lists import MOST_LISTED
 
 REFERENCE_USERS = 15_000_000
 REFERENCE_EPSILON = 7.0
@@ -19,8 +20,6 @@ FAR = 3
 """Where every extension by so many symbols fits, none has to be left out to get on."""
 TELLING_LENGTH = 5
 """Shorter prefixes tell too little about how a new word goes on to guess more than two symbols."""
-MOST_LISTED = 1 << 19
-"""The most numbers in all lists of a layer together: devices have to be told them."""
 MOST_EXTENSIONS = 1 << 53
 """Among more extensions than these none are listed: not every language has larger whole numbers in its JSON."""
 MOST_NUMBERED = 1 << 62

@@ -18,6 +18,7 @@ import numpy as np
 from neologue.errors import DocumentError, LanguageError, ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings, strings
+from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
@@ -59,10 +60,11 @@ _FIELDS: Final = {
     "sampler": _NAME,
     "targets": rf"(?:null|{_STRINGS})",
     "version": "1",
+    "ways": rf"(?:null|\[{_WHOLE}(?:,{_WHOLE})*+\])",
     "words": _STRINGS,
 }
 _CLOSED: Final = ("rate", "words")
-_OPEN: Final = ("doubtful", "extension", "found", "frontier", "layer", "listed", "pass", "sampler")
+_OPEN: Final = ("doubtful", "extension", "found", "frontier", "layer", "listed", "pass", "sampler", "ways")
 
 
 def _grammar(without: tuple[str, ...]) -> re.Pattern[bytes]:
@@ -169,7 +171,7 @@ def _layer(told: dict[str, Any], known: Vocabulary) -> Layer:
         known=known,
         found=Vocabulary(told["found"], source="words found before"),
         targets=_set(told["targets"]),
-        listed=_table(told["listed"]),
+        lists=_lists(told["listed"], told["ways"]),
         doubtful=_array(told["doubtful"]),
     )
 
@@ -204,9 +206,9 @@ def _set(texts: list[str] | None) -> frozenset[str] | None:
     return None if texts is None else frozenset(texts)
 
 
-def _table(rows: list[list[int]] | None) -> "np.ndarray[Any, np.dtype[np.int64]] | None":
-    if rows is None:
+def _lists(rows: list[list[int]] | None, ways: list[int] | None) -> Lists | None:
+    if rows is None and ways is None:
         return None
-    if len(set(map(len, rows))) != 1:
-        raise ParameterError("its lists of extensions are not equally long")
-    return np.array(rows, np.int64)
+    if rows is None or ways is None:
+        raise ParameterError("it must have both lists and the ways of each prefix, or neither")
+    return Lists(tuple(np.array(row, np.int64) for row in rows), np.array(ways, np.int64))

@@ -6,11 +6,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, Strings, extensions, last_characters, strings
+from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.privacy.planning import can_be_listed
 from neologue.protocol.canonical import canonical
@@ -43,8 +43,8 @@ class Layer:
     found: Vocabulary = field(default_factory=Vocabulary.empty)
     """Words released in earlier passes."""
     targets: frozenset[str] | None = None
-    listed: NDArray[np.int64] | None = None
-    """The numbers of the extensions that are voted on, in order, one row for each last character; all if None."""
+    lists: Lists | None = None
+    """The extensions that are voted on; all if None."""
     doubtful: Strings = field(default_factory=lambda: strings([]))
     """Words that are asked about again, sorted, all shorter than the prefixes."""
 
@@ -56,10 +56,10 @@ class Layer:
             raise ParameterError("a layer's prefixes must be of one length and of its alphabet")
         if self.extension < 1 or self.sampler not in SAMPLERS:
             raise ParameterError(f"a layer extends by at least 1 symbol and samples by one of {', '.join(SAMPLERS)}")
-        if self.listed is not None and not _are_lists(self.listed, self):
+        if self.lists is not None and not _are_lists(self.lists, self):
             raise ParameterError(
-                "a layer's listed extensions must be some of those there are, each once and in order, as many for each "
-                "last character of its prefixes"
+                "a layer's listed extensions must be some of those there are, each once, for each last character of "
+                "its prefixes just as many as one of them is asked about, and at least 1 for each"
             )
         doubtful = self.doubtful.tolist()
         if doubtful != sorted(set(doubtful)) or not all(
@@ -72,7 +72,7 @@ class Layer:
     @cached_property
     def candidates(self) -> Candidates:
         """Z_i, in canonical order."""
-        return Candidates(self.alphabet, self.frontier, self.extension, self.listed, self.doubtful)
+        return Candidates(self.alphabet, self.frontier, self.extension, self.lists, self.doubtful)
 
     @cached_property
     def randomizer(self) -> Randomizer[Any]:
@@ -105,7 +105,8 @@ class Layer:
             "alphabet": self.alphabet.characters,
             "frontier": self.frontier.tolist(),
             "extension": self.extension,
-            "listed": None if self.listed is None else self.listed.tolist(),
+            "listed": None if self.lists is None else [row.tolist() for row in self.lists.rows],
+            "ways": None if self.lists is None else self.lists.ways.tolist(),
             "doubtful": self.doubtful.tolist(),
             "depth": self.depth,
             "randomizer": self.mechanism,
@@ -119,14 +120,12 @@ class Layer:
         return canonical(told)
 
 
-def _are_lists(listed: NDArray[np.int64], layer: Layer) -> bool:
+def _are_lists(lists: Lists, layer: Layer) -> bool:
     """Whether these are lists of extensions for a layer, of which there can't be countless ones to list some of."""
-    rows = len(last_characters(layer.frontier)[0])
-    if listed.dtype != np.int64 or listed.ndim != 2 or len(listed) != rows or not listed.size:
-        return False
-    if listed.min() < 0 or (np.diff(listed, axis=1) < 1).any():
-        return False
     characters = layer.alphabet.size - 1
-    if not can_be_listed(characters, layer.extension):
+    if any(numbers.dtype != np.int64 or numbers.ndim != 1 for numbers in (*lists.rows, lists.ways)):
         return False
-    return bool(listed.max() < extensions(characters, layer.extension))
+    if not (can_be_listed(characters, layer.extension) and lists.serve(last_characters(layer.frontier)[1])):
+        return False
+    every = extensions(characters, layer.extension)
+    return all(row.min() >= 0 and row.max() < every and len(np.unique(row)) == len(row) for row in lists.rows)

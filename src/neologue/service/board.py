@@ -25,7 +25,7 @@ from neologue.service.database import Connection, Database
 from neologue.service.intake import ServedLayer
 from neologue.service.keys import Keys
 from neologue.service.register import Asked, Entry
-from neologue.service.rounds import Round
+from neologue.service.rounds import Round, rounds_ahead
 from neologue.service.secure import Gathers
 from neologue.service.secure_store import under_way
 
@@ -126,7 +126,10 @@ class Board:
         # Who was asked before and found no cohort has made no votes, and is asked again. Who has made some knows.
         if place < layer.round.low and not layer.gathers:
             return Over()
-        if place >= layer.round.high or layer.full:
+        if place >= layer.round.high:
+            rounds = rounds_ahead(place, layer.round, entry.definition.devices)
+            return Wait(entry.definition.check_in_seconds * max(1, rounds))
+        if layer.full:
             return wait
         return Invited(
             layer=layer.digest.hex(),

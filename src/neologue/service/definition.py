@@ -147,6 +147,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         """How long layers wait, and for whom."""
         return Rules(
             devices=self.devices,
+            reserve=self.reserve,
             seconds=self.layer_seconds,
             batch=self.together,
             smallest=self.campaign.parameters.smallest_layer,

@@ -14,8 +14,8 @@ from neologue.protocol.slot import SLOTS
 LOOKS = 8
 """How many times a layer that waits looks whether enough devices answer, and invites more if not."""
 SPREAD = 2.0
-"""How many standard deviations more devices are invited than are wanted, so that chance alone seldom leaves a layer
-short; those who come when it is full are not counted, and invited in vain."""
+"""How many standard deviations more devices are invited than are wanted, at least, so that chance alone seldom leaves a
+layer short; those who come when it is full are not counted, and invited in vain."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class Rules:
 
     devices: int
     """How many are expected to check in."""
+    reserve: float
+    """The share of them that no layer counts on."""
     seconds: float
     batch: int
     """The fewest reports that are written together."""
@@ -55,8 +57,8 @@ class Round:
 
 
 def opened(cohort: int, low: int, rules: Rules, now: float) -> Round:
-    """A new round, with slots for its cohort, and a few more against bad luck, behind those invited before."""
-    wanted = cohort + math.ceil(SPREAD * math.sqrt(cohort))
+    """A new round, with slots for its cohort and its part of the reserve, behind those invited before."""
+    wanted = math.ceil(max(cohort / (1 - rules.reserve), cohort + SPREAD * math.sqrt(cohort)))
     return Round(cohort, low, _beyond(low, wanted, rules), now, now + rules.seconds)
 
 
@@ -70,6 +72,12 @@ def looked_at(round_: Round, rules: Rules, now: float) -> Round | None:
         return None
     later = replace(round_, deadline=round_.deadline + rules.seconds, extensions=round_.extensions + 1)
     return looked_at(later, rules, now)
+
+
+def rounds_ahead(slot: int, round_: Round, devices: int) -> int:
+    """The rounds like this one that come before a slot behind it is invited, even if only half of them answer."""
+    between = (slot - round_.high) * devices // SLOTS
+    return max(0, between // (2 * round_.cohort))
 
 
 def resumed(round_: Round, pause: float) -> Round:

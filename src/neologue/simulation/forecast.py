@@ -282,10 +282,10 @@ class _Trie:
         And how many of the ways of a prefix end, on average.
         """
         starts, frontier = self._starts(live)
-        alphabet, present, listed = self.campaign.alphabet, self.present.sum(axis=0)[starts], None
+        alphabet, present, lists = self.campaign.alphabet, self.present.sum(axis=0)[starts], None
         if len(frontier) and ways < extensions(alphabet.size - 1, extension):
-            listed = self.spelling.likeliest(frontier, self.reported[starts] * present, extension, ways)
-        asked = Candidates(alphabet, frontier, extension, listed)
+            lists = self.spelling.likeliest(frontier, self.reported[starts], extension, ways, present)
+        asked = Candidates(alphabet, frontier, extension, lists)
         return asked, float(present @ asked.endings / max(present.sum(), NEGLIGIBLE))
 
     def _weights(
@@ -303,13 +303,14 @@ class _Trie:
         counting = np.flatnonzero(present > WEIGHED)
         if self.campaign.parameters.rule == "top" or not len(counting):
             return np.ones(len(first) + len(again))
-        some = counting[:: -(-len(counting) * asked.ways // MOST_WEIGHED)]
-        candidates = asked.among(np.searchsorted(asked.frontier, prefixes[some]))
-        expected = votes.worth(self.reported[starts[some], None] * self.spelling.after(candidates))
-        ended = candidates.ended.reshape(expected.shape)
+        places = np.searchsorted(asked.frontier, prefixes[counting])
+        step = -(-int(asked.ways[places].sum()) // MOST_WEIGHED)
+        some, candidates = counting[::step], asked.among(places[::step])
+        reported, numbers = np.repeat([self.reported[starts[some]], present[some]], candidates.ways, axis=1)
+        expected, ended = votes.worth(reported * self.spelling.after(candidates)), candidates.ended
         # Lists may leave none of a kind; then no true candidate is of it either.
         means = [
-            float((present[some] @ (expected * members)).sum() / max((present[some] @ members).sum(), NEGLIGIBLE))
+            float(numbers[members] @ expected[members] / max(numbers[members].sum(), NEGLIGIBLE))
             for members in (ended, ~ended)
         ]
         end = self.length + asked.extension

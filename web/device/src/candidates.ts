@@ -15,34 +15,45 @@ export function extensions(characters: number, symbols: number, most = Infinity)
 /** The different last characters of some prefixes, in order. */
 export function lastCharacters(frontier: readonly string[]): string[] {
   // Of one character each, so that the order by first code point is that of the strings.
-  return [...new Set(frontier.map(last))].sort((a, b) => a.codePointAt(0)! - b.codePointAt(0)!);
+  return [...new Set(frontier.map(lastCharacter))].sort((a, b) => a.codePointAt(0)! - b.codePointAt(0)!);
 }
 
-function last(prefix: string): string {
+/** Of one character, also where it takes two units. */
+export function lastCharacter(prefix: string): string {
   return [...prefix].at(-1)!;
+}
+
+/** The numbers of some extensions for each last character, and how many of its list each prefix has. */
+export interface Lists {
+  readonly rows: readonly (readonly number[])[];
+  readonly ways: readonly number[];
 }
 
 export class Candidates {
   /** T(m-1), …, T(0). */
   readonly #below: readonly number[];
   readonly #length: number;
-  readonly #rows: ReadonlyMap<string, number>;
-  /** How many extensions of a prefix are voted on. */
-  readonly ways: number;
+  /** The list for each last character, if there are lists. */
+  readonly #rows: ReadonlyMap<string, readonly number[]>;
+  /** The first candidate of each prefix, and the first behind them all. */
+  readonly #starts: readonly number[];
 
   constructor(
     readonly alphabet: Alphabet,
     readonly frontier: readonly string[],
     readonly extension: number,
-    readonly listed: readonly (readonly number[])[] | null,
+    /** The extensions that are voted on; all if null. */
+    readonly lists: Lists | null,
     /** Words that are asked about again, in order, all shorter than the prefixes. */
     readonly doubtful: readonly string[],
   ) {
     const characters = alphabet.characters.length;
     this.#below = Array.from({ length: extension }, (_, place) => extensions(characters, extension - 1 - place));
     this.#length = [...frontier[0]!].length;
-    this.#rows = new Map(lastCharacters(frontier).map((character, row) => [character, row]));
-    this.ways = listed === null ? extensions(characters, extension) : listed[0]!.length;
+    this.#rows = new Map(lists && lastCharacters(frontier).map((character, row) => [character, lists.rows[row]!]));
+    const every = extensions(characters, extension);
+    let start = 0;
+    this.#starts = [0, ...frontier.map((_, rank) => (start += lists ? lists.ways[rank]! : every))];
   }
 
   get size(): number {
@@ -51,7 +62,7 @@ export class Candidates {
 
   /** How many of the candidates extend a prefix: all but the doubtful words, which are behind them. */
   get #extending(): number {
-    return this.frontier.length * this.ways;
+    return this.#starts.at(-1)!;
   }
 
   /** The candidate that a word of the alphabet belongs to, or -1. */
@@ -70,16 +81,18 @@ export class Candidates {
       if (code === 0) return -1;
       way += 1 + (code - 1) * this.#below[place]!;
     }
-    if (this.listed !== null) way = find(this.listed[this.#rows.get(last(head))!]!, way, (a, b) => a - b);
-    return way < 0 ? -1 : rank * this.ways + way;
+    if (this.lists) way = this.#rows.get(lastCharacter(head))!.indexOf(way);
+    const candidate = this.#starts[rank]! + way;
+    return way >= 0 && candidate < this.#starts[rank + 1]! ? candidate : -1;
   }
 
   /** The prefix of a candidate, and whether the word ends there, in ⊥. */
   prefix(candidate: number): { prefix: string; ends: boolean } {
     if (candidate >= this.#extending) return { prefix: this.doubtful[candidate - this.#extending]!, ends: true };
-    let prefix = this.frontier[Math.floor(candidate / this.ways)]!;
-    let way = candidate % this.ways;
-    if (this.listed !== null) way = this.listed[this.#rows.get(last(prefix))!]![way]!;
+    const rank = atMost(this.#starts, candidate);
+    let prefix = this.frontier[rank]!;
+    let way = candidate - this.#starts[rank]!;
+    if (this.lists) way = this.#rows.get(lastCharacter(prefix))![way]!;
     for (const below of this.#below) {
       if (way === 0) return { prefix, ends: true };
       prefix += this.alphabet.characters[Math.floor((way - 1) / below)]!;
@@ -87,4 +100,15 @@ export class Candidates {
     }
     return { prefix, ends: false };
   }
+}
+
+/** The last place in a list of ascending numbers whose number is at most this one. */
+function atMost(numbers: readonly number[], number: number): number {
+  let [low, high] = [0, numbers.length];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle]! <= number) low = middle;
+    else high = middle;
+  }
+  return low;
 }

@@ -4,7 +4,7 @@
  * All is bounded before it is parsed, and nothing is quoted in an error.
  */
 
-import { Candidates, extensions, lastCharacters } from "./candidates";
+import { Candidates, type Lists, extensions, lastCharacter, lastCharacters } from "./candidates";
 import { RefusalError } from "./errors";
 import { hex, sha256 } from "./octets";
 import type { Randomizer } from "./randomizer";
@@ -50,6 +50,7 @@ interface ToldOpen extends Common {
   sampler: string;
   found: string[];
   listed: number[][] | null;
+  ways: number[] | null;
   doubtful: string[];
 }
 
@@ -65,8 +66,10 @@ const texts = (value: unknown): boolean => Array.isArray(value) && value.every(t
 const decimal = (value: unknown): boolean =>
   typeof value === "string" && /^[0-9.e+-]{1,32}$/.test(value) && written(Number(value)) === value;
 const name = (value: unknown): boolean => typeof value === "string" && /^[a-z-]{1,32}$/.test(value);
+const numbers = (value: unknown, least: number, most: number): boolean =>
+  Array.isArray(value) && value.every((each) => whole(each, least, most));
 const table = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((row) => Array.isArray(row) && row.every((way) => whole(way, 0, MOST_EXTENSIONS)));
+  Array.isArray(value) && value.every((row) => numbers(row, 0, MOST_EXTENSIONS));
 
 const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   alphabet: text,
@@ -87,10 +90,11 @@ const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   sampler: name,
   targets: (value) => value === null || texts(value),
   version: (value) => value === 1,
+  ways: (value) => value === null || numbers(value, 1, LARGEST_NUMBER),
   words: texts,
 };
 const CLOSED = ["rate", "words"];
-const OPEN = ["doubtful", "extension", "found", "frontier", "layer", "listed", "pass", "sampler"];
+const OPEN = ["doubtful", "extension", "found", "frontier", "layer", "listed", "pass", "sampler", "ways"];
 
 /** A layer, or a closed one, and what both have. */
 abstract class Asked<Told extends Common> {
@@ -145,11 +149,12 @@ abstract class Asked<Told extends Common> {
 export class OpenLayer extends Asked<ToldOpen> {
   readonly closed = false;
   readonly #found: Vocabulary;
+  readonly #lists: Lists | null;
   #candidates: Candidates | null = null;
 
   constructor(told: ToldOpen, digest: Uint8Array, known: Vocabulary) {
     super(told, digest, known);
-    const { frontier, found, listed, doubtful, sampler } = told;
+    const { frontier, found, listed, ways, doubtful, sampler } = told;
     this.#found = new Vocabulary(found);
     if (!ascends(found) || !found.every((word) => word !== "" && normalised(word) === word))
       throw unusable("found words");
@@ -160,7 +165,8 @@ export class OpenLayer extends Asked<ToldOpen> {
       throw unusable("frontier");
     }
     if (sampler !== "greedy" && sampler !== "random") throw unusable("sampler");
-    if (listed && !this.#areLists(listed)) throw unusable("list of extensions");
+    this.#lists = listed && ways && { rows: listed, ways };
+    if ((listed || ways) && !(this.#lists && this.#fit(this.#lists))) throw unusable("list of extensions");
     checkRoom(doubtful);
     if (!ascends(doubtful) || !doubtful.every((word) => this.alphabet.complaint(word, width - 1) === null)) {
       throw unusable("list of doubtful words");
@@ -168,10 +174,9 @@ export class OpenLayer extends Asked<ToldOpen> {
   }
 
   get size(): number {
-    const { frontier, extension, listed, doubtful } = this.told;
-    const characters = this.alphabet.characters.length;
-    const ways = listed ? listed[0]!.length : extensions(characters, extension, LARGEST_LAYER);
-    return frontier.length * ways + doubtful.length;
+    const { frontier, extension, ways, doubtful } = this.told;
+    const every = extensions(this.alphabet.characters.length, extension, LARGEST_LAYER);
+    return (ways ? ways.reduce((sum, each) => sum + each, 0) : frontier.length * every) + doubtful.length;
   }
 
   get width(): number {
@@ -179,8 +184,8 @@ export class OpenLayer extends Asked<ToldOpen> {
   }
 
   get candidates(): Candidates {
-    const { frontier, extension, listed, doubtful } = this.told;
-    return (this.#candidates ??= new Candidates(this.alphabet, frontier, extension, listed, doubtful));
+    const { frontier, extension, doubtful } = this.told;
+    return (this.#candidates ??= new Candidates(this.alphabet, frontier, extension, this.#lists, doubtful));
   }
 
   found(word: string): boolean {
@@ -195,17 +200,24 @@ export class OpenLayer extends Asked<ToldOpen> {
     return this.candidates.prefix(candidate);
   }
 
-  #areLists(listed: number[][]): boolean {
-    const ways = listed[0]?.length ?? 0;
+  /** Whether each prefix has a part of a list, each list is as long as the largest of them, and names each way once. */
+  #fit({ rows, ways }: Lists): boolean {
+    const { frontier, extension } = this.told;
     const characters = this.alphabet.characters.length;
-    const every = extensions(characters, this.told.extension, MOST_EXTENSIONS);
+    const every = extensions(characters, extension, MOST_EXTENSIONS);
+    const lasts = lastCharacters(frontier);
+    if (ways.length !== frontier.length || rows.length !== lasts.length) return false;
+    const longest = new Map<string, number>();
+    frontier.forEach((prefix, rank) => {
+      const end = lastCharacter(prefix);
+      longest.set(end, Math.max(longest.get(end) ?? 0, ways[rank]!));
+    });
     return (
-      ways > 0 &&
       every <= MOST_EXTENSIONS &&
       BigInt(every) * BigInt(characters) <= MOST_NUMBERED &&
-      listed.length === lastCharacters(this.told.frontier).length &&
-      listed.every(
-        (row) => row.length === ways && row.every((way, rank) => way < every && (rank === 0 || way > row[rank - 1]!)),
+      rows.every(
+        (row, place) =>
+          row.length === longest.get(lasts[place]!) && new Set(row).size === row.length && row.every((way) => way < every),
       )
     );
   }
