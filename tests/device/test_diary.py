@@ -536,3 +536,22 @@ def test_times_out_of_range_is_named_and_the_word_is_not() -> None:
             diary.typed(SECRET, times=0)
         assert SECRET not in str(caught.value)
         assert diary.words() == {}
+
+
+def test_words_typed_at_once_are_as_if_typed_one_after_the_other() -> None:
+    words = {"yeet": 3, " yeet ": 2, "x" * 65: 1, "": 1, "zonk": 1}
+    with Diary(capacity=2) as together, Diary(capacity=2) as apart:
+        together.typed_all({"blorp": 9} | words)
+        apart.typed("blorp", 9)
+        for word, times in words.items():
+            apart.typed(word, times)
+        assert together.words() == apart.words()
+        assert sum(apart.words().values()) > 5
+
+
+def test_of_words_typed_at_once_all_are_kept_or_none() -> None:
+    with Diary() as diary:
+        diary.typed("kept")
+        with pytest.raises(ParameterError, match="times is 0"):
+            diary.typed_all({"yeet": 1, "zonk": 0})
+        assert diary.words() == {"kept": 1}

@@ -8,6 +8,7 @@ word that was typed.
 
 import json
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -116,8 +117,12 @@ class Client:
 
     def typed(self, word: str, times: int = 1, private: bool = False) -> None:
         """Note that a word was typed; nothing is kept of a private field, nor while the owner has opted out."""
+        self.typed_all({word: times}, private)
+
+    def typed_all(self, words: Mapping[str, int], private: bool = False) -> None:
+        """Note at once that some words were typed, each so many times; for apps that count by themselves."""
         if not private and not self._membership.withdrawn:
-            self._diary.typed(word, times)
+            self._diary.typed_all(words)
 
     def join(self, credential: str) -> None:
         """Take part in the campaign of a credential, as soon as it asks.

@@ -9,7 +9,7 @@ which days each was typed how often, can still be read there.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -97,23 +97,16 @@ class Diary:
 
     def typed(self, word: str, times: int = 1) -> None:
         """Note that `word` was typed today; an empty or overlong one is silently not kept."""
-        if times < 1:
-            raise ParameterError(f"times is {times}; a typed word counts at least 1")
-        word = _plain(word)
+        self.typed_all({word: times})
+
+    def typed_all(self, words: Mapping[str, int]) -> None:
+        """Note that some words were typed today, each so many times: all of them, or none if it fails."""
+        for times in words.values():
+            if times < 1:
+                raise ParameterError(f"times is {times}; a typed word counts at least 1")
         with self._turn() as today:
-            # A long string is likelier a secret than a word.
-            if not word or len(word) > self._longest:
-                return
-            kept = self._kept(word)
-            row = self._db.execute("SELECT id FROM words WHERE word = ?", (kept,)).fetchone()
-            if row is None:
-                self._make_room(for_words=1)
-                row = self._db.execute("SELECT IFNULL(MAX(word), 0) + 1 FROM uses").fetchone()
-                self._db.execute("INSERT INTO words VALUES (?, ?)", (kept, *row))
-            self._db.execute(
-                "INSERT INTO uses VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET times = MIN(times + excluded.times, ?)",
-                (*row, today, min(times, _MOST_TIMES), _MOST_TIMES),
-            )
+            for word, times in words.items():
+                self._note(_plain(word), times, today)
 
     def words(self) -> dict[str, int]:
         """The words still remembered, each with how often it was typed, at most 2^31 - 1."""
@@ -225,6 +218,21 @@ class Diary:
         if oldest is not None and oldest <= last_expired:
             self._db.execute("DELETE FROM uses WHERE day <= ?", (last_expired,))
             self._strike()
+
+    def _note(self, word: str, times: int, today: int) -> None:
+        # A long string is likelier a secret than a word.
+        if not word or len(word) > self._longest:
+            return
+        kept = self._kept(word)
+        row = self._db.execute("SELECT id FROM words WHERE word = ?", (kept,)).fetchone()
+        if row is None:
+            self._make_room(for_words=1)
+            row = self._db.execute("SELECT IFNULL(MAX(word), 0) + 1 FROM uses").fetchone()
+            self._db.execute("INSERT INTO words VALUES (?, ?)", (kept, *row))
+        self._db.execute(
+            "INSERT INTO uses VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET times = MIN(times + excluded.times, ?)",
+            (*row, today, min(times, _MOST_TIMES), _MOST_TIMES),
+        )
 
     def _make_room(self, for_words: int = 0) -> None:
         """Evict the words with the oldest last use, of these the least typed, of these the first noted."""

@@ -97,8 +97,8 @@ class Membership:
     @property
     def withdrawn(self) -> bool:
         """Whether the owner has opted out."""
-        with self._turn() as db:
-            return bool(db.execute("SELECT withdrawn FROM consent").fetchone()[0])
+        with explained(MembershipError, "membership", self._path, _DAMAGED):
+            return bool(self._db.execute("SELECT withdrawn FROM consent").fetchone()[0])
 
     def withdraw(self, withdrawn: bool) -> None:
         """Remember whether the owner has opted out."""

@@ -50,8 +50,7 @@ class Companions:
         with Client(folder, transport, self._squad.policy, library=self._library) as client:
             tick = client.tick()
             if tick.state == "alone":
-                for word, times in self._squad.typed(device).items():
-                    client.typed(word, times)
+                client.typed_all(self._squad.typed(device))
                 client.join(self._squad.credentials[device])
                 tick = client.tick()
         if tick.again is None:

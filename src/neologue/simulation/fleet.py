@@ -242,8 +242,7 @@ class _Turns:
         with Client(folder, leaving or transport, squad.policy, library=self._library) as client:
             tick = client.tick()
             if tick.state == "alone":
-                for word, times in squad.typed(device).items():
-                    client.typed(word, times)
+                client.typed_all(squad.typed(device))
                 client.join(squad.credentials[device])
                 tick = client.tick()
             while (

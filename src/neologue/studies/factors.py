@@ -109,6 +109,7 @@ def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) 
                 _changed("the most voted, no k-anonymity", rule="top", k_anonymity=0, frontier=10_000),
                 _changed("k = 50", k_anonymity=50),
                 _changed("5 % false words allowed", false_words=0.05),
+                _changed("5 % false prefixes allowed", false_prefixes=0.05),
             ),
         ),
         Factor(
