@@ -280,7 +280,7 @@ def test_the_doctor_looks_into_postgresql(postgres: Callable[[], str], setting: 
 def devices(process: Process) -> Devices:
     """Devices of a campaign that has begun."""
     # What a copy lacks is lost, and nobody else is asked in its place: such a layer ends at its deadline.
-    return begun(Served(process.address, process.token), layer_seconds=60.0)
+    return begun(Served(process.address, process.token), layer_seconds=20.0)
 
 
 def begun(service: Served, issued: int = 900, **changes: Any) -> Devices:  # noqa: ANN401 - checked by the definition
@@ -341,14 +341,14 @@ def test_lost_connections_to_postgresql_are_made_anew(postgres: Callable[[], str
     def cut() -> None:
         """End all connections of the service, again and again."""
         with psycopg.connect(url, autocommit=True) as db:
-            while not ended.wait(0.3):
+            while not ended.wait(1.0):
                 db.execute(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                     " WHERE datname = current_database() AND pid <> pg_backend_pid()"
                 )
 
     with served(url) as service:
-        devices = begun(service)
+        devices = begun(service, layer_seconds=15.0)
         devices.check_in()
         cutting = threading.Thread(target=cut)
         cutting.start()
