@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from neologue.errors import BudgetError, CampaignError, InputError, NoCampaignError
+from neologue.errors import BudgetError, CampaignError, InputError, NoCampaignError, StorageError
 from neologue.privacy.budget import Budget
 from neologue.privacy.ledger import Ledger
 from neologue.reporting.certification import certify, document_in
@@ -112,6 +112,29 @@ def test_while_one_worker_leads_another_does_nothing(database: Database) -> None
     assert layers(one, entry)[0].state == "open"
     one.coordinator.turn(3.0)
     assert layers(one, entry)[0].state == "decided"
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ("DELETE FROM sums WHERE campaign = ?", "restore it from a copy"),
+        ("UPDATE layers SET digest = document WHERE campaign = ?", "was begun by another version of neologue"),
+    ],
+)
+def test_a_campaign_that_can_not_be_moved_on_is_told_and_holds_no_other_up(
+    database: Database, damage: str, message: str
+) -> None:
+    town = Town(database)
+    entries = [started(town, name=name) for name in ("damaged", "whole")]
+    town.coordinator.turn(1.0)
+    for entry in entries:
+        town.answer(entry.id, layers(town, entry)[0].round.missing)
+    with database.transaction() as db:
+        db.execute(damage, (entries[0].id,))
+    for now in (2.0, 3.0):
+        with pytest.raises((StorageError, CampaignError), match=message):
+            town.coordinator.turn(now)
+    assert [[layer.state for layer in layers(town, entry)] for entry in entries] == [["closed"], ["decided", "open"]]
 
 
 def test_a_layer_without_enough_reports_is_extended_and_then_ends_its_pass(database: Database) -> None:

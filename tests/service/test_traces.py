@@ -2,7 +2,11 @@
 
 import asyncio
 import secrets
-from collections.abc import Iterable, Iterator
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +18,14 @@ from neologue.aggregation.ephemeral import sum_of
 from neologue.aggregation.kernels import Votes
 from neologue.aggregation.packed_sum import pack_sum
 from neologue.entropy import SeededEntropy
+from neologue.errors import StorageError
 from neologue.protocol.report import HEADER_BYTES, make_report
 from neologue.service.database import SqliteDatabase
 from neologue.service.intake import Intake, Limits, ServedLayer
 from neologue.service.migrations import migrate
+from neologue.service.register import Entry
 from neologue.service.storage import Storage
+from service.campaigns import Town, definition
 from service.stores import CAMPAIGN, add_layer
 
 LAYER = small_layer(["a", "b", "c"], extension=6, epsilon=2.0)
@@ -134,3 +141,141 @@ def test_nothing_can_be_scrubbed_while_somebody_reads(tmp_path: Path) -> None:
         assert not database.scrub()
     assert database.scrub()
     database.close()
+
+
+def test_whoever_writes_does_not_wait_long_for_a_log_that_somebody_reads(tmp_path: Path) -> None:
+    """To empty a log keeps everybody from writing, so that it is given up soon, however patient the database is."""
+    database = SqliteDatabase(str(tmp_path / "service.db"), patience=3600.0)
+    migrate(database)
+    scrubbed: list[bool] = []
+    thread = threading.Thread(target=lambda: scrubbed.append(database.scrub()), daemon=True)
+    with database.reading() as db:
+        db.execute("SELECT * FROM spent")
+        with database.transaction() as other:
+            other.execute("INSERT INTO secrets VALUES (?, ?)", ("one", b""))
+        thread.start()
+        thread.join(timeout=60)
+        assert scrubbed == [False]
+    database.close()
+
+
+# What the coordinator leaves
+
+
+def decide(town: Town, entry: Entry) -> None:
+    town.coordinator.turn(2.0)
+
+
+def abort(town: Town, entry: Entry) -> None:
+    town.coordinator.abort(entry.name, 2.0)
+
+
+@dataclass(frozen=True)
+class Voted:
+    """A campaign whose first layer is full, and all sums of it that are on disk."""
+
+    town: Town
+    entry: Entry
+    sums: list[bytes]
+
+    def is_on_disk(self) -> bool:
+        assert isinstance(self.town.database, SqliteDatabase)
+        return is_found(self.sums, on_disk(self.town.database))
+
+    def is_in_a_table(self) -> bool:
+        with self.town.database.reading() as db:
+            return bool(db.execute("SELECT 1 FROM sums"))
+
+
+@pytest.fixture
+def voted(database: SqliteDatabase) -> Voted:
+    town = Town(database)
+    # Long sums, so that there is something to look for.
+    described = definition(devices=500, parameters={"epsilon": 2.0})
+    town.coordinator.create(described, 0.0)
+    entry = town.coordinator.start(described.name, 0.0)
+    town.coordinator.turn(1.0)
+    asked = town.layer(entry.id)
+    assert asked
+    assert town.answer(entry.id, asked[0].cohort) > 100
+    with database.reading() as db:
+        sums = [bytes(votes)[1:] for (votes,) in db.execute("SELECT votes FROM sums")]
+    town.storage.merge_sums(entry.id, 0, most=1)
+    sums.append(pack_sum(town.storage.tally(entry.id, 0).votes.astype(np.uint32))[1:])
+    voted = Voted(town, entry, sums)
+    assert voted.is_on_disk()
+    return voted
+
+
+@pytest.mark.parametrize("end", [decide, abort])
+def test_the_votes_of_a_layer_are_off_the_disk_when_it_is_over(
+    voted: Voted, end: Callable[[Town, Entry], None]
+) -> None:
+    end(voted.town, voted.entry)
+    assert not voted.is_on_disk()
+
+
+@pytest.mark.parametrize("end", [decide, abort])
+def test_while_somebody_reads_every_turn_tries_to_get_votes_off_the_disk(
+    voted: Voted, database: SqliteDatabase, end: Callable[[Town, Entry], None]
+) -> None:
+    with closing(sqlite3.connect(database.file, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM sums").fetchone() == (1,)
+        end(voted.town, voted.entry)
+        assert not voted.is_in_a_table()
+        assert voted.is_on_disk(), "whoever reads could still ask for them"
+        voted.town.coordinator.turn(3.0)
+        assert voted.is_on_disk()
+    voted.town.coordinator.turn(4.0)
+    assert not voted.is_on_disk()
+
+
+@pytest.mark.parametrize("end", [decide, abort])
+def test_what_a_worker_that_died_has_left_on_the_disk_the_next_removes(
+    voted: Voted, end: Callable[[Town, Entry], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no matter whether a campaign is running then."""
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteDatabase, "scrub", lambda database: False)
+        end(voted.town, voted.entry)
+        if end is decide:
+            voted.town.coordinator.pause(voted.entry.name, 2.0)
+    assert voted.is_on_disk()
+    Town(voted.town.database).coordinator.turn(3.0)
+    assert not voted.is_on_disk()
+
+
+def test_a_log_is_emptied_until_that_is_done_and_not_at_every_turn(
+    voted: Voted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[int] = []
+    really = SqliteDatabase.scrub
+
+    def third_time(database: SqliteDatabase) -> bool:
+        tries.append(len(tries))
+        return len(tries) >= 3 and really(database)
+
+    monkeypatch.setattr(SqliteDatabase, "scrub", third_time)
+    decide(voted.town, voted.entry)
+    assert len(tries) == 1
+    for now, count in ((3.0, 2), (4.0, 3), (5.0, 3), (6.0, 3)):
+        voted.town.coordinator.turn(now)
+        assert len(tries) == count
+    assert not voted.is_on_disk()
+
+
+def test_a_disk_that_fails_keeps_no_campaign_from_ending_and_is_told_at_the_next_turn(
+    voted: Voted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(database: SqliteDatabase) -> bool:
+        raise StorageError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteDatabase, "scrub", fail)
+        abort(voted.town, voted.entry)
+        assert not voted.is_in_a_table()
+        with pytest.raises(StorageError, match="the disk is full"):
+            voted.town.coordinator.turn(3.0)
+    voted.town.coordinator.turn(4.0)
+    assert not voted.is_on_disk()

@@ -6,7 +6,9 @@ votes.
 """
 
 import os
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from neologue.discovery.course import Course
@@ -15,7 +17,7 @@ from neologue.discovery.measurement import foreseen_cohort
 from neologue.discovery.release import LayerFacts, Release
 from neologue.discovery.schedule import foreseen
 from neologue.discovery.scrutiny import scrutinise
-from neologue.errors import BudgetError, CampaignError
+from neologue.errors import BudgetError, CampaignError, StorageError
 from neologue.privacy.collection import Cohort, Collection
 from neologue.privacy.ledger import Ledger
 from neologue.privacy.signature import signed
@@ -58,6 +60,7 @@ class Coordinator:
         self._standings: dict[bytes, Standing] = {}
         self.leading: frozenset[bytes] = frozenset()
         """The campaigns that this worker moved on in its last turn."""
+        self._scrubbing = threading.Lock()
         self._scrubbed = False
         """Whether nothing is left of deleted sums; whoever was here before may have been killed in the middle."""
 
@@ -107,11 +110,13 @@ class Coordinator:
         with self._database.transaction() as db:
             ended = _move(db, entry, (register.DRAFT, register.RUNNING, register.PAUSED), register.ABORTED, now)
             register.drop_layers(db, entry.id)
-        self._standings.pop(entry.id, None)
-        self._scrub()
-        if self._ledger and entry.state != register.DRAFT:
-            # Only now: until its layers were closed, there could be more and more of it.
-            self._settle(entry, self._collected(entry))
+        if entry.state != register.DRAFT:
+            # Only now: until its layers were closed, there could be more and more of it. Over budget or not, it ends.
+            with suppress(BudgetError):
+                self._settle(entry)
+        # It has ended, whatever becomes of this: the next turn tries again, and says so.
+        with suppress(StorageError):
+            self._scrub()
         return ended
 
     def turn(self, now: float, said: Callable[[str, Entry], None] = lambda what, entry: None) -> None:
@@ -123,17 +128,20 @@ class Coordinator:
             self._scrub()
         with self._database.reading() as db:
             running = [entry for entry in register.entries(db) if entry.state == register.RUNNING]
+        for ended in self._standings.keys() - {entry.id for entry in running}:
+            self._standings.pop(ended, None)
         wrong: list[Exception] = []
         leading: set[bytes] = set()
         for entry in running:
             try:
                 with self._database.transaction() as db:
-                    leads = register.lead(db, entry.id, self._worker, now, now + LEASE)
+                    leads = self._leads(db, entry, now)
                 if leads:
                     leading.add(entry.id)
                     self._advance(entry, now, said)
             except Exception as error:
-                wrong.append(error)
+                if not self._overtaken(entry, now):
+                    wrong.append(error)
         self.leading = frozenset(leading)
         if wrong:
             raise wrong[0]
@@ -143,31 +151,46 @@ class Coordinator:
         with self._database.transaction() as db:
             register.leave(db, self._worker)
 
+    def _leads(self, db: Connection, entry: Entry, now: float) -> bool:
+        """Whether a campaign is still this worker's to move on: it is not held or ended, nor led by another."""
+        return register.lead(db, entry.id, self._worker, now, now + LEASE)
+
+    def _overtaken(self, entry: Entry, now: float) -> bool:
+        """Whether somebody else has changed a campaign under this worker's hands, which is no fault of anything."""
+        with suppress(StorageError), self._database.transaction() as db:
+            return not self._leads(db, entry, now)
+        return False
+
     def _advance(self, entry: Entry, now: float, said: Callable[[str, Entry], None]) -> None:
         with self._database.reading() as db:
             layers = register.asked(db, entry.id)
         if not layers:
-            self._begin(entry, now)
-            said("layer opened", entry)
+            if self._begin(entry, now):
+                said("layer opened", entry)
             return
         last = layers[-1]
         if last.state == register.OPEN and self._look(entry, last, now):
             last = replace(last, state=register.CLOSED)
         if last.state == register.CLOSED:
-            self._decide(entry, last, now)
-            said("layer decided", entry)
-        elif last.state == register.DECIDED:
-            self._finish(entry, self._standing(entry).course.release, now)
+            if self._decide(entry, last, now):
+                said("layer decided", entry)
+        elif last.state == register.DECIDED and self._finish(entry, self._standing(entry).course.release, now):
             said("campaign ended", entry)
 
-    def _begin(self, entry: Entry, now: float) -> None:
+    def _begin(self, entry: Entry, now: float) -> bool:
+        """Open the first layer, and say whether it was this worker who did."""
         standing = self._standing(entry)
         with self._database.transaction() as db:
-            self._open(db, entry, standing, place=0, low=0, now=now)
+            leads = self._leads(db, entry, now)
+            if leads:
+                self._open(db, entry, standing, place=0, low=0, now=now)
+        return leads
 
     def _look(self, entry: Entry, last: Asked, now: float) -> bool:
         """Give an open layer more devices or more time, where it needs them; close it, and say so, if it is over."""
         with self._database.transaction() as db:
+            if not self._leads(db, entry, now):
+                return False
             # Who is in a cohort has come, and is as good as counted: nobody else is to be invited for them.
             coming = under_way(db, entry.id, last.place, now) if entry.definition.cohorts else 0
             with_them = replace(last.round, reports=last.round.reports + coming)
@@ -182,8 +205,8 @@ class Coordinator:
             self._storage.merge_sums(entry.id, last.place, SUMS)
         return later is None
 
-    def _decide(self, entry: Entry, last: Asked, now: float) -> None:
-        """Decide a closed layer, erase its votes and open the next, all at once or not at all."""
+    def _decide(self, entry: Entry, last: Asked, now: float) -> bool:
+        """Decide a closed layer, erase its votes and open the next, all at once or not at all; whether it was done."""
         standing = self._standing(entry)
         layer = standing.course.layer
         if layer is None or layer.digest != last.digest:
@@ -199,15 +222,14 @@ class Coordinator:
         facts = Facts(None if isinstance(layer, ClosedLayer) else standing.facts[-1], warnings)
         with self._database.transaction() as db:
             # Not if the campaign was paused or aborted meanwhile.
-            settled = register.lead(db, entry.id, self._worker, now, now + LEASE) and register.settle_layer(
-                db, entry.id, last.place, decision, facts
-            )
+            settled = self._leads(db, entry, now) and register.settle_layer(db, entry.id, last.place, decision, facts)
             if settled and standing.course.layer is not None:
                 self._open(db, entry, standing, place=last.place + 1, low=last.round.high, now=now)
         self._scrub()
         if not settled:
             # Another worker was faster, or the campaign was held: what this one knows is of no use.
             self._standings.pop(entry.id, None)
+        return settled
 
     def _open(self, db: Connection, entry: Entry, standing: Standing, *, place: int, low: int, now: float) -> None:
         layer = standing.course.layer
@@ -216,20 +238,21 @@ class Coordinator:
         row = Asked(place, layer.digest, layer.randomizer.candidates, register.OPEN, round_, None)
         register.open_layer(db, entry.id, row, layer.document)
 
-    def _finish(self, entry: Entry, release: Release, now: float) -> None:
-        """Release what was found, if the population's budget covers what was collected."""
+    def _finish(self, entry: Entry, release: Release, now: float) -> bool:
+        """Release what was found, if the population's budget covers what was collected; whether it was done."""
         try:
-            self._settle(entry, release.facts.received)
+            self._settle(entry)
         except BudgetError as error:
             self._moved(entry, (register.RUNNING,), register.REFUSED, now, note=str(error))
-            return
+            return True
         definition = entry.definition
         release = replace(release, exposure=Exposure(disk=definition.batch, masked=definition.cohorts))
         document = release_document(release, population=_described(entry), fidelity="live", seed=None, score=None)
         with self._database.transaction() as db:
-            if register.move(db, entry.id, (register.RUNNING,), register.RELEASED, now):
+            ended = register.move(db, entry.id, (register.RUNNING,), register.RELEASED, now)
+            if ended:
                 register.keep_release(db, entry.id, release_text(signed(document, self._keys.operator)))
-        self._standings.pop(entry.id, None)
+        return ended
 
     def _standing(self, entry: Entry) -> Standing:
         """How far the campaign has come: what this worker knows, or what the decisions on record say."""
@@ -248,10 +271,12 @@ class Coordinator:
 
     def _resume(self, entry: Entry, now: float) -> Entry:
         with self._database.transaction() as db:
+            # First, so that of two who do so at once one does.
+            running = _move(db, entry, (register.PAUSED,), register.RUNNING, now)
             for layer in register.asked(db, entry.id):
                 if layer.state == register.OPEN:
                     register.update_round(db, entry.id, layer.place, resumed(layer.round, now - entry.changed))
-        return self._moved(entry, (register.PAUSED,), register.RUNNING, now)
+        return running
 
     def _charge(self, entry: Entry) -> None:
         if not self._ledger:
@@ -261,12 +286,13 @@ class Coordinator:
         if not any(known.campaign == entry.name for known in self._ledger.entries(population)):
             self._ledger.plan(population, entry.name, charge(entry.definition))
 
-    def _settle(self, entry: Entry, collected: Collection) -> None:
+    def _settle(self, entry: Entry) -> None:
+        """Tell the ledger what was collected; a BudgetError, once it is on record, if that is over the budget."""
         if self._ledger:
-            self._ledger.settle(entry.name, collected)
+            self._ledger.settle(entry.name, self._collected(entry))
 
     def _collected(self, entry: Entry) -> Collection:
-        """What reports there are of a campaign that is broken off, decided upon or not."""
+        """What reports there are of a campaign that is over, decided upon or not."""
         with self._database.reading() as db:
             layers = register.asked(db, entry.id)
         cohorts = (Cohort(layer.round.reports, layer.candidates) for layer in layers if layer.round.reports)
@@ -276,8 +302,9 @@ class Coordinator:
 
     def _scrub(self) -> None:
         """Remove what deleted sums have left behind, now or, while somebody reads, at a later turn."""
-        self._scrubbed = False
-        self._scrubbed = self._storage.scrub()
+        with self._scrubbing:  # lest an earlier try speaks for what was deleted behind it
+            self._scrubbed = False
+            self._scrubbed = self._storage.scrub()
 
     def _named(self, name: str) -> Entry:
         with self._database.reading() as db:

@@ -31,6 +31,8 @@ Parameters = Sequence[Any]
 
 PATIENCE: Final = 10.0
 """For how many seconds another transaction, or a server that does not answer, is waited for."""
+_SCRUBBING: Final = 0.5
+"""The same while a log is emptied, for everybody who wants to write has to wait for that."""
 _IDLE: Final = 4
 """How many connections are kept for later."""
 _PAUSE: Final = 0.01
@@ -224,6 +226,7 @@ class SqliteDatabase(Database):
     def scrub(self) -> bool:
         """Write the log into the file and empty it."""
         with self._explained(), closing(self._connect()) as connection:
+            connection.execute(f"PRAGMA busy_timeout = {1000 * min(self._patience, _SCRUBBING):.0f}")
             ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return not busy
 

@@ -159,7 +159,8 @@ def close_layer(db: Connection, campaign: bytes, place: int) -> None:
 
 def drop_layers(db: Connection, campaign: bytes) -> None:
     """Close what is open of a campaign that is broken off, and erase all votes."""
-    db.execute("UPDATE layers SET state = ? WHERE campaign = ? AND state = ?", (CLOSED, campaign, OPEN))
+    # Those that are closed too, so that whoever merges their sums just now is waited for.
+    db.execute("UPDATE layers SET state = ? WHERE campaign = ? AND state <> ?", (CLOSED, campaign, DECIDED))
     db.execute("DELETE FROM sums WHERE campaign = ?", (campaign,))
 
 

@@ -1,0 +1,237 @@
+"""Campaigns that are broken off: what was collected stays charged, votes are erased, and no more are counted."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from neologue.aggregation.ephemeral import sum_of
+from neologue.aggregation.kernels import Votes
+from neologue.device.contribution import contribute
+from neologue.discovery.document import release_document
+from neologue.privacy.budget import Budget
+from neologue.privacy.ledger import Ledger
+from neologue.protocol.layer import Layer
+from neologue.service import coordinator, register, storage
+from neologue.service.database import Connection, Database, open_database
+from neologue.service.intake import Intake, Limits, Receipt
+from neologue.service.migrations import migrate
+from neologue.service.register import Entry
+from service.campaigns import WORDS, Town, definition
+from service.serving import wait_until
+from service.stores import spent_serials
+
+PATIENT = Limits(patience=30.0, interval=0.01)
+"""Only what is decided answers a sender, never the time."""
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    ledger.add_population("people", Budget("item", 100.0, 1e-6))
+    return ledger
+
+
+@pytest.fixture
+def town(database: Database, ledger: Ledger) -> Town:
+    return Town(database, ledger)
+
+
+@pytest.fixture
+def other(town: Town, url: str, ledger: Ledger) -> Iterator[Town]:
+    """Another worker, with connections of its own."""
+    database = open_database(url)
+    yield Town(database, ledger)
+    database.close()
+
+
+def opened(town: Town, **changes: Any) -> Entry:  # noqa: ANN401 - checked by the definition itself
+    """A campaign whose first layer is open."""
+    described = definition(population="people", **changes)
+    town.coordinator.create(described, 0.0)
+    entry = town.coordinator.start(described.name, 0.0)
+    town.coordinator.turn(0.0)
+    return entry
+
+
+def counts(town: Town, entry: Entry) -> tuple[str, list[int], list[int], str | None]:
+    """The campaign's state, the reports of its layers and of the sums of them, and its release."""
+    with town.database.reading() as db:
+        state = register.named(db, entry.name).state
+        layers = [layer.round.reports for layer in register.asked(db, entry.id)]
+        sums = [reports for (reports,) in db.execute("SELECT reports FROM sums")]
+        return state, layers, sums, register.release_of(db, entry.id)
+
+
+def charged(ledger: Ledger) -> tuple[str, list[int]]:
+    (entry,) = ledger.entries("people")
+    return entry.state, [cohort.reports for cohort in entry.collection.cohorts]
+
+
+async def sent(intake: Intake, town: Town, entry: Entry, serials: Iterable[bytes]) -> "asyncio.Future[list[Receipt]]":
+    """Reports under way to an intake that knows the layer from before."""
+    notice = town.board.notice(entry.id)
+    assert notice
+    assert notice.layer
+    asked = notice.layer.served
+    assert isinstance(asked.asks, Layer)
+    report = contribute(WORDS, asked.asks)
+    return asyncio.gather(*(intake.receive(entry.id, asked, serial, report) for serial in serials))
+
+
+def test_reports_that_come_later_are_told_so_and_change_nothing(town: Town, other: Town, ledger: Ledger) -> None:
+    """Some wait for a batch when the campaign is aborted; others come to a worker that has not heard of it."""
+    entry = opened(town)
+    for each in (town, other):
+        each.board.refresh()
+    early, waiting, late = ([os.urandom(16) for _ in range(count)] for count in (20, 5, 30))
+
+    async def scene() -> None:
+        async with Intake(town.storage, PATIENT) as here, Intake(other.storage, PATIENT) as there:
+            assert set(await (await sent(here, town, entry, early))) == {Receipt.FINAL}
+            under_way = await sent(here, town, entry, waiting)
+            while here.waiting < len(waiting):
+                await asyncio.sleep(0)
+            town.coordinator.abort(entry.name, 1.0)
+            here.close(entry.id, 0)
+            assert set(await under_way) == {Receipt.CLOSED}
+            assert set(await (await sent(there, other, entry, late))) == {Receipt.CLOSED}
+            assert set(await (await sent(there, other, entry, early))) == {Receipt.FINAL}, "they were counted in time"
+            assert (here.waiting, there.waiting) == (0, 0)
+
+    asyncio.run(scene())
+    assert counts(town, entry) == ("aborted", [20], [], None)
+    assert spent_serials(town.database) == set(early)
+    assert charged(ledger) == ("settled", [20])
+
+
+def test_a_batch_that_is_just_being_written_is_charged_and_erased(
+    town: Town, other: Town, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = opened(town)
+    town.answer(entry.id, 50)
+    abort = threading.Thread(target=other.coordinator.abort, args=(entry.name, 1.0))
+
+    def meanwhile(candidates: int, reports: Iterable[Votes]) -> Votes:
+        abort.start()
+        return sum_of(candidates, reports)
+
+    monkeypatch.setattr(storage, "sum_of", meanwhile)
+    assert town.answer(entry.id, 30) == 30
+    abort.join(timeout=60)
+    assert counts(town, entry) == ("aborted", [80], [], None)
+    assert charged(ledger) == ("settled", [80])
+
+
+def test_sums_that_are_just_being_merged_are_erased(
+    postgres: Callable[[], str], ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those of a layer that is closed: a worker may have been slow to notice."""
+    url = postgres()
+    database, second = open_database(url), open_database(url)
+    migrate(database)
+    town, other = Town(database, ledger), Town(second, ledger)
+    entry = opened(town)
+    town.answer(entry.id, 100)
+    with database.transaction() as db:
+        register.close_layer(db, entry.id, 0)
+    abort = threading.Thread(target=other.coordinator.abort, args=(entry.name, 1.0))
+    really = storage.add_sum
+
+    def meanwhile(db: Connection, campaign: bytes, place: int, reports: int, votes: Votes) -> None:
+        really(db, campaign, place, reports, votes)
+        abort.start()
+        with psycopg.connect(url, autocommit=True) as watch:
+            wait_until(lambda: watch.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchall())
+
+    monkeypatch.setattr(storage, "add_sum", meanwhile)
+    town.storage.merge_sums(entry.id, 0, most=1)
+    abort.join(timeout=60)
+    assert counts(town, entry) == ("aborted", [100], [], None)
+    for each in (database, second):
+        each.close()
+
+
+def test_a_campaign_over_budget_can_be_aborted(town: Town, ledger: Ledger) -> None:
+    entry = opened(town)
+    town.answer(entry.id, 50)
+    ledger.set_budget("people", Budget("item", 0.01, 1e-6))
+    assert town.coordinator.abort(entry.name, 1.0).state == "aborted"
+    assert charged(ledger) == ("settled", [50])
+
+
+def test_a_campaign_that_is_held_can_be_aborted(town: Town, ledger: Ledger) -> None:
+    entry = opened(town)
+    town.answer(entry.id, 50)
+    town.coordinator.pause(entry.name, 1.0)
+    town.coordinator.abort(entry.name, 2.0)
+    assert counts(town, entry) == ("aborted", [50], [], None)
+    assert charged(ledger) == ("settled", [50])
+
+
+def test_a_campaign_that_was_about_to_be_released_is_charged_once(
+    town: Town, other: Town, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of its passes had too few reports, of which nothing would have been published."""
+    entry = opened(town, devices=2000, too_few="end", parameters={"passes": 2})
+    town.answer(entry.id, 15)
+    town.coordinator.turn(101.0)
+
+    def meanwhile(*given: Any, **named: Any) -> dict[str, object]:  # noqa: ANN401 - whatever it takes
+        assert charged(ledger)[0] == "settled"
+        other.coordinator.abort(entry.name, 1000.0)
+        return release_document(*given, **named)
+
+    monkeypatch.setattr(coordinator, "release_document", meanwhile)
+    town.run(entry.id, 102.0)
+    state, layers, sums, release = counts(town, entry)
+    assert (state, sums, release) == ("aborted", [], None)
+    assert layers[0] == 15
+    assert len(layers) > 1
+    assert charged(ledger) == ("settled", layers)
+
+
+def test_a_layer_that_is_just_being_decided_does_not_go_on(
+    town: Town, other: Town, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the very transaction, so that whoever aborts has to wait: the next layer is closed as soon as it is open."""
+    entry = opened(town)
+    asked = town.layer(entry.id)
+    assert asked
+    counted = town.answer(entry.id, asked[0].cohort)
+    abort = threading.Thread(target=other.coordinator.abort, args=(entry.name, 3.0))
+    really = register.settle_layer
+
+    def meanwhile(*given: Any) -> bool:  # noqa: ANN401 - whatever it takes
+        abort.start()
+        return really(*given)
+
+    monkeypatch.setattr(register, "settle_layer", meanwhile)
+    town.coordinator.turn(2.0)
+    abort.join(timeout=60)
+    assert counts(town, entry) == ("aborted", [counted, 0], [], None)
+    assert charged(ledger) == ("settled", [counted])
+    for each in (town, other):
+        each.coordinator.turn(1000.0)
+        assert counts(town, entry) == ("aborted", [counted, 0], [], None)
+    assert not town.storage.open_layers()
+
+
+def test_what_workers_know_of_a_campaign_is_gone_when_it_is_over(town: Town, other: Town) -> None:
+    """Of all workers that ever led it, whoever has ended it: the next turn forgets it."""
+    entry = opened(town)
+    asked = town.layer(entry.id)
+    assert asked
+    town.answer(entry.id, asked[0].cohort)
+    other.coordinator.turn(100.0)
+    for each in (town, other):
+        assert set(each.coordinator._standings) == {entry.id}
+    town.coordinator.abort(entry.name, 101.0)
+    for each in (town, other):
+        each.coordinator.turn(102.0)
+        assert not each.coordinator._standings

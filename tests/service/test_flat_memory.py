@@ -1,0 +1,193 @@
+"""Memory stays flat over a campaign: of a report that was answered nothing is alive any more, not even its serial."""
+
+import asyncio
+import gc
+import json
+import os
+import tracemalloc
+from collections.abc import AsyncIterator, Coroutine, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from neologue.device.contribution import contribute
+from neologue.protocol.credential import issue
+from neologue.protocol.layer import Layer
+from neologue.protocol.submission import Submission
+from neologue.protocol.ticket import ticket
+from neologue.service import app
+from neologue.service.app import Service
+from neologue.service.board import Posted
+from neologue.service.intake import Intake, Receipt, ServedLayer
+from neologue.service.keys import keys_of
+from neologue.service.settings import Settings
+from service.campaigns import WORDS, definition
+
+FEW = 1_000
+"""After so many reports, and after four times as many, it is weighed what is alive."""
+TOGETHER = 500
+"""How many are sent at once."""
+BATCH = 10
+SLACK = 24_000
+"""So many bytes more may be alive then: eight for each report."""
+
+
+@asynccontextmanager
+async def running(service: Service) -> AsyncIterator[None]:
+    """A service that was started as a server does, and is stopped in the end."""
+    begun, end = asyncio.Event(), asyncio.Event()
+    asked = iter(["lifespan.startup", "lifespan.shutdown"])
+
+    async def receive() -> dict[str, str]:
+        kind = next(asked)
+        if kind == "lifespan.shutdown":
+            begun.set()
+            await end.wait()
+        return {"type": kind}
+
+    async def send(message: Any) -> None:  # noqa: ANN401 - a message of ASGI
+        pass
+
+    serving = asyncio.create_task(service({"type": "lifespan"}, receive, send))
+    await asyncio.wait_for(begun.wait(), 60)
+    try:
+        yield
+    finally:
+        end.set()
+        await serving
+
+
+async def asked(service: Service, path: str, body: bytes) -> int:
+    """The status that a request is answered with."""
+    statuses: list[int] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body}
+
+    async def send(message: Any) -> None:  # noqa: ANN401 - a message of ASGI
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    scope = {"type": "http", "method": "POST", "path": path, "headers": [], "client": ("127.0.0.1", 1)}
+    await service(scope, receive, send)
+    (status,) = statuses
+    return status
+
+
+class Crowd:
+    """Devices that come, do what they do, and are gone."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._keys = keys_of(service.database)
+        entry = service.coordinator.create(definition(devices=50_000, layer_seconds=1e6, batch=BATCH), 0.0)
+        self._campaign = service.coordinator.start(entry.name, 0.0).id
+        service.coordinator.turn(0.0)
+        service.board.refresh()
+        layer = self._posted.served.asks
+        assert isinstance(layer, Layer)
+        self._report = contribute(WORDS, layer)
+
+    @property
+    def _posted(self) -> Posted:
+        notice = self._service.board.notice(self._campaign)
+        assert notice
+        assert notice.layer
+        return notice.layer
+
+    async def come(self, devices: int) -> None:
+        """So many send until they are counted; others check in, send again what was counted, or send what is wrong."""
+        for _ in range(0, devices, TOGETHER):
+            await self._done(self._counted(os.urandom(16)) for _ in range(TOGETHER))
+            await self._done(self._otherwise() for _ in range(TOGETHER // 25))
+            await self._service.refresh()
+
+    async def _done(self, doings: Iterable[Coroutine[None, None, None]]) -> None:
+        """Let all be done; more devices come where too few are left for a batch."""
+        tasks = {asyncio.create_task(doing) for doing in doings}
+        while tasks:
+            done, tasks = await asyncio.wait(tasks, timeout=0.5)
+            for task in done:
+                task.result()
+            if 0 < len(tasks) < BATCH:
+                tasks |= {asyncio.create_task(self._counted(os.urandom(16))) for _ in range(BATCH)}
+
+    async def _counted(self, serial: bytes) -> None:
+        while (status := await asked(self._service, app.REPORTS, self._submission(serial))) != 200:
+            assert status == 202
+
+    async def _otherwise(self) -> None:
+        credential = issue(self._campaign, self._keys.issuer)
+        body = json.dumps({"credential": credential.text}).encode()
+        assert await asked(self._service, app.CHECK_IN, body) == 200
+        right = self._submission(credential.serial)
+        assert await asked(self._service, app.REPORTS, right[:-1]) == 400
+        assert await asked(self._service, app.REPORTS, right[:32] + bytes(16) + right[48:]) == 401
+        for _ in range(2):
+            await self._counted(credential.serial)
+
+    def _submission(self, serial: bytes) -> bytes:
+        shown = ticket(self._keys.ticket, self._campaign, self._posted.digest, serial)
+        return bytes(Submission(self._campaign, serial, shown, self._report))
+
+
+async def weight(service: Service) -> int:
+    """How many bytes are alive once nobody waits; when somebody's patience ends is remembered until then."""
+    while service.intake._patient:
+        await asyncio.sleep(0.01)
+    assert service.intake.waiting == 0
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0]
+
+
+def growth(folder: Path) -> int:
+    """How many bytes more are alive after four times as many reports."""
+    service = Service(
+        Settings(
+            database=str(folder / "service.db"),
+            patience=0.2,
+            # Both clocks stand still: the crowd says when to look.
+            refresh=1e6,
+            requests_per_second=1e6,
+            failures_per_minute=1e6,
+        ),
+        clock=lambda: 0.0,
+    )
+
+    async def scene() -> int:
+        crowd = Crowd(service)
+        async with running(service):
+            await crowd.come(FEW)
+            before = await weight(service)
+            await crowd.come(3 * FEW)
+            return await weight(service) - before
+
+    tracemalloc.start()
+    try:
+        return asyncio.run(scene())
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_is_the_same_after_four_times_as_many_reports(tmp_path: Path) -> None:
+    assert growth(tmp_path) < SLACK
+
+
+class Remembering(Intake):
+    """An intake that remembers who has sent something."""
+
+    kept: ClassVar[list[bytes]] = []
+
+    async def receive(self, campaign: bytes, layer: ServedLayer, serial: bytes, report: bytes) -> Receipt:
+        self.kept.append(serial)
+        return await super().receive(campaign, layer, serial, report)
+
+
+def test_that_somebody_keeps_a_serial_of_each_report_would_be_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "Intake", Remembering)
+    assert growth(tmp_path) > 4 * SLACK
+    Remembering.kept.clear()
