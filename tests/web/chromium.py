@@ -4,15 +4,17 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 import psutil
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import ElementClickInterceptedException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.remote.webelement import WebElement
 
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
 DRIVER: Final = "chromedriver"
@@ -77,6 +79,15 @@ class Browser:
         while any(lives(process) for process in ours):
             assert time.monotonic() < deadline, "a killed browser lives on"
             time.sleep(0.01)
+
+
+def click_on(button: WebElement) -> None:
+    """Click as a person does: where the page has moved the button under the pointer, once more."""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        with suppress(ElementClickInterceptedException):
+            return button.click()
+    raise AssertionError("something covers the button")
 
 
 def lives(process: psutil.Process) -> bool:

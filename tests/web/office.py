@@ -20,7 +20,7 @@ from neologue.web.app import dashboard
 from service.campaigns import Town, definition
 from service.serving import Reply, Served, served, wait_until
 
-from .chromium import Browser
+from .chromium import Browser, click_on
 
 TAG = "<svg/onload=hack()>"
 """A word that is an attack, if anybody takes it for more than a word."""
@@ -141,11 +141,13 @@ class Visitor:
 
     def click(self, text: str) -> None:
         """Click the link or button that says this."""
-        self.driver.find_element(
-            By.XPATH,
-            f"//main//*[self::a or self::button][normalize-space()='{text}'] | //header//button[.='{text}']"
-            f" | //nav//a[.='{text}']",
-        ).click()
+        click_on(
+            self.driver.find_element(
+                By.XPATH,
+                f"//main//*[self::a or self::button][normalize-space()='{text}'] | //header//button[.='{text}']"
+                f" | //nav//a[.='{text}']",
+            )
+        )
 
     def fill(self, **fields: str) -> None:
         for name, text in fields.items():

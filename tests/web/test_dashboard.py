@@ -15,7 +15,7 @@ from neologue.reporting.certification import certify, document_in
 from service.campaigns import WORDS
 from service.serving import wait_until
 
-from .chromium import Browser
+from .chromium import Browser, click_on
 from .office import TAG, TAGGED, Office, Visitor, office, release_tags
 from .pages import pages
 from .test_demo_page import CONTRAST, LEAST_CONTRAST
@@ -64,7 +64,7 @@ def test_operators_and_analysts_sign_in_and_see_what_is_theirs(visitor: Visitor,
     visitor.sign_in(desk.token("analyst"))
     assert visitor.part(".role").text == "analyst"
     assert not visitor.driver.find_elements(By.LINK_TEXT, "New campaign")
-    visitor.part(".campaigns a").click()
+    click_on(visitor.part(".campaigns a"))
     visitor.shows("main h2", "3 released words")
     tabs = [tab.text for tab in visitor.driver.find_elements(By.CSS_SELECTOR, ".tabs a")]
     assert tabs == ["Words", "Review", "Privacy"]
@@ -77,7 +77,7 @@ def test_a_campaign_from_its_creation_to_the_exported_words_by_clicking(
     command("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
     visitor.sign_in(desk.served.token)
     visitor.click("New campaign")
-    visitor.part("summary").click()
+    click_on(visitor.part("summary"))
     visitor.fill(name="by hand", devices="900", epsilon="10", depth="4", smallest_layer="20", batch="10")
     visitor.fill(k_anonymity="5", words_per_user="5", known="the\nox")
     visitor.shows("#price", "ε of a whole user, from readers")
@@ -229,13 +229,13 @@ def test_browsers_contribute_to_a_real_layer_from_its_own_origin_and_from_anothe
     # This origin: the demo page, as the service serves it.
     visitor.go(f"/device/demo.html#operator={key}&credential={invited[0]}")
     visitor.shows("#status", "Ready")
-    visitor.part("#opt-in").click()
+    click_on(visitor.part("#opt-in"))
     visitor.shows("#status", "You have opted in")
     visitor.part("#credential").send_keys(Keys.ENTER)
     visitor.shows("#status", "Joined")
     visitor.part("#type").send_keys("lol ")
     visitor.shows("#words", "lol")
-    visitor.part("#answer").click()
+    click_on(visitor.part("#answer"))
     visitor.shows("#report-size", "bytes")
     # Another origin: an app of its own, whose browser asks first whether it may.
     with pages(connects_to=desk.address) as app:

@@ -14,7 +14,7 @@ from neologue.language.alphabet import Alphabet
 from service.serving import wait_until
 from small_service import Service, running
 
-from .chromium import Browser
+from .chromium import Browser, click_on
 from .pages import ROOT, pages
 
 KEY = OPERATOR.public_key().public_bytes_raw().hex()
@@ -56,7 +56,7 @@ class Demo:
         wait_until(lambda: self.part("status").text.startswith(sentence), 20)
 
     def click(self, name: str) -> None:
-        self.part(name).click()
+        click_on(self.part(name))
 
     def type(self, text: str) -> None:
         self.part("type").send_keys(text)
@@ -135,7 +135,7 @@ def test_what_is_private_or_forgotten_or_out_is_gone(demo: Demo, service: Servic
     demo.click("private")
     demo.type("hunter ")
     demo.click("private")
-    demo.driver.find_element(By.CSS_SELECTOR, "[aria-label='Forget abba']").click()
+    click_on(demo.driver.find_element(By.CSS_SELECTOR, "[aria-label='Forget abba']"))
     demo.says("The word is forgotten")
     wait_until(lambda: set(demo.rows()) == {"acca"}, 20)
     demo.click("opt-out")

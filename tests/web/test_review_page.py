@@ -11,7 +11,7 @@ from selenium.webdriver.common.keys import Keys
 from service.releases import released
 from service.serving import wait_until
 
-from .chromium import Browser
+from .chromium import Browser, click_on
 from .office import TAG, Office, Visitor, office
 
 WORDS = {"lol": 90.0, "yeet": 80.0, "jo@x.org": 70.0, "fuckkk": 60.0, TAG: 50.0, "teh": 40.0}
@@ -66,7 +66,7 @@ def test_words_are_decided_by_keyboard_and_by_mouse(desk: Office, analyst: Visit
     analyst.driver.switch_to.active_element.send_keys("r")
     wait_until(lambda: verdicts(analyst)["yeet"] == "rejected")
     assert analyst.part("#said").get_property("textContent") == "yeet: rejected"
-    analyst.part(f'button[value="accepted {TAG}"]').click()
+    click_on(analyst.part(f'button[value="accepted {TAG}"]'))
     wait_until(lambda: verdicts(analyst)[TAG] == "accepted")
     assert ruled(desk) == {"lol": "accepted", "jo@x.org": "hidden", "yeet": "rejected", TAG: "accepted"}
     analyst.go(PATH)
@@ -83,12 +83,12 @@ def test_letters_do_nothing_while_one_types_or_has_switched_them_off(desk: Offic
     assert field.get_attribute("id") == "search"
     field.send_keys("jarh/")
     assert field.get_attribute("value") == "jarh/"
-    analyst.part("#keys").click()
+    click_on(analyst.part("#keys"))
     analyst.part("body").send_keys("j")
     assert analyst.browser.run("return document.activeElement.dataset.word ?? null") is None
     analyst.go(PATH)
     assert not analyst.part("#keys").is_selected()
-    analyst.part("#keys").click()
+    click_on(analyst.part("#keys"))
     assert ruled(desk) == before
 
 
@@ -109,9 +109,9 @@ def test_flags_are_labelled_and_words_are_text(analyst: Visitor) -> None:
 
 def test_the_ticked_ones_are_decided_together_with_a_note(desk: Office, analyst: Visitor) -> None:
     for word in ("fuckkk", "teh"):
-        analyst.part(f"input[value='{word}']").click()
+        click_on(analyst.part(f"input[value='{word}']"))
     analyst.fill(note="not for keyboards")
-    analyst.part(".rulings button[value=rejected][name=rule]").click()
+    click_on(analyst.part(".rulings button[value=rejected][name=rule]"))
     wait_until(lambda: {"fuckkk", "teh"} <= {word for word, verdict in ruled(desk).items() if verdict == "rejected"})
     analyst.go(f"{PATH}/history?word=teh")
     assert "not for keyboards" in analyst.part("main table").text

@@ -22,7 +22,7 @@ from selenium.webdriver.common.by import By
 from neologue.cli import main
 from service.serving import wait_until
 
-from .chromium import Browser, lives
+from .chromium import Browser, click_on, lives
 
 PATIENCE = 240.0
 
@@ -106,19 +106,19 @@ def test_the_link_opens_a_page_on_which_words_appear(sandbox: Running, browser: 
 def test_the_browser_joins_as_one_more_device_and_is_counted(sandbox: Running, browser: Browser) -> None:
     driver = browser.driver
     browser.visit(sandbox.link.partition("/enter/")[0])
-    driver.find_element(By.XPATH, "//button[.='Join with this browser']").click()
+    click_on(driver.find_element(By.XPATH, "//button[.='Join with this browser']"))
 
     def says(sentence: str) -> None:
         wait_until(lambda: driver.find_element(By.ID, "status").text.startswith(sentence), 60)
 
     says("Ready")
     assert driver.current_url.endswith("/device/demo.html"), "the credential is not left in the address"
-    driver.find_element(By.ID, "opt-in").click()
+    click_on(driver.find_element(By.ID, "opt-in"))
     says("You have opted in")
-    driver.find_element(By.XPATH, "//button[.='Join']").click()
+    click_on(driver.find_element(By.XPATH, "//button[.='Join']"))
     says("Joined")
     driver.find_element(By.ID, "type").send_keys("yeet lol ")
-    driver.find_element(By.ID, "answer").click()
+    click_on(driver.find_element(By.ID, "answer"))
     says("The report was counted")
     assert browser.complaints() == []
 
