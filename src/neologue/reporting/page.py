@@ -26,7 +26,11 @@ def render(template: str, scripts: Sequence[str] = (), **values: object) -> str:
             "form-action 'none'",
         )
     )
-    return _environment().get_template(template).render(style=style, script=script, policy=policy, **values)
+    return (
+        environment("neologue.reporting")
+        .get_template(template)
+        .render(style=style, script=script, policy=policy, **values)
+    )
 
 
 def digest(text: str) -> str:
@@ -59,14 +63,15 @@ def _source(name: str) -> str:
 
 
 @cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("neologue.reporting"),
+def environment(*packages: str) -> jinja2.Environment:
+    """Where pages are made from the templates of some packages: of two with one name, that of the first."""
+    made = jinja2.Environment(
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(package) for package in packages]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["visible"] = visible
-    environment.filters["number"] = lambda value: f"{value:,.0f}"
-    return environment
+    made.filters["visible"] = visible
+    made.filters["number"] = lambda value: f"{value:,.0f}"
+    return made

@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from neologue import __version__
 from neologue.errors import NeologueError
-from neologue.reporting.page import visible
+from neologue.reporting.page import environment
 from neologue.service import register
 from neologue.service.access import ANALYST, OPERATOR
 from neologue.service.answers import failure, failure_of
@@ -205,17 +205,9 @@ def _duration(seconds: float) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("neologue.web"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["visible"] = visible
-    environment.filters["number"] = lambda value: f"{value:,.0f}"
-    environment.filters["time"] = lambda seconds: f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    environment.filters["duration"] = _duration
-    environment.globals["to_campaign"] = to_campaign
-    environment.globals["FIELD"] = session.FIELD
-    return environment
+    made = environment("neologue.web", "neologue.reporting")
+    made.filters["time"] = lambda seconds: f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    made.filters["duration"] = _duration
+    made.globals["to_campaign"] = to_campaign
+    made.globals["FIELD"] = session.FIELD
+    return made
