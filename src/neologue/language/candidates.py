@@ -78,6 +78,15 @@ class Candidates:
         """The first candidate of each prefix, and the first behind them all."""
         return np.append(0, np.cumsum(self.ways))
 
+    @cached_property
+    def _listed(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """All lists as one in order, as if each had numbers of its own, and where among the lists each of these is."""
+        assert self.lists is not None
+        rows = np.repeat(np.arange(len(self.lists.rows)), [len(row) for row in self.lists.rows])
+        numbers = self.lists.numbers + self._below[0] * rows
+        order = np.argsort(numbers)
+        return numbers[order], order
+
     @property
     def size(self) -> int:
         """|Z_i|."""
@@ -108,15 +117,12 @@ class Candidates:
             tails += np.where(open_ended, 1 + (code - 1) * below, 0)
         ranks = np.where(found, ranks, 0)
         if self.lists is not None:
-            # All lists are one, if each has numbers of its own.
-            own = self._below[0] * np.arange(len(self.lists.rows))
-            numbers = self.lists.numbers + np.repeat(own, [len(row) for row in self.lists.rows])
-            order = np.argsort(numbers)
+            numbers, order = self._listed
             members = self._members[ranks]
-            wanted = tails + own[members]
-            places = order[np.minimum(np.searchsorted(numbers, wanted, sorter=order), len(numbers) - 1)]
-            tails = places - self.lists.starts[members]
-            found &= (numbers[places] == wanted) & (tails < self.lists.ways[ranks])
+            wanted = tails + self._below[0] * members
+            sorted_places = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+            tails = order[sorted_places] - self.lists.starts[members]
+            found &= (numbers[sorted_places] == wanted) & (tails < self.lists.ways[ranks])
         index = np.where(found, self._starts[ranks] + tails, -1)
         if not len(self.doubtful):
             return index

@@ -58,7 +58,7 @@ class Lists:
 
 def longest_list(characters: int, ways: int, every: int) -> int:
     """The most that a prefix is asked about, of every extension there is, where prefixes are of so many on average."""
-    return min(max(ways, min(LONGEST * ways, MOST_LISTED // characters)), every)
+    return min(LONGEST * ways, MOST_LISTED // characters, every)
 
 
 def deserved(
