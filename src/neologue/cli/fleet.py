@@ -148,7 +148,7 @@ def _prepare(remote: Remote, options: dict[str, Any]) -> None:
             "devices": devices,
             "language": options["language"],
             "parameters": parameters,
-            "layer_seconds": options["seconds"] or max(60, devices / 1000),
+            "layer_seconds": options["seconds"] or max(60, devices / 250),
             "check_in_seconds": options["check_in_seconds"] or max(1, devices // 10_000),
             "batch": options["batch"] or min(100, max(2, devices // 200)),
         }

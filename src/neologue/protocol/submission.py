@@ -15,7 +15,8 @@ from neologue.protocol.invitation import CAMPAIGN_BYTES
 from neologue.protocol.ticket import TICKET_BYTES
 
 _TICKET = CAMPAIGN_BYTES + SERIAL_BYTES
-_REPORT = _TICKET + TICKET_BYTES
+HEAD_BYTES = _TICKET + TICKET_BYTES
+"""How many bytes there are before the report."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,9 @@ class Submission:
     @classmethod
     def parse(cls, body: bytes) -> Self:
         """The parts of a body; or a ReportError if it is too short to have them."""
-        if len(body) <= _REPORT:
+        if len(body) <= HEAD_BYTES:
             raise ReportError(f"{len(body)} bytes are too few for a submission")
-        return cls(body[:CAMPAIGN_BYTES], body[CAMPAIGN_BYTES:_TICKET], body[_TICKET:_REPORT], body[_REPORT:])
+        return cls(body[:CAMPAIGN_BYTES], body[CAMPAIGN_BYTES:_TICKET], body[_TICKET:HEAD_BYTES], body[HEAD_BYTES:])
 
     def __bytes__(self) -> bytes:
         return self.campaign_id + self.serial + self.ticket + self.report

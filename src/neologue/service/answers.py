@@ -1,8 +1,12 @@
 """Answers over HTTP: JSON, and one shape for all that went wrong."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
@@ -22,6 +26,8 @@ from neologue.service.api import Failure, Problem
 
 JSON = "application/json"
 BUSY_SECONDS = 5
+SHARED = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
+"""The headers of what devices ask for, also those in pages of other origins: they send no cookies, so any may."""
 
 _FAILURES: tuple[tuple[type[NeologueError], int, str], ...] = (
     (NoCampaignError, 404, "unknown"),
@@ -78,3 +84,34 @@ def failure_of(error: NeologueError) -> Response:
             message = "the service can't reach its database; try again" if status == 503 else str(error)
             return failure(status, code, message, BUSY_SECONDS if status == 503 else None)
     return failure(500, "broken", "the service has a fault; its log says which")
+
+
+def _known_failure(request: Request, error: Exception) -> Response:
+    assert isinstance(error, NeologueError)
+    return failure_of(error)
+
+
+def _http_failure(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    codes = {404: "unknown", 405: "method"}
+    response = failure(error.status_code, codes.get(error.status_code, "invalid"), str(error.detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _cut(request: Request, error: Exception) -> Response:
+    return failure(408, "cut", "the request did not arrive in time")
+
+
+def _fault(request: Request, error: Exception) -> Response:
+    return failure(500, "broken", "the service has a fault; its log says which")
+
+
+HANDLERS: Mapping[Any, Callable[[Request, Exception], Response]] = {
+    NeologueError: _known_failure,
+    HTTPException: _http_failure,
+    TimeoutError: _cut,
+    ClientDisconnect: _cut,
+    Exception: _fault,
+}
+"""What Starlette is to answer when something is raised."""

@@ -8,7 +8,7 @@ The body of every request is that of a report, with the layer's whole digest and
 """
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,7 +19,7 @@ from starlette.routing import Route
 from neologue.errors import MaskingError, ReportError
 from neologue.masking.terms import COHORT_BYTES, LAYER_BYTES
 from neologue.protocol.report import TAG_BYTES
-from neologue.protocol.submission import Submission
+from neologue.protocol.submission import HEAD_BYTES, Submission
 from neologue.protocol.ticket import is_ticket
 from neologue.service import register
 from neologue.service.answers import answer, failure
@@ -27,12 +27,11 @@ from neologue.service.api import Cohort, Nothing, Received
 from neologue.service.api import Final as FinalAnswer
 from neologue.service.arrivals import Arrivals
 from neologue.service.board import Board, Posted
+from neologue.service.latecomers import Latecomers, Standing
 from neologue.service.secure import Cohorts, Statement, Told, Word
-from neologue.service.storage import Storage
-from neologue.service.threads import Threads
 
 OCTETS: Final = "application/octet-stream"
-_HEAD: Final = 48 + LAYER_BYTES
+_HEAD: Final = HEAD_BYTES + LAYER_BYTES
 _COHORT: Final = re.compile(f"[0-9a-f]{{{2 * COHORT_BYTES}}}", re.ASCII)
 _AGAIN: Final = 1.0
 """After how many seconds a device that waits for others asks again."""
@@ -44,12 +43,9 @@ class CohortDesk:
 
     cohorts: Callable[[], Cohorts]
     board: Board
-    storage: Storage
     arrivals: Arrivals
     ticket_secret: bytes
-    refresh: Callable[[], Awaitable[None]]
-    """Reads the board anew."""
-    threads: Threads
+    latecomers: Latecomers
 
     def routes(self) -> list[Route]:
         """The paths that devices send to."""
@@ -105,20 +101,15 @@ class CohortDesk:
 
     async def _late(self, submission: Submission, digest: bytes) -> Response:
         """Answer for a layer that is not on the board: its votes may be counted, closed, or it is newer."""
-        if await self.threads.run(self.storage.spent, submission.campaign_id, submission.serial):
-            return _worded(Word.FINAL)
-        state = await self.threads.run(self._state_of_layer, submission.campaign_id, digest)
-        if state is None:
-            return failure(404, "unknown", "the campaign has no such layer")
-        if state != register.OPEN:
-            return _worded(Word.CLOSED)
-        await self.refresh()
-        return failure(503, "busy", "the layer has just begun; send the same again", 1)
-
-    def _state_of_layer(self, campaign: bytes, digest: bytes) -> str | None:
-        with self.storage.database.reading() as db:
-            layers = register.asked(db, campaign)
-        return next((layer.state for layer in layers if layer.digest == digest), None)
+        match await self.latecomers.standing(submission.campaign_id, submission.serial, digest):
+            case Standing.COUNTED:
+                return _worded(Word.FINAL)
+            case Standing.CLOSED:
+                return _worded(Word.CLOSED)
+            case Standing.EARLY:
+                return failure(503, "busy", "the layer has just begun; send the same again", 1)
+            case Standing.UNKNOWN:
+                return failure(404, "unknown", "the campaign has no such layer")
 
 
 def _worded(told: Told) -> Response:

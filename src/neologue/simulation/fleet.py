@@ -14,9 +14,9 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
@@ -165,7 +165,10 @@ def run_squad(squad: Squad, ended: threading.Event) -> Counter[str]:
 
 
 class _Turns:
-    """Whose turn it is."""
+    """Whose turn it is: of all threads one has it, unless it waits for an answer.
+
+    Many threads that want to compute at once would spend their time on who may.
+    """
 
     def __init__(self, squad: Squad, folder: Path) -> None:
         self._squad, self._folder = squad, folder
@@ -175,11 +178,13 @@ class _Turns:
         self._state = ["asleep"] * len(squad.credentials)
         self._answering: set[int] = set()
         """Those who have made their reports; all others are started when something is asked of them."""
-        self._due = [(0.0, device) for device in range(len(squad.credentials))]
-        self._chance.shuffle(self._due)
-        self._due = [(place / 1e6, device) for place, (_, device) in enumerate(self._due)]
+        devices = list(range(len(squad.credentials)))
+        self._chance.shuffle(devices)
+        self._due = [(place / 1e6, device) for place, device in enumerate(devices)]
         self._under_way = 0
-        self._changed = threading.Condition()
+        self._awaited = inf
+        """When the device is due that a thread waits for."""
+        self._turn = threading.Condition(threading.Lock())
 
     def states(self) -> Counter[str]:
         """How many devices are in each state."""
@@ -187,55 +192,56 @@ class _Turns:
 
     def end(self) -> None:
         """From now on nobody has a turn."""
-        with self._changed:
+        with self._turn:
             self._ended = True
-            self._changed.notify_all()
+            self._turn.notify_all()
 
     def work(self) -> None:
         """Take turns until nothing is left to do; for one of many threads."""
-        with HttpTransport(self._squad.server, plain=True) as line:
-            transport = Stormy(line, self._squad.weather, random.Random(self._chance.random()))
+        with HttpTransport(self._squad.server, plain=True) as line, self._turn:
+            chance = random.Random(self._chance.random())
+            transport = _Yielding(Stormy(line, self._squad.weather, chance), self._turn)
             while (device := self._next()) is not None:
                 state, again = self._state[device], IMPATIENCE
+                self._under_way += 1
                 try:
-                    state, again = self._step(device, transport)
+                    state, again = self._step(device, transport, chance)
                 except LaterError:
                     pass
                 finally:
-                    self._done(device, state, again)
+                    self._under_way -= 1
+                    self._state[device] = state
+                    if again < inf:
+                        heapq.heappush(self._due, (time.monotonic() + again, device))
 
     def _next(self) -> int | None:
-        with self._changed:
-            while True:
-                if self._ended or not (self._due or self._under_way):
-                    return None
-                wait = self._due[0][0] - time.monotonic() if self._due else IMPATIENCE
-                if wait <= 0:
-                    self._under_way += 1
-                    return heapq.heappop(self._due)[1]
-                self._changed.wait(min(wait, IMPATIENCE))
-
-    def _done(self, device: int, state: str, again: float) -> None:
-        with self._changed:
-            self._state[device] = state
-            self._under_way -= 1
-            if again < inf:
-                heapq.heappush(self._due, (time.monotonic() + again, device))
-            self._changed.notify()
+        while not self._ended and (self._due or self._under_way):
+            due = self._due[0][0] if self._due else inf
+            if due <= time.monotonic():
+                self._turn.notify()  # somebody else waits for the one behind it
+                return heapq.heappop(self._due)[1]
+            if due < self._awaited:
+                self._awaited = due
+                self._turn.wait(due - time.monotonic())
+                self._awaited = inf
+            else:
+                self._turn.wait()
+        self._turn.notify_all()
+        return None
 
     def _leaves(self, device: int) -> int | None:
         """Before which message to its cohort a device falls silent, if it does: the same whenever it is asked."""
         dice = random.Random(f"{self._squad.seed} {device}")
         return dice.choice(_MESSAGES) if dice.random() < self._squad.weather.leaving else None
 
-    def _step(self, device: int, transport: "Stormy") -> tuple[str, float]:
+    def _step(self, device: int, transport: Transport, chance: random.Random) -> tuple[str, float]:
         """Let a device do what it can now; its state, and after how many seconds it is to be asked again."""
         squad, folder = self._squad, self._folder / str(device)
         if device not in self._answering:
             state, again = peek(transport, squad.credentials[device])
             if state != "invited":
                 return state, again
-            if not folder.exists() and transport.chance.random() < squad.weather.silent:
+            if not folder.exists() and chance.random() < squad.weather.silent:
                 return "silent", inf
         leaves = self._leaves(device)
         leaving = None if leaves is None else Leaving(transport, leaves)
@@ -249,9 +255,10 @@ class _Turns:
                 (tick.state == "received" or client.in_cohort)
                 and not (leaving and leaving.has_left)
                 and not self._ended
-                and transport.chance.random() >= squad.weather.restarts
+                and chance.random() >= squad.weather.restarts
             ):
-                time.sleep(min(tick.again or 0, IMPATIENCE))
+                with _left(self._turn):
+                    time.sleep(min(tick.again or 0, IMPATIENCE))
                 tick = client.tick()
             if client.spent:
                 self._answering.add(device)
@@ -262,6 +269,33 @@ class _Turns:
             shutil.rmtree(folder, ignore_errors=True)
             return tick.state, inf
         return tick.state, min(tick.again, IMPATIENCE) if tick.state == "later" else tick.again
+
+
+class _Yielding:
+    """A transport that lets others have the turn while it waits."""
+
+    def __init__(self, transport: Transport, turn: threading.Condition) -> None:
+        self._transport, self._turn = transport, turn
+
+    def request(
+        self, method: str, path: str, body: bytes = b"", kind: str = JSON, most: int = SMALL_ANSWER
+    ) -> Response:
+        """The answer."""
+        if method == "GET":
+            # A document: the library is locked until it is there, so that whoever had the turn would wait as well.
+            return self._transport.request(method, path, body, kind, most)
+        with _left(self._turn):
+            return self._transport.request(method, path, body, kind, most)
+
+
+@contextmanager
+def _left(turn: threading.Condition) -> Iterator[None]:
+    """Let others have the turn."""
+    turn.release()
+    try:
+        yield
+    finally:
+        turn.acquire()
 
 
 class Leaving:
@@ -286,18 +320,19 @@ class Stormy:
     """A transport in bad weather."""
 
     def __init__(self, transport: Transport, weather: Weather, chance: random.Random) -> None:
-        self._transport, self._weather, self.chance = transport, weather, chance
+        self._transport, self._weather, self._chance = transport, weather, chance
 
     def request(
         self, method: str, path: str, body: bytes = b"", kind: str = JSON, most: int = SMALL_ANSWER
     ) -> Response:
         """The answer, unless it is lost on the way."""
-        time.sleep(self._weather.delay * self.chance.random())
-        if self.chance.random() < self._weather.twice:
+        if self._weather.delay:
+            time.sleep(self._weather.delay * self._chance.random())
+        if self._chance.random() < self._weather.twice:
             with suppress(LaterError):
                 self._transport.request(method, path, body, kind, most)
         answer = self._transport.request(method, path, body, kind, most)
-        if self.chance.random() < self._weather.lost:
+        if self._chance.random() < self._weather.lost:
             raise LaterError("the answer was lost: try again later", IMPATIENCE)
         return answer
 
