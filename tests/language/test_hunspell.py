@@ -225,6 +225,65 @@ def test_any_small_dictionary_agrees_with_spylls_on_all_short_words(
     assert [word for word in words if (word in vocabulary) != lookup(word)] == []
 
 
+JOINTS = (
+    "COMPOUNDFLAG c",
+    "COMPOUNDBEGIN g\nCOMPOUNDMIDDLE m\nCOMPOUNDEND e",
+    "COMPOUNDRULE 2\nCOMPOUNDRULE ge\nCOMPOUNDRULE cm*",
+)
+JOINED_WORDS = ["".join(letters) for size in range(2, 8) for letters in itertools.product("ab", repeat=size)]
+
+
+@st.composite
+def joining_dictionaries(draw: st.DrawFn) -> tuple[str, str]:
+    """An .aff and a .dic that make compounds in one way or in several."""
+    aff = [
+        *draw(st.lists(st.sampled_from(JOINTS), min_size=1, unique=True)),
+        f"COMPOUNDMIN {draw(st.integers(1, 3))}",
+        *draw(st.lists(st.sampled_from(["SIMPLIFIEDTRIPLE", "COMPOUNDPERMITFLAG p", "NEEDAFFIX n"]), unique=True)),
+        "ONLYINCOMPOUND o\nKEEPCASE k",
+        affix_rule(draw, "PFX", "P", "cgpo"),
+        affix_rule(draw, "SFX", "S", "cempo"),
+    ]
+    stems = draw(st.lists(st.text("abB", min_size=1, max_size=3), min_size=2, max_size=4))
+    flags = [draw(st.text("PScgmeonk", min_size=1, max_size=4)) for _ in stems]
+    dic = [f"{stem}/{own}" for stem, own in zip(stems, flags, strict=True)]
+    return "\n".join(aff), " ".join(dic)
+
+
+@given(joining_dictionaries())
+@settings(max_examples=80, deadline=None, derandomize=True)
+def test_any_small_dictionary_with_compounds_agrees_with_spylls(
+    tmp_path_factory: pytest.TempPathFactory, pair: tuple[str, str]
+) -> None:
+    stem = write_pair(tmp_path_factory.mktemp("pair"), *pair)
+    vocabulary = hunspell.read(stem)
+    lookup = spylls_lookup(str(stem))
+    words = [cased for word in JOINED_WORDS for cased in (word, word.capitalize())]
+    assert [word for word in words if (word in vocabulary) != lookup(word)] == []
+
+
+def test_an_affix_may_let_a_word_stand_in_a_compound(tmp_path: Path) -> None:
+    aff = "COMPOUNDBEGIN g\nCOMPOUNDEND e\nCOMPOUNDPERMITFLAG p\nONLYINCOMPOUND o\nSFX S Y 1\nSFX S 0 s/gpo ."
+    stem = write_pair(tmp_path, aff, "arbete/S plats/e")
+    words = ["arbetesplats", "Arbetesplats", "arbeteplats", "arbetes", "arbete", "platsarbete"]
+    assert hunspell.read(stem).known(words) == [True, True, False, False, True, False]
+    assert [spylls_lookup(str(stem))(word) for word in words] == [True, True, False, False, True, False]
+
+
+def test_spylls_is_asked_about_a_compound_only_if_the_word_can_be_cut_into_parts(tmp_path: Path) -> None:
+    vocabulary = hunspell.read(write_pair(tmp_path, "COMPOUNDFLAG c\nSIMPLIFIEDTRIPLE", "till/c lag/c sun"))
+    asked: list[str] = []
+
+    def refuse(_: Lookup, word: str) -> bool:
+        asked.append(word)
+        return False
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Lookup, "__call__", refuse)
+        assert not any(vocabulary.known(["tillag", "tilllag", "lagtill", "tillsun", "sunlag", "tillagg", "flag", "la"]))
+    assert asked == ["tillag", "tilllag", "lagtill"]
+
+
 COMPOUNDS = """
 COMPOUNDFLAG c
 COMPOUNDMIN 2

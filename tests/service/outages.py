@@ -40,6 +40,8 @@ LONGEST: Final = 0.6
 """The service is killed within so many seconds after it began to serve."""
 BATCH: Final = 5
 PAUSE: Final = 0.02
+AWAY: Final = 0.1
+"""After how many seconds a device tries again when the service is away: it needs the machine to come back."""
 STANDSTILL: Final = 2.0
 
 
@@ -102,7 +104,7 @@ class Crowd:
         elif tick.state in ("received", "later"):
             self.devices.append(credential)
             if tick.state == "later":
-                time.sleep(PAUSE)
+                time.sleep(AWAY)
         else:
             raise AssertionError(f"a device is told: {tick.message}")
 

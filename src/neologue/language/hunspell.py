@@ -2,7 +2,8 @@
 
 spylls reads the pair of files and answers some 30,000 words a second, too few for millions of words. So every
 affixed form is written out once into a set, by the rules that spylls applies backwards, and spylls itself is
-the second opinion on what no finite set can hold: compounds, words with a break in them, and numbers.
+the second opinion on what no finite set can hold: compounds, words with a break in them, and numbers. It takes
+milliseconds to take a long word apart, so that it is asked about a compound only if the word can be cut into parts.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def read(path: Path) -> Vocabulary:
         "\n".join(forms).encode()
     except UnicodeEncodeError as error:
         raise LanguageError(f"{stem}.dic is not in the encoding that {stem}.aff says; correct SET") from error
-    opinion = _SecondOpinion(lookup, doubtful, on_every_word=not every_form)
+    opinion = _SecondOpinion(lookup, doubtful, _parts(lookup) if every_form else None)
     rules = hashlib.sha256(b"\0".join(Path(f"{stem}{end}").read_bytes() for end in (".aff", ".dic"))).hexdigest()
     return Vocabulary(forms, opinion, f"Hunspell {stem.name}", rules)
 
@@ -166,6 +167,23 @@ def _written_out(lookup: Lookup, every_form: bool) -> tuple[set[str], set[str]]:
     return forms - forbidden, {normalize("NFC", word.lower()) for word in forbidden | cased}
 
 
+def _parts(lookup: Lookup) -> set[str] | None:
+    """All lower-cased forms that can stand in a compound, wherever in it; None if they are too many."""
+    aff = lookup.aff
+    paradigms = _Paradigms(aff)
+    joints = {aff.COMPOUNDFLAG, aff.COMPOUNDBEGIN, aff.COMPOUNDMIDDLE, aff.COMPOUNDEND} - {None, ""}
+    in_rules = {flag for rule in aff.COMPOUNDRULE for flag in rule.flags}
+    parts: set[str] = set()
+    for word in lookup.dic.words:
+        if not in_rules.isdisjoint(word.flags):
+            parts.add(word.stem.lower())
+        if joints:
+            parts.update(form.lower() for form in paradigms.joining(word.stem, word.flags, joints))
+        if len(parts) > MOST_FORMS:
+            return None
+    return parts
+
+
 class _Paradigms:
     """Writes out the forms of a stem: bare, with one suffix or two, with a prefix, or with both."""
 
@@ -179,20 +197,27 @@ class _Paradigms:
 
     def of(self, stem: str, flags: set[str], affixed: bool) -> Iterator[str]:
         """All forms of the stem that are words by themselves, or only the bare stem if not affixed."""
-        if self._stands(flags):
-            yield stem
         if not affixed:
-            return
+            return iter((stem,) if self._stands(flags) else ())
+        return (form for form, *affixes in self._forms(stem, flags) if self._stands(flags, *affixes))
+
+    def joining(self, stem: str, flags: set[str], joints: set[str]) -> Iterator[str]:
+        """All forms of the stem that have one of these flags, from the stem or from an affix."""
+        for form, *affixes in self._forms(stem, flags):
+            if not joints.isdisjoint(flags.union(*(affix.flags for affix in affixes if affix))):
+                yield form
+
+    def _forms(self, stem: str, flags: set[str]) -> Iterator[tuple[str, Affix | None, Affix | None, Affix | None]]:
+        """All forms, each with its prefix, its suffix and the suffix behind that."""
+        yield stem, None, None, None
         for prefix, form in self._prefixes.applied(stem, flags):
-            if self._stands(flags, prefix):
-                yield form
+            yield form, prefix, None, None
         for inner, outer, form in self._suffixed(stem, flags):
-            if self._stands(flags, None, inner, outer):
-                yield form
+            yield form, None, inner, outer
             if inner.crossproduct and (outer is None or outer.crossproduct):
                 for prefix, crossed in self._prefixes.applied(form, flags | inner.flags):
-                    if prefix.crossproduct and self._stands(flags, prefix, inner, outer):
-                        yield crossed
+                    if prefix.crossproduct:
+                        yield crossed, prefix, inner, outer
 
     def _suffixed(self, stem: str, flags: set[str]) -> Iterator[tuple[Affix, Affix | None, str]]:
         """The stem with each suffix that it or one of its prefixes allows, and with one more after that."""
@@ -265,19 +290,20 @@ class _Rules:
 class _SecondOpinion:
     """Asks spylls about the words that it could accept although they are not written out."""
 
-    def __init__(self, lookup: Lookup, doubtful: set[str], on_every_word: bool) -> None:
-        aff, words = lookup.aff, lookup.dic.words
+    def __init__(self, lookup: Lookup, doubtful: set[str], parts: set[str] | None) -> None:
+        """Without `parts` of compounds, spylls is asked about every word."""
+        aff = lookup.aff
         self._lookup = lookup
         self._doubtful = doubtful
-        self._on_every_word = on_every_word or bool(aff.COMPOUNDFLAG or aff.COMPOUNDBEGIN)
+        self._parts = parts
+        self._shortest = max(1, aff.COMPOUNDMIN)
+        self._simplifies = bool(aff.SIMPLIFIEDTRIPLE)
         breaks = [pattern.pattern.removeprefix("^").removesuffix("$") for pattern in aff.BREAK]
         converted = [pattern.replace("_", "") for pattern, _ in aff.ICONV.pairs] if aff.ICONV else []
         ignored = aff.IGNORE.chars if aff.IGNORE else ""
         sharps = ["ß", "SS"] if aff.CHECKSHARPS else []
         self._breaks = _any_of(breaks)
         self._traces = _any_of([*breaks, *converted, *ignored, *sharps])
-        in_rules = {flag for rule in aff.COMPOUNDRULE for flag in rule.flags}
-        self._beginnings = {word.stem[:1].lower() for word in words if not in_rules.isdisjoint(word.flags)}
 
     def __call__(self, word: str) -> bool:
         """Whether spylls accepts the word; False without asking if it could not."""
@@ -290,14 +316,33 @@ class _SecondOpinion:
 
     def _concerns(self, word: str) -> bool:
         """Whether the word is one that only spylls can judge."""
-        first = word[:1].lower()
+        lower = word.lower()
         return bool(word) and (
-            self._on_every_word
-            or first.isdecimal()
-            or first in self._beginnings
-            or word.lower() in self._doubtful
+            self._parts is None
+            or lower[0].isdecimal()
+            or lower in self._doubtful
             or self._traces.search(word) is not None
+            or self._can_be_cut(lower, self._parts)
         )
+
+    def _can_be_cut(self, word: str, parts: set[str]) -> bool:
+        """Whether the word is a row of two parts or more; in what order they may stand is left to spylls."""
+        shortest, length = self._shortest, len(word)
+        reached = {0}
+        for start in range(length - shortest + 1):
+            if start not in reached:
+                continue
+            for stop in (*range(start + shortest, length - shortest + 1), length):
+                if (start, stop) != (0, length) and self._is_part(word, start, stop, parts):
+                    reached.add(stop)
+        return length in reached
+
+    def _is_part(self, word: str, start: int, stop: int, parts: set[str]) -> bool:
+        """Whether a piece of the word is a part; of three equal letters where parts meet, one may be left out."""
+        piece = word[start:stop]
+        if piece in parts:
+            return True
+        return self._simplifies and word[stop : stop + 1] == piece[-1:] and piece + piece[-1] in parts
 
 
 def _any_of(texts: Iterable[str]) -> re.Pattern[str]:
