@@ -194,6 +194,18 @@ def test_a_campaign_is_planned_once(ledger: Ledger) -> None:
     assert "is planned, not settled" in refused(lambda: ledger.check_release("c1"))
 
 
+def test_whoever_has_its_reference_may_plan_a_campaign_again_and_nobody_else(ledger: Ledger) -> None:
+    planned = ledger.plan("en", "c1", USERS, "mine")
+    assert ledger.plan("en", "c1", USERS, "mine") == planned
+    for others in (("en", "c1", USERS, "yours"), ("en", "c1", USERS), ("en", "c1", FEWER, "mine")):
+        assert "is planned already" in refused(lambda: ledger.plan(*others))  # noqa: B023 - called at once
+    ledger.plan("en", "c2", USERS)
+    assert "is planned already" in refused(lambda: ledger.plan("en", "c2", USERS, "mine"))
+    ledger.settle("c1", USERS)
+    assert "is settled already" in refused(lambda: ledger.plan("en", "c1", USERS, "mine"))
+    assert len(ledger.entries("en")) == 2
+
+
 def test_what_is_not_there_is_named(ledger: Ledger) -> None:
     assert re.search(r"has no population 'fr'; it has en$", refused(lambda: ledger.plan("fr", "c1", USERS)))
     for call in (lambda: ledger.settle("c9", USERS), lambda: ledger.abandon("c9"), lambda: ledger.check_release("c9")):
@@ -390,10 +402,20 @@ def test_facts_that_can_not_be_read_are_damage(path: Path, ledger: Ledger, facts
 def test_an_unknown_version_is_refused_and_left_as_it_is(path: Path, ledger: Ledger) -> None:
     change(path, "PRAGMA user_version = 7")
     before = path.read_bytes()
-    assert "has the schema version 7, and this neologue reads 1: use the neologue that wrote it" in refused(
+    assert "has the schema version 7, and this neologue reads 2: use the neologue that wrote it" in refused(
         lambda: Ledger(path)
     )
     assert path.read_bytes() == before
+
+
+def test_a_ledger_of_the_first_version_is_brought_up_to_date(path: Path, ledger: Ledger) -> None:
+    ledger.plan("en", "c1", USERS)
+    change(path, "ALTER TABLE campaigns DROP COLUMN reference")
+    change(path, "PRAGMA user_version = 1")
+    later = Ledger(path)
+    later.plan("en", "c2", USERS, "somebody's")
+    assert later.settle("c1", USERS).settled == 1
+    assert [entry.reference for entry in Ledger(path).entries("en")] == [None, "somebody's"]
 
 
 def test_all_of_it_is_a_mistake_of_input() -> None:

@@ -14,10 +14,11 @@ from neologue.aggregation.ephemeral import sum_of
 from neologue.aggregation.kernels import Votes
 from neologue.device.contribution import contribute
 from neologue.discovery.document import release_document
+from neologue.errors import CampaignError, LedgerError
 from neologue.privacy.budget import Budget
-from neologue.privacy.ledger import Ledger
+from neologue.privacy.ledger import Ledger, Spent
 from neologue.protocol.layer import Layer
-from neologue.service import coordinator, register, storage
+from neologue.service import access, coordinator, register, storage
 from neologue.service.database import Connection, Database, open_database
 from neologue.service.intake import Intake, Limits, Receipt
 from neologue.service.migrations import migrate
@@ -220,6 +221,59 @@ def test_a_layer_that_is_just_being_decided_does_not_go_on(
         each.coordinator.turn(1000.0)
         assert counts(town, entry) == ("aborted", [counted, 0], [], None)
     assert not town.storage.open_layers()
+
+
+def test_a_ledger_that_is_away_keeps_nothing_from_being_erased_and_is_told_later(
+    town: Town, ledger: Ledger, tmp_path: Path
+) -> None:
+    entry = opened(town)
+    town.answer(entry.id, 30)
+    (tmp_path / "ledger.db").rename(tmp_path / "away.db")
+    assert town.coordinator.abort(entry.name, 1.0, by="ada").state == "aborted"
+    assert counts(town, entry) == ("aborted", [30], [], None)
+    assert town.coordinator._scrubbed
+    with town.database.reading() as db:
+        assert [(deed.actor, deed.action) for deed in access.deeds(db, 1)] == [("ada", "abort campaign")]
+    with pytest.raises(LedgerError):
+        town.coordinator.turn(2.0)
+    (tmp_path / "away.db").rename(tmp_path / "ledger.db")
+    assert charged(ledger)[0] == "planned"
+    town.coordinator.turn(3.0)
+    assert charged(ledger) == ("settled", [30])
+
+
+def test_a_worker_that_was_killed_before_it_told_the_ledger_is_followed_by_one_that_does(
+    town: Town, other: Town, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = opened(town)
+    town.answer(entry.id, 30)
+    monkeypatch.setattr(Ledger, "settle", _killed)
+    with pytest.raises(KeyboardInterrupt):
+        town.coordinator.abort(entry.name, 1.0)
+    monkeypatch.undo()
+    assert charged(ledger)[0] == "planned"
+    other.coordinator.turn(2.0)
+    assert charged(ledger) == ("settled", [30])
+
+
+def _killed(*given: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_draft_that_is_aborted_while_it_is_started_costs_nothing(
+    town: Town, other: Town, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = town.coordinator.create(definition(population="people"), 0.0)
+    really = Ledger.plan
+
+    def meanwhile(*given: Any) -> Spent:  # noqa: ANN401 - whatever it takes
+        other.coordinator.abort(entry.name, 1.0)
+        return really(*given)
+
+    monkeypatch.setattr(Ledger, "plan", meanwhile)
+    with pytest.raises(CampaignError, match="is aborted"):
+        town.coordinator.start(entry.name, 1.0)
+    assert charged(ledger) == ("settled", [])
 
 
 def test_what_workers_know_of_a_campaign_is_gone_when_it_is_over(town: Town, other: Town) -> None:

@@ -108,6 +108,15 @@ def test_documents_are_what_their_digests_say_and_may_be_kept_for_ever(opened: O
     assert again.status == 304
 
 
+def test_a_document_that_somebody_asked_for_too_early_is_there_when_it_is_there(service: Served) -> None:
+    """The digest of a list of words is no secret."""
+    given = definition(name="asked-for", known=["asked", "for", "early"])
+    path = f"/v1/known/{given.campaign.known.digest}"
+    assert [service.ask("GET", path).status for _ in range(3)] == [404, 404, 404]
+    assert service.ask("POST", "/v1/campaigns", msgspec.to_builtins(given)).status == 201
+    assert service.ask("GET", path).body.split() == [b"asked", b"early", b"for"]
+
+
 def test_a_forged_credential_is_refused_and_one_of_an_app_s_backend_is_not(service: Served) -> None:
     backend, stranger = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
     body = msgspec.to_builtins(definition(name="backend", issuers=[backend.public_key().public_bytes_raw().hex()]))
@@ -124,6 +133,7 @@ def test_a_forged_credential_is_refused_and_one_of_an_app_s_backend_is_not(servi
         (b"{", 400, "malformed"),
         (b"[]", 400, "malformed"),
         (b'{"credential": 3}', 400, "malformed"),
+        (b'{"credential": "\xff"}', 400, "malformed"),
         (b'{"credential": "' + 128 * b"!" + b'"}', 401, "forged"),
         (b'{"credential": "' + 128 * b"a" + b'"}', 401, "forged"),
         (5000 * b" ", 413, "too_large"),
@@ -253,6 +263,21 @@ def test_metrics_tell_of_outcomes_and_of_nobody(opened: Opened) -> None:
     assert 'neologue_reports_total{outcome="forged"}' in text
     assert credential.serial.hex() not in text
     assert opened.name not in text
+
+
+def test_metrics_tell_how_many_reports_wait_and_nothing_of_what_they_hold(tmp_path: Path) -> None:
+    with served(f"sqlite:///{tmp_path}/service.db") as service:
+        body = msgspec.to_builtins(definition(name="waiting"))
+        service.ask("POST", "/v1/campaigns", body)
+        service.ask("POST", "/v1/campaigns/waiting/start")
+        wait_until(lambda: service.ask("GET", "/v1/campaigns/waiting/layers").json)
+        opened = Opened(service, "waiting")
+        for words in ({}, WORDS):
+            credential, told = opened.invited()
+            assert sent(opened, credential, told["ticket"], contribute(words, opened.layer(told))).status == 202
+        told_of = service.ask("GET", "/metrics").body.decode()
+        waiting = [line for line in told_of.splitlines() if line.startswith("neologue_waiting")]
+        assert waiting == ["neologue_waiting_reports 2.0"]
 
 
 def test_what_is_not_there_has_the_same_shape(service: Served) -> None:

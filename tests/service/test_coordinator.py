@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from neologue.errors import BudgetError, CampaignError, InputError, NoCampaignError, StorageError
+from neologue.errors import BudgetError, CampaignError, InputError, LedgerError, NoCampaignError, StorageError
 from neologue.privacy.budget import Budget
 from neologue.privacy.ledger import Ledger
 from neologue.reporting.certification import certify, document_in
 from neologue.service import register
+from neologue.service.coordinator import charge
 from neologue.service.database import Database
 from neologue.service.definition import read_definition
 from neologue.service.register import Asked, Entry
@@ -210,6 +211,45 @@ def test_a_campaign_over_budget_does_not_begin(database: Database, tmp_path: Pat
         town.coordinator.start(entry.name, 0.0)
     with database.reading() as db:
         assert register.named(db, entry.name).state == "draft"
+
+
+@pytest.mark.parametrize("ended", ["planned", "settled", "abandoned"])
+def test_a_name_that_somebody_else_has_charged_does_not_let_a_campaign_begin(
+    database: Database, tmp_path: Path, ended: str
+) -> None:
+    """Another service with the same ledger, or an earlier database of this one."""
+    ledger = budgeted(tmp_path, 100.0)
+    town = Town(database, ledger=ledger)
+    entry = town.coordinator.create(definition(population="people"), 0.0)
+    same = charge(entry.definition)
+    ledger.plan("people", entry.name, same)
+    if ended == "settled":
+        ledger.settle(entry.name, same)
+    elif ended == "abandoned":
+        ledger.abandon(entry.name)
+    with pytest.raises(LedgerError, match=f"is {ended} already"):
+        town.coordinator.start(entry.name, 0.0)
+    with database.reading() as db:
+        assert register.named(db, entry.name).state == "draft"
+
+
+def test_a_start_that_was_broken_off_behind_the_charge_can_be_repeated(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = budgeted(tmp_path, 100.0)
+    town = Town(database, ledger=ledger)
+    entry = town.coordinator.create(definition(population="people"), 0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(register, "move", _away)
+        with pytest.raises(StorageError):
+            town.coordinator.start(entry.name, 0.0)
+    assert [known.state for known in ledger.entries("people")] == ["planned"]
+    assert town.coordinator.start(entry.name, 1.0).state == "running"
+    assert [known.state for known in ledger.entries("people")] == ["planned"]
+
+
+def _away(*given: object) -> bool:
+    raise StorageError("the database is away")
 
 
 def test_what_was_collected_beyond_the_budget_is_not_released(database: Database, tmp_path: Path) -> None:

@@ -20,8 +20,10 @@ from neologue.protocol.ticket import ticket
 from neologue.service import app
 from neologue.service.app import Service
 from neologue.service.board import Posted
+from neologue.service.device_http import CHECK_IN
 from neologue.service.intake import Intake, Receipt, ServedLayer
 from neologue.service.keys import keys_of
+from neologue.service.report_http import PATH as REPORTS
 from neologue.service.settings import Settings
 from service.campaigns import WORDS, definition
 
@@ -115,16 +117,16 @@ class Crowd:
                 tasks |= {asyncio.create_task(self._counted(os.urandom(16))) for _ in range(BATCH)}
 
     async def _counted(self, serial: bytes) -> None:
-        while (status := await asked(self._service, app.REPORTS, self._submission(serial))) != 200:
+        while (status := await asked(self._service, REPORTS, self._submission(serial))) != 200:
             assert status == 202
 
     async def _otherwise(self) -> None:
         credential = issue(self._campaign, self._keys.issuer)
         body = json.dumps({"credential": credential.text}).encode()
-        assert await asked(self._service, app.CHECK_IN, body) == 200
+        assert await asked(self._service, CHECK_IN, body) == 200
         right = self._submission(credential.serial)
-        assert await asked(self._service, app.REPORTS, right[:-1]) == 400
-        assert await asked(self._service, app.REPORTS, right[:32] + bytes(16) + right[48:]) == 401
+        assert await asked(self._service, REPORTS, right[:-1]) == 400
+        assert await asked(self._service, REPORTS, right[:32] + bytes(16) + right[48:]) == 401
         for _ in range(2):
             await self._counted(credential.serial)
 

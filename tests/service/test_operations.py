@@ -379,7 +379,7 @@ def test_memory_stays_flat(process: Process) -> None:
             return not devices.waiting
 
         wait_until(all_final)
-        wait_until(lambda: "neologue_waiting_bytes 0.0" in service.ask("GET", "/metrics").body.decode())
+        wait_until(lambda: "neologue_waiting_reports 0.0" in service.ask("GET", "/metrics").body.decode())
         grown.append(memory().rss)
     assert len(devices.final) >= 400
     assert grown[-1] - grown[0] < 32 << 20, grown

@@ -86,6 +86,14 @@ def test_with_too_few_it_waits_as_long_again_and_not_for_ever() -> None:
     assert looked_at(replace(first, reports=0), replace(RULES, most_extensions=0), now=800.0) is None
 
 
+def test_a_service_that_was_away_for_weeks_counts_all_the_extensions_it_missed() -> None:
+    first = opened(10_000, 0, RULES, now=0.0)
+    patient = replace(RULES, most_extensions=100_000)
+    later = looked_at(first, patient, now=5_000 * RULES.seconds + 1)
+    assert later
+    assert (later.extensions, later.deadline) == (5_000, 5_001 * RULES.seconds)
+
+
 def test_a_pause_does_not_count() -> None:
     first = opened(10_000, 0, RULES, now=0.0)
     assert looked_at(replace(resumed(first, 10_000.0), reports=1), RULES, now=10_100.0) is not None

@@ -1,12 +1,13 @@
 """Who finds a place in a cohort, and who is asked again because there was none."""
 
 import asyncio
+import threading
 
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from neologue.aggregation.secure import terms_for
+from neologue.aggregation.secure import SecureCohort, terms_for
 from neologue.device.masked import Ballot, Member
 from neologue.masking.rules import CohortRules
 from neologue.masking.terms import Terms
@@ -55,6 +56,51 @@ def test_a_cohort_takes_no_more_devices_than_it_gathers(database: Database) -> N
     assert later is Word.BUSY, "4 places are left, and no cohort begins with so few"
     with database.reading() as db:
         assert db.execute("SELECT devices FROM cohorts") == [(6,)]
+
+
+def test_a_service_that_stops_leaves_a_cohort_alone_until_its_thread_is_done(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two threads that take masks off one sum at once would leave another sum."""
+    add_layer(database, cohort=10)
+    layer = Gathers(CAMPAIGN, 0, LAYER, RULES, gather_seconds=60.0, stage_seconds=60.0)
+    begun, allowed, happened = threading.Event(), threading.Event(), list[str]()
+    advance, abandon = SecureCohort.advance, SecureCohort.abandon
+
+    def slowly(cohort: SecureCohort) -> None:
+        happened.append("begun")
+        begun.set()
+        assert allowed.wait(60)
+        advance(cohort)
+        happened.append("done")
+
+    def noted(cohort: SecureCohort, reason: str) -> None:
+        happened.append("abandoned")
+        abandon(cohort, reason)
+
+    monkeypatch.setattr(SecureCohort, "advance", slowly)
+    monkeypatch.setattr(SecureCohort, "abandon", noted)
+
+    async def scene() -> None:
+        operator = Ed25519PrivateKey.generate()
+        async with Cohorts(
+            Storage(database), operator, leads=lambda campaign: True, patience=0.01, clock=lambda: NOW
+        ) as cohorts:
+            given = await cohorts.join(layer, serial_of(0))
+            assert isinstance(given, bytes)
+            terms = Terms.parse(given)
+            for device in range(RULES.size):
+                await cohorts.receive(CAMPAIGN, serial_of(device), terms.cohort_id, advertisement(terms))
+            await asyncio.to_thread(begun.wait, 60)
+            stopping = asyncio.create_task(cohorts.stop())
+            for _ in range(100):
+                await asyncio.sleep(0)
+            assert happened == ["begun"]
+            allowed.set()
+            await stopping
+
+    asyncio.run(scene())
+    assert happened == ["begun", "done", "abandoned"]
 
 
 @pytest.mark.parametrize(("aggregation", "told"), [("secure", Invited), ("ephemeral", Over)])

@@ -181,6 +181,7 @@ def test_nothing_is_changed_by_a_form_of_another_site(desk: Office, operator: st
             {"Sec_Fetch_Site": "cross-site"},
             {"Sec_Fetch_Site": "same-site"},
             {"Origin": "https://evil.example"},
+            {"Origin": "http://["},
         ):
             assert desk.ask("POST", path, operator, {"form_token": right}, **headers).status == 403, path
     assert desk.served.ask("GET", "/v1/campaigns/open").json["state"] == "running"

@@ -38,11 +38,18 @@ class Entry:
     planned_day: int
     """Days since 1970-01-01."""
     ended_day: int | None
+    reference: str | None = None
+    """What whoever planned it knows it by, and nobody else."""
 
     @property
     def charged(self) -> bool:
         """Whether it counts as spent."""
         return self.state != ABANDONED
+
+    def is_plan(self, population: str, collection: Collection, reference: str) -> bool:
+        """Whether it is on record as just this plan."""
+        planned = (self.population, self.state, self.collection, self.reference)
+        return planned == (population, PLANNED, collection, reference)
 
 
 @dataclass(frozen=True)
@@ -101,8 +108,11 @@ class Ledger:
             self._require_population(db, name)
             self._record(db, name, budget)
 
-    def plan(self, population: str, campaign: str, collection: Collection) -> Spent:
-        """Charge a campaign that is about to begin, or refuse it with a BudgetError and change nothing."""
+    def plan(self, population: str, campaign: str, collection: Collection, reference: str | None = None) -> Spent:
+        """Charge a campaign that is about to begin, or refuse it with a BudgetError and change nothing.
+
+        Whoever gives a `reference` may ask for the same once more, if it can't tell whether it was done.
+        """
         _require_name("campaign", campaign)
         _require_facts(collection)
         if not happened(collection):
@@ -110,18 +120,19 @@ class Ledger:
         with self._file.turn() as db:
             self._require_population(db, population)
             known = self._entry(db, campaign)
-            if known is not None:
+            again = known is not None and reference is not None and known.is_plan(population, collection, reference)
+            if known is not None and not again:
                 raise LedgerError(
                     f"the campaign {campaign!r} is {known.state} already, for the population {known.population!r}: "
                     "give this one a name of its own"
                     + ("" if known.state != PLANNED else ", or abandon that one if nothing of it was collected")
                 )
             budget, charged = _budget(db, population), self._charged(db, population)
-            allowed = fits([*charged, collection], budget)
-            if allowed:
+            allowed = again or fits([*charged, collection], budget)
+            if allowed and not again:
                 db.execute(
-                    "INSERT INTO campaigns VALUES (?, ?, 'planned', ?, NULL, ?, NULL)",
-                    (campaign, population, _written(collection), self._clock()),
+                    "INSERT INTO campaigns VALUES (?, ?, 'planned', ?, NULL, ?, NULL, ?)",
+                    (campaign, population, _written(collection), self._clock(), reference),
                 )
         # What would fit takes a while, and nobody should have to wait for it.
         if not allowed:
@@ -248,16 +259,16 @@ class Ledger:
 
     def _read(self, db: sqlite3.Connection, which: str, value: str) -> Iterator[Entry]:
         rows = db.execute(
-            "SELECT campaign, population, state, coalesce(settled, planned), planned_day, ended_day FROM campaigns"
-            f" WHERE {which} ORDER BY rowid",
+            "SELECT campaign, population, state, coalesce(settled, planned), planned_day, ended_day, reference"
+            f" FROM campaigns WHERE {which} ORDER BY rowid",
             (value,),
         )
-        for campaign, population, state, facts, planned_day, ended_day in rows:
+        for campaign, population, state, facts, *rest in rows:
             try:
                 collection = _collection(facts)
             except (ValueError, TypeError, KeyError, InputError) as error:
                 raise self._file.damaged() from error
-            yield Entry(campaign, population, state, collection, planned_day, ended_day)
+            yield Entry(campaign, population, state, collection, *rest)
 
 
 def _refusal(

@@ -10,7 +10,7 @@ from typing import Final
 from neologue.database import explained
 from neologue.errors import LedgerError
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _APPLICATION: Final = 0x6E6C6567
 """What tells a ledger from any other SQLite file: "nleg"."""
 
@@ -40,11 +40,17 @@ _SCHEMA: Final = (
         settled     TEXT,                                                   -- the collection that happened, as JSON
         planned_day INTEGER NOT NULL,                                       -- since 1970-01-01
         ended_day   INTEGER,                                                -- when it was settled or abandoned
+        reference   TEXT,                                                   -- of whoever planned it; NULL for none
         CHECK ((state = 'settled') = (settled IS NOT NULL)),
         CHECK ((state = 'planned') = (ended_day IS NULL))
     ) STRICT
     """,
     f"PRAGMA application_id = {_APPLICATION}",
+    f"PRAGMA user_version = {_VERSION}",
+)
+
+_SINCE_1: Final = (
+    "ALTER TABLE campaigns ADD COLUMN reference TEXT",
     f"PRAGMA user_version = {_VERSION}",
 )
 
@@ -88,7 +94,7 @@ class LedgerFile:
                 db.execute(statement)
 
     def check(self) -> None:
-        """Refuse what is no ledger of this version, or damaged."""
+        """Refuse what is no ledger or damaged; bring one of an earlier version up to date."""
         if not self._file.exists():
             raise LedgerError(f"there is no ledger {self.path}: create one with `neologue ledger create {self.path}`")
         with self.turn() as db:
@@ -96,7 +102,10 @@ class LedgerFile:
             (version,) = db.execute("PRAGMA user_version").fetchone()
             if application != _APPLICATION:
                 raise LedgerError(f"{self.path} is not a ledger: name one that `neologue ledger create` made")
-            if version != _VERSION:
+            if version == 1:
+                for statement in _SINCE_1:
+                    db.execute(statement)
+            elif version != _VERSION:
                 raise LedgerError(
                     f"the ledger {self.path} has the schema version {version}, and this neologue reads {_VERSION}: "
                     "use the neologue that wrote it"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from neologue.errors import AccessError
 from neologue.service.database import Connection
 
+NOBODY = "nobody"
+"""Who acts when nobody is named."""
 OPERATOR, ANALYST = "operator", "analyst"
 ROLES = (OPERATOR, ANALYST)
 LONGEST_NAME = 100

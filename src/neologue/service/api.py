@@ -11,6 +11,8 @@ from neologue.service.review_flags import Flag
 from neologue.service.review_list import Reviewed
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+UNREADABLE = (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError)
+"""What msgspec raises when a request is no JSON of its shape."""
 
 
 class Problem(msgspec.Struct, frozen=True):

@@ -164,7 +164,7 @@ class Service:
         return answer(Health("ready"))
 
     async def _metrics(self, request: Request) -> Response:
-        self.metrics.waiting.set(self.intake.held_bytes)
+        self.metrics.waiting.set(self.intake.waiting)
         return Response(self.metrics.text(), media_type=MEDIA)
 
     async def _openapi(self, request: Request) -> Response:

@@ -17,16 +17,17 @@ from neologue.discovery.measurement import foreseen_cohort
 from neologue.discovery.release import LayerFacts, Release
 from neologue.discovery.schedule import foreseen
 from neologue.discovery.scrutiny import scrutinise
-from neologue.errors import BudgetError, CampaignError, StorageError
+from neologue.errors import BudgetError, CampaignError, LedgerError, StorageError
 from neologue.privacy.collection import Cohort, Collection
-from neologue.privacy.ledger import Ledger
+from neologue.privacy.ledger import PLANNED, Ledger
 from neologue.privacy.signature import signed
 from neologue.privacy.statement import Exposure
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_document
 from neologue.protocol.invitation import CAMPAIGN_BYTES
 from neologue.protocol.ticket import SECRET_BYTES
-from neologue.service import register
+from neologue.service import access, register
+from neologue.service.access import NOBODY
 from neologue.service.database import Connection
 from neologue.service.definition import Definition
 from neologue.service.keys import Keys
@@ -37,6 +38,7 @@ from neologue.service.storage import Storage
 
 LEASE = 10.0
 """For how many seconds a worker that moves a campaign on keeps others from doing the same."""
+START = "start campaign"
 SUMS = 32
 """From how many sums of batches on a layer's are merged into one."""
 
@@ -63,8 +65,11 @@ class Coordinator:
         self._scrubbing = threading.Lock()
         self._scrubbed = False
         """Whether nothing is left of deleted sums; whoever was here before may have been killed in the middle."""
+        self._settling = threading.Lock()
+        self._settled = False
+        """Whether the ledger knows what aborted campaigns have collected, likewise."""
 
-    def create(self, definition: Definition, now: float) -> Entry:
+    def create(self, definition: Definition, now: float, by: str = NOBODY) -> Entry:
         """Write a campaign down; nobody is asked yet."""
         if self._ledger and definition.population is None:
             raise CampaignError("this service has a ledger: say which population of it pays (population)")
@@ -87,36 +92,46 @@ class Coordinator:
         with self._database.transaction() as db:
             register.keep_known(db, bytes.fromhex(known.digest), words)
             register.add(db, entry)
+            access.audit(db, by, "create campaign", entry.name, now)
         return entry
 
-    def start(self, name: str, now: float) -> Entry:
+    def start(self, name: str, now: float, by: str = NOBODY) -> Entry:
         """Charge the campaign to its population and begin, or go on after a pause."""
         with self._database.reading() as db:
             entry = register.named(db, name)
         if entry.state == register.PAUSED:
-            return self._resume(entry, now)
+            return self._resume(entry, now, by)
         if entry.state != register.DRAFT:
             raise CampaignError(f"the campaign {name!r} is {entry.state}: only a draft or a paused one can be started")
         self._charge(entry)
-        return self._moved(entry, (register.DRAFT,), register.RUNNING, now)
+        try:
+            with self._database.transaction() as db:
+                started = _move(db, entry, (register.DRAFT,), register.RUNNING, now)
+                access.audit(db, by, START, name, now)
+        except CampaignError:
+            self._settle_if_possible()  # it was aborted under our hands, and is charged
+            raise
+        return started
 
-    def pause(self, name: str, now: float) -> Entry:
+    def pause(self, name: str, now: float, by: str = NOBODY) -> Entry:
         """Ask nobody, and count nothing, until it is started again."""
-        return self._moved(self._named(name), (register.RUNNING,), register.PAUSED, now)
-
-    def abort(self, name: str, now: float) -> Entry:
-        """End the campaign without a release. What was collected stays charged."""
-        entry = self._named(name)
         with self._database.transaction() as db:
+            paused = _move(db, register.named(db, name), (register.RUNNING,), register.PAUSED, now)
+            access.audit(db, by, "pause campaign", name, now)
+        return paused
+
+    def abort(self, name: str, now: float, by: str = NOBODY) -> Entry:
+        """End the campaign without a release. What was collected stays charged."""
+        with self._database.transaction() as db:
+            entry = register.named(db, name)
             ended = _move(db, entry, (register.DRAFT, register.RUNNING, register.PAUSED), register.ABORTED, now)
             register.drop_layers(db, entry.id)
-        if entry.state != register.DRAFT:
-            # Only now: until its layers were closed, there could be more and more of it. Over budget or not, it ends.
-            with suppress(BudgetError):
-                self._settle(entry)
-        # It has ended, whatever becomes of this: the next turn tries again, and says so.
+            access.audit(db, by, "abort campaign", name, now)
+        # It has ended, whatever becomes of the rest: the next turn tries again, and says so.
         with suppress(StorageError):
             self._scrub()
+        # Only now: until its layers were closed, there could be more and more of it.
+        self._settle_if_possible()
         return ended
 
     def turn(self, now: float, said: Callable[[str, Entry], None] = lambda what, entry: None) -> None:
@@ -126,11 +141,16 @@ class Coordinator:
         """
         if not self._scrubbed:
             self._scrub()
+        wrong: list[Exception] = []
+        if not self._settled:
+            try:
+                self._settle_aborted()
+            except LedgerError as error:
+                wrong.append(error)
         with self._database.reading() as db:
             running = [entry for entry in register.entries(db) if entry.state == register.RUNNING]
         for ended in self._standings.keys() - {entry.id for entry in running}:
             self._standings.pop(ended, None)
-        wrong: list[Exception] = []
         leading: set[bytes] = set()
         for entry in running:
             try:
@@ -243,7 +263,8 @@ class Coordinator:
         try:
             self._settle(entry)
         except BudgetError as error:
-            self._moved(entry, (register.RUNNING,), register.REFUSED, now, note=str(error))
+            with self._database.transaction() as db:
+                _move(db, entry, (register.RUNNING,), register.REFUSED, now, note=str(error))
             return True
         definition = entry.definition
         release = replace(release, exposure=Exposure(disk=definition.batch, masked=definition.cohorts))
@@ -269,13 +290,14 @@ class Coordinator:
             standing.taken += 1
         return standing
 
-    def _resume(self, entry: Entry, now: float) -> Entry:
+    def _resume(self, entry: Entry, now: float, by: str) -> Entry:
         with self._database.transaction() as db:
             # First, so that of two who do so at once one does.
             running = _move(db, entry, (register.PAUSED,), register.RUNNING, now)
             for layer in register.asked(db, entry.id):
                 if layer.state == register.OPEN:
                     register.update_round(db, entry.id, layer.place, resumed(layer.round, now - entry.changed))
+            access.audit(db, by, START, entry.name, now)
         return running
 
     def _charge(self, entry: Entry) -> None:
@@ -283,13 +305,40 @@ class Coordinator:
             return
         population = entry.definition.population
         assert population is not None
-        if not any(known.campaign == entry.name for known in self._ledger.entries(population)):
-            self._ledger.plan(population, entry.name, charge(entry.definition))
+        # Its reference, lest a campaign of that name that somebody else has charged is taken for this one.
+        self._ledger.plan(population, entry.name, charge(entry.definition), entry.id.hex())
 
     def _settle(self, entry: Entry) -> None:
         """Tell the ledger what was collected; a BudgetError, once it is on record, if that is over the budget."""
         if self._ledger:
             self._ledger.settle(entry.name, self._collected(entry))
+
+    def _settle_aborted(self) -> None:
+        """Tell the ledger what aborted campaigns have collected, of which it does not know yet."""
+        with self._settling:  # lest an earlier try speaks for what was aborted behind it
+            self._settled = False
+            with self._database.reading() as db:
+                aborted = [entry for entry in register.entries(db) if entry.state == register.ABORTED]
+            for entry in filter(self._is_planned, aborted):
+                with suppress(BudgetError):  # over budget or not, it has ended
+                    self._settle(entry)
+            self._settled = True
+
+    def _settle_if_possible(self) -> None:
+        """The same, now or at a later turn."""
+        with suppress(LedgerError, StorageError):
+            self._settle_aborted()
+
+    def _is_planned(self, entry: Entry) -> bool:
+        """Whether the ledger waits to be told what became of a campaign."""
+        population = entry.definition.population
+        if not self._ledger or population is None:
+            return False
+        ours = (None, entry.id.hex())  # charged before there were references, or by this service
+        return any(
+            known.campaign == entry.name and known.state == PLANNED and known.reference in ours
+            for known in self._ledger.entries(population)
+        )
 
     def _collected(self, entry: Entry) -> Collection:
         """What reports there are of a campaign that is over, decided upon or not."""
@@ -305,14 +354,6 @@ class Coordinator:
         with self._scrubbing:  # lest an earlier try speaks for what was deleted behind it
             self._scrubbed = False
             self._scrubbed = self._storage.scrub()
-
-    def _named(self, name: str) -> Entry:
-        with self._database.reading() as db:
-            return register.named(db, name)
-
-    def _moved(self, entry: Entry, states: tuple[str, ...], state: str, now: float, note: str = "") -> Entry:
-        with self._database.transaction() as db:
-            return _move(db, entry, states, state, now, note)
 
 
 def charge(definition: Definition) -> Collection:

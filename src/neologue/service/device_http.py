@@ -4,6 +4,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
@@ -15,7 +16,7 @@ from starlette.routing import Route
 from neologue.protocol.credential import Credential
 from neologue.service import register
 from neologue.service.answers import answer, failure
-from neologue.service.api import CheckIn
+from neologue.service.api import UNREADABLE, CheckIn
 from neologue.service.arrivals import Arrivals
 from neologue.service.board import Board
 from neologue.service.database import Database
@@ -62,7 +63,7 @@ class DeviceDesk:
             return failure(413, "too_large", "a check-in is a credential, and nothing else")
         try:
             credential = Credential.parse(msgspec.json.decode(body, type=CheckIn).credential)
-        except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        except UNREADABLE as error:
             return failure(400, "malformed", f"a check-in has a credential: {error}")
         if self._board.notice(credential.campaign_id) is None:
             await self._refresh()
@@ -79,7 +80,7 @@ class DeviceDesk:
     async def _document_of(self, kind: str, request: Request) -> Response:
         """A document by its digest, compressed if that is understood; it never changes, so it may be kept for ever."""
         digest = request.path_params["digest"]
-        zipped = await self._threads.run(self._document, kind, digest) if _DIGEST.fullmatch(digest) else None
+        zipped = await self._zipped(kind, digest)
         if zipped is None:
             return failure(404, "unknown", f"there is nothing under this digest in {kind}")
         headers = {"Cache-Control": _IMMUTABLE, "ETag": f'"{digest}"', "Vary": "Accept-Encoding"}
@@ -88,10 +89,19 @@ class DeviceDesk:
             return Response(status_code=304, headers=headers)
         if "gzip" in request.headers.get("Accept-Encoding", ""):
             return Response(zipped, headers={**headers, "Content-Encoding": "gzip"}, media_type=media)
-        return Response(gzip.decompress(zipped), headers=headers, media_type=media)
+        return Response(await self._threads.run(gzip.decompress, zipped), headers=headers, media_type=media)
 
-    def _fetched(self, kind: str, digest: str) -> bytes | None:
+    async def _zipped(self, kind: str, digest: str) -> bytes | None:
+        """The document under a digest, if there is one."""
+        with suppress(KeyError):
+            return await self._threads.run(self._document, kind, digest) if _DIGEST.fullmatch(digest) else None
+        return None
+
+    def _fetched(self, kind: str, digest: str) -> bytes:
+        """The document under a digest; or a KeyError, which is not remembered: it may be there a moment later."""
         read = register.document_of if kind == "layers" else register.known_of
         with self._database.reading() as db:
             stored = read(db, bytes.fromhex(digest))
-        return None if stored is None else gzip.compress(zlib.decompress(stored), mtime=0)
+        if stored is None:
+            raise KeyError(digest)
+        return gzip.compress(zlib.decompress(stored), mtime=0)

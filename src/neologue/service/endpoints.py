@@ -100,24 +100,23 @@ def create(desk: Desk, call: Call) -> CampaignView:
     """Write a campaign down."""
     definition: Definition = call.body
     definition.check()
-    entry = desk.coordinator.create(definition, desk.clock())
-    _audit(desk, call, "create campaign", entry.name)
+    entry = desk.coordinator.create(definition, desk.clock(), call.person.name)
     return CampaignView.of(entry)
 
 
 def start(desk: Desk, call: Call) -> CampaignView:
     """Begin a campaign, or go on with it."""
-    return _moved(desk, call, "start campaign", desk.coordinator.start)
+    return _moved(desk, call, desk.coordinator.start)
 
 
 def pause(desk: Desk, call: Call) -> CampaignView:
     """Hold a campaign."""
-    return _moved(desk, call, "pause campaign", desk.coordinator.pause)
+    return _moved(desk, call, desk.coordinator.pause)
 
 
 def abort(desk: Desk, call: Call) -> CampaignView:
     """End a campaign without a release."""
-    return _moved(desk, call, "abort campaign", desk.coordinator.abort)
+    return _moved(desk, call, desk.coordinator.abort)
 
 
 def campaigns(desk: Desk, call: Call) -> list[CampaignView]:
@@ -301,10 +300,8 @@ ENDPOINTS = (
 )
 
 
-def _moved(desk: Desk, call: Call, action: str, move: Callable[[str, float], Entry]) -> CampaignView:
-    entry = move(call.names["name"], desk.clock())
-    _audit(desk, call, action, entry.name)
-    return CampaignView.of(entry)
+def _moved(desk: Desk, call: Call, move: Callable[[str, float, str], Entry]) -> CampaignView:
+    return CampaignView.of(move(call.names["name"], desk.clock(), call.person.name))
 
 
 def _named(db: Connection, call: Call) -> Entry:
@@ -318,8 +315,3 @@ def _released(desk: Desk, call: Call) -> str:
     if document is None:
         raise CampaignError(f"the campaign {entry.name!r} is {entry.state}, and nothing of it is released")
     return document
-
-
-def _audit(desk: Desk, call: Call, action: str, subject: str) -> None:
-    with desk.database.transaction() as db:
-        access.audit(db, call.person.name, action, subject, desk.clock())

@@ -45,7 +45,7 @@ class Metrics:
         self.cohorts = Counts(
             "neologue_cohorts", "Cohorts of secure aggregation, by how they ended.", ("outcome",), self._registry
         )
-        self.waiting = Gauge("neologue_waiting_bytes", "Memory of reports that wait.", registry=self._registry)
+        self.waiting = Gauge("neologue_waiting_reports", "Reports that wait for their batch.", registry=self._registry)
         self.faults = Counter("neologue_faults", "Faults of the service itself.", registry=self._registry)
 
     def text(self) -> bytes:

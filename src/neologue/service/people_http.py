@@ -10,8 +10,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from neologue.service import access
-from neologue.service.access import Person
+from neologue.service.access import NOBODY, Person
 from neologue.service.answers import answer, failure
+from neologue.service.api import UNREADABLE
 from neologue.service.arrivals import Arrivals
 from neologue.service.endpoints import ENDPOINTS, Call, Desk, Endpoint, Text
 from neologue.service.threads import Threads
@@ -49,11 +50,11 @@ class PeopleDesk:
             try:
                 taken = None if endpoint.takes is None else msgspec.json.decode(body, type=endpoint.takes)
                 query = None if endpoint.asks is None else _query(request, endpoint.asks)
-            except (msgspec.ValidationError, msgspec.DecodeError) as error:
+            except UNREADABLE as error:
                 return failure(400, "malformed", f"the request can't be used: {error}")
             if not all(name.isprintable() for name in request.path_params.values()):
                 return failure(404, "unknown", "nothing here has a name with characters that can't be shown")
-            call = Call(person or Person("nobody", ""), request.path_params, taken, query)
+            call = Call(person or Person(NOBODY, ""), request.path_params, taken, query)
             given = await self.threads.run(endpoint.serve, self.desk, call)
             if endpoint.method != "GET":
                 await self.refresh()

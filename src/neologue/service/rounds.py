@@ -66,12 +66,11 @@ def looked_at(round_: Round, rules: Rules, now: float) -> Round | None:
     """The round as it goes on from now, perhaps with more slots or more time; None if it is over."""
     if round_.missing < rules.batch:
         return None
-    if now < round_.deadline:
-        return _widened(round_, rules, now)
-    if round_.reports >= rules.smallest or round_.extensions >= rules.most_extensions:
-        return None
-    later = replace(round_, deadline=round_.deadline + rules.seconds, extensions=round_.extensions + 1)
-    return looked_at(later, rules, now)
+    while now >= round_.deadline:
+        if round_.reports >= rules.smallest or round_.extensions >= rules.most_extensions:
+            return None
+        round_ = replace(round_, deadline=round_.deadline + rules.seconds, extensions=round_.extensions + 1)
+    return _widened(round_, rules, now)
 
 
 def rounds_ahead(slot: int, round_: Round, devices: int) -> int:

@@ -311,8 +311,8 @@ class Cohorts:
                         await self._in_thread(live.cohort.advance)
                     live.cohort.abandon("the service stops")
                     await self._settled(live)
-                except StorageError as error:
-                    _LOG.warning("what became of a cohort could not be written: %s", error)
+                except Exception as error:  # whatever it is: the other cohorts are brought to their ends
+                    _LOG.warning("what became of a cohort could not be written: %s", _reason(error))
         self._threads.shutdown()
 
     async def _watch(self) -> None:
@@ -322,9 +322,7 @@ class Cohorts:
             due = [live for live in self._live.values() if live.due]
             failed = [error for error in await asyncio.gather(*map(self._moved_on, due)) if error]
             for error in failed:
-                # Of our own errors we know that they quote nothing.
-                told = str(error) if isinstance(error, StorageError) else type(error).__name__
-                _LOG.error("a cohort could not be moved on, and will be tried again: %s", told)
+                _LOG.error("a cohort could not be moved on, and will be tried again: %s", _reason(error))
             try:
                 # What has failed is tried again later, not at once.
                 await asyncio.wait_for(asyncio.sleep(_LOOK) if failed else self._news.wait(), _LOOK)
@@ -402,7 +400,19 @@ class Cohorts:
         return SUMMED if self._store.count(terms.cohort_id, summed.votes, summed.counted) else LOST
 
     async def _in_thread(self, work: Callable[..., T], *arguments: object) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+        """Do something in a thread, and wait for it to the end: whoever has the turn of a cohort keeps it so long."""
+        done = asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+        try:
+            return await asyncio.shield(done)
+        except asyncio.CancelledError:
+            await asyncio.wait([done])
+            done.exception()  # nobody is left to hear of it
+            raise
+
+
+def _reason(error: Exception) -> str:
+    """What a log may say of an error: of our own we know that they quote nothing."""
+    return str(error) if isinstance(error, StorageError) else type(error).__name__
 
 
 def _stage_of(message: bytes) -> Stage | None:

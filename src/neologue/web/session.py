@@ -85,7 +85,10 @@ def is_cross_site(request: Request) -> bool:
     if site is not None:
         return site not in ("same-origin", "none")
     origin = request.headers.get("Origin", "null")
-    return origin != "null" and urlsplit(origin).netloc != request.headers.get("Host")
+    try:
+        return origin != "null" and urlsplit(origin).netloc != request.headers.get("Host")
+    except ValueError:  # no browser names an origin like that
+        return True
 
 
 def secret_of(request: Request, settings: Settings) -> str:
