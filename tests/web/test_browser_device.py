@@ -542,6 +542,11 @@ def test_a_signature_for_another_campaign_is_refused(page: Page, service: Servic
     assert "the signature is not the operator's" in _refused(page, service)
 
 
+def test_an_invitation_to_vote_under_masks_is_refused_in_plain_words(page: Page, service: Service) -> None:
+    _forged(service, masked="646402")
+    assert "takes votes under masks, which this device does not make" in _refused(page, service)
+
+
 @pytest.mark.parametrize("kind", ["layers", "known"])
 def test_bytes_with_another_digest_are_refused(page: Page, service: Service, kind: str) -> None:
     path = next(path for path in service.documents if kind in path)

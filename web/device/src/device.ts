@@ -403,6 +403,7 @@ export class Device {
       case "over":
         return this.#ended("over", credential, "nothing is asked of this device in the campaign", waits);
       case "invited":
+        if (told.masked != null) throw new RefusalError("the campaign takes votes under masks, which this device does not make");
         return {
           layer: octets(told.layer, DIGEST_BYTES),
           operator: octets(told.operator, KEY_BYTES),
