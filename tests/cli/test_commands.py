@@ -33,6 +33,7 @@ COMMANDS = (
     "sandbox",
     "serve",
     "study",
+    "token",
 )
 
 

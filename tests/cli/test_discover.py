@@ -14,6 +14,7 @@ import pytest
 from click.testing import Result
 
 from neologue.language.vocabulary import Vocabulary
+from neologue.privacy.digits import shown
 from neologue.reporting import extra
 
 Neologue = Callable[..., Result]
@@ -69,7 +70,7 @@ class TestEmbeddedPopulation:
         assert f"local ε = {document['privacy']['local_epsilon']:g}" in told
         assert f"{document['privacy']['user_local_epsilon']:g} for the up to 60 words of a user" in told
         item, user = (document["privacy"][f"{unit}_central"]["best"] for unit in ("item", "user"))
-        assert f"ε = {item:.3g} for a word, {user:.3g} for a whole user, at δ = 1e-10" in told
+        assert f"ε = {shown(item)} for a word, {shown(user)} for a whole user, at δ = 1e-10" in told
         assert (
             "k-anonymity: what fewer than 10 users of a cohort hold is published with a chance of at most 0.05" in told
         )

@@ -178,7 +178,7 @@ def test_commands_say_what_is_wrong_in_a_sentence(process: Process, tmp_path: Pa
 
     assert "no campaign is called 'none'" in refused("start", "none")
     assert "no token is given" in refused("list", token="")
-    assert "Bearer" in refused("list", token="wrong")
+    assert "does not know this token, or it was revoked" in refused("list", token="wrong")
     assert "token has characters" in refused("list", token="a\nb")
     assert "is not the address" in refused("list", server="http://[")
     assert "can't be reached" in refused("list", server=f"http://127.0.0.1:{free_port()}")
@@ -189,6 +189,44 @@ def test_commands_say_what_is_wrong_in_a_sentence(process: Process, tmp_path: Pa
     assert create(process, "spring", tmp_path).exit_code == 0
     assert "is draft, and nothing of it is released" in refused("words", "spring")
     assert "already" in create(process, "spring", tmp_path).output
+    assert "90,001 credentials are too many for the 900 devices" in refused(
+        *("credentials", "spring", "--count", 90_001, "--out", tmp_path / "credentials")
+    )
+    assert not (tmp_path / "credentials").exists()
+    assert "--cohort-size needs --aggregation secure" in create(process, "masks", tmp_path, "--cohort-size", 5).output
+    assert "there is nothing under this address" in refused("status", "a/b")
+
+
+def test_who_does_not_agree_to_an_abort_changes_nothing(process: Process, tmp_path: Path) -> None:
+    assert create(process, "spring", tmp_path).exit_code == 0
+    for answer in ("n\n", ""):  # no, and nobody there to be asked
+        run = CliRunner(env={"NEOLOGUE_TOKEN": process.token, "NEOLOGUE_SERVER": process.address})
+        result = run.invoke(main, ["campaign", "abort", "spring"], prog_name="neologue", input=answer)
+        assert result.exit_code == 2
+        assert "nothing was changed: spring goes on" in result.output
+        assert "Aborted" not in result.output
+    service = Served(process.address, process.token)
+    assert service.ask("GET", "/v1/campaigns/spring").json["state"] == "draft"
+    ended = neologue("campaign", "--server", process.address, "abort", "spring", "--yes", token=process.token)
+    assert (ended.exit_code, "aborted" in ended.output) == (0, True)
+
+
+def test_everybody_gets_a_token_of_their_own(process: Process) -> None:
+    def token(*arguments: object, by: str = process.token) -> Result:
+        return neologue("token", "--server", process.address, *arguments, token=by)
+
+    ada, grace = (
+        token("make", name, "--role", role).output.strip() for name, role in (("ada", "operator"), ("grace", "analyst"))
+    )
+    assert token("revoke", "first", by=ada).exit_code == 0
+    assert "was revoked" in token("list").output
+    assert json.loads(token("list", "--json", by=ada).stdout) == [
+        {"name": "ada", "role": "operator"},
+        {"name": "grace", "role": "analyst"},
+    ]
+    assert "grace" in token("list", by=ada).output
+    refused = token("list", by=grace)
+    assert (refused.exit_code, "for the role operator" in refused.output) == (2, True)
 
 
 def serve(*options: object, cwd: Path) -> "subprocess.CompletedProcess[str]":

@@ -8,13 +8,15 @@ from typing import Any
 import click
 
 from neologue.cli.choices import completes, languages, profiles
-from neologue.cli.cohorts import cohort_options
+from neologue.cli.cohorts import cohort_options, require_masks
 from neologue.cli.remote import SERVER, TOKEN, Remote
 from neologue.errors import ParameterError
 
 NAME = click.argument("name")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead of a table.")
 AT_ONCE = 100_000
+MOST_SPARE = 100
+"""Up to how many times as many credentials as devices are issued: apps give them out before they know who comes."""
 SHOWN_WORDS = 20
 VERDICT_OF = {"accept": "accepted", "reject": "rejected", "hide": "hidden", "reopen": "open"}
 VERDICTS = tuple(VERDICT_OF.values())
@@ -68,6 +70,7 @@ def create(remote: Remote, /, name: str, known: Path | None, targets: Path | Non
     """Write a campaign down. Nobody is asked before it is started."""
     from neologue.language.vocabulary import Vocabulary
 
+    require_masks(given)
     inside = ("epsilon", "passes", "candidates", "k_anonymity", "alpha", "smallest_layer")
     definition = {"name": name} | {
         key: value for key, value in given.items() if value not in (None, ()) and key not in (*inside, "hours")
@@ -118,10 +121,12 @@ def pause(remote: Remote, name: str) -> None:
 
 @campaign.command()
 @NAME
-@click.confirmation_option(prompt="End the campaign without a release, for good?")
+@click.option("--yes", is_flag=True, help="Do not ask whether it is meant.")
 @click.pass_obj
-def abort(remote: Remote, name: str) -> None:
+def abort(remote: Remote, name: str, yes: bool) -> None:
     """End a campaign without a release. What was collected stays charged."""
+    if not (yes or _agreed(f"End the campaign {name} without a release, for good?")):
+        raise ParameterError(f"nothing was changed: {name} goes on; say y, or give --yes, to end it")
     _show(remote.ask("POST", "campaigns", name, "abort"))
 
 
@@ -277,9 +282,17 @@ def credentials(remote: Remote, name: str, count: int, out: Path) -> None:
 
     if out.exists():
         raise ParameterError(f"{out} exists; give another name, credentials are never overwritten")
+    devices: int = remote.ask("GET", "campaigns", name)["devices"]
+    if count > MOST_SPARE * devices:
+        raise ParameterError(
+            f"{count:,} credentials are too many for the {devices:,} devices that {name} expects: give a --count of "
+            f"{MOST_SPARE * devices:,} at most"
+        )
     with os.fdopen(os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
         try:
             for start_ in range(0, count, AT_ONCE):
+                if start_:
+                    click.echo(f"{start_:,} of {count:,} credentials are issued", err=True)
                 wanted = {"count": min(AT_ONCE, count - start_)}
                 file.write(remote.text("POST", "campaigns", name, "credentials", body=wanted))
         except BaseException:
@@ -297,6 +310,14 @@ def key(remote: Remote, out: Path) -> None:
 
     write_public_key(bytes.fromhex(remote.ask("GET", "key")["operator"]), out)
     click.echo(f"wrote {out}", err=True)
+
+
+def _agreed(question: str) -> bool:
+    """Whether somebody says yes; who can't be asked does not."""
+    try:
+        return click.confirm(question)
+    except click.Abort:
+        return False
 
 
 def _show(found: dict[str, Any]) -> None:

@@ -1,9 +1,14 @@
 """The options with which commands say how devices mask their votes for each other."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import click
+
+from neologue.errors import ParameterError
+
+NEEDING = ("cohort_size", "smallest_cohort", "dropout", "corruption", "gather_seconds", "stage_seconds", "leaving")
+"""Options that say something only where votes are masked."""
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -29,3 +34,10 @@ def cohort_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
+
+
+def require_masks(given: Mapping[str, object]) -> None:
+    """Refuse options of cohorts where votes are not masked, lest somebody thinks that they are."""
+    idle = next((name for name in NEEDING if given.get(name)), None)
+    if given["aggregation"] != "secure" and idle:
+        raise ParameterError(f"--{idle.replace('_', '-')} needs --aggregation secure")

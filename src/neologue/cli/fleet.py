@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from neologue.cli.choices import completes, languages
-from neologue.cli.cohorts import cohort_options
+from neologue.cli.cohorts import cohort_options, require_masks
 from neologue.cli.remote import Remote
 from neologue.errors import InputError, ParameterError
 
@@ -30,7 +30,7 @@ COHORTS = ("cohort_size", "smallest_cohort", "dropout", "corruption", "gather_se
 @click.command()
 @click.argument("data", required=False, type=click.Path(path_type=Path))
 @click.option("--devices", type=click.IntRange(1), default=3000, show_default=True, help="How many devices.")
-@click.option("--server", envvar="NEOLOGUE_SERVER", help="A service  [default: one that is started for this]")
+@click.option("--server", help="A service  [default: one that is started for this]")
 @click.option("--token", envvar="NEOLOGUE_TOKEN", help="The token of an operator of that service.")
 @click.option("--campaign", default="fleet", show_default=True, help="Its campaign, which is made if it is not there.")
 @click.option("--database", help="Where the service started here keeps its data  [default: a temporary file]")
@@ -60,8 +60,8 @@ COHORTS = ("cohort_size", "smallest_cohort", "dropout", "corruption", "gather_se
 )
 @click.option("--delay", type=float, default=0.0, show_default=True, help="Up to how many seconds a request takes.")
 @cohort_options
-@click.option("--gather-seconds", type=float, default=5.0, show_default=True, help="How long a cohort gathers devices.")
-@click.option("--stage-seconds", type=float, default=5.0, show_default=True, help="How long its stages wait.")
+@click.option("--gather-seconds", type=float, help="How long a cohort gathers devices  [default: 5]")
+@click.option("--stage-seconds", type=float, help="How long its stages wait  [default: 5]")
 @click.option("--leaving", type=float, default=0.0, show_default=True, help="Share of devices that leave a cohort.")
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the users and the weather alone."
@@ -76,6 +76,8 @@ def fleet(data: Path | None, server: str | None, token: str | None, out: Path | 
     from neologue.reporting.files import check_folder
     from neologue.simulation.fleet import Weather
 
+    require_masks(options)
+    require_willing(options["epsilon"])
     weather = Weather(*(options[name] for name in ("silent", "lost", "twice", "restarts", "delay", "leaving")))
     population = _population(data, options)
     if out:
@@ -156,6 +158,7 @@ def _prepare(remote: Remote, options: dict[str, Any]) -> None:
             # Votes under masks are sent for every candidate.
             parameters.setdefault("candidates", 100_000)
             definition["aggregation"] = "secure"
+            definition |= {"gather_seconds": 5.0, "stage_seconds": 5.0}
             definition |= {name: options[name] for name in COHORTS if options[name] is not None}
         if options["measure_devices"]:
             definition["measure_devices"] = options["measure_devices"]
@@ -167,6 +170,15 @@ def _prepare(remote: Remote, options: dict[str, Any]) -> None:
         raise ParameterError(f"the campaign {name!r} is {there[name]}: give --campaign another name")
     if there[name] != "running":
         remote.ask("POST", "campaigns", name, "start")
+
+
+def require_willing(epsilon: float | None) -> None:
+    """Refuse an ε that devices would refuse, every one of them."""
+    from neologue.device.policy import Policy
+
+    most = Policy().largest_epsilon
+    if epsilon is not None and epsilon > most:
+        raise ParameterError(f"devices refuse a local ε above {most:g}, and {epsilon:g} is given: give less")
 
 
 def issued(remote: Remote, name: str, devices: int) -> list[str]:

@@ -25,6 +25,7 @@ from neologue.cli.plan import plan
 from neologue.cli.sandbox import sandbox
 from neologue.cli.serve import serve
 from neologue.cli.study import study
+from neologue.cli.token import token
 from neologue.errors import NeologueError
 
 INTERRUPTED = 130
@@ -56,6 +57,9 @@ class Commands(click.Group):
         except OSError as error:
             if isinstance(error, BrokenPipeError):
                 raise
+            if isinstance(error, ConnectionError):
+                click.echo(f"neologue: a connection was lost ({error.strerror}); try again", err=True)
+                context.exit(2)
             what = "the output" if error.filename is None else error.filename
             click.echo(f"neologue: {what} can't be used ({error.strerror}); give another path", err=True)
             context.exit(2)
@@ -80,6 +84,7 @@ main.add_command(study)
 main.add_command(device)
 main.add_command(serve)
 main.add_command(campaign)
+main.add_command(token)
 main.add_command(fleet)
 main.add_command(sandbox)
 main.add_command(doctor)

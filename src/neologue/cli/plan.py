@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue.cli.choices import alphabet_of, alphabets, completes, languages, profiles
-from neologue.cli.cohorts import cohort_options
+from neologue.cli.cohorts import cohort_options, require_masks
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -146,13 +146,11 @@ def _cohort_rules(options: dict[str, Any]) -> "CohortRules | None":
     """How devices mask their votes, if they do."""
     from neologue.masking.rules import CohortRules
 
+    require_masks(options)
+    if options["aggregation"] != "secure":
+        return None
     names = {"size": "cohort_size", "smallest": "smallest_cohort", "dropout": "dropout", "corruption": "corruption"}
-    given = {name: options[option] for name, option in names.items() if options[option] is not None}
-    if options["aggregation"] == "secure":
-        return CohortRules(**given)
-    if given:
-        raise ParameterError(f"--{names[next(iter(given))].replace('_', '-')} needs --aggregation secure")
-    return None
+    return CohortRules(**{name: options[option] for name, option in names.items() if options[option] is not None})
 
 
 def _votes(randomizer: str, words_per_user: int) -> int:
@@ -182,6 +180,7 @@ def _masking_cost(found: "Plan") -> "MaskingCost":
 
 def _show(plan: "Plan", document: dict[str, Any]) -> None:
     from neologue.cli.display import say, show_table
+    from neologue.privacy.digits import shown
     from neologue.reporting.sentences import privacy_lines
 
     campaign, expected = plan.campaign, plan.expected
@@ -212,8 +211,8 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
     points = [
         (
             f"{point.local_epsilon:g}",
-            f"{point.item_epsilon:.3g}",
-            f"{point.user_epsilon:.3g}",
+            shown(point.item_epsilon),
+            shown(point.user_epsilon),
             f"{point.coverage:.1%}",
             f"{point.words:,.0f}",
             _one_in(point.rarest_share),
@@ -240,7 +239,7 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
         ),
         *privacy_lines(document["privacy"]),
         *(
-            [f"A full layer of {parameters.frontier:,} prefixes alone has ε = {plan.full_layer:.4g} for a word."]
+            [f"A full layer of {parameters.frontier:,} prefixes alone has ε = {shown(plan.full_layer)} for a word."]
             if plan.full_layer is not None
             else []
         ),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue.cli.choices import completes, languages
-from neologue.cli.fleet import OVER, issued, told
+from neologue.cli.fleet import OVER, issued, require_willing, told
 from neologue.cli.remote import Remote
 from neologue.cli.serve import check_address, settings_of
 from neologue.errors import InputError
@@ -34,13 +34,19 @@ DAY = 86_400.0
 SECONDS_TO_START = 60.0
 SECONDS_TO_STOP = 3
 CANDIDATES = 1 << 20
+SMALLEST = 300
+"""The fewest people with whom there are two layers of a hundred at least."""
 DEPTH = 10
 """With more candidates and longer words hardly more would be found, in several times the time."""
 
 
 @click.command()
 @click.option(
-    "--devices", type=click.IntRange(1), default=3000, show_default=True, help="How many simulated people there are."
+    "--devices",
+    type=click.IntRange(SMALLEST),
+    default=3000,
+    show_default=True,
+    help="How many simulated people there are.",
 )
 @click.option(
     "--language", default="en", show_default=True, shell_complete=completes(languages), help="What they write."
@@ -58,6 +64,7 @@ def sandbox(port: int, no_open: bool, **options: Any) -> None:  # noqa: ANN401
     """
     from neologue.language.builtin import alphabet
 
+    require_willing(options["epsilon"])
     alphabet(options["language"])
     check_address(HOST, port)
     signal.signal(signal.SIGTERM, lambda number, frame: signal.raise_signal(signal.SIGINT))

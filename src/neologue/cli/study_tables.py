@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neologue.cli.display import say, show_table
+from neologue.privacy.digits import shown
 
 Row = Mapping[str, Any]
 
@@ -18,7 +19,7 @@ def show_paper(document: Mapping[str, Any]) -> None:
             f"{row['published']:.1%}",
             f"{row['words']:,.0f}",
             f"{row['epsilon']:g}",
-            f"{row['central_epsilon']:.3g}",
+            shown(row["central_epsilon"]),
         )
         for row in document["table"]
     ]
@@ -127,8 +128,8 @@ def show_ablation(document: Mapping[str, Any]) -> None:
                     "" if row["reference"] else _points(row["gain_low"], row["gain_high"]),
                     f"{row['words']:,.0f}",
                     f"{row['local_epsilon']:g}",
-                    f"{row['item_epsilon']:.3g}",
-                    f"{row['user_epsilon']:.3g}",
+                    shown(row["item_epsilon"]),
+                    shown(row["user_epsilon"]),
                 )
             )
     show_table(f"What each choice is worth, {document['users']:,} users", columns, rows, numbers=range(2, 9))
@@ -141,8 +142,8 @@ def interval(row: Row) -> str:
 
 
 def number(value: float | None) -> str:
-    """A figure, or that there is none."""
-    return "none" if value is None else f"{value:.3g}"
+    """An ε, or that there is none."""
+    return "none" if value is None else shown(value)
 
 
 def _spread(row: Row) -> str:

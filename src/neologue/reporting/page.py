@@ -10,6 +10,8 @@ from importlib.resources import files
 
 import jinja2
 
+from neologue.privacy.digits import shown
+
 JOINERS = "\u200c\u200d"
 """Characters without a shape that words of some scripts are spelled with."""
 
@@ -73,5 +75,6 @@ def environment(*packages: str) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters["visible"] = visible
+    made.filters["epsilon"] = shown
     made.filters["number"] = lambda value: f"{value:,.0f}"
     return made

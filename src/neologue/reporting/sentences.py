@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from neologue.discovery.measurement import Measurement
+from neologue.privacy.digits import shown
 from neologue.protocol.profiles import PROFILES
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def privacy_lines(statement: Mapping[str, Any]) -> list[str]:
         f"Privacy of a report, from everyone: local ε = {statement['local_epsilon']:g} for a word "
         f"({statement['mechanism']}), {statement['user_local_epsilon']:g} for the up to "
         f"{statement['words_per_user']} words of a user.",
-        f"Privacy of the release, from its readers: ε = {item['best']:.3g} for a word, {user['best']:.3g} for a whole "
-        f"user, at δ = {statement['delta']:g}.",
+        f"Privacy of the release, from its readers: ε = {shown(item['best'])} for a word, {shown(user['best'])} for a "
+        f"whole user, at δ = {statement['delta']:g}.",
         f"k-anonymity: {k}.",
     ]

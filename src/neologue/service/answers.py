@@ -94,7 +94,8 @@ def _known_failure(request: Request, error: Exception) -> Response:
 def _http_failure(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     codes = {404: "unknown", 405: "method"}
-    response = failure(error.status_code, codes.get(error.status_code, "invalid"), str(error.detail))
+    told = "there is nothing under this address" if error.status_code == 404 else str(error.detail)
+    response = failure(error.status_code, codes.get(error.status_code, "invalid"), told)
     response.headers.update(error.headers or {})
     return response
 

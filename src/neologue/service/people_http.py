@@ -17,6 +17,8 @@ from neologue.service.arrivals import Arrivals
 from neologue.service.endpoints import ENDPOINTS, Call, Desk, Endpoint, Text
 from neologue.service.threads import Threads
 
+_NO_TOKEN: Final = "give a token of the service: Authorization: Bearer <token>"
+_STRANGER: Final = "the service does not know this token, or it was revoked: ask an operator for another"
 _LARGEST_UNREAD: Final = 1024
 """The most bytes of a body that nobody asked for."""
 
@@ -40,7 +42,7 @@ class PeopleDesk:
         async def served(request: Request) -> Response:
             person = await self.threads.run(self._person, request.headers.get("Authorization", ""))
             if endpoint.roles and person is None:
-                return failure(401, "no_token", "give a token of the service: Authorization: Bearer <token>")
+                return failure(401, "no_token", _STRANGER if "Authorization" in request.headers else _NO_TOKEN)
             if endpoint.roles and person and person.role not in endpoint.roles:
                 return failure(403, "forbidden", f"this is for the role {' or '.join(endpoint.roles)}")
             most = self.largest_request if endpoint.takes else _LARGEST_UNREAD

@@ -138,7 +138,9 @@ def run(
                     break
                 time.sleep(pause)
         finally:
-            ended.set()
+            # Whoever ends this may have ended all of its processes at once.
+            with suppress(OSError, EOFError):
+                ended.set()
         return sum((part.result() for part in parts), Counter())
 
 

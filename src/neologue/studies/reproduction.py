@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from neologue.privacy.digits import shown
 from neologue.protocol.profiles import GBOARD_2024
 from neologue.studies.interval import CONFIDENCE, METHOD, Interval
 from neologue.studies.paper import (
@@ -126,7 +127,8 @@ class Reproduction:
                 f"ones; the paper has {PUBLISHED['held_out_coverage'].value:.1%} and does not say of which: wordfreq's "
                 "lists end where words become rare, and what real people type goes on with names and slips that "
                 "nobody shares.",
-                f"The central ε of a word is {item['best']:.3g} here and {PUBLISHED['item_central_epsilon'].value:g} "
+                f"The central ε of a word is {shown(item['best'])} here and "
+                f"{PUBLISHED['item_central_epsilon'].value:g} "
                 f"in the paper, which took a full layer and the bound of 2021; that bound gives "
                 f"{_shown(item['fmt2021'])} for the costliest layer here, {item['theorems']['best']} the other.",
                 f"The paper states k = {PUBLISHED['k'].value:g} at α = {PUBLISHED['alpha'].value:g}; certified here is "
@@ -213,4 +215,4 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _shown(epsilon: float | None) -> str:
-    return "no figure" if epsilon is None else f"{epsilon:.3g}"
+    return "no figure" if epsilon is None else shown(epsilon)
