@@ -110,6 +110,11 @@ def test_private_words_are_not_kept(device: Device, folder: Path) -> None:
     assert SECRET.encode() not in words_in(folder)
 
 
+def test_a_folder_that_is_not_there_has_no_receipts_and_is_not_made(device: Device, folder: Path) -> None:
+    assert f"there is no folder {folder}" in sentence(device("receipts"))
+    assert not folder.exists()
+
+
 def test_a_key_seals_the_words(device: Device, folder: Path, tmp_path: Path) -> None:
     key, other = tmp_path / "key", tmp_path / "other"
     key.write_text("ab" * 32 + "\n")

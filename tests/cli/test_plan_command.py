@@ -170,6 +170,7 @@ def test_a_plot_that_can_t_be_written_is_refused_before_any_work(neologue: Neolo
     (tmp_path / "taken").write_text("mine", "utf-8")
     for path, remedy in (
         (tmp_path, "give --plot a file"),
+        (tmp_path / "plan.png", "give --plot a name with .svg"),
         (tmp_path / "none" / "plan.svg", "give --plot another file"),
         (tmp_path / "taken" / "plan.svg", "give --plot another file"),
     ):

@@ -311,6 +311,7 @@ def test_names_are_used_once_and_must_be_known(database: Database) -> None:
         ({"parameters": {**PARAMETERS, "speed": 3}}, "no parameter is called 'speed'"),
         ({"targets": []}, "no target word"),
         ({"measure_devices": 5}, "users who measure are too few"),
+        ({"measure_devices": 900}, "900 devices that measure leave none of 900"),
         ({"devices": "many"}, "Expected `int`"),
         ({"colour": "red"}, "unknown field `colour`"),
     ],

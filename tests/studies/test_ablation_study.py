@@ -1,6 +1,7 @@
 """What each choice is worth: what is varied, and gains that are paired by seed."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -38,9 +39,16 @@ def test_every_variation_makes_a_campaign() -> None:
 
 
 def test_the_starting_length_is_set_by_what_just_fits() -> None:
-    three, two = (dict(variation.changes)["candidates"] for variation in of("starting length").variations)
+    three, two = (dict(variation.changes)["candidates"] for variation in of("starting-length").variations)
     assert three == 94 * extensions(94, 2)
     assert two == three - 1
+
+
+def test_every_name_can_be_typed() -> None:
+    keys = [factor.key for factor in FACTORS]
+    assert all(re.fullmatch("[a-z-]+", key) for key in keys)
+    assert {"words-per-user", "local-epsilon", "second-look"} <= set(keys)
+    assert chosen(keys, FACTORS) == FACTORS
 
 
 def test_names_that_do_not_exist_are_refused() -> None:

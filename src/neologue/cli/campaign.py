@@ -234,8 +234,8 @@ def _released(remote: Remote, name: str) -> tuple[Any, Any]:
 @click.option("--note", default="", help="Why.")
 @click.option("--history", "history_of", metavar="WORD", help="Show every verdict on a word.")
 @click.option("--search", default="", help="Of the list: words with this in them.")
-@click.option("--verdict", default="", type=click.Choice(["", *VERDICTS, "any"]), help="Of the list: by verdict.")
-@click.option("--flag", default="", type=click.Choice(["", *FLAGS, "any", "none"]), help="Of the list: by flag.")
+@click.option("--verdict", type=click.Choice([*VERDICTS, "any"]), help="Of the list: by verdict.")
+@click.option("--flag", type=click.Choice([*FLAGS, "any", "none"]), help="Of the list: by flag.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=SHOWN_WORDS, show_default=True, help="Of the list.")
 @AS_JSON
 @click.pass_obj
@@ -258,7 +258,8 @@ def review(remote: Remote, /, name: str, note: str, history_of: str | None, as_j
         rows: list[tuple[str, ...]] = [(_time(each["at"]), each["verdict"], each["by"], each["note"]) for each in found]
         columns: tuple[str, ...] = ("when", "verdict", "by", "note")
     else:
-        listed = remote.ask("GET", "campaigns", name, "review", **given)
+        asked = {key: value for key, value in given.items() if value is not None}
+        listed = remote.ask("GET", "campaigns", name, "review", **asked)
         found = listed["words"]
         rows = [_reviewed(each) for each in found]
         columns = ("word", "users", "verdict", "flags", "note")

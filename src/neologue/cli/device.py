@@ -113,6 +113,8 @@ def run(folder: Path, key_file: Path | None, **options: Any) -> None:  # noqa: A
 @KEY
 def receipts(folder: Path, key_file: Path | None) -> None:
     """Show what left the device, and what it could have meant."""
+    if not folder.is_dir():
+        raise ParameterError(f"there is no folder {folder}: give the one in which the device keeps its files")
     with _client(folder, key_file) as client:
         for sentence in client.receipts():
             click.echo(sentence)
@@ -146,7 +148,7 @@ def opt_out(folder: Path, key_file: Path | None) -> None:
 @FOLDER
 @KEY
 def opt_in(folder: Path, key_file: Path | None) -> None:
-    """Take part again."""
+    """Agree to take part, at first or again."""
     with _client(folder, key_file) as client:
         client.opt_in()
 

@@ -12,6 +12,7 @@ DATABASE = click.option(
     default="neologue.db",
     show_default=True,
     envvar="NEOLOGUE_DATABASE",
+    show_envvar=True,
     help="The database of the service: a file, or postgresql://…",
 )
 MARKS = {"good": "ok      ", "doubtful": "doubtful", "unsafe": "UNSAFE  "}
@@ -20,7 +21,9 @@ MARKS = {"good": "ok      ", "doubtful": "doubtful", "unsafe": "UNSAFE  "}
 @click.command()
 @DATABASE
 @click.option("--ledger", type=click.Path(path_type=Path), help="The ledger that campaigns pay from.")
-@click.option("--server", envvar="NEOLOGUE_SERVER", help="The address under which devices reach the service.")
+@click.option(
+    "--server", envvar="NEOLOGUE_SERVER", show_envvar=True, help="The address under which devices reach the service."
+)
 @click.pass_context
 def doctor(context: click.Context, database: str, ledger: Path | None, server: str | None) -> None:
     """Say what is unsafe about a deployment; exit code 1 if anything is."""

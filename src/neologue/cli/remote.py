@@ -18,6 +18,7 @@ SERVER = click.option(
     default="http://127.0.0.1:8080",
     show_default=True,
     envvar="NEOLOGUE_SERVER",
+    show_envvar=True,
     help="The address of the service.",
 )
 TOKEN = click.option("--token", envvar="NEOLOGUE_TOKEN", help="Your token; better in the environment: NEOLOGUE_TOKEN.")

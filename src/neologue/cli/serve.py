@@ -27,6 +27,7 @@ SECONDS_TO_STOP = 30
     default="neologue.db",
     show_default=True,
     envvar="NEOLOGUE_DATABASE",
+    show_envvar=True,
     help="A file, or postgresql://… for several workers and machines.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")

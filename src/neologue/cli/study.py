@@ -34,7 +34,7 @@ def _methods() -> tuple[str, ...]:
 def _factors() -> tuple[str, ...]:
     from neologue.studies.factors import factors
 
-    return tuple(factor.name for factor in factors())
+    return tuple(factor.key for factor in factors())
 
 
 def _options(study: Callable[..., None]) -> Callable[..., None]:
@@ -49,7 +49,11 @@ def _options(study: Callable[..., None]) -> Callable[..., None]:
                 show_default=True,
                 help="The first of the seeds; the same one gives the same study.",
             ),
-            click.option("--seeds", type=click.IntRange(1, 1000), help="How many seeds: more make intervals narrower."),
+            click.option(
+                "--seeds",
+                type=click.IntRange(1, 1000),
+                help="How many seeds: more make intervals narrower  [default: 3; fewer with --quick]",
+            ),
             click.option("--depth", type=int, default=15, show_default=True, help="The longest word that counts (D)."),
             click.option("--out", type=click.Path(path_type=Path), help="Folder for study.json and report.html."),
             click.option("--resume", is_flag=True, help="Go on with the unfinished study in the folder of --out."),
@@ -251,7 +255,7 @@ def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: AN
     "factors",
     multiple=True,
     shell_complete=completes(_factors),
-    help="What to vary; may be repeated  [default: everything]",
+    help="What to vary, such as words-per-user; may be repeated  [default: everything]",
 )
 @click.option(
     "--language",

@@ -57,6 +57,8 @@ def check_plot(path: Path) -> None:
     """Refuse, before any work, a plot that can't be drawn or written; leaves nothing behind."""
     if find_spec("matplotlib") is None:
         raise ParameterError("a plot needs matplotlib; install it with: pip install 'neologue[report]'")
+    if path.suffix.lower() != ".svg" and not path.is_dir():
+        raise ParameterError(f"the plot is an SVG, and {path} is no name for one: give --plot a name with .svg")
     if path.is_dir():
         raise ParameterError(f"{path} is a folder; give --plot a file")
     try:

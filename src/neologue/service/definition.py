@@ -85,6 +85,11 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         check_whole("check-in seconds", self.check_in_seconds, 1, 30 * DAY)
         if not 0 <= self.reserve < 1:
             raise ParameterError(f"reserve must be a share from 0 to below 1, not {self.reserve}")
+        if self.measure_devices and self.measure_devices >= int(self.devices * (1 - self.reserve)):
+            raise ParameterError(
+                f"{self.measure_devices:,} devices that measure leave none of {self.devices:,} to discover words with, "
+                f"less a reserve of {self.reserve:g}: measure with fewer"
+            )
         if not 0 < self.layer_seconds <= LONGEST_LAYER:
             raise ParameterError(f"layer seconds must be above 0 and at most a year, not {self.layer_seconds}")
         for name in ("gather_seconds", "stage_seconds"):

@@ -39,6 +39,11 @@ class Factor:
     others: tuple[Variation, ...]
 
     @property
+    def key(self) -> str:
+        """Its name as it is typed."""
+        return self.name.partition(" (")[0].replace("ε", "epsilon").replace(" ", "-")
+
+    @property
     def variations(self) -> tuple[Variation, ...]:
         """All ways, the reference first."""
         return (self.reference, *self.others)
@@ -134,13 +139,13 @@ def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) 
 
 
 def chosen(names: Iterable[str], among: Iterable[Factor]) -> tuple[Factor, ...]:
-    """The factors of these names; all if none is named."""
-    by_name = {factor.name: factor for factor in among}
+    """The factors of these names, as they are typed; all if none is named."""
+    by_key = {factor.key: factor for factor in among}
     wanted = list(names)
     for name in wanted:
-        if name not in by_name:
-            raise ParameterError(f"no factor is called {name!r}; there are {', '.join(by_name)}")
-    return tuple(by_name[name] for name in wanted) or tuple(by_name.values())
+        if name not in by_key:
+            raise ParameterError(f"no factor is called {name!r}; there are {', '.join(by_key)}")
+    return tuple(by_key[name] for name in wanted) or tuple(by_key.values())
 
 
 def _changed(name: str, **changes: int | float | str | bool) -> Variation:
