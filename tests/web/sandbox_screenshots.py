@@ -32,11 +32,11 @@ def main() -> None:
             link = prints(r"(http://\S+)/sandbox/enter/\S+")
             browser.visit(link[0])
             prints("layer 2:")
-            look(browser, "sandbox", scheme="light", width=1100, height=900)
+            look(browser, "dashboard-sandbox", scheme="light", width=1100, height=900)
             prints("are released")
             browser.visit(f"{link[1]}/campaigns/sandbox/review")
             browser.driver.find_element("css selector", "body").send_keys("jaarh")
-            look(browser, "review", scheme="light", width=1100, height=900)
+            look(browser, "dashboard-review", scheme="light", width=1100, height=900)
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(PATIENCE)

@@ -74,8 +74,9 @@ def look(browser: Browser, name: str, *, scheme: str, width: int, height: int) -
     command("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
     command("Emulation.setDeviceMetricsOverride", size)
+    command("Emulation.setScrollbarsHidden", {"hidden": True})
     browser.run("await new Promise((done) => setTimeout(done, 500))")
-    path = IMAGES / f"dashboard-{name}.png"
+    path = IMAGES / f"{name}.png"
     taken = Image.open(io.BytesIO(browser.driver.get_screenshot_as_png()))
     taken.convert("RGB").quantize(COLOURS).save(path, optimize=True)
     assert path.stat().st_size < LARGEST, path
@@ -107,24 +108,24 @@ def main() -> None:
             visitor.go("/create")
             visitor.fill(name="summer", devices="2000000")
             visitor.shows("#expected", "A device sends")
-            look(browser, "create", scheme="light", width=1100, height=960)
+            look(browser, "dashboard-create", scheme="light", width=1100, height=960)
 
             visitor.go(f"/campaigns/{NAME}")
             while place(desk, identity) < 2:
                 answer(desk, identity, devices, 1.0)
             answer(desk, identity, devices, 0.62)
-            look(browser, "progress", scheme="light", width=1100, height=860)
+            look(browser, "dashboard-progress", scheme="light", width=1100, height=860)
             while desk.served.ask("GET", f"/v1/campaigns/{NAME}").json["state"] == "running":
                 answer(desk, identity, devices, 1.0)
             visitor.go(f"/campaigns/{NAME}/words")
-            look(browser, "words", scheme="dark", width=1100, height=740)
+            look(browser, "dashboard-words", scheme="dark", width=1100, height=740)
             visitor.go(f"/campaigns/{NAME}/privacy")
-            look(browser, "privacy", scheme="light", width=1100, height=900)
+            look(browser, "dashboard-privacy", scheme="light", width=1100, height=900)
             visitor.go(f"/campaigns/{NAME}/trie")
             visitor.shows("#told", "first characters")
             first = visitor.driver.find_elements(By.CSS_SELECTOR, "#tree > li")
             first[0].send_keys(Keys.ARROW_RIGHT)
-            look(browser, "phone", scheme="dark", width=390, height=800)
+            look(browser, "dashboard-phone", scheme="dark", width=390, height=800)
 
 
 if __name__ == "__main__":

@@ -210,6 +210,9 @@ class _Turns:
                     state, again = self._step(device, transport, chance)
                 except LaterError:
                     pass
+                except BaseException:
+                    self._turn.notify_all()  # this thread ends, and others have to see what is left
+                    raise
                 finally:
                     self._under_way -= 1
                     self._state[device] = state
