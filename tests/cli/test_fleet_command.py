@@ -12,6 +12,8 @@ Neologue = Callable[..., Result]
     ("arguments", "told"),
     [
         (["fleet", "--cohort-size", "10"], "--cohort-size needs --aggregation secure"),
+        (["fleet", "--dropout", "0"], "--dropout needs --aggregation secure"),
+        (["plan", "--corruption", "0"], "--corruption needs --aggregation secure"),
         (["fleet", "--leaving", "0.1"], "--leaving needs --aggregation secure"),
         (["fleet", "--stage-seconds", "8"], "--stage-seconds needs --aggregation secure"),
         (["fleet", "--epsilon", "11"], "devices refuse a local ε above 10, and 11 is given"),

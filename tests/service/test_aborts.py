@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -274,6 +275,38 @@ def test_a_draft_that_is_aborted_while_it_is_started_costs_nothing(
     with pytest.raises(CampaignError, match="is aborted"):
         town.coordinator.start(entry.name, 1.0)
     assert charged(ledger) == ("settled", [])
+
+
+def test_a_draft_that_is_aborted_leaves_the_charge_of_somebody_else_with_its_name_alone(
+    town: Town, ledger: Ledger
+) -> None:
+    entry = town.coordinator.create(definition(population="people"), 0.0)
+    theirs = coordinator.charge(entry.definition)
+    ledger.plan("people", entry.name, theirs)
+    town.coordinator.abort(entry.name, 1.0)
+    town.coordinator.turn(2.0)
+    (known,) = ledger.entries("people")
+    assert (known.state, known.collection) == ("planned", theirs)
+
+
+def test_what_was_collected_is_charged_even_if_it_was_thought_abandoned(town: Town, ledger: Ledger) -> None:
+    entry = opened(town)
+    town.answer(entry.id, 30)
+    ledger.abandon(entry.name)
+    town.coordinator.abort(entry.name, 1.0)
+    assert charged(ledger) == ("settled", [30])
+
+
+def test_a_campaign_that_was_charged_before_there_were_references_is_settled(
+    town: Town, ledger: Ledger, tmp_path: Path
+) -> None:
+    entry = opened(town)
+    town.answer(entry.id, 30)
+    with sqlite3.connect(tmp_path / "ledger.db") as db:
+        db.execute("UPDATE campaigns SET reference = NULL")
+    db.close()
+    town.coordinator.abort(entry.name, 1.0)
+    assert charged(ledger) == ("settled", [30])
 
 
 def test_what_workers_know_of_a_campaign_is_gone_when_it_is_over(town: Town, other: Town) -> None:

@@ -38,6 +38,6 @@ def cohort_options(command: Command) -> Command:
 
 def require_masks(given: Mapping[str, object]) -> None:
     """Refuse options of cohorts where votes are not masked, lest somebody thinks that they are."""
-    idle = next((name for name in NEEDING if given.get(name)), None)
+    idle = next((name for name in NEEDING if given.get(name) is not None), None)
     if given["aggregation"] != "secure" and idle:
         raise ParameterError(f"--{idle.replace('_', '-')} needs --aggregation secure")

@@ -62,7 +62,7 @@ COHORTS = ("cohort_size", "smallest_cohort", "dropout", "corruption", "gather_se
 @cohort_options
 @click.option("--gather-seconds", type=float, help="How long a cohort gathers devices  [default: 5]")
 @click.option("--stage-seconds", type=float, help="How long its stages wait  [default: 5]")
-@click.option("--leaving", type=float, default=0.0, show_default=True, help="Share of devices that leave a cohort.")
+@click.option("--leaving", type=float, help="Share of devices that leave a cohort  [default: 0]")
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the users and the weather alone."
 )
@@ -78,7 +78,7 @@ def fleet(data: Path | None, server: str | None, token: str | None, out: Path | 
 
     require_masks(options)
     require_willing(options["epsilon"])
-    weather = Weather(*(options[name] for name in ("silent", "lost", "twice", "restarts", "delay", "leaving")))
+    weather = Weather(*(options[name] or 0.0 for name in ("silent", "lost", "twice", "restarts", "delay", "leaving")))
     population = _population(data, options)
     if out:
         check_folder(out)

@@ -297,6 +297,7 @@ class _SecondOpinion:
         self._doubtful = doubtful
         self._parts = parts
         self._shortest = max(1, aff.COMPOUNDMIN)
+        self._longest = max(map(len, parts or ()), default=0)
         self._simplifies = bool(aff.SIMPLIFIEDTRIPLE)
         breaks = [pattern.pattern.removeprefix("^").removesuffix("$") for pattern in aff.BREAK]
         converted = [pattern.replace("_", "") for pattern, _ in aff.ICONV.pairs] if aff.ICONV else []
@@ -332,8 +333,11 @@ class _SecondOpinion:
         for start in range(length - shortest + 1):
             if start not in reached:
                 continue
-            for stop in (*range(start + shortest, length - shortest + 1), length):
-                if (start, stop) != (0, length) and self._is_part(word, start, stop, parts):
+            furthest = min(length, start + self._longest)
+            for stop in range(start + shortest, furthest + 1):
+                # The last part must be long enough as well; and a word is no compound of itself.
+                fits = stop == length or stop <= length - shortest
+                if fits and (start, stop) != (0, length) and self._is_part(word, start, stop, parts):
                     reached.add(stop)
         return length in reached
 

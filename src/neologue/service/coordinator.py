@@ -19,7 +19,7 @@ from neologue.discovery.schedule import foreseen
 from neologue.discovery.scrutiny import scrutinise
 from neologue.errors import BudgetError, CampaignError, LedgerError, StorageError
 from neologue.privacy.collection import Cohort, Collection
-from neologue.privacy.ledger import PLANNED, Ledger
+from neologue.privacy.ledger import PLANNED, SETTLED, Ledger
 from neologue.privacy.signature import signed
 from neologue.privacy.statement import Exposure
 from neologue.protocol.closed_layer import ClosedLayer
@@ -319,7 +319,7 @@ class Coordinator:
             self._settled = False
             with self._database.reading() as db:
                 aborted = [entry for entry in register.entries(db) if entry.state == register.ABORTED]
-            for entry in filter(self._is_planned, aborted):
+            for entry in filter(self._is_awaited, aborted):
                 with suppress(BudgetError):  # over budget or not, it has ended
                     self._settle(entry)
             self._settled = True
@@ -329,16 +329,19 @@ class Coordinator:
         with suppress(LedgerError, StorageError):
             self._settle_aborted()
 
-    def _is_planned(self, entry: Entry) -> bool:
-        """Whether the ledger waits to be told what became of a campaign."""
+    def _is_awaited(self, entry: Entry) -> bool:
+        """Whether the ledger is yet to be told what became of a campaign; what is not surely ours is left as it is."""
         population = entry.definition.population
         if not self._ledger or population is None:
             return False
-        ours = (None, entry.id.hex())  # charged before there were references, or by this service
-        return any(
-            known.campaign == entry.name and known.state == PLANNED and known.reference in ours
-            for known in self._ledger.entries(population)
-        )
+        entries = self._ledger.entries(population)
+        known = next((known for known in entries if known.campaign == entry.name), None)
+        if known is None or known.state == SETTLED:
+            return False
+        if self._collected(entry).cohorts:
+            # It happened, even if it was thought abandoned; what began before there were references has none.
+            return known.reference in (None, entry.id.hex())
+        return known.state == PLANNED and known.reference == entry.id.hex()
 
     def _collected(self, entry: Entry) -> Collection:
         """What reports there are of a campaign that is over, decided upon or not."""
