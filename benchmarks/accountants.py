@@ -9,8 +9,8 @@ from scipy.stats import binom
 
 from benchmarks.measure import Measured, Part, Ratio, Work, cpu_seconds, in_turn, ratio
 from benchmarks.setting import DELTA, Setting
+from neologue.privacy.binomial_pair import plausible
 from neologue.privacy.bound import Bound
-from neologue.privacy.coins import plausible
 from neologue.privacy.shuffling import blanket, blanket_floor, blanket_group, clones_2021, clones_2023, closed_form
 from neologue.privacy.sums import LEFT_OUT, Sums, joint, sums_group, sums_only
 from neologue.randomizers.unary import Unary

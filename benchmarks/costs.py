@@ -9,9 +9,9 @@ import numpy as np
 from benchmarks.kernels import EXACT, TREE, layer_holders
 from benchmarks.measure import Curve, Part, Work, cpu_seconds, elapsed_seconds, in_turn
 from benchmarks.setting import Setting, selection_of
+from neologue.populations.counting import Counters
 from neologue.randomizers.subset_selection import SubsetSelection
-from neologue.simulation.counting import Counters
-from neologue.simulation.reports import SubsetReports
+from neologue.simulation.report_kernels import SubsetReports
 from neologue.simulation.tree import subset_votes
 
 Action = Callable[[], object]

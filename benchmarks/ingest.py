@@ -22,15 +22,15 @@ from neologue.device.contribution import contribute
 from neologue.protocol.layer import Layer
 from neologue.protocol.slot import SLOTS
 from neologue.randomizers.unary import Unary
-from neologue.service import register
-from neologue.service.coordinator import Coordinator
-from neologue.service.database import open_database
-from neologue.service.definition import DAY, Definition
-from neologue.service.keys import keys_of
-from neologue.service.migrations import migrate
-from neologue.service.register import Asked
-from neologue.service.rounds import Round
-from neologue.service.storage import Storage
+from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns.campaign_store import Asked
+from neologue.service.campaigns.coordinator import Coordinator
+from neologue.service.campaigns.definition import DAY, Definition
+from neologue.service.campaigns.rounds import Round
+from neologue.service.ops.keys import keys_of
+from neologue.service.storage.database import open_database
+from neologue.service.storage.migrations import migrate
+from neologue.service.storage.report_store import Storage
 
 GOAL = 1 / 3.5
 """A report may cost the CPU of so many echoes: by reports per CPU-second, the service reaches this part of them."""
@@ -170,9 +170,9 @@ def _campaign(url: str, layer: Layer) -> tuple[bytes, bytes]:
     campaign = coordinator.create(definition, now).id
     coordinator.start("benchmark", now)
     round_ = Round(cohort=10**9, low=0, high=SLOTS, opened=now, deadline=now + DAY)
-    asked = Asked(0, layer.digest, layer.randomizer.candidates, register.OPEN, round_, None)
+    asked = Asked(0, layer.digest, layer.randomizer.candidates, campaign_store.OPEN, round_, None)
     with database.transaction() as db:
-        register.open_layer(db, campaign, asked, layer.document)
+        campaign_store.open_layer(db, campaign, asked, layer.document)
     database.close()
     return campaign, keys.ticket
 

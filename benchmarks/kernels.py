@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from benchmarks.measure import Measured, Part, Ratio, Work, cpu_seconds, in_turn, ratio
 from benchmarks.peers import Peer
 from benchmarks.setting import Setting
+from neologue.populations.random_lanes import lanes
+from neologue.populations.streams import Stream, generator
 from neologue.randomizers.subset_selection import SubsetSelection
-from neologue.simulation.lanes import lanes
-from neologue.simulation.reports import add_by_marks, add_by_pairs, add_unary, add_votes, repeats_are_rare
-from neologue.simulation.streams import Stream, generator
+from neologue.simulation.report_kernels import add_by_marks, add_by_pairs, add_unary, add_votes, repeats_are_rare
 from neologue.simulation.tree import subset_votes
 
 INCREMENTS, EXACT, TREE = "increments alone", "exact kernel", "tree"

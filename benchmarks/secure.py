@@ -8,11 +8,11 @@ import numpy as np
 from benchmarks.measure import Measured, Part, Ratio, Work, in_turn, ratio
 from benchmarks.peers import Peer
 from benchmarks.setting import Setting
-from neologue.aggregation.secure import SecureCohort, Summed
+from neologue.aggregation.masked_group import SecureCohort, Summed
 from neologue.device.masked import Ballot, Member
 from neologue.masking.terms import Cohort, Promise, Terms
 from neologue.masking.traffic import download_bytes, upload_bytes
-from neologue.simulation.masking_cost import device_seconds
+from neologue.planning.masking_cost import device_seconds
 
 PEER, WORK = "flwr", "secagg-plus"
 DROPOUT, CORRUPTION = 10, 5

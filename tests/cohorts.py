@@ -8,7 +8,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
-from neologue.aggregation.secure import SecureCohort, Stage
+from neologue.aggregation.masked_group import SecureCohort, Stage
 from neologue.device.masked import Ballot, Member
 from neologue.entropy import Entropy, SeededEntropy
 from neologue.errors import MaskingError

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from neologue.campaign.campaign import Campaign
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
 
 

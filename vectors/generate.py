@@ -10,7 +10,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
-from neologue.aggregation.secure import SecureCohort, Stage, Summed
+from neologue.aggregation.masked_group import SecureCohort, Stage, Summed
 from neologue.device.contribution import contribute, counting_words, held_prefixes
 from neologue.device.masked import Ballot, Member
 from neologue.entropy import Entropy, SeededEntropy
@@ -19,8 +19,8 @@ from neologue.language.candidates import Candidates, extensions, root, strings
 from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.masking.neighbourhood import neighbourhood
-from neologue.masking.statement import sign_nothing
 from neologue.masking.terms import Cohort, Promise, Terms
+from neologue.masking.void_group import sign_nothing
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import issue
 from neologue.protocol.documents import known_document

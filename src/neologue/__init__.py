@@ -9,15 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from neologue.campaign.campaign import Campaign
+    from neologue.campaign.measuring import Measuring
     from neologue.device import Diary, contribute
     from neologue.errors import NeologueError
     from neologue.language.alphabet import Alphabet
     from neologue.language.vocabulary import Vocabulary
-    from neologue.protocol.campaign import Campaign
-    from neologue.protocol.measuring import Measuring
+    from neologue.populations.population import Population
+    from neologue.populations.records import Columns
     from neologue.simulation.discovery_run import Discovery, Watch, discover
-    from neologue.simulation.population import Population
-    from neologue.simulation.records import Columns
 
 __version__ = "0.1.0"
 
@@ -38,13 +38,13 @@ __all__ = [
 
 _HOMES = {
     "Alphabet": "neologue.language.alphabet",
-    "Campaign": "neologue.protocol.campaign",
-    "Columns": "neologue.simulation.records",
+    "Campaign": "neologue.campaign.campaign",
+    "Columns": "neologue.populations.records",
     "Diary": "neologue.device.diary",
     "Discovery": "neologue.simulation.discovery_run",
-    "Measuring": "neologue.protocol.measuring",
+    "Measuring": "neologue.campaign.measuring",
     "NeologueError": "neologue.errors",
-    "Population": "neologue.simulation.population",
+    "Population": "neologue.populations.population",
     "Vocabulary": "neologue.language.vocabulary",
     "Watch": "neologue.simulation.discovery_run",
     "contribute": "neologue.device.contribution",

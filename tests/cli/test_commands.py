@@ -9,9 +9,9 @@ import pytest
 from click.testing import Result
 
 import neologue as package
+from neologue.campaign.profiles import PROFILES
 from neologue.language.alphabet import NAMED, Alphabet
 from neologue.language.builtin import languages
-from neologue.protocol.profiles import PROFILES
 
 Neologue = Callable[..., Result]
 

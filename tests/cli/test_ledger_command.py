@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from neologue.ledger.ledger import Ledger
 from neologue.privacy.collection import Cohort, Collection
-from neologue.privacy.ledger import Ledger
 
 Neologue = Callable[..., Result]
 

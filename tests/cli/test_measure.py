@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from neologue.simulation.cohorts import Cohorts
+from neologue.simulation.layer_tallies import Cohorts
 
 Neologue = Callable[..., Result]
 Released = Callable[..., dict[str, Any]]

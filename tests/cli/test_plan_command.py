@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from neologue.planning import plan as planning
 from neologue.reporting import plan_document
-from neologue.simulation import plan as planning
 
 Neologue = Callable[..., Result]
 

@@ -11,15 +11,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from cohorts import OPERATOR, OPERATOR_KEY, PROMISE, Run, ballot, name, some_terms
 from layers import small_layer
-from neologue.aggregation.secure import SecureCohort, Stage, terms_for
+from neologue.aggregation.masked_group import SecureCohort, Stage, terms_for
 from neologue.device.contribution import contribute
 from neologue.device.masked import Ballot, Member
 from neologue.entropy import SeededEntropy
 from neologue.errors import MaskingError
 from neologue.masking.keys import PublicKeys
 from neologue.masking.messages import Advertisement, Delivery, Kind, MaskedVector, Request, Roster, Unmasking
-from neologue.masking.statement import sign_nothing
 from neologue.masking.terms import Cohort, Promise
+from neologue.masking.void_group import sign_nothing
 from neologue.protocol.report import read_report
 
 FIRST = name(0)

@@ -10,14 +10,14 @@ import pytest
 
 from invitations import OPERATOR, STRANGER, policy
 from layers import small_layer
-from neologue.aggregation.secure import terms_for
+from neologue.aggregation.masked_group import terms_for
 from neologue.device import Account, Client, Policy, receipt
 from neologue.device.account import Masking
 from neologue.device.membership import Asked, Membership
 from neologue.device.participation import MOST_TIMES, Participation
 from neologue.errors import AnsweredError, PolicyError
-from neologue.masking.statement import sign_nothing
 from neologue.masking.terms import Promise, Terms
+from neologue.masking.void_group import sign_nothing
 from neologue.protocol.credential import Credential
 from neologue.protocol.invitation import Invitation, invite
 from small_service import CAMPAIGN, Reply, Service, error, instead, running

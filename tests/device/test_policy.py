@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from invitations import OPERATOR, STRANGER, campaign_id, invitation, policy
 from layers import small_campaign, small_layer
+from neologue.campaign.profiles import PROFILES
 from neologue.device.policy import Policy, epsilon_of, rounded_up
 from neologue.errors import ParameterError, PolicyError
 from neologue.language.alphabet import Alphabet
@@ -21,7 +22,6 @@ from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.invitation import Invitation, invite
 from neologue.protocol.layer import Layer
-from neologue.protocol.profiles import PROFILES
 from neologue.protocol.report import HEADER_BYTES
 from neologue.randomizers.unary import Unary
 

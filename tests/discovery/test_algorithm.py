@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layers import small_campaign
+from neologue.campaign.campaign import Campaign
 from neologue.discovery.algorithm import discover
 from neologue.discovery.decision import Decision, Question
-from neologue.discovery.release import Release
+from neologue.discovery.result import Release
 from neologue.discovery.tally import Tally
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
 
 KNOWN = ["abcabc", "abc", "bcab", "cabca", "ab", "cab"]

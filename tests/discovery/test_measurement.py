@@ -12,6 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from layers import small_campaign
+from neologue.campaign.measuring import Measuring
 from neologue.discovery.measurement import (
     Share,
     closed_layer,
@@ -21,15 +22,14 @@ from neologue.discovery.measurement import (
     measured,
     usual_measuring,
 )
-from neologue.discovery.release import privacy_facts
-from neologue.discovery.schedule import foreseen
 from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
+from neologue.layout.schedule import foreseen
 from neologue.privacy.collection import Cohort
 from neologue.privacy.statement import privacy_statement
-from neologue.protocol.measuring import Measuring
 from neologue.randomizers.closed import ClosedDomain, Totals, closed_domain
 from neologue.randomizers.subset_selection import SubsetSelection
+from neologue.release.facts import privacy_facts
 from neologue.simulation.tree import subset_votes
 
 Counts = NDArray[np.int64]

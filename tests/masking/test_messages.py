@@ -24,9 +24,9 @@ from neologue.masking.messages import (
     Sharing,
     Unmasking,
 )
-from neologue.masking.packing import pack, unpack
-from neologue.masking.statement import says_nothing, sign_nothing
 from neologue.masking.terms import Cohort, Promise, Terms
+from neologue.masking.void_group import says_nothing, sign_nothing
+from neologue.masking.vote_packing import pack, unpack
 
 TERMS = some_terms(entries=11, votes=3, dropout=20, corruption=20)
 COHORT = Cohort(TERMS, 10)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from neologue.errors import MaskingError
 from neologue.masking.masks import add_mask, subtract_mask
-from neologue.masking.packing import lane, pack, packed_bytes, unpack
+from neologue.masking.vote_packing import lane, pack, packed_bytes, unpack
 
 BITS = range(1, 33)
 

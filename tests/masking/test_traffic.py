@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cohorts import Run, name, some_terms
-from neologue.aggregation.secure import Stage
+from neologue.aggregation.masked_group import Stage
 from neologue.masking.terms import MOST_ENTRIES, Cohort
 from neologue.masking.traffic import download_bytes, entries_within, upload_bytes
 

@@ -10,8 +10,8 @@ from scipy.special import betainc
 from scipy.stats import binom
 
 from neologue.errors import ParameterError
+from neologue.privacy.binomial_pair import block_chances, plausible
 from neologue.privacy.bound import ROUNDING, group_epsilon, rounded_up, smallest_epsilon, surely_below
-from neologue.privacy.coins import block_chances, plausible
 from neologue.privacy.levels import check_delta
 
 # What SciPy computes, against 50 digits

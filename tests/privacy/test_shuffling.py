@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import binom
 
 from laws import word_law
+from neologue.privacy.binomial_pair import coin_delta
 from neologue.privacy.bound import Bound
-from neologue.privacy.coins import coin_delta
 from neologue.privacy.shuffling import (
     blanket,
     blanket_delta,

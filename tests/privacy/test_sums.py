@@ -11,8 +11,8 @@ from dp_accounting.pld.privacy_loss_distribution import from_two_probability_mas
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from neologue.privacy.binomial_pair import coin_delta
 from neologue.privacy.bound import Bound
-from neologue.privacy.coins import coin_delta
 from neologue.privacy.sums import LEFT_OUT, Sums, composed, connected, joint, sums_group, sums_only, transform_error
 from neologue.randomizers.unary import Unary
 

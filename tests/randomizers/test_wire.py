@@ -14,8 +14,8 @@ from scipy import stats
 from laws import array
 from neologue.entropy import ONE, SeededEntropy
 from neologue.errors import ReportError
+from neologue.randomizers.bit_fields import pack, unpack
 from neologue.randomizers.expansion import _without_repeats, base_subsets
-from neologue.randomizers.packing import pack, unpack
 from neologue.randomizers.rice import COUNT_BITS, MOST_DOUBLINGS, RiceCode
 from neologue.randomizers.subset_selection import SubsetSelection, Translates
 from neologue.randomizers.unary import Unary

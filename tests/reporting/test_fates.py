@@ -6,7 +6,7 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, strings
 from neologue.language.lists import Lists
 from neologue.reporting.fates import fates
-from neologue.simulation.growth import LayerGrowth, Voted
+from neologue.simulation.trie_trace import LayerGrowth, Voted
 
 
 def layer(listed: list[int] | None) -> LayerGrowth:

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
-from neologue.reporting import trie as trie_module
+from neologue.reporting import trie_data as trie_module
 from neologue.reporting.discovery_report import discovery_report
-from neologue.reporting.document import discovery_document
 from neologue.reporting.fates import fates
-from neologue.reporting.page import embedded_json, visible
+from neologue.reporting.html_page import embedded_json, visible
+from neologue.reporting.simulated_release import discovery_document
 from neologue.reporting.svg import INK, WORD, plot
-from neologue.reporting.trie import trie_data
+from neologue.reporting.trie_data import trie_data
 from neologue.simulation.discovery_run import Discovery
-from neologue.simulation.growth import Growth
+from neologue.simulation.trie_trace import Growth
 
 HOSTILE = ("</script>", "<!--", "<img/src=x>", "{{7*7}}", "&lt;", "'\">", "</style>")
 RARE = "rarely"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
-from neologue.reporting.document import discovery_document
+from neologue.reporting.simulated_release import discovery_document
 
 PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "statement.md"
 

@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from neologue.device.contribution import contribute
-from neologue.privacy.ledger import Ledger
+from neologue.ledger.ledger import Ledger
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
-from neologue.service.board import Board
-from neologue.service.coordinator import Coordinator
-from neologue.service.database import Database
-from neologue.service.definition import Definition
-from neologue.service.keys import keys_of
-from neologue.service.storage import Storage
+from neologue.service.campaigns.coordinator import Coordinator
+from neologue.service.campaigns.definition import Definition
+from neologue.service.collect.layer_cache import Board
+from neologue.service.ops.keys import keys_of
+from neologue.service.storage.database import Database
+from neologue.service.storage.report_store import Storage
 
 WORDS = {"lol": 5, "tbh": 2, "xbox": 1}
 PARAMETERS: dict[str, Any] = {

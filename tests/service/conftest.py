@@ -9,8 +9,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from neologue.service.database import Database, open_database
-from neologue.service.migrations import migrate
+from neologue.service.storage.database import Database, open_database
+from neologue.service.storage.migrations import migrate
 
 
 @pytest.fixture(scope="session")

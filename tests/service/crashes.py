@@ -15,10 +15,10 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
 from typing import Final
 
-from neologue.service.database import open_database
-from neologue.service.intake import Intake, Limits, Receipt, ServedLayer
-from neologue.service.migrations import migrate
-from neologue.service.storage import Storage
+from neologue.service.collect.intake import Intake, Limits, Receipt, ServedLayer
+from neologue.service.storage.database import open_database
+from neologue.service.storage.migrations import migrate
+from neologue.service.storage.report_store import Storage
 from service.stores import (
     CAMPAIGN,
     LAYER,

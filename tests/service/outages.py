@@ -27,8 +27,8 @@ from neologue.discovery.tally import Tally
 from neologue.protocol.credential import Credential
 from neologue.protocol.report import read_report
 from neologue.protocol.submission import Submission
-from neologue.service.database import open_database
-from neologue.service.storage import Storage
+from neologue.service.storage.database import open_database
+from neologue.service.storage.report_store import Storage
 from service.campaigns import WORDS, definition
 from service.serving import Process, Served, free_port, wait_until
 from service.stores import same, spent_serials

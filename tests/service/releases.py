@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from neologue.service import register
-from neologue.service.database import Database
-from neologue.service.register import Entry
+from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.storage.database import Database
 
 from .campaigns import Town, definition
 
@@ -28,6 +28,6 @@ def released(database: Database, words: Mapping[str, float], name: str = "spring
         for word, estimate in sorted(words.items(), key=lambda item: -item[1])
     ]
     with database.transaction() as db:
-        register.move(db, entry.id, (register.DRAFT,), register.RELEASED, 1_700_000_000.0)
-        register.keep_release(db, entry.id, json.dumps({"words": found}))
-        return register.named(db, name)
+        campaign_store.move(db, entry.id, (campaign_store.DRAFT,), campaign_store.RELEASED, 1_700_000_000.0)
+        campaign_store.keep_release(db, entry.id, json.dumps({"words": found}))
+        return campaign_store.named(db, name)

@@ -20,9 +20,9 @@ from typing import Any
 import psutil
 import uvicorn
 
-from neologue.service import access
-from neologue.service.app import Service
-from neologue.service.settings import Settings
+from neologue.service.ops import access
+from neologue.service.ops.settings import Settings
+from neologue.service.worker import Service
 
 PATIENCE = 60.0
 

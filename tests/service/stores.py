@@ -12,7 +12,7 @@ from neologue.discovery.tally import Tally
 from neologue.entropy import SeededEntropy
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import make_report, read_report
-from neologue.service.database import Database
+from neologue.service.storage.database import Database
 
 LAYER = small_layer(["a", "b", "c"], extension=3)
 """About 250 candidates."""

@@ -14,16 +14,18 @@ import pytest
 from neologue.aggregation.ephemeral import sum_of
 from neologue.aggregation.kernels import Votes
 from neologue.device.contribution import contribute
-from neologue.discovery.document import release_document
 from neologue.errors import CampaignError, LedgerError
-from neologue.privacy.budget import Budget
-from neologue.privacy.ledger import Ledger, Spent
+from neologue.ledger.budget import Budget
+from neologue.ledger.ledger import Ledger, Spent
 from neologue.protocol.layer import Layer
-from neologue.service import access, coordinator, register, storage
-from neologue.service.database import Connection, Database, open_database
-from neologue.service.intake import Intake, Limits, Receipt
-from neologue.service.migrations import migrate
-from neologue.service.register import Entry
+from neologue.release.document import release_document
+from neologue.service.campaigns import campaign_store, coordinator
+from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.collect.intake import Intake, Limits, Receipt
+from neologue.service.ops import access
+from neologue.service.storage import report_store
+from neologue.service.storage.database import Connection, Database, open_database
+from neologue.service.storage.migrations import migrate
 from service.campaigns import WORDS, Town, definition
 from service.serving import wait_until
 from service.stores import spent_serials
@@ -64,10 +66,10 @@ def opened(town: Town, **changes: Any) -> Entry:  # noqa: ANN401 - checked by th
 def counts(town: Town, entry: Entry) -> tuple[str, list[int], list[int], str | None]:
     """The campaign's state, the reports of its layers and of the sums of them, and its release."""
     with town.database.reading() as db:
-        state = register.named(db, entry.name).state
-        layers = [layer.round.reports for layer in register.asked(db, entry.id)]
+        state = campaign_store.named(db, entry.name).state
+        layers = [layer.round.reports for layer in campaign_store.asked(db, entry.id)]
         sums = [reports for (reports,) in db.execute("SELECT reports FROM sums")]
-        return state, layers, sums, register.release_of(db, entry.id)
+        return state, layers, sums, campaign_store.release_of(db, entry.id)
 
 
 def charged(ledger: Ledger) -> tuple[str, list[int]]:
@@ -123,7 +125,7 @@ def test_a_batch_that_is_just_being_written_is_charged_and_erased(
         abort.start()
         return sum_of(candidates, reports)
 
-    monkeypatch.setattr(storage, "sum_of", meanwhile)
+    monkeypatch.setattr(report_store, "sum_of", meanwhile)
     assert town.answer(entry.id, 30) == 30
     abort.join(timeout=60)
     assert counts(town, entry) == ("aborted", [80], [], None)
@@ -141,9 +143,9 @@ def test_sums_that_are_just_being_merged_are_erased(
     entry = opened(town)
     town.answer(entry.id, 100)
     with database.transaction() as db:
-        register.close_layer(db, entry.id, 0)
+        campaign_store.close_layer(db, entry.id, 0)
     abort = threading.Thread(target=other.coordinator.abort, args=(entry.name, 1.0))
-    really = storage.add_sum
+    really = report_store.add_sum
 
     def meanwhile(db: Connection, campaign: bytes, place: int, reports: int, votes: Votes) -> None:
         really(db, campaign, place, reports, votes)
@@ -151,7 +153,7 @@ def test_sums_that_are_just_being_merged_are_erased(
         with psycopg.connect(url, autocommit=True) as watch:
             wait_until(lambda: watch.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchall())
 
-    monkeypatch.setattr(storage, "add_sum", meanwhile)
+    monkeypatch.setattr(report_store, "add_sum", meanwhile)
     town.storage.merge_sums(entry.id, 0, most=1)
     abort.join(timeout=60)
     assert counts(town, entry) == ("aborted", [100], [], None)
@@ -207,13 +209,13 @@ def test_a_layer_that_is_just_being_decided_does_not_go_on(
     assert asked
     counted = town.answer(entry.id, asked[0].cohort)
     abort = threading.Thread(target=other.coordinator.abort, args=(entry.name, 3.0))
-    really = register.settle_layer
+    really = campaign_store.settle_layer
 
     def meanwhile(*given: Any) -> bool:  # noqa: ANN401 - whatever it takes
         abort.start()
         return really(*given)
 
-    monkeypatch.setattr(register, "settle_layer", meanwhile)
+    monkeypatch.setattr(campaign_store, "settle_layer", meanwhile)
     town.coordinator.turn(2.0)
     abort.join(timeout=60)
     assert counts(town, entry) == ("aborted", [counted, 0], [], None)

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from neologue.errors import BudgetError, CampaignError, InputError, LedgerError, NoCampaignError, StorageError
-from neologue.privacy.budget import Budget
-from neologue.privacy.ledger import Ledger
-from neologue.reporting.certification import certify, document_in
-from neologue.service import register
-from neologue.service.coordinator import charge
-from neologue.service.database import Database
-from neologue.service.definition import read_definition
-from neologue.service.register import Asked, Entry
+from neologue.ledger.budget import Budget
+from neologue.ledger.ledger import Ledger
+from neologue.release.certification import certify, document_in
+from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns.campaign_store import Asked, Entry
+from neologue.service.campaigns.coordinator import charge
+from neologue.service.campaigns.definition import read_definition
+from neologue.service.storage.database import Database
 
 from .campaigns import PARAMETERS, WORDS, Town, definition
 
@@ -28,13 +28,13 @@ def started(town: Town, **changes: object) -> Entry:
 
 def layers(town: Town, entry: Entry) -> list[Asked]:
     with town.database.reading() as db:
-        return register.asked(db, entry.id)
+        return campaign_store.asked(db, entry.id)
 
 
 def released(town: Town, entry: Entry) -> str:
     with town.database.reading() as db:
-        assert register.named(db, entry.name).state == "released"
-        text = register.release_of(db, entry.id)
+        assert campaign_store.named(db, entry.name).state == "released"
+        text = campaign_store.release_of(db, entry.id)
     assert text
     return text
 
@@ -83,7 +83,7 @@ def test_the_votes_of_a_decided_layer_are_gone_and_its_decision_is_kept(database
     assert first.facts.layer.reports == first.round.reports
     with database.reading() as db:
         assert not db.execute("SELECT 1 FROM sums")
-        assert len(register.decisions(db, entry.id)) == 1
+        assert len(campaign_store.decisions(db, entry.id)) == 1
 
 
 def test_another_worker_goes_on_where_one_died(database: Database) -> None:
@@ -95,7 +95,7 @@ def test_another_worker_goes_on_where_one_died(database: Database) -> None:
         now += 60.0
         worker.coordinator.turn(now)
         with database.reading() as db:
-            if register.named(db, entry.name).state != "running":
+            if campaign_store.named(db, entry.name).state != "running":
                 break
         asked = worker.layer(entry.id)
         if asked:
@@ -180,7 +180,7 @@ def test_what_is_aborted_is_never_released_and_leaves_no_votes(database: Databas
     assert layers(town, entry)[0].state == "closed"
     with database.reading() as db:
         assert not db.execute("SELECT 1 FROM sums")
-        assert register.release_of(db, entry.id) is None
+        assert campaign_store.release_of(db, entry.id) is None
     with pytest.raises(CampaignError, match="is aborted: only a draft or a paused one can be started"):
         town.coordinator.start(entry.name, 2.0)
 
@@ -210,7 +210,7 @@ def test_a_campaign_over_budget_does_not_begin(database: Database, tmp_path: Pat
     with pytest.raises(BudgetError):
         town.coordinator.start(entry.name, 0.0)
     with database.reading() as db:
-        assert register.named(db, entry.name).state == "draft"
+        assert campaign_store.named(db, entry.name).state == "draft"
 
 
 @pytest.mark.parametrize("ended", ["planned", "settled", "abandoned"])
@@ -230,7 +230,7 @@ def test_a_name_that_somebody_else_has_charged_does_not_let_a_campaign_begin(
     with pytest.raises(LedgerError, match=f"is {ended} already"):
         town.coordinator.start(entry.name, 0.0)
     with database.reading() as db:
-        assert register.named(db, entry.name).state == "draft"
+        assert campaign_store.named(db, entry.name).state == "draft"
 
 
 def test_a_start_that_was_broken_off_behind_the_charge_can_be_repeated(
@@ -240,7 +240,7 @@ def test_a_start_that_was_broken_off_behind_the_charge_can_be_repeated(
     town = Town(database, ledger=ledger)
     entry = town.coordinator.create(definition(population="people"), 0.0)
     with monkeypatch.context() as patch:
-        patch.setattr(register, "move", _away)
+        patch.setattr(campaign_store, "move", _away)
         with pytest.raises(StorageError):
             town.coordinator.start(entry.name, 0.0)
     assert [known.state for known in ledger.entries("people")] == ["planned"]
@@ -260,9 +260,9 @@ def test_what_was_collected_beyond_the_budget_is_not_released(database: Database
     ledger.set_budget("people", Budget("item", 0.01, 1e-6))
     town.run(entry.id)
     with database.reading() as db:
-        ended = register.named(db, entry.name)
+        ended = campaign_store.named(db, entry.name)
         assert ended.state == "refused"
-        assert register.release_of(db, entry.id) is None
+        assert campaign_store.release_of(db, entry.id) is None
     assert "budget" in ended.note
 
 

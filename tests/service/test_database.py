@@ -14,12 +14,12 @@ import pytest
 from neologue.aggregation.ephemeral import sum_of
 from neologue.aggregation.kernels import Votes
 from neologue.errors import InputError, StorageError
-from neologue.service.database import Connection, Database, PostgresDatabase, SqliteDatabase, open_database
-from neologue.service.migrations import migrate
-from neologue.service.storage import Storage
+from neologue.service.storage.database import Connection, Database, PostgresDatabase, SqliteDatabase, open_database
+from neologue.service.storage.migrations import migrate
+from neologue.service.storage.report_store import Storage
 from service.stores import CAMPAIGN, add_layer, batch_of, same, spent_serials, tally_of
 
-WRITTEN = [file for file in files("neologue.service.migrations").iterdir() if file.name.endswith(".sql")]
+WRITTEN = [file for file in files("neologue.service.storage.migrations").iterdir() if file.name.endswith(".sql")]
 STEPS = [(number,) for number in range(1, 1 + len(WRITTEN))]
 """All steps: they are numbered without a gap."""
 
@@ -220,7 +220,7 @@ def test_a_batch_whose_connection_is_lost_counts_nothing_and_can_be_repeated(
         end_connections(server_database)
         return sum_of(candidates, reports)
 
-    monkeypatch.setattr("neologue.service.storage.sum_of", lose_it)
+    monkeypatch.setattr("neologue.service.storage.report_store.sum_of", lose_it)
     with pytest.raises(StorageError, match="away or refused"):
         storage.commit_batch(CAMPAIGN, 0, batch_of(range(20)), minimum=10)
     assert spent_serials(server_database) == set(batch_of(range(10)))
@@ -295,7 +295,7 @@ def test_a_database_of_something_else_is_refused(url: str) -> None:
 
 
 def test_a_migration_that_fails_leaves_nothing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from neologue.service import migrations
+    from neologue.service.storage import migrations
 
     steps = migrations._steps()
     monkeypatch.setattr(migrations, "_steps", lambda: {**steps, 99: "CREATE TABLE half (x TEXT);\nCREATE NONSENSE;\n"})

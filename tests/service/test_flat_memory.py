@@ -17,14 +17,14 @@ from neologue.protocol.credential import issue
 from neologue.protocol.layer import Layer
 from neologue.protocol.submission import Submission
 from neologue.protocol.ticket import ticket
-from neologue.service import app
-from neologue.service.app import Service
-from neologue.service.board import Posted
-from neologue.service.device_http import CHECK_IN
-from neologue.service.intake import Intake, Receipt, ServedLayer
-from neologue.service.keys import keys_of
-from neologue.service.report_http import PATH as REPORTS
-from neologue.service.settings import Settings
+from neologue.service import worker
+from neologue.service.api.device_routes import CHECK_IN
+from neologue.service.api.report_route import PATH as REPORTS
+from neologue.service.collect.intake import Intake, Receipt, ServedLayer
+from neologue.service.collect.layer_cache import Posted
+from neologue.service.ops.keys import keys_of
+from neologue.service.ops.settings import Settings
+from neologue.service.worker import Service
 from service.campaigns import WORDS, definition
 
 FEW = 1_000
@@ -190,6 +190,6 @@ class Remembering(Intake):
 def test_that_somebody_keeps_a_serial_of_each_report_would_be_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app, "Intake", Remembering)
+    monkeypatch.setattr(worker, "Intake", Remembering)
     assert growth(tmp_path) > 4 * SLACK
     Remembering.kept.clear()

@@ -11,9 +11,9 @@ from neologue.aggregation.kernels import Votes
 from neologue.entropy import SeededEntropy
 from neologue.errors import ReportError, StorageError
 from neologue.protocol.report import make_report
-from neologue.service.database import Database, open_database
-from neologue.service.intake import Intake, Limits, Receipt, ServedLayer
-from neologue.service.storage import Outcome, Storage
+from neologue.service.collect.intake import Intake, Limits, Receipt, ServedLayer
+from neologue.service.storage.database import Database, open_database
+from neologue.service.storage.report_store import Outcome, Storage
 from service.stores import (
     CAMPAIGN,
     LAYER,

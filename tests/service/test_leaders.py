@@ -18,11 +18,11 @@ from neologue.errors import CampaignError
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
-from neologue.reporting.certification import certify, document_in
-from neologue.service import register
-from neologue.service.coordinator import LEASE
-from neologue.service.database import Database, open_database
-from neologue.service.register import Entry
+from neologue.release.certification import certify, document_in
+from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.campaigns.coordinator import LEASE
+from neologue.service.storage.database import Database, open_database
 from service.campaigns import WORDS, Town, definition
 
 LATER = LEASE + 1.0
@@ -31,10 +31,10 @@ MADE: dict[bytes, list[Votes]] = {}
 HELD = """
 import sys
 from neologue.service import register
-from neologue.service.coordinator import LEASE, Coordinator
-from neologue.service.database import open_database
-from neologue.service.keys import keys_of
-from neologue.service.storage import Storage
+from neologue.service.campaigns.coordinator import LEASE, Coordinator
+from neologue.service.storage.database import open_database
+from neologue.service.ops.keys import keys_of
+from neologue.service.storage.report_store import Storage
 
 database = open_database(sys.argv[1])
 Coordinator(Storage(database), keys_of(database), None, "worker").turn(0.0)
@@ -70,11 +70,11 @@ def started(town: Town, name: str = "small") -> Entry:
 def record(town: Town, entry: Entry) -> tuple[Any, ...]:
     """All that moving a campaign on changes."""
     with town.database.reading() as db:
-        now = register.named(db, entry.name)
-        layers = [(layer.place, layer.digest, layer.state, layer.round) for layer in register.asked(db, entry.id)]
+        now = campaign_store.named(db, entry.name)
+        layers = [(layer.place, layer.digest, layer.state, layer.round) for layer in campaign_store.asked(db, entry.id)]
         sums = db.execute("SELECT id, reports FROM sums WHERE campaign = ? ORDER BY id", (entry.id,))
-        decided = [decision.reports for decision in register.decisions(db, entry.id)]
-        return now.state, now.changed, layers, sums, decided, register.release_of(db, entry.id)
+        decided = [decision.reports for decision in campaign_store.decisions(db, entry.id)]
+        return now.state, now.changed, layers, sums, decided, campaign_store.release_of(db, entry.id)
 
 
 def votes_on(layer: Layer | ClosedLayer) -> list[Votes]:
@@ -97,7 +97,7 @@ def fill(town: Town, entry: Entry) -> None:
 
 def run(town: Town, entry: Entry, now: float) -> None:
     """Move a campaign on until it is over."""
-    while record(town, entry)[0] == register.RUNNING:
+    while record(town, entry)[0] == campaign_store.RUNNING:
         town.coordinator.turn(now)
         if town.layer(entry.id):
             fill(town, entry)
@@ -122,7 +122,7 @@ def full(town: Town, entry: Entry) -> float:
 def ending(town: Town, entry: Entry) -> float:
     for now in itertools.count(1.0):
         town.coordinator.turn(now)
-        if record(town, entry)[2][-1][2] == register.DECIDED:
+        if record(town, entry)[2][-1][2] == campaign_store.DECIDED:
             return now + 1.0
         fill(town, entry)
     raise AssertionError
@@ -188,16 +188,16 @@ def test_who_is_overtaken_in_the_middle_of_a_turn_changes_nothing(
             return
         assert record(first, entry) == then[0]
         if too_late:
-            assert then[0][0] == register.RELEASED
+            assert then[0][0] == campaign_store.RELEASED
         elif act is abort:
-            assert not [layer for layer in then[0][2] if layer[2] == register.OPEN]
-            assert (then[0][0], then[0][3], then[0][5]) == (register.ABORTED, [], None)
+            assert not [layer for layer in then[0][2] if layer[2] == campaign_store.OPEN]
+            assert (then[0][0], then[0][3], then[0][5]) == (campaign_store.ABORTED, [], None)
         else:
             if act is pause:
                 start(first, entry, now)
             run(first, entry, now + 2 * LATER)
             state, _, layers, sums, decided, release = record(first, entry)
-            assert (state, sums) == (register.RELEASED, [])
+            assert (state, sums) == (campaign_store.RELEASED, [])
             assert release
             assert decided == [round_.reports for *_, round_ in layers]
             assert all(before[3].high <= after[3].low for before, after in pairwise(layers))
@@ -227,9 +227,9 @@ def test_of_workers_that_take_turns_at_once_one_moves_a_campaign_on(first: Town,
         assert len(first.coordinator.leading | second.coordinator.leading) <= 1
         assert not first.coordinator.leading & second.coordinator.leading
         state, _, layers, *_ = record(first, entry)
-        if state != register.RUNNING:
+        if state != campaign_store.RUNNING:
             break
-        if layers[-1][2] == register.OPEN:
+        if layers[-1][2] == campaign_store.OPEN:
             fill(first, entry)
     _, _, layers, sums, decided, release = record(first, entry)
     assert Counter(said) == {"layer opened": 1, "layer decided": len(layers), "campaign ended": 1}
@@ -251,14 +251,14 @@ def test_a_worker_that_died_is_waited_for_as_long_as_its_lease(first: Town, seco
         finally:
             worker.kill()
     (asked,) = record(first, entry)[2]
-    assert asked[2] == register.OPEN
+    assert asked[2] == campaign_store.OPEN
     fill(first, entry)
     before = record(first, entry)
     for now in (1.0, LEASE):
         second.coordinator.turn(now)
         assert record(first, entry) == before
     second.coordinator.turn(LEASE + 0.1)
-    assert [layer[2] for layer in record(first, entry)[2]] == [register.DECIDED, register.OPEN]
+    assert [layer[2] for layer in record(first, entry)[2]] == [campaign_store.DECIDED, campaign_store.OPEN]
     assert second.coordinator.leading == {entry.id}
 
 

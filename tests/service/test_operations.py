@@ -25,8 +25,8 @@ from neologue.device.library import Library
 from neologue.protocol.credential import Credential
 from neologue.protocol.layer import Layer
 from neologue.protocol.submission import Submission
-from neologue.service.database import open_database
-from neologue.service.storage import Storage
+from neologue.service.storage.database import open_database
+from neologue.service.storage.report_store import Storage
 
 from .campaigns import WORDS, definition
 from .serving import Process, Served, free_port, served, wait_until

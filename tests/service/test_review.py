@@ -13,9 +13,11 @@ from click.testing import CliRunner, Result
 
 from neologue.cli import main
 from neologue.errors import CampaignError, ParameterError
-from neologue.service import access, register, review
-from neologue.service.database import Database, open_database
-from neologue.service.review_list import Choice, chosen, page, reviewed
+from neologue.service.campaigns import campaign_store
+from neologue.service.ops import access
+from neologue.service.review import verdicts
+from neologue.service.review.reviewed_words import Choice, chosen, page, reviewed
+from neologue.service.storage.database import Database, open_database
 
 from .releases import released
 from .serving import Served, served
@@ -27,47 +29,47 @@ class TestRulings:
     def test_the_last_one_counts_and_all_are_kept(self, database: Database) -> None:
         entry = released(database, WORDS)
         with database.transaction() as db:
-            review.rule(db, entry, ["lol", "yeet"], "accepted", "", "ann", 1.0)
-            review.rule(db, entry, ["lol"], "rejected", "too old", "bob", 2.0)
+            verdicts.rule(db, entry, ["lol", "yeet"], "accepted", "", "ann", 1.0)
+            verdicts.rule(db, entry, ["lol"], "rejected", "too old", "bob", 2.0)
         with database.reading() as db:
-            counted = review.rulings(db, entry.id)
-            assert counted["yeet"] == review.Ruling("accepted", "", "ann", 1.0)
-            assert counted["lol"] == review.Ruling("rejected", "too old", "bob", 2.0)
+            counted = verdicts.rulings(db, entry.id)
+            assert counted["yeet"] == verdicts.Ruling("accepted", "", "ann", 1.0)
+            assert counted["lol"] == verdicts.Ruling("rejected", "too old", "bob", 2.0)
             assert set(counted) == {"lol", "yeet"}
-            assert [each.verdict for each in review.history(db, entry.id, "lol")] == ["rejected", "accepted"]
+            assert [each.verdict for each in verdicts.history(db, entry.id, "lol")] == ["rejected", "accepted"]
 
     def test_of_another_campaign_nothing_counts(self, database: Database) -> None:
         entry, other = released(database, WORDS), released(database, WORDS, name="autumn")
         with database.transaction() as db:
-            review.rule(db, entry, ["lol"], "hidden", "", "ann", 1.0)
-            assert review.hidden(db, entry.id) == {"lol"}
-            assert not review.rulings(db, other.id)
-            assert not review.history(db, other.id, "lol")
+            verdicts.rule(db, entry, ["lol"], "hidden", "", "ann", 1.0)
+            assert verdicts.hidden(db, entry.id) == {"lol"}
+            assert not verdicts.rulings(db, other.id)
+            assert not verdicts.history(db, other.id, "lol")
 
     def test_the_audit_log_says_who_and_how_many_and_no_word(self, database: Database) -> None:
         entry = released(database, WORDS)
         with database.transaction() as db:
-            review.rule(db, entry, ["lol", "yeet", "lol"], "accepted", "why", "ann", 3.0)
+            verdicts.rule(db, entry, ["lol", "yeet", "lol"], "accepted", "why", "ann", 3.0)
             assert access.deeds(db, 1) == [access.Deed(3.0, "ann", "review 2 words as accepted", "spring")]
 
     @pytest.mark.parametrize("note", ["x" * 501, "two\nlines", "\0", "\ud800"])
     def test_a_note_is_one_short_line(self, database: Database, note: str) -> None:
         entry = released(database, WORDS)
         with database.transaction() as db, pytest.raises(ParameterError, match="one line of at most 500"):
-            review.rule(db, entry, ["lol"], "accepted", note, "ann", 1.0)
+            verdicts.rule(db, entry, ["lol"], "accepted", note, "ann", 1.0)
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Database, register.Entry]]:
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Database, campaign_store.Entry]]:
     """A released campaign on which two rulings were made."""
-    from neologue.service.migrations import migrate
+    from neologue.service.storage.migrations import migrate
 
     database = open_database(f"sqlite:///{tmp_path_factory.mktemp('lists')}/service.db")
     migrate(database)
     entry = released(database, {**WORDS, "teh": 20.0})
     with database.transaction() as db:
-        review.rule(db, entry, ["yeet"], "accepted", "", "ann", 1.0)
-        review.rule(db, entry, ["fuckkk"], "hidden", "", "ann", 2.0)
+        verdicts.rule(db, entry, ["yeet"], "accepted", "", "ann", 1.0)
+        verdicts.rule(db, entry, ["fuckkk"], "hidden", "", "ann", 2.0)
     yield database, entry
     database.close()
 
@@ -95,11 +97,11 @@ class TestLists:
         ids=str,
     )
     def test_what_is_asked_for_is_found_in_order(
-        self, opened: tuple[Database, register.Entry], asked: dict[str, Any], found: list[str]
+        self, opened: tuple[Database, campaign_store.Entry], asked: dict[str, Any], found: list[str]
     ) -> None:
         assert [one.word for one in chosen(reviewed(*opened), Choice(**asked))] == found
 
-    def test_a_page_is_a_part_of_it(self, opened: tuple[Database, register.Entry]) -> None:
+    def test_a_page_is_a_part_of_it(self, opened: tuple[Database, campaign_store.Entry]) -> None:
         choice = Choice(offset=2, limit=2)
         assert [one.word for one in page(chosen(reviewed(*opened), choice), choice)] == ["jo@x.org", "=1+1"]
 
@@ -107,7 +109,7 @@ class TestLists:
         entry = released(database, WORDS)
         with database.transaction() as db:
             db.execute("UPDATE campaigns SET state = 'running'")
-            running = register.named(db, entry.name)
+            running = campaign_store.named(db, entry.name)
         with pytest.raises(CampaignError, match="is running, and nothing of it is released"):
             reviewed(database, running)
 

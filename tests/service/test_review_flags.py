@@ -3,7 +3,7 @@
 import pytest
 
 from neologue.language.vocabulary import Vocabulary
-from neologue.service.review_flags import Flag, flags, personal, profane
+from neologue.service.review.flags import Flag, flags, personal, profane
 
 
 @pytest.mark.parametrize(

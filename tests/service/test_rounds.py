@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neologue.protocol.slot import SLOTS
-from neologue.service.rounds import LOOKS, Round, Rules, looked_at, opened, resumed, rounds_ahead
+from neologue.service.campaigns.rounds import LOOKS, Round, Rules, looked_at, opened, resumed, rounds_ahead
 
 RULES = Rules(devices=100_000, reserve=0.0, seconds=800.0, batch=100, smallest=200, most_extensions=2)
 

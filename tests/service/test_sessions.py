@@ -1,8 +1,8 @@
 """Sessions of the pages, in both databases."""
 
-from neologue.service import access
-from neologue.service.access import ANALYST, OPERATOR, Person
-from neologue.service.database import Database
+from neologue.service.ops import access
+from neologue.service.ops.access import ANALYST, OPERATOR, Person
+from neologue.service.storage.database import Database
 from neologue.web import session
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from neologue.service.app import Service
-from neologue.service.settings import Settings
+from neologue.service.ops.settings import Settings
+from neologue.service.worker import Service
 
 LONG = 0.5
 """Far longer than a service that waits for nobody takes to stop."""

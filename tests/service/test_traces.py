@@ -20,11 +20,11 @@ from neologue.aggregation.packed_sum import pack_sum
 from neologue.entropy import SeededEntropy
 from neologue.errors import StorageError
 from neologue.protocol.report import HEADER_BYTES, make_report
-from neologue.service.database import SqliteDatabase
-from neologue.service.intake import Intake, Limits, ServedLayer
-from neologue.service.migrations import migrate
-from neologue.service.register import Entry
-from neologue.service.storage import Storage
+from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.collect.intake import Intake, Limits, ServedLayer
+from neologue.service.storage.database import SqliteDatabase
+from neologue.service.storage.migrations import migrate
+from neologue.service.storage.report_store import Storage
 from service.campaigns import Town, definition
 from service.stores import CAMPAIGN, add_layer
 

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from neologue.aggregation.kernels import compiled
+from neologue.compiled import compiled
 
 
 def test_loops_compile_where_no_cache_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,15 +20,15 @@ import duckdb
 import numpy as np
 import pytest
 
+from neologue.campaign.campaign import Campaign
 from neologue.errors import DataError, EngineError
-from neologue.protocol.campaign import Campaign
-from neologue.simulation.answers import Held
+from neologue.populations.counting import Counters, Users
+from neologue.populations.population import Population
+from neologue.populations.records import Columns
 from neologue.simulation.cluster import RayEngine
-from neologue.simulation.counting import Counters, Users
 from neologue.simulation.discovery_run import Discovery, discover
 from neologue.simulation.engine import Engine, LocalEngine
-from neologue.simulation.population import Population
-from neologue.simulation.records import Columns
+from neologue.simulation.layer_work import Held
 
 USERS = 30_000
 

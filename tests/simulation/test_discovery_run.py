@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from neologue import Campaign, Population, Vocabulary, Watch, discover
-from neologue.discovery.document import release_text
-from neologue.discovery.release import LayerFacts
+from neologue.discovery.result import LayerFacts
 from neologue.errors import ParameterError
 from neologue.protocol.layer import Layer
-from neologue.reporting.document import discovery_document
+from neologue.release.document import release_text
+from neologue.reporting.simulated_release import discovery_document
 
 WORDS = ["aab", "abba", "bab", "cabba", "acca", "baca", "known"]
 

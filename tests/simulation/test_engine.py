@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from neologue.simulation import population as populations
-from neologue.simulation.counting import Counters, Users, Work
+from neologue.populations import population as populations
+from neologue.populations.counting import Counters, Users, Work
+from neologue.populations.population import Population
 from neologue.simulation.engine import LocalEngine
-from neologue.simulation.population import Population
 
 
 class Starts:

@@ -8,12 +8,12 @@ from scipy.stats import chisquare, logser
 
 from neologue.device.sampling import sample
 from neologue.entropy import SeededEntropy
-from neologue.simulation import kernels
-from neologue.simulation.alias import FINE, alias_table, fill_ids
-from neologue.simulation.lanes import lanes
+from neologue.populations import count_kernel
+from neologue.populations.alias_table import FINE, alias_table, fill_ids
+from neologue.populations.random_lanes import lanes
+from neologue.populations.streams import Stream
+from neologue.populations.typists import fill_luck, logarithmic
 from neologue.simulation.samples import sample_users
-from neologue.simulation.streams import Stream
-from neologue.simulation.typists import fill_luck, logarithmic
 
 REPEATS = 20_000
 SIGNIFICANCE = 1e-6
@@ -129,5 +129,5 @@ def test_words_of_one_group_are_counted_together_and_words_without_one_are_left_
 
 def test_ids_are_counted() -> None:
     counts = np.zeros(3, np.uint32)
-    kernels.add_counts(np.array([0, 2, 2], np.int32), counts)
+    count_kernel.add_counts(np.array([0, 2, 2], np.int32), counts)
     assert counts.tolist() == [1, 0, 2]

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from neologue import Alphabet, Campaign, Discovery, Measuring, Population, Vocabulary, Watch, discover
-from neologue.discovery.journal import Journal
 from neologue.errors import ParameterError
 from neologue.protocol.closed_layer import ClosedLayer
-from neologue.simulation.cohorts import FIDELITIES, Cohorts
+from neologue.release.facts import release_facts
 from neologue.simulation.discovery_run import identity
 from neologue.simulation.engine import LocalEngine
+from neologue.simulation.journal import Journal
+from neologue.simulation.layer_tallies import FIDELITIES, Cohorts
 
 SHARES = {"abba": 0.6, "cab": 0.5, "bac": 0.4, "a": 0.3, "cc": 0.02, "caca": 0.004, "baba": 0.004}
 USERS = 4000
@@ -99,7 +100,7 @@ def test_with_nothing_released_nobody_is_asked_to_measure() -> None:
     assert found.release.measurement is not None
     assert (found.release.measurement.asked, found.release.measurement.coverage) == (0, None)
     assert not seen
-    assert found.release.facts.measured == ()
+    assert release_facts(found.release).measured == ()
 
 
 @pytest.mark.parametrize(

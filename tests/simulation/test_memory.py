@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from neologue.campaign.campaign import Campaign
 from neologue.errors import EngineError
-from neologue.protocol.campaign import Campaign
 from neologue.simulation.memory import BASE, check_memory, free_memory, largest_layer
 
 

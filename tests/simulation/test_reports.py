@@ -10,17 +10,17 @@ from laws import array, fit, unary_law, votes_law, word_law
 from layers import small_layer
 from neologue.entropy import ONE
 from neologue.language.vocabulary import Vocabulary
+from neologue.populations import population as populations
+from neologue.populations.counting import Counters
+from neologue.populations.population import Population
+from neologue.populations.random_lanes import lanes
+from neologue.populations.streams import Stream, generator
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
-from neologue.simulation import population as populations
-from neologue.simulation import reports
-from neologue.simulation.cohorts import Cohorts
-from neologue.simulation.counting import Counters
+from neologue.simulation import report_kernels
 from neologue.simulation.engine import LocalEngine
-from neologue.simulation.lanes import lanes
-from neologue.simulation.population import Population
-from neologue.simulation.reports import BATCH, SubsetReports, UnaryReports, add_by_marks, add_by_pairs, add_unary
-from neologue.simulation.streams import Stream, generator
+from neologue.simulation.layer_tallies import Cohorts
+from neologue.simulation.report_kernels import BATCH, SubsetReports, UnaryReports, add_by_marks, add_by_pairs, add_unary
 
 SIGNIFICANCE = 1e-6
 """A right law fails once in a million seeds."""
@@ -112,7 +112,7 @@ def test_reports_of_one_batch_are_independent(draw: Draw) -> None:
 
 @pytest.mark.parametrize(("domain", "size"), [(70_001, 1), (70_001, 100), (70_001, 400), (300, 140)])
 def test_no_report_votes_twice_for_an_element(domain: int, size: int) -> None:
-    draw = add_by_pairs if reports.repeats_are_rare(size, domain) else add_by_marks
+    draw = add_by_pairs if report_kernels.repeats_are_rare(size, domain) else add_by_marks
     drawn = votes_of_each(draw, list(range(BATCH + 3)), domain, size, ONE // 2)
     assert drawn.max() == 1
     assert set(drawn.sum(axis=1).tolist()) == {size}
@@ -121,16 +121,16 @@ def test_no_report_votes_twice_for_an_element(domain: int, size: int) -> None:
 
 
 def test_large_subsets_are_marked_and_small_ones_compared_pair_by_pair() -> None:
-    assert reports.repeats_are_rare(1, 1_000)
-    assert reports.repeats_are_rare(46, 1_000_001)
-    assert not reports.repeats_are_rare(110, 1_000_001)
-    assert not reports.repeats_are_rare(46, 1_001)
+    assert report_kernels.repeats_are_rare(1, 1_000)
+    assert report_kernels.repeats_are_rare(46, 1_000_001)
+    assert not report_kernels.repeats_are_rare(110, 1_000_001)
+    assert not report_kernels.repeats_are_rare(46, 1_001)
 
 
 @pytest.mark.parametrize(("domain", "size"), [(2_001, 15), (5_001, 40), (3_001, 300)])
 def test_votes_are_spread_evenly_over_elements_that_nobody_holds(domain: int, size: int) -> None:
     """Power: 2 million votes; that every other element gets 6 % more is found."""
-    draw = add_by_pairs if reports.repeats_are_rare(size, domain) else add_by_marks
+    draw = add_by_pairs if report_kernels.repeats_are_rare(size, domain) else add_by_marks
     number = 2_000_000 // size
     votes = subset_votes(draw, [domain - 1] * number, domain, size, ONE // 2).astype(float)
     others = votes[:-1]
@@ -202,7 +202,7 @@ def test_steps_of_any_size_draw_the_same_reports(monkeypatch: pytest.MonkeyPatch
     starts, held = np.arange(101) * 4, np.arange(400, dtype=np.int32)
     drawn = []
     for at_once, expected in ((1, 5), (5_000, 3), (1 << 26, 1)):
-        monkeypatch.setattr(reports, "VOTES_AT_ONCE", at_once)
+        monkeypatch.setattr(report_kernels, "VOTES_AT_ONCE", at_once)
         counters = Counters(selection.domain)
         steps = len(list(SubsetReports(selection, 1).add(0, starts, held, counters)))
         drawn.append(counters.totals())
@@ -223,7 +223,7 @@ def test_users_are_padded_to_exactly_b_words() -> None:
 
 
 def test_unary_users_are_drawn_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "VOTES_AT_ONCE", 1_000)
+    monkeypatch.setattr(report_kernels, "VOTES_AT_ONCE", 1_000)
     unary = Unary(100, 1.0, 3)
     counters = Counters(100)
     starts, held = np.arange(501) * 2, np.tile(np.array([3, 99], np.int32), 500)

@@ -16,10 +16,10 @@ from scipy import stats
 
 from laws import fit, votes_law
 from neologue.entropy import ONE
+from neologue.populations.random_lanes import lanes
+from neologue.populations.streams import Stream
 from neologue.randomizers.subset_selection import SubsetSelection
-from neologue.simulation.lanes import lanes
-from neologue.simulation.reports import add_by_marks
-from neologue.simulation.streams import Stream
+from neologue.simulation.report_kernels import add_by_marks
 from neologue.simulation.tree import hypergeometric, place, subset_votes
 
 SIGNIFICANCE = 1e-6

@@ -18,10 +18,10 @@ from layers import small_layer
 from neologue.discovery.tally import Tally
 from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
+from neologue.populations.population import Population
 from neologue.protocol.layer import Layer
-from neologue.simulation.cohorts import FIDELITIES, Cohorts
 from neologue.simulation.engine import LocalEngine
-from neologue.simulation.population import Population
+from neologue.simulation.layer_tallies import FIDELITIES, Cohorts
 
 REPEATS = 300
 USERS = 60

@@ -20,11 +20,11 @@ from neologue.device.contribution import counting_words
 from neologue.discovery.tally import Tally
 from neologue.entropy import SeededEntropy
 from neologue.language.vocabulary import Vocabulary
+from neologue.populations.population import Population
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.report import make_report, read_report
-from neologue.simulation.cohorts import FIDELITIES, Cohorts
 from neologue.simulation.engine import LocalEngine
-from neologue.simulation.population import Population
+from neologue.simulation.layer_tallies import FIDELITIES, Cohorts
 
 REPEATS, USERS, BOUND = 200, 60, 3
 LARGEST_Z = 5.0

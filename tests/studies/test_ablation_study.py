@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from neologue.campaign.campaign import Campaign
 from neologue.errors import LanguageError, ParameterError
 from neologue.language.candidates import extensions
-from neologue.protocol.campaign import Campaign
 from neologue.studies.ablation import Ablation, AblationStudy, Found, Result, Run, ablate
 from neologue.studies.factors import Factor, Variation, chosen, factors
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from neologue.campaign.campaign import Campaign
 from neologue.language.alphabet import Alphabet
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.campaign import Campaign
+from neologue.populations.population import Population
 from neologue.simulation.discovery_run import discover
-from neologue.simulation.population import Population
 from neologue.studies.budget import Budget
 from neologue.studies.compare import METHODS
 from neologue.studies.fragment_puzzle import FragmentPuzzle

@@ -8,7 +8,7 @@ import pytest
 
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
-from neologue.simulation.population import Population
+from neologue.populations.population import Population
 from neologue.studies.budget import Budget, Privacy
 from neologue.studies.compare import METHODS, Comparison, Result, Run, Study, compare
 

@@ -10,7 +10,7 @@ from neologue import Campaign, Population, Vocabulary
 from neologue.errors import ParameterError
 from neologue.language import builtin
 from neologue.language.alphabet import Alphabet
-from neologue.simulation.population import typed_words
+from neologue.populations.population import typed_words
 from neologue.studies.held_out import HeldOut, held_out
 from neologue.studies.interval import Interval
 from neologue.studies.paper import (

@@ -12,11 +12,11 @@ from urllib.parse import quote, urlencode, urlsplit
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
-from neologue.service.app import Service
-from neologue.service.database import open_database
-from neologue.service.migrations import migrate
-from neologue.service.settings import Settings
-from neologue.web.app import dashboard
+from neologue.service.ops.settings import Settings
+from neologue.service.storage.database import open_database
+from neologue.service.storage.migrations import migrate
+from neologue.service.worker import Service
+from neologue.web.dashboard import dashboard
 from service.campaigns import Town, definition
 from service.serving import Reply, Served, served, wait_until
 

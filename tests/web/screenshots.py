@@ -16,10 +16,10 @@ from selenium.webdriver.common.keys import Keys
 
 from neologue.device.contribution import contribute
 from neologue.language.vocabulary import Vocabulary
-from neologue.privacy.budget import Budget
-from neologue.privacy.ledger import Ledger
+from neologue.ledger.budget import Budget
+from neologue.ledger.ledger import Ledger
+from neologue.populations.population import Population
 from neologue.protocol.report import read_report
-from neologue.simulation.population import Population
 from service.serving import wait_until
 
 from .chromium import Browser, browsing

@@ -11,7 +11,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from neologue.reporting.certification import certify, document_in
+from neologue.release.certification import certify, document_in
 from service.campaigns import WORDS
 from service.serving import wait_until
 

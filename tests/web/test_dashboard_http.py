@@ -9,15 +9,15 @@ from urllib.parse import quote
 
 import pytest
 
-from neologue.privacy.budget import Budget
-from neologue.privacy.ledger import Ledger
-from neologue.service.app import Service
-from neologue.service.settings import Settings
+from neologue.ledger.budget import Budget
+from neologue.ledger.ledger import Ledger
+from neologue.service.ops.settings import Settings
+from neologue.service.worker import Service
 from neologue.web import progress
-from neologue.web.app import PAGES, dashboard, from_environment
+from neologue.web.campaign_trie import AT_ONCE, Trie
+from neologue.web.dashboard import PAGES, dashboard, from_environment
 from neologue.web.page import LARGEST_FORM, POLICY
 from neologue.web.session import SECONDS
-from neologue.web.trie import AT_ONCE, Trie
 from service.campaigns import WORDS
 from service.serving import wait_until
 

@@ -3,14 +3,13 @@
 Each releases the GIL and is compiled once, then kept on disk.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-Loop = TypeVar("Loop", bound=Callable[..., object])
+from neologue.compiled import compiled
+
 Bytes = NDArray[np.uint8]
 Votes = NDArray[np.uint32]
 """The places that a report votes for, with repetition; or for every candidate its number of votes."""
@@ -26,14 +25,6 @@ BLOCK = 1 << 16
 """How many candidates are counted at a time."""
 STEP = 255
 """The farthest that one pair of a sparse sum can go on."""
-
-
-def compiled(loop: Loop) -> Loop:
-    """Compile a loop when it is first called, and keep the result on disk where there is a place for it."""
-    try:
-        return cast(Loop, njit(cache=True, nogil=True)(loop))
-    except RuntimeError:  # neither beside this file nor in the user's own cache may anything be written
-        return cast(Loop, njit(nogil=True)(loop))
 
 
 @compiled

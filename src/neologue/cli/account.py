@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
-    from neologue.discovery.release import Release
-    from neologue.privacy.ledger import Ledger
-    from neologue.protocol.campaign import Campaign
-    from neologue.protocol.measuring import Measuring
+    from neologue.campaign.campaign import Campaign
+    from neologue.campaign.measuring import Measuring
+    from neologue.discovery.result import Release
+    from neologue.ledger.ledger import Ledger
 
 
 class Account:
@@ -22,7 +22,7 @@ class Account:
     def plan(self, campaign: "Campaign", measure: "Measuring | None") -> None:
         """Charge what is foreseen, or refuse before anyone is asked."""
         from neologue.discovery.measurement import foreseen_cohort
-        from neologue.discovery.schedule import foreseen
+        from neologue.layout.schedule import foreseen
 
         if self._book:
             collection = foreseen(campaign)
@@ -32,13 +32,15 @@ class Account:
 
     def settle(self, release: "Release") -> None:
         """Charge what happened instead; refuse the release if the budget does not cover it."""
+        from neologue.release.facts import release_facts
+
         if self._book:
-            self._book.settle(self._campaign, release.facts.received)
+            self._book.settle(self._campaign, release_facts(release).received)
 
 
 def account_of(ledger: Path | None, population: str | None, campaign: str | None) -> Account:
     """The account that the three options name together, or one that nothing is charged to."""
-    from neologue.privacy.ledger import Ledger
+    from neologue.ledger.ledger import Ledger
 
     options = {"ledger": ledger, "population": population, "campaign": campaign}
     given = [name for name, value in options.items() if value]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from neologue.audit.audit import Audit
     from neologue.cli.display import Spoken
-    from neologue.simulation.audit import Audit
 
 RANDOMIZERS = ("unary", "subset-selection")
 FAILED = 1
@@ -43,9 +43,9 @@ def audit(
     compares what this proves about ε with what is stated. Also looks for randomness that was used twice. Exits with
     1 if an audit fails.
     """
+    from neologue.audit.audit import audit as run
+    from neologue.audit.audit import audit_layer, usual_reports
     from neologue.cli.display import progress
-    from neologue.simulation.audit import audit as run
-    from neologue.simulation.audit import audit_layer, usual_reports
 
     # A Subset Selection report of one word needs the fewest assumptions; see docs/audit.md.
     wanted = [("unary", words_per_user), ("subset-selection", 1), ("subset-selection", words_per_user)]

@@ -217,7 +217,7 @@ def export(remote: Remote, name: str, out: Path, verdict: str | None, formats: t
 
 def _released(remote: Remote, name: str) -> tuple[Any, Any]:
     """The words of a release that are not hidden, and the whole of it."""
-    from neologue.reporting.certification import document_in
+    from neologue.release.certification import document_in
 
     text = remote.text("GET", "campaigns", name, "release")
     document = document_in(text.encode(), f"the release of {name}")
@@ -307,7 +307,7 @@ def credentials(remote: Remote, name: str, count: int, out: Path) -> None:
 @click.pass_obj
 def key(remote: Remote, out: Path) -> None:
     """Write the public key that devices pin, and that releases are verified with."""
-    from neologue.privacy.signature import write_public_key
+    from neologue.release.signature import write_public_key
 
     write_public_key(bytes.fromhex(remote.ask("GET", "key")["operator"]), out)
     click.echo(f"wrote {out}", err=True)

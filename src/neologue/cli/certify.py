@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from neologue.reporting.certification import Certification
+    from neologue.release.certification import Certification
 
 FAILED = 1
 
@@ -26,9 +26,9 @@ def certify(context: click.Context, release: Path, verify: Path | None, as_json:
 
     Exits with 1 if a claim is not covered, and with 2 if the file can't be read.
     """
-    from neologue.privacy.signature import public_key
-    from neologue.reporting.certification import certify as certified
-    from neologue.reporting.certification import read_document
+    from neologue.release.certification import certify as certified
+    from neologue.release.certification import read_document
+    from neologue.release.signature import public_key
 
     key = public_key(verify) if verify else None
     document = read_document(release)
@@ -42,7 +42,7 @@ def certify(context: click.Context, release: Path, verify: Path | None, as_json:
 
 
 def _plain(certification: "Certification") -> dict[str, object]:
-    from neologue.reporting.certification import claim_rows
+    from neologue.release.certification import claim_rows
 
     return {
         "passed": certification.passed,
@@ -89,7 +89,7 @@ def _printable(text: str) -> str:
 @click.argument("path", type=click.Path(path_type=Path))
 def keygen(path: Path) -> None:
     """Make a key to sign releases with: PATH, to be kept secret, and PATH.pub, for everyone."""
-    from neologue.privacy.signature import generate_key
+    from neologue.release.signature import generate_key
 
     private, public = generate_key(path)
     click.echo(f"wrote {private}, which signs: keep it secret", err=True)

@@ -22,7 +22,7 @@ def completes(names: Callable[[], Sequence[str]]) -> Any:  # noqa: ANN401 - what
 
 def profiles() -> Sequence[str]:
     """The names of profiles."""
-    from neologue.protocol.profiles import PROFILES
+    from neologue.campaign.profiles import PROFILES
 
     return tuple(PROFILES)
 

@@ -16,14 +16,14 @@ from neologue.errors import ParameterError
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from neologue.campaign.campaign import Campaign
+    from neologue.campaign.measuring import Measuring
     from neologue.cli.display import Spoken
-    from neologue.discovery.journal import Journal
-    from neologue.protocol.campaign import Campaign
-    from neologue.protocol.measuring import Measuring
+    from neologue.populations.population import Population
     from neologue.simulation.discovery_run import Discovery
     from neologue.simulation.engine import Engine
-    from neologue.simulation.growth import Growth
-    from neologue.simulation.population import Population
+    from neologue.simulation.journal import Journal
+    from neologue.simulation.trie_trace import Growth
 
 DEFAULT_USERS = 1_000_000
 JOURNAL = "unfinished"
@@ -170,14 +170,14 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     """
     from neologue.cli.display import progress, show_discovery
     from neologue.discovery.decision import nobody
-    from neologue.discovery.document import release_text
-    from neologue.privacy.signature import private_key, signed
-    from neologue.reporting.document import discovery_document
+    from neologue.release.document import release_text
+    from neologue.release.signature import private_key, signed
     from neologue.reporting.extra import EXTRA, can_report
     from neologue.reporting.files import REPORT, check_folder, write_files
+    from neologue.reporting.simulated_release import discovery_document
     from neologue.simulation.discovery_run import discover as run
-    from neologue.simulation.growth import Growth
     from neologue.simulation.memory import check_memory
+    from neologue.simulation.trie_trace import Growth
 
     if options["out"]:
         check_folder(options["out"])
@@ -255,8 +255,8 @@ def _journal(
     population: "Population", campaign: "Campaign", measure: "Measuring | None", options: dict[str, Any]
 ) -> "Journal | None":
     """The journal in the folder of results, if there is one to be."""
-    from neologue.discovery.journal import Journal
     from neologue.simulation.discovery_run import identity
+    from neologue.simulation.journal import Journal
 
     if not options["out"]:
         return None
@@ -266,9 +266,9 @@ def _journal(
 
 def _checked(data: Path | None, options: dict[str, Any]) -> "Campaign":
     """The campaign that the options ask for, without words; most mistakes show here, before anything is read."""
+    from neologue.campaign.campaign import Campaign
+    from neologue.campaign.profiles import profile as profile_named
     from neologue.language import builtin
-    from neologue.protocol.campaign import Campaign
-    from neologue.protocol.profiles import profile as profile_named
 
     for name in ("user_column", "word_column", "count_column", "day_column"):
         if data is None and options[name] is not None:
@@ -288,8 +288,8 @@ def _checked(data: Path | None, options: dict[str, Any]) -> "Campaign":
 
 def _set_aside(campaign: "Campaign", options: dict[str, Any]) -> "tuple[Campaign, Measuring | None]":
     """The campaign without those of its users who measure, if any are to."""
+    from neologue.campaign.measuring import Measuring
     from neologue.discovery.measurement import usual_measuring
-    from neologue.protocol.measuring import Measuring
 
     if not options["measure"] and options["measure_users"] is None and options["measure_rate"] is None:
         return campaign, None
@@ -326,11 +326,11 @@ def _set_up(
     data: Path | None, wanted: "Campaign", engine: "Engine", options: dict[str, Any]
 ) -> "tuple[Campaign, Population, Measuring | None]":
     """The campaign with its words, the population, and who of it measures."""
+    from neologue.campaign.campaign import Campaign
     from neologue.language import builtin
     from neologue.language.vocabulary import Vocabulary
-    from neologue.protocol.campaign import Campaign
-    from neologue.simulation.population import Population
-    from neologue.simulation.records import Columns
+    from neologue.populations.population import Population
+    from neologue.populations.records import Columns
 
     population: Population | None = None
     if data is not None:

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from neologue.discovery.release import LayerFacts, Release
+from neologue.discovery.result import LayerFacts, Release
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.reporting.sentences import privacy_lines, summary

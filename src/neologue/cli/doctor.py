@@ -27,8 +27,8 @@ MARKS = {"good": "ok      ", "doubtful": "doubtful", "unsafe": "UNSAFE  "}
 @click.pass_context
 def doctor(context: click.Context, database: str, ledger: Path | None, server: str | None) -> None:
     """Say what is unsafe about a deployment; exit code 1 if anything is."""
-    from neologue.service.database import open_database
     from neologue.service.doctor import examine
+    from neologue.service.storage.database import open_database
 
     if not database.startswith(("postgresql:", "postgres:")) and not Path(database.removeprefix("sqlite:///")).exists():
         raise InputError(f"there is no database {database}: start the service once, or name the one it uses")
@@ -49,7 +49,7 @@ def backup(database: str, copy: Path) -> None:
     To restore it, stop the service and put the copy in the database's place. Reports that were confirmed since are not
     in it, and are not sent again: their layers have fewer reports. PostgreSQL has tools of its own: pg_dump.
     """
-    from neologue.service.backup import copy_database
+    from neologue.service.storage.backup import copy_database
 
     copy_database(database, copy)
     click.echo(f"wrote {copy}", err=True)

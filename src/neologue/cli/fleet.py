@@ -73,8 +73,8 @@ def fleet(data: Path | None, server: str | None, token: str | None, out: Path | 
     DATA has users and words as for discover; without it, users are drawn who write a language. Without --server a
     service is started on this machine, in a temporary folder, and ended afterwards.
     """
+    from neologue.fleet.fleet import Weather
     from neologue.reporting.files import check_folder
-    from neologue.simulation.fleet import Weather
 
     require_masks(options)
     require_willing(options["epsilon"])
@@ -93,10 +93,10 @@ def fleet(data: Path | None, server: str | None, token: str | None, out: Path | 
 
 def _run(remote: Remote, server: str, population: Any, weather: Any, out: Path | None, options: dict[str, Any]) -> None:  # noqa: ANN401
     from neologue.device.policy import Policy
+    from neologue.fleet.fleet import run
     from neologue.masking.rules import CohortRules
-    from neologue.reporting.certification import document_in
+    from neologue.release.certification import document_in
     from neologue.reporting.files import write_files
-    from neologue.simulation.fleet import run
 
     name, devices = options["campaign"], options["devices"]
     _prepare(remote, options)
@@ -192,8 +192,8 @@ def issued(remote: Remote, name: str, devices: int) -> list[str]:
 
 def _population(data: Path | None, options: dict[str, Any]) -> Any:  # noqa: ANN401 - imported when it runs
     from neologue.language.vocabulary import Vocabulary
-    from neologue.simulation.population import Population
-    from neologue.simulation.records import Columns
+    from neologue.populations.population import Population
+    from neologue.populations.records import Columns
 
     if data is None:
         known = Vocabulary.from_file(options["known"]) if options["known"] else None

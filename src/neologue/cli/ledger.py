@@ -10,7 +10,7 @@ import click
 from neologue.clock import SECONDS_PER_DAY
 
 if TYPE_CHECKING:
-    from neologue.privacy.ledger import Ledger, Spent
+    from neologue.ledger.ledger import Ledger, Spent
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
 
@@ -28,7 +28,7 @@ def ledger() -> None:
 @FILE
 def create(file: Path) -> None:
     """Begin a ledger."""
-    from neologue.privacy.ledger import Ledger
+    from neologue.ledger.ledger import Ledger
 
     Ledger.create(file)
     click.echo(f"created {file}; give it populations with `neologue ledger population {file} NAME …`", err=True)
@@ -49,8 +49,8 @@ def population(
 
     Nobody may be in two populations of a ledger, nor be asked by anyone who does not use this ledger.
     """
-    from neologue.privacy.budget import Budget
-    from neologue.privacy.ledger import Ledger
+    from neologue.ledger.budget import Budget
+    from neologue.ledger.ledger import Ledger
 
     budget, book = Budget(unit, epsilon, delta, local_epsilon), Ledger(file)
     if not change:
@@ -71,7 +71,7 @@ def population(
 def show(file: Path, as_json: bool) -> None:
     """Show what each population has spent, and what is left."""
     from neologue.cli.display import show_table
-    from neologue.privacy.ledger import Ledger
+    from neologue.ledger.ledger import Ledger
 
     book = Ledger(file)
     standings = [book.spent(name) for name in book.populations()]
@@ -100,7 +100,7 @@ def abandon(file: Path, campaign: str) -> None:
 
     Only if nothing of it was collected or published, nor will be.
     """
-    from neologue.privacy.ledger import Ledger
+    from neologue.ledger.ledger import Ledger
 
     Ledger(file).abandon(campaign)
 

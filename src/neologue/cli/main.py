@@ -104,8 +104,8 @@ def alphabets() -> None:
 @main.command()
 def profiles() -> None:
     """List the profiles there are, and where each comes from."""
+    from neologue.campaign.profiles import PROFILES
     from neologue.cli.display import show_table
-    from neologue.protocol.profiles import PROFILES
 
     names = list(PROFILES)
     parameters = {name: PROFILES[name].parameters.as_dict() for name in names}

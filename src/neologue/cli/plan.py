@@ -13,10 +13,10 @@ from neologue.cli.cohorts import cohort_options, require_masks
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
+    from neologue.campaign.campaign import Campaign
     from neologue.masking.rules import CohortRules
-    from neologue.protocol.campaign import Campaign
-    from neologue.simulation.masking_cost import MaskingCost
-    from neologue.simulation.plan import Plan
+    from neologue.planning.masking_cost import MaskingCost
+    from neologue.planning.plan import Plan
 
 DEFAULT_USERS = 1_000_000
 CHANGEABLE = ("words_per_user", "depth", "passes", "randomizer", "rule", "k_anonymity", "alpha", "delta", "colluders")
@@ -106,13 +106,13 @@ def plan(plot: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN
 
 
 def _plan(options: dict[str, Any], says: Any) -> "Plan":  # noqa: ANN401 - a function of a line
+    from neologue.campaign.campaign import Campaign
+    from neologue.campaign.profiles import profile as profile_named
     from neologue.language import builtin
     from neologue.language.vocabulary import Vocabulary
-    from neologue.protocol.campaign import Campaign
-    from neologue.protocol.profiles import profile as profile_named
-    from neologue.simulation.lexicon import Lexicon
-    from neologue.simulation.plan import Limits, plan
-    from neologue.simulation.population import Population
+    from neologue.planning.plan import Limits, plan
+    from neologue.populations.lexicon import Lexicon
+    from neologue.populations.population import Population
 
     limits = Limits(options["local_epsilon"], options["central_epsilon"], options["unit"])
     users = options["users"]
@@ -161,7 +161,7 @@ def _votes(randomizer: str, words_per_user: int) -> int:
 
 
 def _fitting(upload: int, rules: "CohortRules", votes: int) -> int:
-    from neologue.simulation.masking_cost import candidates_within
+    from neologue.planning.masking_cost import candidates_within
 
     fitting = candidates_within(upload, rules, votes)
     if not fitting:
@@ -170,7 +170,7 @@ def _fitting(upload: int, rules: "CohortRules", votes: int) -> int:
 
 
 def _masking_cost(found: "Plan") -> "MaskingCost":
-    from neologue.simulation.masking_cost import masking_cost
+    from neologue.planning.masking_cost import masking_cost
 
     assert found.masked
     parameters = found.campaign.parameters

@@ -20,8 +20,8 @@ from neologue.cli.serve import check_address, settings_of
 from neologue.errors import InputError
 
 if TYPE_CHECKING:
-    from neologue.service.settings import Settings
-    from neologue.simulation.companions import Companions
+    from neologue.fleet.trickle import Companions
+    from neologue.service.ops.settings import Settings
     from neologue.web.sandbox import Sandbox
 
 HOST = "127.0.0.1"
@@ -92,9 +92,9 @@ def sandbox(port: int, no_open: bool, **options: Any) -> None:  # noqa: ANN401
 def _run(stack: ExitStack, folder: Path, server: str, remote: Remote, options: dict[str, Any]) -> None:
     """Let all devices take part, until the campaign of the many is over; the others go on."""
     from neologue.device.policy import Policy
-    from neologue.simulation.companions import Companions
-    from neologue.simulation.fleet import Squad, Weather, drawn, run
-    from neologue.simulation.population import Population
+    from neologue.fleet.fleet import Squad, Weather, drawn, run
+    from neologue.fleet.trickle import Companions
+    from neologue.populations.population import Population
 
     devices: int = options["devices"]
     people = Population.embedded(options["language"], devices + COMPANIONS, seed=options["seed"])
@@ -159,9 +159,9 @@ def _depth(devices: int) -> int:
 
 def _page(settings: "Settings") -> "Sandbox":
     """The page of the sandbox, whose reader is an operator of a new database."""
-    from neologue.service.access import OPERATOR, new_token
-    from neologue.service.database import open_database
-    from neologue.service.migrations import migrate
+    from neologue.service.ops.access import OPERATOR, new_token
+    from neologue.service.storage.database import open_database
+    from neologue.service.storage.migrations import migrate
     from neologue.web.sandbox import Sandbox
 
     database = open_database(settings.database)
@@ -180,9 +180,9 @@ def _served(settings: "Settings", page: "Sandbox", port: int) -> Iterator[str]:
 
     import uvicorn
 
-    from neologue.service.app import Service
-    from neologue.service.logs import configure
-    from neologue.web.app import routes
+    from neologue.service.ops.logs import configure
+    from neologue.service.worker import Service
+    from neologue.web.dashboard import routes
 
     configure()
     logging.getLogger().setLevel(logging.WARNING)

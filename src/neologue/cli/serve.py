@@ -15,7 +15,7 @@ import click
 from neologue.errors import InputError
 
 if TYPE_CHECKING:
-    from neologue.service.settings import Settings
+    from neologue.service.ops.settings import Settings
 
 EXTRA = 'pip install "neologue[server]"'
 SECONDS_TO_STOP = 30
@@ -62,7 +62,7 @@ def serve(
     _first_token(settings)
     import uvicorn
 
-    from neologue.service.logs import configure
+    from neologue.service.ops.logs import configure
 
     configure()
     # The server passes the signal on when it has stopped in good order, which is no failure.
@@ -81,13 +81,13 @@ def serve(
         "timeout_graceful_shutdown": SECONDS_TO_STOP,
     }
     if workers == 1:
-        from neologue.web.app import dashboard
+        from neologue.web.dashboard import dashboard
 
         uvicorn.run(dashboard(settings), **options)
         return
     # Each worker makes a service of its own, from the same settings.
     os.environ["NEOLOGUE_SETTINGS"] = json.dumps(asdict(settings), default=str)
-    uvicorn.run("neologue.web.app:from_environment", factory=True, workers=workers, **options)
+    uvicorn.run("neologue.web.dashboard:from_environment", factory=True, workers=workers, **options)
 
 
 def check_address(host: str, port: int) -> None:
@@ -124,7 +124,7 @@ def settings_of(**given: Any) -> "Settings":  # noqa: ANN401 - checked by Settin
         import uvicorn  # noqa: F401
     except ModuleNotFoundError as error:
         raise InputError(f"the service needs {error.name}: install it with {EXTRA}") from error
-    from neologue.service.settings import Settings
+    from neologue.service.ops.settings import Settings
 
     return Settings(**{name: value for name, value in given.items() if value is not None})
 
@@ -133,10 +133,10 @@ def _first_token(settings: "Settings") -> None:
     """Make the database ready, and print a token if nobody has one yet."""
     import time
 
-    from neologue.privacy.ledger import Ledger
-    from neologue.service.access import OPERATOR, audit, new_token, people
-    from neologue.service.database import open_database
-    from neologue.service.migrations import migrate
+    from neologue.ledger.ledger import Ledger
+    from neologue.service.ops.access import OPERATOR, audit, new_token, people
+    from neologue.service.storage.database import open_database
+    from neologue.service.storage.migrations import migrate
 
     if settings.ledger:
         Ledger(settings.ledger).populations()

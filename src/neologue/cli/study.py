@@ -15,7 +15,7 @@ from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
     from neologue.language.vocabulary import Vocabulary
-    from neologue.simulation.population import Population
+    from neologue.populations.population import Population
 
 PAPER_EPSILONS = {False: (4.0, 6.0, 8.0, 10.0, 12.0), True: (8.0, 10.0)}
 PAPER_USERS = {False: 15_000_000, True: 300_000}
@@ -335,8 +335,8 @@ def _seeds(options: Mapping[str, Any], usual: int) -> tuple[int, ...]:
 
 
 def _population(data: Path | None, users: int, known: "Vocabulary", options: Mapping[str, Any]) -> "Population":
-    from neologue.simulation.population import Population
-    from neologue.simulation.records import Columns
+    from neologue.populations.population import Population
+    from neologue.populations.records import Columns
 
     if data is None:
         for name in ("user", "word", "count"):

@@ -102,7 +102,7 @@ def check_out(options: Mapping[str, Any]) -> None:
 
 
 def _record(out: Path | None, identity: Mapping[str, object], *, resume: bool) -> "Record | None":
-    from neologue.discovery.journal import IDENTITY
+    from neologue.simulation.journal import IDENTITY
     from neologue.studies.record import Record
 
     if not out:

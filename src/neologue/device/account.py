@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Final
 
 from neologue.clock import Clock, system_days
-from neologue.database import explained, make_private
 from neologue.device.contribution import contribute
 from neologue.device.policy import Policy, epsilon_of, rounded_up
 from neologue.entropy import Entropy
 from neologue.errors import AccountError, AnsweredError
 from neologue.masking.terms import Terms
 from neologue.protocol.invitation import Invitation
+from neologue.sqlite_file import explained, make_private
 
 _VERSION: Final = 2
 _PATIENCE: Final = 60.0  # seconds to wait for another process that makes its report

@@ -16,10 +16,10 @@ from types import TracebackType
 from typing import Final, Self
 
 from neologue.clock import Clock, system_days
-from neologue.database import explained, make_private
 from neologue.device.seal import Seal
 from neologue.errors import DiaryError, ParameterError
 from neologue.language.alphabet import normalised
+from neologue.sqlite_file import explained, make_private
 
 _VERSION: Final = 1
 _SEALED_VERSION: Final = 2

@@ -38,9 +38,9 @@ from neologue.masking.messages import (
     Sharing,
     Unmasking,
 )
-from neologue.masking.packing import pack
-from neologue.masking.statement import says_nothing
 from neologue.masking.terms import Cohort, Promise, Terms
+from neologue.masking.void_group import says_nothing
+from neologue.masking.vote_packing import pack
 from neologue.protocol.report import Asks, read_report
 
 

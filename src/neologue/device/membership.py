@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from neologue.database import explained, make_private
 from neologue.errors import MembershipError
+from neologue.sqlite_file import explained, make_private
 
 End = Literal["final", "closed", "over"]
 

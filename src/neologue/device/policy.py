@@ -12,12 +12,12 @@ from fractions import Fraction
 
 from neologue.errors import ParameterError, PolicyError
 from neologue.masking.neighbourhood import LARGEST_COHORT
-from neologue.masking.packing import packed_bytes
 from neologue.masking.terms import Promise
+from neologue.masking.vote_packing import packed_bytes
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.invitation import KEY_BYTES, Invitation, check_bytes
 from neologue.protocol.layer import Layer
-from neologue.protocol.parameters import DEEPEST, LARGEST_LAYER, check_whole
+from neologue.protocol.limits import DEEPEST, LARGEST_LAYER, check_whole
 from neologue.protocol.report import HEADER_BYTES
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import LARGEST_EPSILON, SMALLEST_EPSILON

@@ -10,14 +10,14 @@ from collections.abc import Callable, Generator
 import numpy as np
 from numpy.typing import NDArray
 
+from neologue.campaign.campaign import Campaign
 from neologue.discovery.decision import Decision, Question
 from neologue.discovery.estimates import VoteLaw, estimate_holders
-from neologue.discovery.release import LayerFacts, Release, ReleasedWord
-from neologue.discovery.schedule import Schedule
+from neologue.discovery.result import LayerFacts, Release, ReleasedWord
 from neologue.language.candidates import Strings, root, strings
 from neologue.language.spelling import Spelling
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.campaign import Campaign
+from neologue.layout.schedule import Schedule
 from neologue.protocol.layer import Layer
 from neologue.randomizers.channel import Floats
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from neologue.campaign.campaign import Campaign
 from neologue.discovery.selection import Selection, select
 from neologue.discovery.tally import Tally
 from neologue.language.spelling import Spelling
-from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
 from neologue.randomizers.channel import Floats
 

@@ -25,14 +25,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from neologue.campaign.campaign import Campaign
+from neologue.campaign.measuring import Measuring
 from neologue.discovery.estimates import Estimates, VoteLaw, estimate_holders
-from neologue.discovery.schedule import foreseen
 from neologue.discovery.tally import Tally
 from neologue.language.candidates import strings
+from neologue.layout.schedule import foreseen
 from neologue.privacy.collection import Cohort
-from neologue.protocol.campaign import Campaign
 from neologue.protocol.closed_layer import ClosedLayer
-from neologue.protocol.measuring import Measuring
 from neologue.randomizers.channel import Channel
 from neologue.randomizers.closed import ClosedDomain, Totals, closed_domain
 

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from neologue.campaign.campaign import Campaign
 from neologue.discovery.tally import Tally
 from neologue.entropy import SeededEntropy
 from neologue.privacy.anonymity import release_threshold
-from neologue.protocol.campaign import Campaign
 from neologue.protocol.layer import Layer
 from neologue.randomizers.channel import Floats
 

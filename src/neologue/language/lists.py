@@ -16,6 +16,10 @@ Integers = NDArray[np.int64]
 
 MOST_LISTED = 1 << 19
 """The most numbers in all lists of a layer together: devices have to be told them."""
+MOST_EXTENSIONS = 1 << 53
+"""Among more extensions than these none are listed: not every language has larger whole numbers in its JSON."""
+MOST_NUMBERED = 1 << 62
+"""The same for the extensions after all characters together, which are numbered one after the other."""
 LONGEST = 8
 """A prefix that many hold is asked about at most so many times as many extensions as prefixes are on average."""
 
@@ -98,3 +102,13 @@ def _most(lists: int, ways: Integers, members: NDArray[np.intp]) -> Integers:
     most = np.zeros(lists, np.int64)
     np.maximum.at(most, members, ways)
     return most
+
+
+def can_be_listed(characters: int, extension: int) -> bool:
+    """Whether the numbers of extensions by so many symbols are small enough; without counting on where they are not."""
+    every = 1
+    for _ in range(extension):
+        every = 1 + characters * every
+        if every > MOST_EXTENSIONS or every * characters > MOST_NUMBERED:
+            return False
+    return True

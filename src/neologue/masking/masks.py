@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from neologue.masking.packing import Entries
+from neologue.masking.vote_packing import Entries
 
 _STRETCH: Final = 1 << 17
 """So many bytes at a time stay in the cache between the cipher and the sum."""

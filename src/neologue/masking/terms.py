@@ -23,7 +23,7 @@ import numpy as np
 
 from neologue.errors import MaskingError, ParameterError
 from neologue.masking.neighbourhood import LARGEST_COHORT, Neighbourhood, check_cohort, neighbourhood
-from neologue.masking.packing import lane, packed_bytes
+from neologue.masking.vote_packing import lane, packed_bytes
 
 VERSION: Final = 1
 COHORT_BYTES: Final = 16

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from neologue.privacy.binomial_pair import plausible
 from neologue.privacy.bound import ROUNDING
-from neologue.privacy.coins import plausible
 from neologue.randomizers.channel import Channel
 from neologue.randomizers.subset_selection import SubsetSelection
 

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import binom
 
+from neologue.privacy.binomial_pair import COARSENESS, block_chances, coin_delta, plausible
 from neologue.privacy.bound import Bound, group_epsilon, rounded_up, smallest_epsilon, surely_below
-from neologue.privacy.coins import COARSENESS, block_chances, coin_delta, plausible
 from neologue.randomizers.subset_selection import SubsetSelection
 
 CLOSED_FORM = "Theorem 2 of Sun et al. 2024, as printed"

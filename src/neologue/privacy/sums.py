@@ -27,8 +27,8 @@ from scipy.fft import next_fast_len
 from scipy.special import logsumexp
 from scipy.stats import binom
 
+from neologue.privacy.binomial_pair import plausible
 from neologue.privacy.bound import Bound, group_epsilon, smallest_epsilon, surely_below
-from neologue.privacy.coins import plausible
 from neologue.privacy.shuffling import GROUP
 from neologue.randomizers.unary import Unary
 

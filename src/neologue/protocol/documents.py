@@ -22,7 +22,7 @@ from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
-from neologue.protocol.parameters import DEEPEST
+from neologue.protocol.limits import DEEPEST
 
 LARGEST_DOCUMENT = 1 << 24
 LARGEST_KNOWN = 1 << 25

@@ -10,11 +10,10 @@ import numpy as np
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, Strings, extensions, last_characters, strings
-from neologue.language.lists import Lists
+from neologue.language.lists import Lists, can_be_listed
 from neologue.language.vocabulary import Vocabulary
-from neologue.privacy.planning import can_be_listed
 from neologue.protocol.canonical import canonical
-from neologue.protocol.parameters import SAMPLERS
+from neologue.protocol.limits import SAMPLERS
 from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.registry import randomizer
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from neologue.entropy import Entropy
 from neologue.randomizers.channel import Channel
-from neologue.randomizers.statement import LocalStatement
+from neologue.randomizers.local_privacy import LocalStatement
 from neologue.randomizers.thresholds import check_epsilon, log_above
 
 Report = TypeVar("Report")

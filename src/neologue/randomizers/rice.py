@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from neologue.entropy import ONE
 from neologue.errors import ReportError
-from neologue.randomizers.packing import field_bits, field_values
+from neologue.randomizers.bit_fields import field_bits, field_values
 
 COUNT_BITS = 32
 TAIL = 28

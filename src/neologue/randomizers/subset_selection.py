@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from neologue.entropy import ONE, Entropy
 from neologue.errors import ReportError
+from neologue.randomizers.bit_fields import pack, unpack
 from neologue.randomizers.channel import Channel
 from neologue.randomizers.expansion import SEED_BYTES, base_subsets
-from neologue.randomizers.packing import pack, unpack
 from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.thresholds import exp_below, numerator_down
 

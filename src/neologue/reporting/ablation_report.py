@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.ticker import NullLocator
 
-from neologue.reporting.page import render
+from neologue.reporting.html_page import render
 from neologue.reporting.svg import DIED, INK, LIVED, WORD, Picture, plot, short_numbers
 
 APART = ("population", "language")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from neologue.discovery.release import LayerFacts, ReleasedWord
+from neologue.discovery.result import LayerFacts, ReleasedWord
 from neologue.reporting.svg import DIED, INK, LIVED, MUTED, WORD, Picture, plot, short_numbers
 
 MOST_POINTS = 400

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from neologue import __version__
-from neologue.discovery.release import LayerFacts, ReleasedWord
+from neologue.discovery.result import LayerFacts, ReleasedWord
 from neologue.reporting.discovery_plots import (
     estimates_against_truth,
     found_by_holders,
@@ -15,11 +15,11 @@ from neologue.reporting.discovery_plots import (
     words_by_length,
 )
 from neologue.reporting.fates import fates
-from neologue.reporting.page import embedded_json, render
+from neologue.reporting.html_page import embedded_json, render
 from neologue.reporting.sentences import privacy_lines, summary
-from neologue.reporting.trie import trie_data
+from neologue.reporting.trie_data import trie_data
 from neologue.simulation.discovery_run import Discovery
-from neologue.simulation.growth import Growth, LayerGrowth
+from neologue.simulation.trie_trace import Growth, LayerGrowth
 
 MOST_WORDS = 300
 MOST_MISSED = 50

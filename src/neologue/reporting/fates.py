@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neologue.language.candidates import strings
-from neologue.simulation.growth import LayerGrowth
+from neologue.simulation.trie_trace import LayerGrowth
 
 
 @dataclass(frozen=True)

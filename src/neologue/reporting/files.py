@@ -5,10 +5,10 @@ import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from neologue.discovery.document import release_text
-from neologue.discovery.release import ReleasedWord
-from neologue.discovery.wordlist import hunspell_dic, words_csv
+from neologue.discovery.result import ReleasedWord
 from neologue.errors import ParameterError
+from neologue.release.document import release_text
+from neologue.release.word_lists import hunspell_dic, words_csv
 
 REPORT = "report.html"
 STUDY = "study.json"

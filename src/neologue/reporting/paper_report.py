@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from neologue.reporting.page import render
+from neologue.reporting.html_page import render
 from neologue.reporting.svg import DIED, LIVED, MUTED, WORD, Picture, plot
 
 

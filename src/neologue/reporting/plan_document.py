@@ -5,10 +5,10 @@ from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 
-from neologue.discovery.document import parameters_document
 from neologue.errors import ParameterError
-from neologue.simulation.masking_cost import MaskingCost
-from neologue.simulation.plan import Plan
+from neologue.planning.masking_cost import MaskingCost
+from neologue.planning.plan import Plan
+from neologue.release.document import parameters_document
 
 FORMAT = 1
 NOTHING_SURE = "not even a word that every user reports is found with a chance of 95 %"

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from neologue.campaign.profiles import PROFILES
 from neologue.discovery.measurement import Measurement
 from neologue.privacy.digits import shown
-from neologue.protocol.profiles import PROFILES
 
 if TYPE_CHECKING:
     from neologue.simulation.discovery_run import Discovery

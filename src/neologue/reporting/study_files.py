@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from neologue.discovery.unfinished import first_difference
 from neologue.errors import ParameterError
 from neologue.reporting.files import REPORT, STUDY, check_folder, write_texts
+from neologue.simulation.unfinished_run import first_difference
 
 NAMES = (STUDY, REPORT)
 FORMAT = 1

@@ -15,9 +15,10 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from neologue.errors import LedgerError, StorageError
-from neologue.privacy.ledger import Ledger
-from neologue.service import access, register
-from neologue.service.database import Connection, Database
+from neologue.ledger.ledger import Ledger
+from neologue.service.campaigns import campaign_store
+from neologue.service.ops import access
+from neologue.service.storage.database import Connection, Database
 
 Verdict = Literal["good", "doubtful", "unsafe"]
 
@@ -97,8 +98,8 @@ def _people(db: Connection) -> Iterator[Finding]:
 
 
 def _campaigns(db: Connection, ledger: Path | None) -> Iterator[Finding]:
-    for entry in register.entries(db):
-        if entry.state in register.OVER:
+    for entry in campaign_store.entries(db):
+        if entry.state in campaign_store.OVER:
             continue
         definition = entry.definition
         if definition.batch < SMALL_BATCH:

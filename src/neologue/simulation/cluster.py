@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from neologue import __version__
 from neologue.errors import EngineError, NeologueError
-from neologue.simulation.counting import Advance, Users, Work, counted
-from neologue.simulation.holdings import Holdings
-from neologue.simulation.parts import check_parts, find_files
-from neologue.simulation.population import Population, described, recorded_digest, shown
-from neologue.simulation.records import Columns, Extent, Records, read_records, survey
-from neologue.simulation.shards import Part, Shard, Window, common_words, gather, split
+from neologue.populations.counting import Advance, Users, Work, counted
+from neologue.populations.holdings import Holdings
+from neologue.populations.parts import check_parts, find_files
+from neologue.populations.population import Population, described, recorded_digest, shown
+from neologue.populations.records import Columns, Extent, Records, read_records, survey
+from neologue.populations.shards import Part, Shard, Window, common_words, gather, split
 
 if TYPE_CHECKING:
     from ray import ObjectRef

@@ -5,20 +5,20 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from neologue import __version__
-from neologue.discovery.course import Course
+from neologue.campaign.campaign import Campaign
+from neologue.campaign.measuring import Measuring
 from neologue.discovery.decision import Witness, nobody
-from neologue.discovery.journal import Journal
-from neologue.discovery.release import LayerFacts, Release
+from neologue.discovery.result import LayerFacts, Release
+from neologue.discovery.state import Course
 from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
-from neologue.protocol.campaign import Campaign
+from neologue.populations.population import Population
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
-from neologue.protocol.measuring import Measuring
-from neologue.simulation.cohorts import Cohorts
 from neologue.simulation.engine import Engine, LocalEngine
+from neologue.simulation.journal import Journal
+from neologue.simulation.layer_tallies import Cohorts
 from neologue.simulation.memory import check_memory
-from neologue.simulation.population import Population
 from neologue.simulation.scoring import Score, score, true_holders
 
 

@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from neologue.simulation.counting import Advance, Work, counted
-from neologue.simulation.population import Population
-from neologue.simulation.records import Columns
+from neologue.populations.counting import Advance, Work, counted
+from neologue.populations.population import Population
+from neologue.populations.records import Columns
 
 
 class Engine(Protocol):

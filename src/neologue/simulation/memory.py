@@ -4,8 +4,8 @@ from pathlib import Path
 
 import psutil
 
+from neologue.campaign.campaign import Campaign
 from neologue.errors import EngineError
-from neologue.protocol.campaign import Campaign
 
 BASE = 700 << 20
 """What a run takes for its code, a language and a chunk of users, in bytes."""

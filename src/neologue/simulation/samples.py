@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from neologue.aggregation.kernels import compiled
-from neologue.simulation.holdings import Holdings
-from neologue.simulation.kernels import Ids, Ints
-from neologue.simulation.streams import Stream, generator
+from neologue.compiled import compiled
+from neologue.populations.count_kernel import Ids, Ints
+from neologue.populations.holdings import Holdings
+from neologue.populations.streams import Stream, generator
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from neologue.discovery.release import Release
+from neologue.discovery.result import Release
 from neologue.protocol.layer import Layer
 
 

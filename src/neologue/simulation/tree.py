@@ -20,8 +20,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from neologue.aggregation.kernels import compiled
-from neologue.simulation.streams import Stream, generator
+from neologue.compiled import compiled
+from neologue.populations.streams import Stream, generator
 
 Ints = NDArray[np.int64]
 

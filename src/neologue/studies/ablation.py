@@ -7,12 +7,13 @@ from typing import Any
 
 import msgspec
 
+from neologue.campaign.campaign import Campaign
 from neologue.errors import EngineError, ParameterError
 from neologue.language.alphabet import Alphabet
+from neologue.populations.population import Population
 from neologue.privacy.cost import cost
-from neologue.protocol.campaign import Campaign
+from neologue.release.facts import release_facts
 from neologue.simulation.discovery_run import discover
-from neologue.simulation.population import Population
 from neologue.studies.factors import Factor, Variation
 from neologue.studies.interval import CONFIDENCE, METHOD, Interval
 from neologue.studies.method import Advance, unheard
@@ -118,7 +119,7 @@ def _result(study: AblationStudy, run: Run, advance: Advance) -> Result:
     except (ParameterError, EngineError) as refusal:
         return Result(run, None, str(refusal))
     score, release = discovery.score, discovery.release
-    spent = cost(release.facts.received, campaign.parameters.delta)
+    spent = cost(release_facts(release).received, campaign.parameters.delta)
     return Result(
         run,
         Found(

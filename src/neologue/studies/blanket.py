@@ -11,8 +11,8 @@ p(1 - 1/g), the other alone with (1 - p)/g, and both with p/g. This is Subset Se
 import numpy as np
 from scipy.stats import binom
 
+from neologue.privacy.binomial_pair import block_chances, coin_delta, plausible
 from neologue.privacy.bound import smallest_epsilon
-from neologue.privacy.coins import block_chances, coin_delta, plausible
 from neologue.privacy.shuffling import BLOCKS, SMALLEST_TAIL, TAIL_SHARE
 from neologue.studies.oracles import LocalHashing
 

@@ -12,7 +12,7 @@ import msgspec
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.vocabulary import Vocabulary
-from neologue.simulation.population import Population
+from neologue.populations.population import Population
 from neologue.studies.budget import Budget, Privacy
 from neologue.studies.fragment_puzzle import FragmentPuzzle
 from neologue.studies.method import Advance, Method, Task, unheard

@@ -21,13 +21,13 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from neologue.campaign.profiles import NEOLOGUE
 from neologue.discovery.selection import NullLaw
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
+from neologue.populations.streams import Stream, generator
 from neologue.privacy.shuffling import clones_2023
-from neologue.protocol.profiles import NEOLOGUE
 from neologue.randomizers.channel import Channel
-from neologue.simulation.streams import Stream, generator
 from neologue.studies.budget import Budget, Privacy
 from neologue.studies.method import Advance, Found, Task, ranked, unheard
 from neologue.studies.oracles import CountMeanSketch, Integers, draw_votes

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neologue.protocol.campaign import Campaign
-from neologue.simulation.population import Population
+from neologue.campaign.campaign import Campaign
+from neologue.populations.population import Population
 
 SEED_APART = 1 << 40
 """Test users are drawn with a seed this far from that of the users who are asked."""

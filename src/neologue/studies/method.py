@@ -12,9 +12,9 @@ from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings, strings
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.parameters import DEEPEST, check_whole
+from neologue.populations.population import Population
+from neologue.protocol.limits import DEEPEST, check_whole
 from neologue.randomizers.channel import Floats
-from neologue.simulation.population import Population
 from neologue.studies.budget import Budget, Privacy
 
 Advance = Callable[[int], None]

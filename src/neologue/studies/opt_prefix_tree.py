@@ -19,14 +19,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from neologue.campaign.profiles import NEOLOGUE
 from neologue.discovery.selection import NullLaw
 from neologue.language.candidates import Candidates, extensions, root
+from neologue.layout.shape import longest_extension
+from neologue.populations.streams import Stream, generator
 from neologue.privacy.collection import Cohort, Collection
 from neologue.privacy.cost import central_epsilon
-from neologue.privacy.planning import longest_extension
-from neologue.protocol.profiles import NEOLOGUE
 from neologue.randomizers.unary import Unary
-from neologue.simulation.streams import Stream, generator
 from neologue.studies.budget import Budget, Privacy
 from neologue.studies.method import Advance, Found, Task, ranked, unheard
 from neologue.studies.oracles import Integers, draw_votes

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from neologue.discovery.schedule import foreseen
+from neologue.campaign.campaign import Campaign
+from neologue.campaign.profiles import profile
 from neologue.errors import ParameterError
+from neologue.layout.schedule import foreseen
 from neologue.privacy.cost import central_epsilon, cost
-from neologue.protocol.campaign import Campaign
-from neologue.protocol.profiles import profile
 from neologue.protocol.report import HEADER_BYTES
+from neologue.release.facts import release_facts
 from neologue.simulation.discovery_run import discover
 from neologue.studies.budget import Budget, Privacy
 from neologue.studies.method import Advance, Found, FoundWord, Task, unheard
@@ -56,7 +57,7 @@ class Ours:
         words_per_user = profile(self.name).parameters.words_per_user
         asked = campaign(budget.local_epsilon(central, words_per_user))
         release = discover(task.population, asked, seed=seed, watch=Progress(advance)).release
-        collection = release.facts.received
+        collection = release_facts(release).received
         spent = cost(collection, budget.delta)
         payloads = [collection.randomizer(cohort).payload_bytes for cohort in collection.cohorts]
         return Found(

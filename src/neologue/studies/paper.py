@@ -8,15 +8,16 @@ from typing import Any
 
 import msgspec
 
-from neologue.discovery.schedule import foreseen
+from neologue.campaign.campaign import Campaign
+from neologue.campaign.profiles import GBOARD_2024
 from neologue.errors import ParameterError
+from neologue.layout.schedule import foreseen
+from neologue.populations.population import Population
 from neologue.privacy.cost import central_epsilon
 from neologue.privacy.statement import privacy_statement
-from neologue.protocol.campaign import Campaign
-from neologue.protocol.profiles import GBOARD_2024
 from neologue.randomizers.thresholds import LARGEST_EPSILON
+from neologue.release.facts import release_facts
 from neologue.simulation.discovery_run import Discovery, discover
-from neologue.simulation.population import Population
 from neologue.studies.held_out import SEED_APART, HeldOut, held_out
 from neologue.studies.method import Advance, unheard
 from neologue.studies.progress import Progress
@@ -160,7 +161,7 @@ def _production(study: PaperStudy, run: Run, advance: Advance) -> Result:
     return replace(
         _result(study, run, found),
         held_out=held_out([word.word for word in found.release.words], campaign, testers),
-        privacy=privacy_statement(found.release.facts),
+        privacy=privacy_statement(release_facts(found.release)),
     )
 
 

@@ -24,9 +24,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from neologue.campaign.profiles import NEOLOGUE
+from neologue.populations.streams import Stream, generator
 from neologue.privacy.bound import ROUNDING
-from neologue.protocol.profiles import NEOLOGUE
-from neologue.simulation.streams import Stream, generator
 from neologue.studies.budget import Budget, Privacy
 from neologue.studies.method import Advance, Found, Task, ranked, unheard
 from neologue.studies.oracles import Integers

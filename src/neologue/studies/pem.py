@@ -16,8 +16,8 @@ from typing import ClassVar
 import numpy as np
 
 from neologue.language.candidates import Candidates, root
-from neologue.privacy.planning import longest_extension
-from neologue.simulation.streams import Stream, generator
+from neologue.layout.shape import longest_extension
+from neologue.populations.streams import Stream, generator
 from neologue.studies.blanket import shuffled_epsilon
 from neologue.studies.budget import Budget, Privacy
 from neologue.studies.method import Advance, Found, Task, ranked, unheard

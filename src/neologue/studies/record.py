@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from neologue.discovery.unfinished import Unfinished
 from neologue.errors import JournalError
+from neologue.simulation.unfinished_run import Unfinished
 
 IDENTITY = "study.json"
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from neologue.campaign.profiles import GBOARD_2024
 from neologue.privacy.digits import shown
-from neologue.protocol.profiles import GBOARD_2024
 from neologue.studies.interval import CONFIDENCE, METHOD, Interval
 from neologue.studies.paper import (
     EPSILON,

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from neologue.populations.streams import Stream, generator
 from neologue.simulation.samples import Sampler
-from neologue.simulation.streams import Stream, generator
 from neologue.studies.method import Advance, Task
 
 Integers = NDArray[np.int64]

@@ -1,7 +1,7 @@
 """The words that the paper's trials were limited to: known ones, rare enough to be like unknown ones."""
 
 from neologue.language import builtin
-from neologue.simulation.population import typed_words
+from neologue.populations.population import typed_words
 
 BOTTOM = 0.05
 """The share of what is typed that rare words make up, counted from the rarest."""

@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from neologue.errors import ParameterError
-from neologue.simulation.streams import Stream, generator
+from neologue.populations.streams import Stream, generator
 from neologue.studies.budget import Budget, Privacy
 from neologue.studies.method import Advance, Found, FoundWord, Task, unheard
 from neologue.studies.samples import one_word

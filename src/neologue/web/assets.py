@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from neologue.service.answers import failure
+from neologue.service.api.responses import failure
 from neologue.web.page import HTML, SAFE
 
 DEVICE: Final = ("neologue-device.js", "neologue-device.d.ts", "demo.html", "demo.js", "demo.css")

@@ -6,13 +6,14 @@ from typing import Final
 from starlette.responses import Response
 
 from neologue.errors import ParameterError
-from neologue.service import endpoints, register
-from neologue.service.answers import answer
-from neologue.service.api import CampaignView, Wanted
-from neologue.service.endpoints import Text
+from neologue.service.api import operator_api
+from neologue.service.api.messages import CampaignView, Wanted
+from neologue.service.api.operator_api import Text
+from neologue.service.api.responses import answer
+from neologue.service.campaigns import campaign_store
+from neologue.web.campaign_trie import trie_of
 from neologue.web.page import BOTH, Page, Visit, rendered, seen, to_campaign
 from neologue.web.progress import standing
-from neologue.web.trie import trie_of
 
 MOST_CREDENTIALS: Final = 100_000
 """In one file; more are had by one more, or by the command line."""
@@ -33,7 +34,7 @@ _FILE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 def overview(visit: Visit) -> Response:
     """All campaigns, the latest first, and what each is doing."""
     with visit.service.database.reading() as db:
-        entries = register.entries(db)
+        entries = campaign_store.entries(db)
     rows = [(CampaignView.of(entry), _doing(visit, entry)) for entry in reversed(entries)]
     return rendered(visit, "campaigns.html", rows=rows)
 
@@ -43,8 +44,8 @@ def one(visit: Visit) -> Response:
     entry = visit.entry()
     stands = standing(visit.service, entry)
     hostile = visit.query.get("hostile", str(HOSTILE))
-    released = entry.state == register.RELEASED
-    bounds = endpoints.influence(visit.service.desk, visit.call(hostile=hostile)).sentences if released else []
+    released = entry.state == campaign_store.RELEASED
+    bounds = operator_api.influence(visit.service.desk, visit.call(hostile=hostile)).sentences if released else []
     return rendered(
         visit,
         "campaign.html",
@@ -61,12 +62,12 @@ def one(visit: Visit) -> Response:
 
 def start(visit: Visit) -> Response:
     """Begin a campaign, or go on with it."""
-    return seen(to_campaign(endpoints.start(visit.service.desk, visit.call()).name))
+    return seen(to_campaign(operator_api.start(visit.service.desk, visit.call()).name))
 
 
 def pause(visit: Visit) -> Response:
     """Hold a campaign."""
-    return seen(to_campaign(endpoints.pause(visit.service.desk, visit.call()).name))
+    return seen(to_campaign(operator_api.pause(visit.service.desk, visit.call()).name))
 
 
 def ask_abort(visit: Visit) -> Response:
@@ -76,7 +77,7 @@ def ask_abort(visit: Visit) -> Response:
 
 def abort(visit: Visit) -> Response:
     """End a campaign without a release."""
-    return seen(to_campaign(endpoints.abort(visit.service.desk, visit.call()).name))
+    return seen(to_campaign(operator_api.abort(visit.service.desk, visit.call()).name))
 
 
 def credentials(visit: Visit) -> Response:
@@ -84,7 +85,7 @@ def credentials(visit: Visit) -> Response:
     count = visit.form.get("count", "").strip().replace(",", "")
     if not re.fullmatch("[0-9]{1,6}", count, re.ASCII) or not 1 <= int(count) <= MOST_CREDENTIALS:
         raise ParameterError(f"credentials are issued 1 to {MOST_CREDENTIALS:,} at once, not {count[:20]!r}")
-    issued: Text = endpoints.credentials(visit.service.desk, visit.call(Wanted(int(count))))
+    issued: Text = operator_api.credentials(visit.service.desk, visit.call(Wanted(int(count))))
     return download(issued.content, issued.media, f"credentials-{visit.names['name']}.txt")
 
 
@@ -123,11 +124,11 @@ PAGES = (
 )
 
 
-def _doing(visit: Visit, entry: register.Entry) -> str:
+def _doing(visit: Visit, entry: campaign_store.Entry) -> str:
     """What a campaign is doing; to those who read releases alone, nothing of who takes part."""
-    if visit.session.operates or entry.state == register.RELEASED:
+    if visit.session.operates or entry.state == campaign_store.RELEASED:
         return standing(visit.service, entry).doing
-    return "Is not released yet." if entry.state not in register.OVER else "Ended without a release."
+    return "Is not released yet." if entry.state not in campaign_store.OVER else "Ended without a release."
 
 
 def _refused(visit: Visit) -> list[tuple[str, int]]:

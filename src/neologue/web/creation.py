@@ -11,15 +11,15 @@ import msgspec
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
+from neologue.campaign.profiles import PROFILES
 from neologue.errors import InputError
 from neologue.language.alphabet import NAMED
 from neologue.language.builtin import languages
-from neologue.protocol.profiles import PROFILES
 from neologue.reporting.sentences import privacy_lines
-from neologue.service import endpoints
-from neologue.service.answers import answer
-from neologue.service.coordinator import charge
-from neologue.service.definition import Definition
+from neologue.service.api import operator_api
+from neologue.service.api.responses import answer
+from neologue.service.campaigns.coordinator import charge
+from neologue.service.campaigns.definition import Definition
 from neologue.web.page import Page, Visit, fragment, rendered, seen, to_campaign
 from neologue.web.price import LANGUAGE, account, planned, stated
 
@@ -101,7 +101,7 @@ def create(visit: Visit) -> Response:
     definition, problems = _read(visit.form)
     if definition is not None:
         try:
-            return seen(to_campaign(endpoints.create(visit.service.desk, visit.call(definition)).name))
+            return seen(to_campaign(operator_api.create(visit.service.desk, visit.call(definition)).name))
         except InputError as error:
             problems = _about(error)
     values = {field.name: visit.form.get(field.name, "") for field in (*FIELDS, *MORE)}

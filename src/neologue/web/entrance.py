@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from neologue.service.app import Service
+from neologue.service.worker import Service
 from neologue.web import session
 from neologue.web.page import BOTH, SIGN_IN, Page, Visit, html, seen
 

@@ -20,14 +20,14 @@ from starlette.routing import Route
 
 from neologue import __version__
 from neologue.errors import NeologueError
-from neologue.reporting.page import environment
-from neologue.service import register
-from neologue.service.access import ANALYST, OPERATOR
-from neologue.service.answers import failure, failure_of
-from neologue.service.api import Failure
-from neologue.service.app import Service
-from neologue.service.endpoints import Call
-from neologue.service.register import Entry
+from neologue.reporting.html_page import environment
+from neologue.service.api.messages import Failure
+from neologue.service.api.operator_api import Call
+from neologue.service.api.responses import failure, failure_of
+from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.ops.access import ANALYST, OPERATOR
+from neologue.service.worker import Service
 from neologue.web import session
 from neologue.web.session import Session
 
@@ -86,7 +86,7 @@ class Visit:
     def entry(self) -> Entry:
         """The campaign that the path names."""
         with self.service.database.reading() as db:
-            return register.named(db, self.names["name"])
+            return campaign_store.named(db, self.names["name"])
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from neologue.discovery.release import facts_of
-from neologue.privacy.composition import composed_epsilon
-from neologue.privacy.ledger import Ledger, Spent
+from neologue.ledger.composition import composed_epsilon
+from neologue.ledger.ledger import Ledger, Spent
 from neologue.privacy.statement import LayerShown, privacy_statement
-from neologue.service.coordinator import charge
-from neologue.service.definition import Definition
+from neologue.release.facts import facts_of
+from neologue.service.campaigns.coordinator import charge
+from neologue.service.campaigns.definition import Definition
 
 if TYPE_CHECKING:
-    from neologue.simulation.plan import Plan
+    from neologue.planning.plan import Plan
 
 KEPT: Final = 32
 """How many prices are kept in memory."""
@@ -65,10 +65,10 @@ def _stated(text: bytes) -> dict[str, Any]:
 @lru_cache(KEPT)
 def _planned(text: bytes) -> "Plan":
     # Simulating is no work of a service: it is loaded if somebody plans.
-    from neologue.simulation.forecast import forecast
-    from neologue.simulation.lexicon import Lexicon
-    from neologue.simulation.plan import Limits, Plan
-    from neologue.simulation.population import Population
+    from neologue.planning.forecast import forecast
+    from neologue.planning.plan import Limits, Plan
+    from neologue.populations.lexicon import Lexicon
+    from neologue.populations.population import Population
 
     definition = msgspec.json.decode(text, type=Definition)
     campaign = definition.campaign

@@ -16,10 +16,10 @@ from starlette.responses import Response, StreamingResponse
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.slot import SLOTS
-from neologue.service import register
-from neologue.service.api import CampaignView, LayerView
-from neologue.service.app import Service
-from neologue.service.register import Entry
+from neologue.service.api.messages import CampaignView, LayerView
+from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.worker import Service
 from neologue.web.page import Page, Visit, fragment
 
 STREAM: Final = 5.0
@@ -48,7 +48,7 @@ class Standing:
     @property
     def now(self) -> LayerView | None:
         """The layer that is asked now, or is being decided."""
-        return self.layers[-1] if self.layers and self.layers[-1].state != register.DECIDED else None
+        return self.layers[-1] if self.layers and self.layers[-1].state != campaign_store.DECIDED else None
 
     @property
     def words(self) -> int:
@@ -64,38 +64,38 @@ class Standing:
     def doing(self) -> str:
         """One sentence for one line."""
         match self.campaign.state:
-            case register.DRAFT:
+            case campaign_store.DRAFT:
                 return "Waits to be started."
-            case register.RELEASED:
+            case campaign_store.RELEASED:
                 return f"Has found {_words(self.words)}."
-            case register.REFUSED:
+            case campaign_store.REFUSED:
                 return "Ended without a release: the budget does not cover it."
-            case register.ABORTED:
+            case campaign_store.ABORTED:
                 return "Was ended without a release."
-        held = "Paused; nobody is asked. " if self.campaign.state == register.PAUSED else ""
+        held = "Paused; nobody is asked. " if self.campaign.state == campaign_store.PAUSED else ""
         if self.now is None:
             return f"{held}Gets its next layer ready."
-        if self.now.state == register.CLOSED:
+        if self.now.state == campaign_store.CLOSED:
             return f"{held}{self.label}: deciding what is kept."
         return f"{held}{self.label}: {self.now.reports:,} of {self.now.cohort:,} reports."
 
     @property
     def said(self) -> str:
         """The same for somebody who listens, who is told of every tenth of a layer."""
-        if self.campaign.state != register.RUNNING or self.now is None or self.now.state != register.OPEN:
+        if self.campaign.state != campaign_store.RUNNING or self.now is None or self.now.state != campaign_store.OPEN:
             return self.doing
         return f"{self.label}: {int(self.share * STEPS) * 100 // STEPS} % of the reports are there."
 
     @property
     def over(self) -> bool:
         """Whether nothing will change any more."""
-        return self.campaign.state in register.OVER
+        return self.campaign.state in campaign_store.OVER
 
 
 def standing(service: Service, entry: Entry) -> Standing:
     """How far a campaign has come, by the database."""
     with service.database.reading() as db:
-        layers = [LayerView.of(asked, SLOTS) for asked in register.asked(db, entry.id)]
+        layers = [LayerView.of(asked, SLOTS) for asked in campaign_store.asked(db, entry.id)]
     return Standing(CampaignView.of(entry), layers, _label(service, entry, len(layers)))
 
 

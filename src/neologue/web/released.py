@@ -2,12 +2,13 @@
 
 from functools import lru_cache
 
-from neologue.discovery.release import ReleasedWord
+from neologue.discovery.result import ReleasedWord
 from neologue.errors import CampaignError
-from neologue.reporting.certification import Document, document_in
-from neologue.service import register, review
-from neologue.service.database import Database
-from neologue.service.register import Entry
+from neologue.release.certification import Document, document_in
+from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.review import verdicts
+from neologue.service.storage.database import Database
 
 KEPT = 4
 """How many releases are kept in memory; one may have tens of thousands of words."""
@@ -15,7 +16,7 @@ KEPT = 4
 
 def release_of(database: Database, entry: Entry) -> Document:
     """The release of a campaign, or a CampaignError that says that there is none."""
-    if entry.state != register.RELEASED:
+    if entry.state != campaign_store.RELEASED:
         raise CampaignError(f"the campaign {entry.name!r} is {entry.state}, and nothing of it is released")
     return read_release(database, entry.id)
 
@@ -24,7 +25,7 @@ def shown_words(database: Database, entry: Entry) -> tuple[ReleasedWord, ...]:
     """The words of a release but those that a reviewer has hidden, which the review shows to whoever asks for them."""
     words = release_of(database, entry).words
     with database.reading() as db:
-        hidden = review.hidden(db, entry.id)
+        hidden = verdicts.hidden(db, entry.id)
     return tuple(word for word in words if word.word not in hidden)
 
 
@@ -32,6 +33,6 @@ def shown_words(database: Database, entry: Entry) -> tuple[ReleasedWord, ...]:
 def read_release(database: Database, campaign: bytes) -> Document:
     """The release of a campaign that has one."""
     with database.reading() as db:
-        text = register.release_of(db, campaign)
+        text = campaign_store.release_of(db, campaign)
     assert text is not None
     return document_in(text.encode(), "the release")

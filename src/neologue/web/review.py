@@ -9,12 +9,13 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from neologue.errors import ParameterError
-from neologue.service import endpoints, review_list
-from neologue.service.answers import answer
-from neologue.service.api import CampaignView, Decide, Export, HistoryOf
-from neologue.service.review import LONGEST_NOTE, Verdict
-from neologue.service.review_export import ENDINGS
-from neologue.service.review_list import Choice, Reviewed
+from neologue.service.api import operator_api
+from neologue.service.api.messages import CampaignView, Decide, Export, HistoryOf
+from neologue.service.api.responses import answer
+from neologue.service.review import reviewed_words
+from neologue.service.review.export import ENDINGS
+from neologue.service.review.reviewed_words import Choice, Reviewed
+from neologue.service.review.verdicts import LONGEST_NOTE, Verdict
 from neologue.web.campaigns import download
 from neologue.web.page import BOTH, Page, Visit, rendered, seen, to_campaign
 
@@ -50,15 +51,15 @@ def listed(visit: Visit) -> Response:
     """Some of the words, by what is asked for."""
     entry = visit.entry()
     choice = _choice(visit.query)
-    words = review_list.reviewed(visit.service.database, entry)
-    found = review_list.chosen(words, choice)
+    words = reviewed_words.reviewed(visit.service.database, entry)
+    found = reviewed_words.chosen(words, choice)
     return rendered(
         visit,
         "review.html",
         campaign=CampaignView.of(entry),
         here="review",
         choice=choice,
-        rows=review_list.page(found, choice),
+        rows=reviewed_words.page(found, choice),
         found=len(found),
         counts={name: sum(one.verdict == name for one in words) for name in get_args(Verdict)},
         asked=_asked(choice),
@@ -83,7 +84,7 @@ def ruled(visit: Visit) -> Response:
             raise ParameterError("the words that the filter finds have changed meanwhile: look at the list once more")
     if not words:
         raise ParameterError("no word is ticked: tick those that are meant, or take all that the filter finds")
-    endpoints.decide(visit.service.desk, visit.call(_decided(words, verdict, visit.form.get("note", ""))))
+    operator_api.decide(visit.service.desk, visit.call(_decided(words, verdict, visit.form.get("note", ""))))
     return seen(f"{to_campaign(visit.names['name'], 'review')}?{urlencode(_asked(choice))}")
 
 
@@ -91,13 +92,13 @@ def ruled_on_one(visit: Visit) -> Response:
     """Rule on a word, for the keyboard."""
     form = visit.form
     decided = _decided([form.get("word", "")], form.get("verdict", ""), form.get("note", ""))
-    return answer(endpoints.decide(visit.service.desk, visit.call(decided)))
+    return answer(operator_api.decide(visit.service.desk, visit.call(decided)))
 
 
 def history(visit: Visit) -> Response:
     """Every verdict on a word."""
     word = visit.query.get("word", "")
-    rulings = endpoints.history(visit.service.desk, visit.call(query=HistoryOf(word)))
+    rulings = operator_api.history(visit.service.desk, visit.call(query=HistoryOf(word)))
     campaign = CampaignView.of(visit.entry())
     return rendered(visit, "review_history.html", campaign=campaign, here="review", word=word, rulings=rulings)
 
@@ -107,7 +108,7 @@ def export(visit: Visit) -> Response:
     kind = visit.query.get("format", "")
     if kind not in FORMATS:
         raise ParameterError(f"words are exported as one of {', '.join(FORMATS)}, not {kind[:100]!r}")
-    text = endpoints.export(visit.service.desk, visit.call(query=msgspec.convert({"format": kind}, Export)))
+    text = operator_api.export(visit.service.desk, visit.call(query=msgspec.convert({"format": kind}, Export)))
     return download(text.content, text.media, f"{visit.names['name']}-accepted.{ENDINGS[kind]}")
 
 
@@ -122,7 +123,7 @@ PAGES = (
 
 
 def _found(visit: Visit, choice: Choice) -> list[Reviewed]:
-    return review_list.chosen(review_list.reviewed(visit.service.database, visit.entry()), choice)
+    return reviewed_words.chosen(reviewed_words.reviewed(visit.service.database, visit.entry()), choice)
 
 
 def _choice(given: QueryParams) -> Choice:

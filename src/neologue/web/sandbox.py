@@ -11,15 +11,15 @@ from starlette.routing import BaseRoute, Route
 
 from neologue.errors import CampaignError
 from neologue.protocol.credential import Credential, issue
-from neologue.service import register
-from neologue.service.api import Invited
-from neologue.service.app import Service
-from neologue.service.register import Entry
+from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.collect.replies import Invited
+from neologue.service.worker import Service
 from neologue.web import session
+from neologue.web.campaign_trie import trie_of
 from neologue.web.page import PRIVATE, Page, Visit, html, rendered, route, seen
 from neologue.web.progress import standing
 from neologue.web.released import shown_words
-from neologue.web.trie import trie_of
 
 HOME = "/sandbox"
 DEMO = "/device/demo.html"
@@ -121,7 +121,7 @@ class Sandbox:
 
     def _entries(self, visit: Visit) -> tuple[Entry, Entry]:
         with visit.service.database.reading() as db:
-            return register.named(db, self.campaign), register.named(db, self.yours)
+            return campaign_store.named(db, self.campaign), campaign_store.named(db, self.yours)
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,8 @@ class Grown:
 def _grown(visit: Visit, entry: Entry) -> Grown:
     """The words that were released, or until then the longest beginnings that were kept."""
     database = visit.service.database
-    if entry.state == register.RELEASED:
+    if entry.state == campaign_store.RELEASED:
         texts = [word.word for word in shown_words(database, entry)]
     else:
         texts = sorted(trie_of(database, entry).texts, key=lambda text: (-len(text), text))
-    return Grown(texts[:SHOWN], max(0, len(texts) - SHOWN), entry.state == register.RELEASED)
+    return Grown(texts[:SHOWN], max(0, len(texts) - SHOWN), entry.state == campaign_store.RELEASED)

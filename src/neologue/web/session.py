@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
-from neologue.service.access import OPERATOR, Person, fingerprint
-from neologue.service.database import Connection
-from neologue.service.settings import Settings
+from neologue.service.ops.access import OPERATOR, Person, fingerprint
+from neologue.service.ops.settings import Settings
+from neologue.service.storage.database import Connection
 
 SECONDS: Final = 12 * 3600
 """How long a session lasts."""

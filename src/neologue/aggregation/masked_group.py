@@ -1,0 +1,376 @@
+"""A cohort of secure aggregation at the server: it learns the sum of the vectors that arrive, or nothing.
+
+A masked vector is added to the sum as it arrives, and kept nowhere. A message that is refused changes nothing: a device
+that sends no other one in time is treated as one that has dropped out, and the cohort goes on without it.
+"""
+
+import hashlib
+from collections.abc import Container
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from numpy.typing import NDArray
+
+from neologue.entropy import Entropy, SecureEntropy
+from neologue.errors import MaskingError
+from neologue.masking import shamir
+from neologue.masking.graph import circle
+from neologue.masking.keys import mask_pair, pairwise_mask_key, self_mask_key, tag
+from neologue.masking.masks import add_mask, subtract_mask
+from neologue.masking.messages import (
+    Advertisement,
+    Deal,
+    Delivery,
+    Kind,
+    MaskedVector,
+    Request,
+    Roster,
+    Sharing,
+    Unmasking,
+)
+from neologue.masking.neighbourhood import LARGEST_COHORT
+from neologue.masking.terms import Cohort, Terms
+from neologue.masking.void_group import sign_nothing
+from neologue.masking.vote_packing import Entries, unpack
+from neologue.protocol.report import Asks
+
+
+class Stage(IntEnum):
+    """What a cohort waits for."""
+
+    ADVERTISING = 1
+    SHARING = 2
+    MASKING = 3
+    UNMASKING = 4
+    OVER = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """What a cohort yields."""
+
+    votes: NDArray[np.uint32]
+    """For each entry the sum of the votes, right if no device has cheated: under a mask no vote can be checked."""
+    counted: frozenset[bytes]
+    """The devices whose votes they are, as the service knows them."""
+
+    @property
+    def devices(self) -> int:
+        """How many devices' votes they are."""
+        return len(self.counted)
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """That a cohort yields nothing, now and for ever."""
+
+    reason: str
+
+
+def terms_for(layer: Asks, cohort_id: bytes, smallest: int, dropout: int, corruption: int) -> Terms:
+    """The terms of a cohort that answers a layer; the rates in per cent."""
+    randomizer = layer.randomizer
+    return Terms(
+        cohort_id,
+        layer.digest,
+        randomizer.candidates,
+        randomizer.channel.contributions,
+        smallest,
+        dropout,
+        corruption,
+    )
+
+
+class SecureCohort:
+    """The server's side of a cohort. Whoever holds it brings messages, and moves it on when their time is over.
+
+    A device is known by whatever bytes the service knows it by; the other devices never see them.
+    """
+
+    def __init__(self, terms: Terms, entropy: Entropy | None = None) -> None:
+        self.terms = terms
+        self.stage = Stage.ADVERTISING
+        self.outcome: Summed | Nothing | None = None
+        """None until the cohort is over."""
+        self._entropy = SecureEntropy() if entropy is None else entropy
+        self._received: dict[bytes, set[bytes]] = {}
+        """By device, the digests of all messages taken: one that comes again is taken, and does nothing."""
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drop all that devices have sent, and what follows from it."""
+        self._cohort: Cohort | None = None
+        self._index: dict[bytes, int] = {}
+        self._advertised: list[Advertisement] = []
+        self._keys: set[bytes] = set()
+        self._neighbours: list[tuple[int, ...]] = []
+        self._shared: dict[int, Sharing] = {}
+        self._arrived: set[int] = set()
+        self._total: Entries = np.zeros(0, np.uint8)
+        self._shares: dict[int, dict[int, int]] = {}
+        """By owner, its shares at hand, by point: of the seed if its vector has arrived, of the key if not."""
+        self._answered: set[int] = set()
+
+    # What a service asks
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is nothing to wait for: everybody has sent what is awaited, or enough for the sum is there.
+
+        While keys are advertised a cohort can always grow, so that then only its owner can tell.
+        """
+        match self.stage:
+            case Stage.SHARING:
+                return len(self._shared) == len(self._index)
+            case Stage.MASKING:
+                return len(self._arrived) == len(self._shared)
+            case Stage.UNMASKING:
+                return self._missing_secret() is None or len(self._answered) == len(self._arrived)
+        return False
+
+    @property
+    def devices(self) -> int:
+        """How many devices have sent what is awaited in this stage."""
+        taken = (len(self._index), len(self._shared), len(self._arrived), len(self._answered), 0)
+        return taken[self.stage - 1]
+
+    def awaits(self, device: bytes) -> bool:
+        """Whether a message of this device is missing in this stage."""
+        index = self._index.get(device)
+        match self.stage:
+            case Stage.ADVERTISING:
+                return index is None
+            case Stage.SHARING:
+                return index is not None and index not in self._shared
+            case Stage.MASKING:
+                return index in self._shared and index not in self._arrived
+            case Stage.UNMASKING:
+                return index in self._arrived and index not in self._answered
+        return False
+
+    def message_for(self, device: bytes) -> bytes | None:
+        """What a device is to answer in this stage: a roster, a delivery or a request; None if it is out."""
+        index = self._index.get(device)
+        if index is None or self._cohort is None:
+            return None
+        around = self._neighbours[index]
+        match self.stage:
+            case Stage.SHARING:
+                advertised = {other: self._advertised[other] for other in around}
+                return Roster(self._cohort, index, advertised).body()
+            case Stage.MASKING if index in self._shared:
+                deals = tuple(self._deal(other, index) if other in self._shared else None for other in around)
+                return Delivery(index, deals).body(self._cohort)
+            case Stage.UNMASKING if index in self._arrived:
+                wanted = tuple(self._wanted(other) for other in around)
+                return Request(index, len(self._arrived), wanted).body(self._cohort)
+        return None
+
+    def receive(self, device: bytes, message: bytes) -> None:
+        """Take a message of a device; or a MaskingError, and nothing has changed."""
+        digest = hashlib.sha256(message).digest()
+        taken = self._received.get(device, set())
+        if digest in taken:
+            return
+        match self.stage:
+            case Stage.ADVERTISING:
+                self._take_keys(device, message)
+            case Stage.SHARING:
+                self._take_sharing(device, message)
+            case Stage.MASKING:
+                self._take_vector(device, message)
+            case Stage.UNMASKING:
+                self._take_unmasking(device, message)
+            case Stage.OVER:
+                raise MaskingError("the cohort is over")
+        self._received[device] = taken | {digest}
+
+    def advance(self) -> None:
+        """Go on to the next stage with whom has come so far; at the end, or if they are too few, to the outcome."""
+        match self.stage:
+            case Stage.ADVERTISING:
+                self._form()
+            case Stage.SHARING:
+                self._begin_masking()
+            case Stage.MASKING:
+                self._begin_unmasking()
+            case Stage.UNMASKING:
+                self._finish()
+            case Stage.OVER:
+                raise MaskingError("the cohort is over")
+
+    def abandon(self, reason: str) -> None:
+        """Give the cohort up, whatever its stage; one that is over has its outcome."""
+        if self.stage is not Stage.OVER:
+            self._end(Nothing(reason))
+
+    def statement(self, operator: Ed25519PrivateKey) -> bytes:
+        """The signed statement that the cohort yielded nothing; a MaskingError unless that is true and certain."""
+        if not isinstance(self.outcome, Nothing):
+            raise MaskingError("a cohort that yielded a sum, or still may, can't be declared to have yielded nothing")
+        return sign_nothing(self.terms, operator)
+
+    @property
+    def _formed(self) -> Cohort:
+        """The cohort, in all stages but the first and the last."""
+        assert self._cohort is not None
+        return self._cohort
+
+    # What it takes
+
+    def _take_keys(self, device: bytes, message: bytes) -> None:
+        if device in self._index:
+            raise MaskingError("the device has advertised other keys before")
+        if len(self._index) == LARGEST_COHORT:
+            raise MaskingError(f"the cohort has {LARGEST_COHORT:,} devices, and no room for more")
+        advertised = Advertisement.parse(message, self.terms)
+        if not advertised.keys.usable:
+            raise MaskingError("a public key leads to no secret")
+        if advertised.signer and not advertised.is_genuine(self.terms):
+            raise MaskingError("the keys are not signed by the signer that is named")
+        keys = {advertised.keys.sealing, advertised.keys.masking}
+        if len(keys) < 2 or keys & self._keys:
+            raise MaskingError("a public key that is in the cohort already")
+        self._keys |= keys
+        self._index[device] = len(self._advertised)
+        self._advertised.append(advertised)
+
+    def _take_sharing(self, device: bytes, message: bytes) -> None:
+        index, cohort = self._known(device, self._index.values(), self._shared)
+        sharing = Sharing.parse(message, cohort)
+        _check_sender(sharing.index, index)
+        self._shared[index] = sharing
+
+    def _take_vector(self, device: bytes, message: bytes) -> None:
+        index, cohort = self._known(device, self._shared, self._arrived)
+        vector = MaskedVector.parse(message, cohort)
+        _check_sender(vector.index, index)
+        entries = unpack(vector.packed, cohort.bits, self.terms.entries)
+        self._total += entries
+        self._arrived.add(index)
+
+    def _take_unmasking(self, device: bytes, message: bytes) -> None:
+        index, cohort = self._known(device, self._arrived, self._answered)
+        unmasking = Unmasking.parse(message, cohort)
+        _check_sender(unmasking.index, index)
+        around = self._neighbours[index]
+        given = {
+            owner: (kind, share)
+            for owner, (kind, share) in zip(around, unmasking.shares, strict=True)
+            if kind is not Kind.NEITHER
+        }
+        for owner, (kind, share) in given.items():
+            if kind is not self._wanted(owner):
+                raise MaskingError(f"a share of device {owner} that was not asked for")
+            if tag(share, cohort, kind, owner, index) != self._deal(owner, index).tags[kind - 1]:
+                raise MaskingError(f"the share of device {owner} is not the one that it gave")
+        for owner, (_, share) in given.items():
+            self._shares[owner][index + 1] = share
+        self._answered.add(index)
+
+    def _known(self, device: bytes, awaited: Container[int], done: Container[int]) -> tuple[int, Cohort]:
+        """The index of a device that is awaited in this stage, and the cohort; or a MaskingError."""
+        index = self._index.get(device)
+        if index is None or index not in awaited or self._cohort is None:
+            raise MaskingError("the device is not, or no longer, in the cohort")
+        if index in done:
+            raise MaskingError("the device has sent another message in this stage before")
+        return index, self._cohort
+
+    def _deal(self, owner: int, holder: int) -> Deal:
+        """What a device that has shared gave one of its neighbours."""
+        return self._shared[owner].deals[self._neighbours[owner].index(holder)]
+
+    def _wanted(self, owner: int) -> Kind:
+        """Of which secret of a device shares are asked for."""
+        if owner not in self._shared:
+            return Kind.NEITHER
+        return Kind.SEED if owner in self._arrived else Kind.KEY
+
+    # How it goes on
+
+    def _form(self) -> None:
+        size = len(self._advertised)
+        try:
+            cohort = Cohort(self.terms, size)
+            degree = cohort.neighbourhood.degree
+        except MaskingError as error:
+            self._end(Nothing(str(error)))
+            return
+        self._cohort = cohort
+        self._neighbours = circle(size, degree, self._entropy)
+        self.stage = Stage.SHARING
+
+    def _begin_masking(self) -> None:
+        if self._too_few(len(self._shared), "have shared their secrets"):
+            return
+        self._total = np.zeros(self.terms.entries, self._formed.lane)
+        self.stage = Stage.MASKING
+
+    def _begin_unmasking(self) -> None:
+        if self._too_few(len(self._arrived), "have sent their votes"):
+            return
+        threshold = self._formed.neighbourhood.threshold
+        for owner in self._shared:
+            holders = sum(other in self._arrived for other in self._neighbours[owner])
+            if holders < threshold:
+                self._end(Nothing(f"{holders} neighbours of a device are left, and it takes {threshold}"))
+                return
+        self._shares = {owner: {} for owner in self._shared}
+        self.stage = Stage.UNMASKING
+
+    def _too_few(self, devices: int, what: str) -> bool:
+        if devices < self.terms.smallest:
+            self._end(Nothing(f"{devices:,} devices {what}, and {self.terms.smallest:,} were promised"))
+        return self.stage is Stage.OVER
+
+    def _finish(self) -> None:
+        """Take all masks off the sum; or leave them on for ever."""
+        if (missing := self._missing_secret()) is not None:
+            have, threshold = len(self._shares[missing]), self._formed.neighbourhood.threshold
+            self._end(Nothing(f"{have} shares of a secret have come, and it takes {threshold}"))
+            return
+        threshold = self._formed.neighbourhood.threshold
+        secrets = {owner: shamir.reconstructed(held, threshold) for owner, held in self._shares.items()}
+        if not all(self._is_secret(owner, secret) for owner, secret in secrets.items()):
+            self._end(Nothing("a device has shared something else than its secret"))
+            return
+        for owner, secret in secrets.items():
+            if owner in self._arrived:
+                subtract_mask(self._total, self_mask_key(secret, self._formed, owner))
+            else:
+                self._take_off_pairwise(owner, secret)
+        votes = self._total.astype(np.uint32) & np.uint32((1 << self._formed.bits) - 1)
+        self._end(Summed(votes, frozenset(device for device, index in self._index.items() if index in self._arrived)))
+
+    def _missing_secret(self) -> int | None:
+        """A device of whose secret too few shares are at hand, if there is one."""
+        threshold = self._formed.neighbourhood.threshold
+        return next((owner for owner, held in self._shares.items() if len(held) < threshold), None)
+
+    def _is_secret(self, owner: int, secret: int) -> bool:
+        """Whether this is what a device has vouched for, before anybody could know it."""
+        if owner in self._arrived:
+            return tag(secret, self._formed, Kind.SEED, owner, owner) == self._shared[owner].seed_tag
+        public = mask_pair(secret, self.terms.digest).public_key().public_bytes_raw()
+        return public == self._advertised[owner].keys.masking
+
+    def _take_off_pairwise(self, gone: int, secret: int) -> None:
+        """The masks that were to cancel out against those of a device whose vector has not arrived."""
+        pair = mask_pair(secret, self.terms.digest)
+        for other in self._neighbours[gone]:
+            if other in self._arrived:
+                key = pairwise_mask_key(pair, self._advertised[other].keys.masking, self._formed, (gone, other))
+                (subtract_mask if other < gone else add_mask)(self._total, key)
+
+    def _end(self, outcome: Summed | Nothing) -> None:
+        self._forget()
+        self.outcome = outcome
+        self.stage = Stage.OVER
+
+
+def _check_sender(told: int, known: int) -> None:
+    if told != known:
+        raise MaskingError(f"a message of device {told}, sent by device {known}")

@@ -1,0 +1,1 @@
+"""Attacks on the real device code, and the ε that they prove."""

@@ -1,0 +1,1 @@
+"""What an operator asks of a population: parameters, profiles and the campaign itself."""

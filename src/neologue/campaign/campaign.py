@@ -1,0 +1,125 @@
+"""A campaign: parameters, a population, and the words that need not be found."""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from neologue.campaign.local_epsilon import local_epsilon
+from neologue.campaign.parameters import Parameters
+from neologue.campaign.profiles import profile as profile_named
+from neologue.errors import LanguageError, ParameterError
+from neologue.language.alphabet import Alphabet, normalised
+from neologue.language.vocabulary import Vocabulary
+from neologue.protocol.limits import check_whole
+from neologue.protocol.report import HEADER_BYTES
+from neologue.randomizers.registry import randomizer
+
+MOST_USERS = 1_000_000_000
+DOUBTFUL_SHARE = 16
+"""At most one in so many candidates of a layer is a word that is asked about again."""
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What an operator asks of a population of `users` devices."""
+
+    users: int
+    parameters: Parameters
+    alphabet: Alphabet
+    known: Vocabulary = field(default_factory=Vocabulary.empty)
+    targets: frozenset[str] | None = None
+    """If given, devices contribute these words alone, known or not."""
+    profile: str = "own"
+
+    def __post_init__(self) -> None:
+        check_whole("users", self.users, 1, MOST_USERS)
+        if self.parameters.epsilon is None:
+            chosen = replace(self.parameters, epsilon=local_epsilon(self.users))
+            object.__setattr__(self, "parameters", chosen)
+        if self.targets is not None:
+            object.__setattr__(self, "targets", self._usable(self.targets))
+        pairs = (self.alphabet.size - 1) * self.alphabet.size
+        if pairs > self.largest_layer:
+            raise ParameterError(
+                f"an alphabet of {self.alphabet.size} symbols has {pairs:,} pairs, more than the "
+                f"{self.largest_layer:,} candidates that fit into a report of {self.parameters.report_bytes:,} bytes "
+                f"at ε = {self.epsilon:g} and {self.parameters.words_per_user:,} words per user: give a smaller "
+                "alphabet, a larger ε or fewer words per user"
+            )
+        widest = self.parameters.frontier * self.alphabet.size
+        if not self.parameters.adaptive and widest > self.largest_layer:
+            raise ParameterError(
+                f"a frontier of {self.parameters.frontier:,} prefixes and {self.alphabet.size} symbols make {widest:,} "
+                f"candidates, more than the {self.largest_layer:,} allowed: allow more, or keep fewer prefixes"
+            )
+        layers = self.parameters.passes * self.parameters.depth
+        needed = self.parameters.smallest_layer * layers
+        if self.users < needed:
+            raise ParameterError(
+                f"{self.users} users are too few: {layers} layers of {self.parameters.smallest_layer} need {needed:,}; "
+                "take more users, fewer passes or a smaller depth"
+            )
+
+    @classmethod
+    def from_profile(
+        cls,
+        name: str = "neologue",
+        *,
+        users: int,
+        alphabet: Alphabet | None = None,
+        known: Vocabulary | None = None,
+        targets: Iterable[str] | None = None,
+        **changes: Any,  # noqa: ANN401 - checked by Parameters, field by field
+    ) -> "Campaign":
+        """A campaign with the parameters of a profile, some of them changed."""
+        base = profile_named(name)
+        return cls(
+            users=users,
+            parameters=replace(base.parameters, **changes),
+            alphabet=alphabet or Alphabet.named(base.alphabet),
+            known=Vocabulary.empty() if known is None else known,
+            targets=None if targets is None else frozenset(targets),
+            profile=name,
+        )
+
+    @cached_property
+    def largest_layer(self) -> int:
+        """The most candidates that a layer can have."""
+        return largest_layer(self.parameters)
+
+    @property
+    def most_doubtful(self) -> int:
+        """The most words that a layer is asked about again: by far most candidates are for prefixes."""
+        return min(self.parameters.doubtful, self.largest_layer // DOUBTFUL_SHARE)
+
+    @property
+    def epsilon(self) -> float:
+        """The local ε of one word."""
+        assert self.parameters.epsilon is not None
+        return self.parameters.epsilon
+
+    def _usable(self, words: Iterable[str]) -> frozenset[str]:
+        """The words that devices could contribute at all."""
+        depth = self.parameters.depth
+        usable = frozenset(word for word in map(normalised, words) if self.alphabet.spells(word, depth))
+        if not usable:
+            raise LanguageError(
+                f"no target word has 1 to {depth} characters of the alphabet {self.alphabet.name}; "
+                "give one word a line, or another alphabet"
+            )
+        return usable
+
+
+def largest_layer(parameters: Parameters) -> int:
+    """The most candidates that a layer can have, by the limits on candidates and on the length of a report."""
+    epsilon = parameters.epsilon
+    assert epsilon is not None
+
+    def fits(candidates: int) -> bool:
+        asked = randomizer(parameters.randomizer, candidates, epsilon, parameters.words_per_user)
+        return HEADER_BYTES + asked.payload_bytes <= parameters.report_bytes
+
+    sizes = range(1, parameters.candidates + 1)
+    return bisect_left(sizes, True, key=lambda size: not fits(size))

@@ -1,0 +1,96 @@
+"""The numbers and choices of a campaign, each checked once, here."""
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+
+from neologue.errors import ParameterError
+from neologue.privacy.levels import check_alpha, check_delta
+from neologue.protocol.limits import DEEPEST, LARGEST_LAYER, SAMPLERS, check_whole
+from neologue.randomizers.registry import RANDOMIZERS
+from neologue.randomizers.thresholds import check_epsilon
+
+RULES = ("top", "significant")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """What an operator may choose; symbols of the paper in brackets."""
+
+    randomizer: str
+    epsilon: float | None
+    """Local ε of one word; None lets the planner choose it for the population."""
+    words_per_user: int
+    """The most words that one report speaks of (B)."""
+    days: int
+    """How long a device remembers what was typed (T)."""
+    depth: int
+    """The longest word that counts, in characters (D)."""
+    passes: int
+    """How many tries are grown, each with users of its own."""
+    sampler: str
+    """Which words go into a report when there are too many: the most typed (greedy) or any (random)."""
+    rule: str
+    """Which prefixes are kept: the η_max with the most votes (top), or those that no noise explains (significant)."""
+    frontier: int
+    """The most prefixes kept in a layer (η_max)."""
+    candidates: int
+    """The most candidates voted on in a layer; bounds the work and the size of a report."""
+    report_bytes: int
+    """The longest report that a device may be asked for, where layers are sized to the data."""
+    smallest_layer: int
+    """The fewest reports from which a layer is decided; with fewer, nothing of it is released."""
+    adaptive: bool
+    """Whether layers extend by as many characters, and get as many users, as suits the data."""
+    false_prefixes: float
+    """The expected share of noise among kept prefixes, for the rule `significant`."""
+    false_words: float
+    """The expected share of noise among released words, for the rule `significant`."""
+    doubtful: int
+    """The most words that a layer is asked about again because the one before was in doubt; for `significant`."""
+
+    k_anonymity: int
+    """Prefixes and words that fewer than k users of their cohort hold are kept with a chance of at most 1-α (k)."""
+    alpha: float
+    """How certain that is (α)."""
+    delta: float
+    """The δ of the central privacy statement."""
+    colluders: float
+    """The assumed share of reports that hide nobody, because whoever looks at the sums made them up or knows them."""
+
+    def __post_init__(self) -> None:
+        _choice("randomizer", self.randomizer, RANDOMIZERS)
+        _choice("sampler", self.sampler, SAMPLERS)
+        _choice("rule", self.rule, RULES)
+        if self.epsilon is not None:
+            check_epsilon(self.epsilon)
+        check_whole("words per user", self.words_per_user, 1, 10_000)
+        check_whole("days", self.days, 1, 3650)
+        check_whole("depth", self.depth, 2, DEEPEST)
+        check_whole("passes", self.passes, 1, 100)
+        check_whole("frontier", self.frontier, 1, LARGEST_LAYER)
+        check_whole("candidates", self.candidates, 1, LARGEST_LAYER)
+        check_whole("report bytes", self.report_bytes, 100, 1 << 30)
+        check_whole("smallest layer", self.smallest_layer, 1, 1 << 30)
+        _share("false prefixes", self.false_prefixes)
+        _share("false words", self.false_words)
+        check_whole("doubtful words", self.doubtful, 0, LARGEST_LAYER)
+        check_whole("k", self.k_anonymity, 0, 1_000_000)
+        check_alpha(self.alpha)
+        check_delta(self.delta)
+        if not 0 <= self.colluders < 1:
+            raise ParameterError(f"colluders must be a share from 0 to below 1, not {self.colluders}")
+
+    def as_dict(self) -> dict[str, object]:
+        """The parameters as they stand in a release."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def _choice(what: str, value: str, allowed: Collection[str]) -> None:
+    if value not in allowed:
+        raise ParameterError(f"{what} must be one of {', '.join(allowed)}, not {value!r}")
+
+
+def _share(what: str, value: float) -> None:
+    if not (math.isfinite(value) and 0 < value < 1):
+        raise ParameterError(f"{what} must be a share between 0 and 1, not {value}")

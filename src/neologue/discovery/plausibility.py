@@ -1,0 +1,167 @@
+"""Whether the votes of a layer can have come from honest devices.
+
+Every limit here holds for every honest population, whatever it holds, so that a layer in which many candidates are held
+is as safe from a false alarm as one of pure noise: all limits of a layer together are overstepped by chance at most
+once in a million layers. Let n be the contributions (reports for unary, B times as many for Subset Selection). A
+candidate that h of them hold has Bin(h, p) + Bin(n-h, q) votes, q ≤ p, and a report holds at most B candidates, each
+once. All votes are sums of independent or negatively associated indicators (`docs/privacy/anonymity.md`), for which
+Bernstein's inequality holds: such a sum exceeds its mean by t with a chance of at most exp(-t²/(2(σ² + t/3))).
+
+- **Total.** Unary: at least the noise alone, Bin(ns, q), and at most that of reports that hold B candidates each. Of
+  Subset Selection every contribution has d votes, of which those for γ are not counted: Bin(n, q) to Bin(n, p) of them.
+- **Largest.** A report votes for what it holds with a chance of p alone: a candidate has at most Bin(reports, p) votes
+  for it, and noise from the other contributions.
+- **Bulk.** Holders push votes up and never down. So at most Bin(s, F(x)) candidates have x votes or fewer, F being the
+  law of the votes that noise gives. That is all that can be said for Subset Selection. Of unary, where candidates are
+  independent, also of those with at most y votes the part with at most x < y is no more than noise makes it: votes
+  grow with the holders in the likelihood ratio order (a Bernoulli variable does with its chance, and adding an
+  independent sum of others, whose law is log-concave, keeps the order), so that among these c candidates those with at
+  most x are at most Bin(c, F(x)/F(y)). However many candidates are held, they do not hide what became of the rest.
+- **Thermometer**, of a closed unary layer: bit j+1 is held only by those who hold bit j, so it has more votes by chance
+  alone, and Hoeffding's inequality says how many: t more with a chance of at most exp(-t²/reports).
+
+Too many votes spread over all candidates can't be told from words that many hold, as long as the total stays below its
+limit, and neither can honest-looking votes for one word: `neologue.release.influence` bounds what those do.
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from neologue.discovery.tally import Tally
+from neologue.privacy.bound import ROUNDING
+from neologue.protocol.closed_layer import ClosedLayer
+from neologue.protocol.layer import Layer
+from neologue.randomizers.channel import Channel
+from neologue.randomizers.subset_selection import SubsetSelection
+
+FALSE_ALARM = 1e-6
+"""The chance that anything is said of an honest layer, at most."""
+TESTS = 4
+"""Total, largest, bulk and thermometer share it evenly."""
+BULK = (1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
+"""The shares of noise at whose quantiles the bulk is looked at."""
+
+Integers = NDArray[np.int64]
+
+
+def scrutinise(layer: Layer | ClosedLayer, tally: Tally) -> list[str]:
+    """In plain words, how the votes of a layer are unlike those of honest devices; nothing if they are not.
+
+    No sentence names a candidate or the votes of one, for nothing covers those of candidates that are not kept.
+    """
+    return [*_total(layer, tally), *_largest(layer, tally), *_bulk(layer, tally), *_thermometer(layer, tally)]
+
+
+def _total(layer: Layer | ClosedLayer, tally: Tally) -> Iterator[str]:
+    total = int(tally.votes.sum())
+    level = FALSE_ALARM / TESTS / 2
+    fewest, most = _plausible_total(layer, tally.reports, level)
+    if total < fewest:
+        yield (
+            f"All candidates together lack at least {100 * (1 - total / fewest):.2g} % of the votes that noise alone "
+            "gives: some reports have fewer than a device sends."
+        )
+    if total > most:
+        yield (
+            f"All candidates together have at least {100 * (total / most - 1):.2g} % more votes than if every device "
+            f"held {layer.bound} of them: some reports have more than a device sends."
+        )
+
+
+def _plausible_total(layer: Layer | ClosedLayer, reports: int, level: float) -> tuple[float, float]:
+    """The fewest and the most votes of all candidates, each overstepped with a chance of at most `level`."""
+    randomizer = layer.randomizer
+    channel, places = randomizer.channel, randomizer.candidates
+    if isinstance(randomizer, SubsetSelection):
+        contributions = channel.trials(reports)
+        cast = contributions * randomizer.subset_size
+        fewest_null = _lowest(contributions, 0, channel, level)
+        most_null = min(_highest(contributions, contributions, channel, level), contributions)
+        return cast - most_null, cast - fewest_null
+    bits, held = reports * places, reports * min(layer.bound, places)
+    return _lowest(bits, 0, channel, level), _highest(bits, held, channel, level)
+
+
+def _largest(layer: Layer | ClosedLayer, tally: Tally) -> Iterator[str]:
+    channel = layer.randomizer.channel
+    contributions = channel.trials(tally.reports)
+    level = FALSE_ALARM / TESTS / len(tally.votes)
+    groups = [(tally.votes, tally.reports)]
+    if isinstance(layer, ClosedLayer) and isinstance(layer.randomizer, SubsetSelection):
+        # A sample may be of words outside the list alone, and they all have one place, the last.
+        groups = [(tally.votes[:-1], tally.reports), (tally.votes[-1:], contributions)]
+    limits = [min(_highest(contributions, held, channel, level), contributions) for _, held in groups]
+    if any(votes.max(initial=0) > limit for (votes, _), limit in zip(groups, limits, strict=True)):
+        yield (
+            f"A candidate has more votes than if every device held it: a device votes for what it holds with a chance "
+            f"of {float(channel.p):.2g} only, so some reports vote for it on purpose."
+        )
+
+
+def _bulk(layer: Layer | ClosedLayer, tally: Tally) -> Iterator[str]:
+    channel = layer.randomizer.channel
+    contributions, noise = channel.trials(tally.reports), float(channel.q)
+    edges = np.unique(np.asarray(binom.ppf(BULK, contributions, noise), np.int64))
+    votes = np.bincount(np.minimum(tally.votes, edges[-1] + 1), minlength=int(edges[-1]) + 2)
+    seen = [*np.cumsum(votes)[edges].tolist(), len(tally.votes)]
+    expected = [*binom.cdf(edges, contributions, noise).tolist(), 1.0]
+    last = len(edges)
+    pairs = [
+        (low, high)
+        for low in range(last)
+        for high in range(low + 1, last + 1)
+        if high == last or not isinstance(layer.randomizer, SubsetSelection)
+    ]
+    level = FALSE_ALARM / TESTS / len(pairs)
+    odd = []
+    for low, high in pairs:
+        part = min(1.0, expected[low] / expected[high] * (1 + ROUNDING)) if expected[high] else 1.0
+        if seen[low] > seen[high] * part + _margin(seen[high] * part * (1 - part), level):
+            odd.append((part, seen[low] / seen[high]))
+    if odd:
+        part, found = max(odd, key=lambda shares: shares[1] - shares[0])
+        yield (
+            f"The votes that noise gives are not those of {tally.reports:,} devices: {100 * found:.3g} % of the "
+            f"candidates looked at have as few as at most {100 * part:.3g} % should. It is as if some reports "
+            "were empty, or copies of each other."
+        )
+
+
+def _thermometer(layer: Layer | ClosedLayer, tally: Tally) -> Iterator[str]:
+    if not isinstance(layer, ClosedLayer) or isinstance(layer.randomizer, SubsetSelection):
+        return
+    votes = tally.votes[layer.domain.listed :]
+    pairs = max(1, len(votes) * (len(votes) - 1) // 2)
+    rise = int((votes - np.minimum.accumulate(votes)).max())
+    if rise > math.sqrt(tally.reports * math.log(pairs * TESTS / FALSE_ALARM)):
+        yield (
+            "More reports tell of many words outside the list than of few: no device sets the bits of their number "
+            "so, and some reports do it on purpose."
+        )
+
+
+def _lowest(bits: int, held: int, channel: Channel, level: float) -> float:
+    """What the votes from so many bits, so many of them held, fall below with a chance of at most `level`."""
+    mean, variance = _moments(bits, held, channel)
+    return max(0.0, mean - _margin(variance, level))
+
+
+def _highest(bits: int, held: int, channel: Channel, level: float) -> float:
+    """What the votes from so many bits, so many of them held, exceed with a chance of at most `level`."""
+    mean, variance = _moments(bits, held, channel)
+    return mean + _margin(variance, level)
+
+
+def _moments(bits: int, held: int, channel: Channel) -> tuple[float, float]:
+    p, q = float(channel.p), float(channel.q)
+    return held * p + (bits - held) * q, held * p * (1 - p) + (bits - held) * q * (1 - q)
+
+
+def _margin(variance: float, level: float) -> float:
+    """The t at which Bernstein's bound is `level`."""
+    nats = -math.log(level)
+    return nats / 3 + math.sqrt(nats * nats / 9 + 2 * nats * variance)

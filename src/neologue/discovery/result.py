@@ -1,0 +1,77 @@
+"""What a campaign gives back: words with estimates, and the facts of every layer."""
+
+from dataclasses import dataclass, field
+
+from neologue.campaign.campaign import Campaign
+from neologue.discovery.measurement import Measurement
+from neologue.privacy.statement import Exposure
+from neologue.randomizers.local_privacy import LocalStatement
+from neologue.randomizers.registry import randomizer
+
+
+@dataclass(frozen=True)
+class ReleasedWord:
+    """A word that no dictionary had, and how many users of the population would report it.
+
+    They hold the word and have it in the sample that their report speaks of; a user with more new words than a report
+    covers counts in part.
+    """
+
+    word: str
+    votes: int
+    estimate: float
+    low: float
+    high: float
+    layer: int
+    passage: int
+
+
+@dataclass(frozen=True)
+class LayerFacts:
+    """What happened in a layer; everything that its privacy and its words follow from."""
+
+    passage: int
+    layer: int
+    length: int
+    """The characters of the prefixes that the layer began with."""
+    extension: int
+    candidates: int
+    asked: int
+    reports: int
+    kept: int
+    """The prefixes that go on."""
+    words: int
+    """The words that end here."""
+    doubtful: int
+    """The words that the next layer is asked about again."""
+    fewest_votes: int
+    """The fewest votes of what was kept; 0 if nothing was."""
+    decided: bool
+    """Whether enough reports came; if not, nothing of the layer is released and its pass ends."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """The outcome of a campaign."""
+
+    campaign: Campaign
+    layers: tuple[LayerFacts, ...]
+    words: tuple[ReleasedWord, ...]
+    """The most widely held first."""
+    measurement: Measurement | None = None
+    """What users who took no part in the discovery say of the words, if any were asked to."""
+    exposure: Exposure = field(default_factory=Exposure)
+    """Who saw what on the way."""
+
+    @property
+    def statement(self) -> LocalStatement:
+        """The local privacy of the layer that enforces it least: each user is in one layer, so it covers everyone."""
+        parameters = self.campaign.parameters
+        statements = (
+            randomizer(parameters.randomizer, candidates, self.campaign.epsilon, parameters.words_per_user).statement
+            for candidates in (
+                *(facts.candidates for facts in self.layers),
+                *([self.measurement.candidates] if self.measurement and self.measurement.asked else []),
+            )
+        )
+        return max(statements, key=lambda statement: statement.enforced_epsilon)

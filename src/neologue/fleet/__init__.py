@@ -1,0 +1,1 @@
+"""Many real clients that talk to a real service."""

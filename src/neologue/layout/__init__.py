@@ -1,0 +1,1 @@
+"""How the users and candidates of a campaign are shared out over its layers."""

@@ -1,0 +1,223 @@
+"""What several collections cost together.
+
+Users who took part in all of them, one after the other, spend in sequence: what each collection shows of them adds up,
+and we compose laws of losses, which costs far less than the sum of the ε. A user is in one cohort of each collection,
+nobody says which, so a collection has the pointwise largest profile of its cohorts. Users who took part in one
+of them each spend in parallel: the ε is that of the costliest.
+
+`docs/ledger.md` says which cohorts can be left out, and why.
+"""
+
+import functools
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.ledger.budget import Budget, decimal
+from neologue.privacy.bound import rounded_up, smallest_epsilon
+from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.levels import check_delta
+from neologue.privacy.losses import Losses
+from neologue.privacy.privacy_profile import Profile
+from neologue.privacy.shuffling import SMALLEST_TAIL, blanket_delta
+from neologue.privacy.sums import CANDIDATES, Sums
+from neologue.randomizers.subset_selection import SubsetSelection
+from neologue.randomizers.thresholds import LARGEST_EPSILON
+from neologue.randomizers.unary import Unary
+
+Floats = NDArray[np.float64]
+
+FINENESS = 50
+"""Steps of the grid in one standard deviation of a loss: rounding to it widens the sum by a part in 10,000."""
+MOST_STEPS = 10_000
+"""The most steps from no loss to the largest."""
+TAIL_SHARE = 1e-8
+"""The share of δ that each convolution may set aside for the largest losses."""
+LEFT_OUT = 1e-24
+"""The chance of what is left out of the sums for Subset Selection; it is part of δ."""
+DEEPEST = 1e-20
+"""Where δ is smaller than this, a profile of Subset Selection has its last dot."""
+CENTRAL_DOT, OUTER_DOT = 0.2, 0.03
+"""How far dots are apart: in standard deviations near ε = 0, farther out as a share of ε."""
+HUNDREDTHS = 100
+TRIES = 6
+"""How often what would fit is guessed, before it is searched for by halves."""
+TINY = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What one collection shows of a user: so many times what a profile says."""
+
+    profile: Profile
+    times: int
+    local: float
+    """The ε that holds for it once anyway."""
+    laws: int
+    """How many laws, each with its rounding, were multiplied for it."""
+
+
+def composed_epsilon(collections: Iterable[Collection], delta: float, unit: str) -> float:
+    """The central ε of collections that the same users took part in, at one δ for all; rounded up.
+
+    At most the sum of their ε at δ/k each, and at most the sum of their local ε.
+    """
+    check_delta(delta)
+    repeated = Counter(costliest(collection) for collection in collections if happened(collection))
+    parts = [replace(part, times=part.times * n) for facts, n in repeated.items() for part in (_part(facts, unit),)]
+    if not parts:
+        return 0.0
+    most = sum(part.times * part.local for part in parts)
+    laws = sum(part.times * part.laws for part in parts)
+    return rounded_up(smallest_epsilon(_composed(parts, delta).delta, delta, most, laws=laws))
+
+
+def disjoint_epsilon(groups: Iterable[Iterable[Collection]], delta: float, unit: str) -> float:
+    """The central ε if no user took part in collections of two groups: that of the costliest group."""
+    return max((composed_epsilon(group, delta, unit) for group in groups), default=0.0)
+
+
+def local_sum(collections: Iterable[Collection]) -> Decimal:
+    """The local ε of one word in all collections together, whatever becomes of the reports."""
+    return sum((decimal(collection.epsilon) for collection in collections if happened(collection)), Decimal(0))
+
+
+def fits(collections: Sequence[Collection], budget: Budget) -> bool:
+    """Whether so much may be collected from the same users."""
+    # The sum first: it is known at once.
+    return budget.allows_locally(local_sum(collections)) and budget.allows(
+        composed_epsilon(collections, budget.delta, budget.unit), local_sum(collections)
+    )
+
+
+def largest_fitting(spent: Sequence[Collection], planned: Collection, budget: Budget) -> float | None:
+    """The largest local ε, in hundredths, with which a planned collection still fits; None if none does."""
+    most = int(LARGEST_EPSILON * HUNDREDTHS)
+    if budget.local_epsilon is not None:
+        most = min(most, int((decimal(budget.local_epsilon) - local_sum(spent)) * HUNDREDTHS))
+    before = composed_epsilon(spent, budget.delta, budget.unit)
+    if most < 1 or before >= budget.epsilon:
+        return None
+    fitting, too_much = 0, most + 1
+    guess = min(most, round(planned.epsilon * HUNDREDTHS))
+    for tried in itertools.count(1):
+        collection = replace(planned, epsilon=guess / HUNDREDTHS)
+        after = composed_epsilon([*spent, collection], budget.delta, budget.unit)
+        fitting, too_much = (guess, too_much) if after <= budget.epsilon else (fitting, guess)
+        if too_much - fitting == 1:
+            return fitting / HUNDREDTHS or None
+        # Squares of ε nearly add up, and that of a collection nearly grows with e^(local ε); if not, halving will do.
+        wanted = math.log((budget.epsilon**2 - before**2) / max(after**2 - before**2, TINY))
+        aim = guess + math.floor(wanted * HUNDREDTHS) if tried < TRIES else (fitting + too_much) // 2
+        guess = min(too_much - 1, max(fitting + 1, aim))
+    raise AssertionError("halving ends")
+
+
+def happened(collection: Collection) -> bool:
+    """Whether anybody took part."""
+    return any(cohort.reports > 0 for cohort in collection.cohorts)
+
+
+def costliest(collection: Collection) -> Collection:
+    """The same without cohorts that show no more than others do, and without those in which nobody took part."""
+    cohorts = sorted({cohort for cohort in collection.cohorts if cohort.reports > 0})
+    if collection.mechanism == Unary.name:
+        # Fewer reports hide less, and the number of candidates does not matter.
+        return replace(collection, cohorts=tuple(Cohort(cohort.reports, 1) for cohort in cohorts[:1]))
+    shown = {cohort: _shown(collection, cohort) for cohort in cohorts}
+    front = [
+        cohort
+        for cohort in cohorts
+        if not any(
+            other != cohort and all(more >= less for more, less in zip(shown[other], shown[cohort], strict=True))
+            for other in cohorts
+        )
+    ]
+    # The costliest first: its standard deviation is about √(U/n).
+    return replace(collection, cohorts=tuple(sorted(front, key=lambda cohort: -shown[cohort][1] / cohort.reports)))
+
+
+def _shown(collection: Collection, cohort: Cohort) -> tuple[float, ...]:
+    """Four numbers of a Subset Selection cohort; one that is as large in all shows as much, by docs/ledger.md.
+
+    The reports, the fewer the more; the chances that a report contains its word and not a given other one, and both;
+    and the share of reports that depend on the word.
+    """
+    selection = collection.randomizer(cohort)
+    assert isinstance(selection, SubsetSelection)
+    p, d, s = float(selection.channel.p), selection.subset_size, selection.domain
+    return -cohort.reports, p * (s - d) / (s - 1), p * (d - 1) / (s - 1), -(1 - p) * s / (s - d)
+
+
+@functools.lru_cache(maxsize=256)
+def _part(collection: Collection, unit: str) -> Part:
+    """What a collection shows of one word, or of all words of a user."""
+    asked = [(collection.randomizer(cohort), cohort.reports) for cohort in collection.cohorts]
+    local = max(mechanism.statement.enforced_epsilon for mechanism, _ in asked)
+    words = collection.words_per_user if unit == "user" else 1
+    unary, reports = asked[0]
+    if isinstance(unary, Unary):
+        return Part(_of_word(Sums.of(unary, reports), local), words, local, CANDIDATES)
+    selections = [(selection, reports) for selection, reports in asked if isinstance(selection, SubsetSelection)]
+    return Part(_of_selections(selections, words, local), 1, words * local, words)
+
+
+def _of_word(sums: Sums, local: float) -> Profile:
+    """The profile of one word in the sums of unary reports: dots on the grid of its law."""
+    law = sums.word
+    epsilons = np.append(sums.step * np.arange(min(law.size // 2 + 1, math.ceil(local / sums.step))), local)
+    return _through(epsilons, np.asarray(law.get_delta_for_epsilon(epsilons)), local)
+
+
+def _of_selections(asked: list[tuple[SubsetSelection, int]], words: int, local: float) -> Profile:
+    """The profile of so many words replaced one after the other, among the reports of any of the cohorts."""
+    (selection, reports), *others = asked
+    all_at_no_loss = _group_delta(selection, reports, words, 0.0)
+    spread = max(all_at_no_loss * math.sqrt(2 * math.pi), local * words / MOST_STEPS)
+    epsilons, deltas = [0.0], [all_at_no_loss]
+    while deltas[-1] > DEEPEST and epsilons[-1] < words * local:
+        epsilons.append(min(words * local, epsilons[-1] + max(CENTRAL_DOT * spread, OUTER_DOT * epsilons[-1])))
+        deltas.append(_group_delta(selection, reports, words, epsilons[-1]))
+    for selection, reports in others:
+        # δ never grows with ε: as long as the largest so far covers the last one computed, no other is needed.
+        known = 1.0
+        for place, epsilon in enumerate(epsilons):
+            if known > deltas[place]:
+                known = _group_delta(selection, reports, words, epsilon)
+                deltas[place] = max(deltas[place], known)
+    return _through(np.array(epsilons), np.array(deltas), words * local)
+
+
+def _group_delta(selection: SubsetSelection, reports: int, words: int, epsilon: float) -> float:
+    """δ(ε) of so many words replaced one after the other: Σ e^(i·ε/words)·δ(ε/words) over the steps i."""
+    each = epsilon / words
+    contributions = selection.channel.trials(reports)
+    tail = max(SMALLEST_TAIL, LEFT_OUT * math.exp(-words))
+    delta = blanket_delta(selection, contributions, each, tail)
+    if words == 1 or delta <= 0:
+        return min(1.0, delta)
+    steps = math.log(math.expm1(-epsilon) / math.expm1(-each)) + epsilon - each if each > 0 else math.log(words)
+    return math.exp(min(0.0, math.log(delta) + steps))
+
+
+def _through(epsilons: Floats, deltas: Floats, local: float) -> Profile:
+    """The profile through dots; δ is 0 where the local ε is reached, and never above what that says."""
+    return Profile.through(epsilons, np.minimum(deltas, Profile.of_local(local).at(epsilons)))
+
+
+def _composed(parts: Sequence[Part], delta: float) -> Losses:
+    """The law of the losses of all parts, on one grid."""
+    number = sum(part.times for part in parts)
+    tail = delta * TAIL_SHARE
+    profiles = [(part.profile.cut(tail / number), part.times) for part in parts]
+    variance = sum(times * profile.variance for profile, times in profiles)
+    reach = max(profile.reach for profile, _ in profiles)
+    step = max(math.sqrt(variance / number) / FINENESS, reach / MOST_STEPS)
+    laws = sorted((profile.losses(step).times(times, tail) for profile, times in profiles), key=lambda law: law.size)
+    return functools.reduce(lambda whole, law: whole.and_then(law, tail), laws)

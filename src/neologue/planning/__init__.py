@@ -1,0 +1,1 @@
+"""What a campaign will find and cost, before anyone is asked."""

@@ -1,0 +1,112 @@
+"""What a device does and sends in a cohort of secure aggregation, the work measured on this very machine."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+from typing import Final, TypeVar
+
+import numpy as np
+
+from neologue.aggregation.masked_group import SecureCohort
+from neologue.device.masked import Ballot, Member
+from neologue.masking.messages import Kind, Request, Roster
+from neologue.masking.neighbourhood import SMALLEST_COHORT
+from neologue.masking.rules import CohortRules
+from neologue.masking.terms import COHORT_BYTES, LAYER_BYTES, Cohort, Promise, Terms
+from neologue.masking.traffic import download_bytes, entries_within, upload_bytes
+
+_ROUNDS: Final = 3
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class MaskingCost:
+    """The cost of one device in a full cohort that nobody drops out of."""
+
+    candidates: int
+    neighbours: int
+    threshold: int
+    sent_bytes: int
+    received_bytes: int
+    milliseconds: float
+    """Of one core of the machine that this was computed on, for all messages together."""
+
+
+def masking_cost(rules: CohortRules, candidates: int, votes: int) -> MaskingCost:
+    """What votes on so many candidates, at most so many from a device for each, cost that device."""
+    cohort = _cohort(rules, candidates, votes)
+    return MaskingCost(
+        candidates=candidates,
+        neighbours=cohort.neighbourhood.degree,
+        threshold=cohort.neighbourhood.threshold,
+        sent_bytes=upload_bytes(cohort),
+        received_bytes=download_bytes(cohort),
+        milliseconds=round(median(1000 * device_seconds(cohort) for _ in range(_ROUNDS)), 2),
+    )
+
+
+def candidates_within(upload: int, rules: CohortRules, votes: int) -> int:
+    """The most candidates with which a device sends no more than so many bytes."""
+    return entries_within(upload, _cohort(rules, 1, votes))
+
+
+def _cohort(rules: CohortRules, candidates: int, votes: int) -> Cohort:
+    terms = Terms(
+        os.urandom(COHORT_BYTES), bytes(LAYER_BYTES), candidates, votes, rules.smallest, rules.dropout, rules.corruption
+    )
+    return Cohort(terms, rules.size)
+
+
+def device_seconds(full: Cohort) -> float:
+    """The CPU time of one device, among as many others as it takes to keep it busy."""
+    # The others need not stay: only the neighbours of the one have anything to say to it.
+    terms = Terms(
+        full.terms.cohort_id,
+        full.terms.layer,
+        full.terms.entries,
+        full.terms.votes,
+        SMALLEST_COHORT,
+        full.terms.dropout,
+        full.terms.corruption,
+    )
+    cohort, server = Cohort(terms, full.size), SecureCohort(terms)
+    counts = np.zeros(terms.entries, np.int64)
+    names = [number.to_bytes(2, "big") for number in range(full.size)]
+    members: dict[bytes, Member] = {}
+    took = 0.0
+
+    def timed(work: Callable[[], T]) -> T:
+        nonlocal took
+        began = time.thread_time()
+        done = work()
+        took += time.thread_time() - began
+        return done
+
+    def member() -> Member:
+        ballot = Ballot.of_votes(terms.layer, counts, terms.votes, bytes(32))
+        return Member(terms, ballot, Promise(SMALLEST_COHORT, terms.corruption))
+
+    members[names[0]] = timed(member)
+    server.receive(names[0], timed(members[names[0]].advertise))
+    for name in names[1:]:
+        members[name] = member()
+        server.receive(name, members[name].advertise())
+    server.advance()
+    roster = server.message_for(names[0])
+    assert roster is not None
+    server.receive(names[0], timed(lambda: members[names[0]].share(roster)))
+    around = Roster.parse(roster, terms).neighbours
+    for name in (names[index] for index in around):
+        message = server.message_for(name)
+        assert message is not None
+        server.receive(name, members[name].share(message))
+    server.advance()
+    delivery = server.message_for(names[0])
+    assert delivery is not None
+    timed(lambda: members[names[0]].mask(delivery))
+    request = Request(0, full.size, (Kind.SEED,) * len(around)).body(cohort)
+    timed(lambda: members[names[0]].unmask(request))
+    return took

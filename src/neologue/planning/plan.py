@@ -1,0 +1,220 @@
+"""Planning a campaign before anyone is asked: from limits on ε to parameters, and what they will find and cost."""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from neologue.campaign.campaign import MOST_USERS, Campaign
+from neologue.campaign.local_epsilon import LARGEST_CHOSEN_EPSILON, SMALLEST_CHOSEN_EPSILON
+from neologue.discovery.selection import room
+from neologue.errors import ParameterError
+from neologue.masking.rules import CohortRules
+from neologue.planning.forecast import Forecast, forecast
+from neologue.populations.lexicon import Lexicon
+from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.cost import central_epsilon
+from neologue.privacy.statement import Exposure, Facts, LayerShown, privacy_statement
+from neologue.randomizers.registry import randomizer
+from neologue.randomizers.subset_selection import SubsetSelection
+from neologue.release.facts import facts_of
+
+UNITS = ("item", "user")
+STEP = 0.05
+"""A planned local ε is a multiple of this."""
+TRADEOFF = (-3.0, -2.0, -1.0, 0.0, 1.0)
+"""Where the trade-off is shown, around the planned local ε."""
+FIRST_USERS = 1_000_000
+"""Where the search for the fewest users begins."""
+CLOSE = 1.02
+"""How much larger than one that breaks the limits the smallest population may be."""
+
+Says = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a plan has to keep to; None is no limit."""
+
+    local_epsilon: float | None = None
+    central_epsilon: float | None = None
+    unit: str = "item"
+
+    def __post_init__(self) -> None:
+        if self.unit not in UNITS:
+            raise ParameterError(f"the unit must be one of {', '.join(UNITS)}, not {self.unit!r}")
+        if self.central_epsilon is not None and not 0 < self.central_epsilon <= 1000:
+            raise ParameterError(f"the central epsilon must be above 0 and at most 1000, not {self.central_epsilon}")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One local ε, what it costs and what it finds."""
+
+    local_epsilon: float
+    item_epsilon: float
+    user_epsilon: float
+    coverage: float
+    words: float
+    rarest_share: float | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A campaign that keeps to the limits, and what is to be expected of it."""
+
+    campaign: Campaign
+    limits: Limits
+    expected: Forecast
+    tradeoff: tuple[Point, ...]
+    masked: CohortRules | None = None
+    """How votes are to be masked, if they are."""
+
+    @property
+    def facts(self) -> Facts:
+        """The facts of the run, if it goes as foreseen."""
+        shown = tuple(LayerShown(cohort, 0, 0) for cohort in _cohorts(self.expected))
+        return replace(facts_of(self.campaign.parameters, shown), exposure=Exposure(masked=self.masked))
+
+    @property
+    def statement(self) -> dict[str, object]:
+        """The privacy statement of the run, if it goes as foreseen."""
+        return privacy_statement(self.facts)
+
+    @property
+    def full_layer(self) -> float | None:
+        """The item-level ε of a layer with as many candidates as the paper ever asks about; None if it is no other."""
+        parameters = self.campaign.parameters
+        if parameters.rule != "top" or parameters.randomizer != SubsetSelection.name:
+            return None
+        widest = room(self.campaign) * self.campaign.alphabet.size
+        reports = min(layer.cohort for layer in self.expected.layers)
+        return _spent(self.campaign, (Cohort(reports, widest),), "item")
+
+
+Campaigns = Callable[[int, float | None], Campaign]
+"""A campaign for so many users with this local ε, or the profile's if None."""
+
+
+def plan(
+    campaigns: Campaigns, lexicon: Lexicon, users: int | None, limits: Limits, says: Says = lambda _: None
+) -> Plan:
+    """The campaign with the largest local ε that keeps to the limits; without users, for the fewest that can."""
+    if users is None:
+        users = _fewest_users(campaigns, lexicon, limits, says)
+    says(f"Foreseeing a campaign among {users:,} users …")
+    campaign, expected = _largest_epsilon(campaigns, lexicon, users, limits)
+    points = []
+    for epsilon in _around(campaign.epsilon):
+        says(f"Foreseeing it with a local ε of {epsilon:g} …")
+        # With a smaller ε reports are longer, and a large alphabet may not fit any more.
+        with suppress(ParameterError):
+            other = campaigns(users, epsilon)
+            points.append(_point(other, expected if epsilon == campaign.epsilon else forecast(other, lexicon)))
+    return Plan(campaign, limits, expected, tuple(points))
+
+
+def _largest_epsilon(campaigns: Campaigns, lexicon: Lexicon, users: int, limits: Limits) -> tuple[Campaign, Forecast]:
+    """The campaign with the largest local ε within the limits, and its forecast; the next larger ε breaks them."""
+    if limits.central_epsilon is None:
+        campaign = campaigns(users, limits.local_epsilon)
+        return campaign, forecast(campaign, lexicon)
+    most = LARGEST_CHOSEN_EPSILON if limits.local_epsilon is None else limits.local_epsilon
+    best: tuple[Campaign, Forecast] | None = None
+    keeps, step = 0, math.ceil(most / STEP)
+    breaks = step + 1
+    while breaks - keeps > 1:
+        campaign = campaigns(users, min(most, round(step * STEP, 2)))
+        expected = forecast(campaign, lexicon)
+        excess = math.log(_spent(campaign, _cohorts(expected), limits.unit) / limits.central_epsilon)
+        if excess <= 0:
+            keeps, best = step, (campaign, expected)
+        else:
+            breaks = step
+        # One more local ε makes about √e times as much central ε.
+        step = min(max(step - math.ceil(2 * excess / STEP), keeps + 1), breaks - 1)
+    if best is None:
+        raise ParameterError(
+            f"no local epsilon keeps a central epsilon of {limits.central_epsilon:g} for one {limits.unit} among "
+            f"{users:,} users; take more users, fewer words per user or a larger central epsilon"
+        )
+    return best
+
+
+def _fewest_users(campaigns: Campaigns, lexicon: Lexicon, limits: Limits, says: Says) -> int:
+    """The smallest population for which the local ε keeps to the central one, up to 2 %."""
+    if limits.central_epsilon is None or limits.local_epsilon is None:
+        raise ParameterError("without users a plan needs a local and a central epsilon; give two of the three")
+    parameters = campaigns(FIRST_USERS, limits.local_epsilon).parameters
+    fewest = parameters.smallest_layer * parameters.passes * parameters.depth
+    breaks, keeps, users = fewest - 1, MOST_USERS + 1, FIRST_USERS
+    while breaks < users < keeps and keeps > CLOSE * breaks:
+        says(f"Foreseeing a campaign among {users:,} users …")
+        campaign = campaigns(users, limits.local_epsilon)
+        expected = forecast(campaign, lexicon)
+        excess = _spent(campaign, _cohorts(expected), limits.unit) / limits.central_epsilon
+        breaks, keeps = (breaks, users) if excess <= 1 else (users, keeps)
+        # Four times as many users make about half as much central ε; and a little beyond that, for the other side.
+        users = _round_up(users * excess**2 * CLOSE ** (-0.25 if excess <= 1 else 0.25))
+        users = min(max(users, fewest), MOST_USERS)
+        if not breaks < users < keeps:
+            users = _round_up(math.sqrt(breaks * keeps))
+    if keeps > MOST_USERS:
+        raise ParameterError(
+            f"not even {MOST_USERS:,} users keep a central epsilon of {limits.central_epsilon:g} for one "
+            f"{limits.unit} with a local epsilon of {limits.local_epsilon:g}; take a smaller local epsilon, fewer "
+            "words per user or a larger central epsilon"
+        )
+    return keeps
+
+
+def _spent(campaign: Campaign, cohorts: tuple[Cohort, ...], unit: str) -> float:
+    """The central ε of some cohorts of a campaign."""
+    parameters = campaign.parameters
+    collected = Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, cohorts)
+    return central_epsilon(collected.in_sums_of(None, parameters.colluders), parameters.delta, unit)
+
+
+def _cohorts(expected: Forecast) -> tuple[Cohort, ...]:
+    return tuple(Cohort(layer.cohort, layer.candidates) for layer in expected.layers)
+
+
+def _costliest(campaign: Campaign, expected: Forecast) -> tuple[Cohort, ...]:
+    """The cohorts of which one costs as much as the costliest of all, but for rounding.
+
+    Fewer reports cost more. Subset Selection also costs the more the larger its subsets are beside all candidates: but
+    for rounding, its blanket depends on nothing else.
+    """
+    parameters = campaign.parameters
+
+    def density(cohort: Cohort) -> float:
+        asked = randomizer(parameters.randomizer, cohort.candidates, campaign.epsilon, parameters.words_per_user)
+        return asked.subset_size / asked.domain if isinstance(asked, SubsetSelection) else 1.0
+
+    chosen: list[Cohort] = []
+    densest = 0.0
+    for cohort in sorted(set(_cohorts(expected)), key=lambda cohort: (cohort.reports, -density(cohort))):
+        if density(cohort) > densest:
+            chosen.append(cohort)
+            densest = density(cohort)
+    return tuple(chosen)
+
+
+def _point(campaign: Campaign, expected: Forecast) -> Point:
+    item, user = (_spent(campaign, _costliest(campaign, expected), unit) for unit in UNITS)
+    return Point(campaign.epsilon, item, user, expected.coverage, expected.words, expected.rarest_share)
+
+
+def _around(epsilon: float) -> Iterator[float]:
+    """The local ε's of the trade-off: the planned one and its neighbours."""
+    for step in TRADEOFF:
+        if step == 0:
+            yield epsilon
+        elif SMALLEST_CHOSEN_EPSILON <= epsilon + step <= max(epsilon, LARGEST_CHOSEN_EPSILON):
+            yield round(epsilon + step, 3)
+
+
+def _round_up(users: float) -> int:
+    """A whole number of users with three digits, never fewer."""
+    unit: int = 10 ** max(0, len(str(int(users))) - 3)
+    return math.ceil(users / unit) * unit

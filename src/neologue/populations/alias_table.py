@@ -1,0 +1,61 @@
+"""Walker's alias method: a number drawn with its share, by one random word and one look-up."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.compiled import compiled
+from neologue.populations.count_kernel import Ids
+from neologue.populations.random_lanes import Words, fill, unit
+
+FINE = 1 << 32
+"""Chances are kept in steps of 2⁻³²."""
+
+
+@compiled
+def alias_table(shares: NDArray[np.float64]) -> Words:
+    """The table for shares that sum to 1 (Vose 1991): a chance and an alias for each place, side by side in one word.
+
+    A place keeps its own number with its chance and otherwise gives its alias. As both come with one look-up, a draw
+    waits for the memory once.
+    """
+    size = len(shares)
+    chance = shares * size
+    alias = np.arange(size).astype(np.uint64)
+    small = np.empty(size, np.int64)
+    large = np.empty(size, np.int64)
+    smalls = larges = 0
+    for place in range(size):
+        if chance[place] < 1.0:
+            small[smalls] = place
+            smalls += 1
+        else:
+            large[larges] = place
+            larges += 1
+    while smalls > 0 and larges > 0:
+        smalls -= 1
+        poor, rich = small[smalls], large[larges - 1]
+        alias[poor] = rich
+        chance[rich] -= 1.0 - chance[poor]
+        if chance[rich] < 1.0:
+            larges -= 1
+            small[smalls] = rich
+            smalls += 1
+    table = np.empty(size, np.uint64)
+    for place in range(size):
+        # Whatever is left over is its own alias, so that its chance makes no difference.
+        steps = np.uint64(min(chance[place] * FINE, FINE - 1.0))
+        table[place] = (steps << np.uint64(32)) | alias[place]
+    return table
+
+
+@compiled
+def fill_ids(state: Words, table: Words, random: Words, ids: Ids) -> None:
+    """Fill an array, as long as the one given for its random words, with numbers drawn from a table."""
+    fill(state, random)
+    size = np.float64(len(table))
+    for draw in range(len(random)):
+        position = unit(random[draw]) * size
+        place = np.int64(position)
+        entry = table[place]
+        own = np.int64((position - place) * FINE) < np.int64(entry >> np.uint64(32))
+        ids[draw] = np.int32(place) if own else np.int32(entry & np.uint64(FINE - 1))

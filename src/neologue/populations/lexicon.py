@@ -1,0 +1,83 @@
+"""The words that can be found in a language, and the chance that a user holds one."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import pdtr, pdtrc
+
+from neologue.campaign.campaign import Campaign
+from neologue.errors import LanguageError
+from neologue.language.candidates import Strings, strings
+from neologue.language.spelling import Spelling
+from neologue.populations.population import EmbeddedPopulation
+from neologue.randomizers.channel import Floats
+
+KINDS_OF_USERS = 24
+"""Nodes of the quadrature over how much users type."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicon:
+    """Words in alphabetical order, so that those with a common beginning stand together."""
+
+    words: Strings
+    shares: Floats
+    """Each word's share of all draws."""
+    draws: Floats
+    """How many draws a user of each kind makes on average."""
+    kinds: Floats
+    """The share of users of each kind."""
+    spelling: Spelling
+    """How the known words are spelled."""
+
+    @classmethod
+    def of(cls, population: EmbeddedPopulation, campaign: Campaign) -> "Lexicon":
+        """The words of a population that count in a campaign."""
+        depth = campaign.parameters.depth
+        counting = np.array([campaign.alphabet.spells(word, depth) for word in population.words])
+        if not counting.any():
+            raise LanguageError(
+                f"no word that could be found has 1 to {depth} characters of the alphabet {campaign.alphabet.name}; "
+                "give another alphabet or language, or fewer known words"
+            )
+        words = strings([word for word, counts in zip(population.words, counting, strict=True) if counts])
+        order = np.argsort(words)
+        nodes, weights = np.polynomial.hermite_e.hermegauss(KINDS_OF_USERS)
+        return cls(
+            words[order],
+            population.model.shares[counting][order],
+            population.model.draws(nodes),
+            weights / weights.sum(),
+            Spelling.of(campaign.alphabet, campaign.known.words),
+        )
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """The characters of each word."""
+        return np.char.str_len(self.words).astype(np.int64)
+
+    def groups(self, length: int) -> NDArray[np.int64]:
+        """For each word the number of its prefix of this length, where shorter words are prefixes of their own."""
+        return np.cumsum(self._common < length) - 1
+
+    @cached_property
+    def _common(self) -> NDArray[np.int64]:
+        """How many characters each word begins with in common with the one before it; none for the first."""
+        points = self.words.view(np.uint32).reshape(len(self.words), -1)
+        differs = points[1:] != points[:-1]
+        return np.concatenate([[-1], differs.argmax(axis=1)])
+
+    def held(self, shares: Floats) -> Floats:
+        """The chance that a user holds something with each of these shares."""
+        return np.asarray(self.kinds @ -np.expm1(-np.outer(self.draws, shares)))
+
+    def sampled(self, shares: Floats, present: Floats, bound: int) -> Floats:
+        """The chance that a user holds each of some prefixes and has it in a random sample of at most `bound`."""
+        holds = -np.expm1(-np.outer(self.draws, shares))
+        # Beside the prefix in question a user holds a number K of others that is about Poisson, and the chance is
+        # E min(1, bound/(K+1)) = P(K < bound) + bound/mean · P(K > bound).
+        others = np.maximum(holds @ present, 1e-9)
+        room = pdtr(bound - 1, others) + bound / others * pdtrc(bound, others)
+        return np.asarray((self.kinds * room) @ holds)

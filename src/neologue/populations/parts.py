@@ -1,0 +1,80 @@
+"""The parts of a table: the files behind a path, and whether they agree."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from neologue.errors import DataError
+from neologue.populations.raw_file import ending_of
+
+WHOLE_OR_TEXT = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|VARCHAR|BLOB")
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What can be seen of a file at a glance."""
+
+    kinds: Mapping[str, str]
+    """The columns that are read; for users and words with their types, as far as these make a difference."""
+    newest: int | None
+    """The newest day, 0 where there are no days; None in a file without rows."""
+
+
+def find_files(path: Path) -> list[Path]:
+    """The files behind a path, in the order of their names."""
+    try:
+        files = _find_files(path)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} can't be opened: {error}") from None
+    if files != [path] and {ending_of(file) for file in files} != {".parquet"}:
+        raise DataError(f"{path} is a pattern that matches more than parquet files: narrow it or give one file")
+    return files
+
+
+def _find_files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        # Spark and its relatives hide what a job has yet to finish behind a dot or an underscore.
+        hidden = re.compile(r"(^|[\\/])[._]")
+        files = sorted(f for f in path.rglob("*.parquet") if not hidden.search(str(f.relative_to(path))))
+        if not files:
+            raise DataError(f"{path} is a directory without parquet files: give a file or another directory")
+        return files
+    root = Path(path.absolute().anchor)
+    files = sorted(file for file in root.glob(str(path.absolute().relative_to(root))) if file.is_file())
+    if not files:
+        raise DataError(f"there is no file {path}: check the name")
+    return files
+
+
+def check_parts(path: Path, files: Sequence[Path], surveys: Sequence[Survey]) -> None:
+    """Refuse parts of one table that do not have the same columns, of the same types.
+
+    A count that is missing in one part would let its rows count once, and a user 1 would not be the user 1.0.
+    """
+    if all(surveyed.newest is None for surveyed in surveys):
+        raise DataError(f"{path} has no rows: give a file with users and words")
+    common = {name: kind for surveyed in surveys for name, kind in surveyed.kinds.items()}
+    for file, surveyed in zip(files, surveys, strict=True):
+        for name, kind in common.items():
+            if name not in surveyed.kinds:
+                raise DataError(
+                    f"{file} has no column {shown_column(name)}, which other parts of {path} have: write it again"
+                )
+            if surveyed.kinds[name] != kind:
+                raise DataError(
+                    f"{file} has {shown_column(name)} as {surveyed.kinds[name]}, other parts of {path} as {kind}: "
+                    "write them alike"
+                )
+
+
+def kind_of(type_: str) -> str:
+    """A type, but for text and whole numbers, which are the same text whatever their width."""
+    return "text" if WHOLE_OR_TEXT.fullmatch(type_) else type_
+
+
+def shown_column(name: str) -> str:
+    """The name of a column, cut if it is long."""
+    return repr(name if len(name) <= 40 else f"{name[:40]}…")

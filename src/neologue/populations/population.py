@@ -1,0 +1,247 @@
+"""Users and the words they hold: recorded ones, or drawn from a language's real frequencies."""
+
+import hashlib
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.campaign.campaign import MOST_USERS
+from neologue.errors import DataError, ParameterError
+from neologue.language import builtin
+from neologue.language.alphabet import Alphabet, normalised
+from neologue.language.vocabulary import Vocabulary
+from neologue.populations.counting import Users
+from neologue.populations.holdings import MOST_TIMES, Holdings
+from neologue.populations.records import Columns, Extent, Records, read_records
+from neologue.populations.typing_model import TypingModel
+from neologue.populations.user_keys import fingerprint, keys_of, ranks
+from neologue.protocol.limits import check_whole
+
+CHUNK = 1 << 13
+
+
+class Population(ABC):
+    """So many users in random order, each holding some words of a lexicon."""
+
+    users: int
+    words: list[str]
+    description: str
+    known: Vocabulary = Vocabulary.empty()
+    """The words that a campaign need not find, if it does not say otherwise."""
+    alphabet: Alphabet | None = None
+    """The alphabet that suits the words, if one is known to."""
+
+    @abstractmethod
+    def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
+        """What the users from `start` to before `stop` hold; at most a chunk of them.
+
+        Whoever needs no counts may get others in their place.
+        """
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """SHA-256 of all that the users hold, and of their order."""
+
+    @property
+    def source(self) -> Users:
+        """What draws the users, as it is sent to another process."""
+        return self
+
+    def holders(self) -> NDArray[np.int64]:
+        """How many users hold each word."""
+        total = np.zeros(len(self.words), np.int64)
+        for start, stop in self.spans(0, self.users):
+            total += np.bincount(self.draw(start, stop, counted=False).words, minlength=len(total))
+        return total
+
+    def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """A range of users cut into pieces that `draw` takes, at places that do not depend on the range."""
+        while start < stop:
+            end = min(stop, (start // CHUNK + 1) * CHUNK)
+            yield start, end
+            start = end
+
+    @staticmethod
+    def embedded(
+        language: str = "en",
+        users: int = 1_000_000,
+        *,
+        known: Vocabulary | None = None,
+        targets: Collection[str] | None = None,
+        days: int = 60,
+        seed: int = 0,
+    ) -> "EmbeddedPopulation":
+        """Users who write a language with its real word frequencies.
+
+        They are drawn with the words that could count in a campaign alone: those outside `known`, or
+        `targets`.
+        """
+        vocabulary = builtin.vocabulary(language) if known is None else known
+        typed = typed_words(language)
+        if targets is None:
+            held = {word: typed[word] for word, known in zip(typed, vocabulary.known(typed), strict=True) if not known}
+        else:
+            held = {word: typed[word] for word in set(targets).intersection(typed)}
+        return EmbeddedPopulation(language, users, dict(sorted(held.items())), vocabulary, days, seed)
+
+    @staticmethod
+    def from_file(
+        path: Path | str, columns: Columns | None = None, *, days: int = 60, users: int | None = None, seed: int = 0
+    ) -> "RecordedPopulation":
+        """The users of a file, CSV, TSV, JSON lines or Parquet, or so many of them drawn at random."""
+        return RecordedPopulation(read_records(Path(path), columns or Columns(), days=days), shown(path), users, seed)
+
+    @staticmethod
+    def from_words(users: Mapping[str, Mapping[str, int]], *, seed: int = 0) -> "RecordedPopulation":
+        """Users given in memory: what each one typed, how often."""
+        forms = {word: normalised(word) for held in users.values() for word in held}
+        lexicon = sorted(set(forms.values()) - {""})
+        if not lexicon:
+            raise DataError(f"{len(users)} users hold no word at all; give at least one")
+        place = {word: number for number, word in enumerate(lexicon)}
+        names = list(users)
+        keys = keys_of(names)
+        order = np.lexsort((keys[:, 1], keys[:, 0]))
+        rows: list[dict[int, int]] = []
+        for user in (names[number] for number in order):
+            row: dict[int, int] = {}
+            for word, times in users[user].items():
+                if not 1 <= times <= MOST_TIMES or times != int(times):
+                    raise DataError(f"a user typed a word {times} times; give whole numbers from 1 to {MOST_TIMES:,}")
+                if forms[word]:
+                    row[place[forms[word]]] = min(MOST_TIMES, row.get(place[forms[word]], 0) + times)
+            rows.append(row)
+        holdings = Holdings(
+            np.cumsum([0, *map(len, rows)], dtype=np.int64),
+            np.array([word for row in rows for word in row], np.int32),
+            np.array([times for row in rows for times in row.values()], np.int32),
+        )
+        records = Records(lexicon, keys[order], holdings, rows=len(holdings.words), dropped=0)
+        return RecordedPopulation(records, "memory", None, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Typists:
+    """So many users drawn from a model, a chunk at a time."""
+
+    model: TypingModel
+    users: int
+    seed: int
+
+    def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
+        """What the users of a part of a chunk hold."""
+        chunk = start // CHUNK
+        first = chunk * CHUNK
+        drawn = self.model.draw(min(CHUNK, self.users - first), self.seed, chunk, counted=counted)
+        return drawn.rows(start - first, stop - first)
+
+
+class EmbeddedPopulation(Population):
+    """Users who type words as often as their language does, each with favourites of their own."""
+
+    def __init__(
+        self, language: str, users: int, shares: Mapping[str, float], known: Vocabulary, days: int, seed: int
+    ) -> None:
+        check_whole("users", users, 1, MOST_USERS)
+        if not shares:
+            raise DataError(
+                f"no word of the built-in {language} list could be found; give fewer known words or other targets"
+            )
+        self.users = users
+        self.words = list(shares)
+        self.known = known
+        self.alphabet = builtin.alphabet(language)
+        self.model = TypingModel.of(np.array(list(shares.values())), days)
+        self._seed = seed
+        self._typists = Typists(self.model, users, seed)
+        self.description = (
+            f"{users:,} simulated users who write {language} with wordfreq's real frequencies and hold some of "
+            f"{len(self.words):,} words, {self.model.share:.1%} of all typed"
+        )
+
+    @property
+    def source(self) -> Users:
+        """The typists alone, without their words."""
+        return self._typists
+
+    def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
+        """What these users hold; a user holds the same words whatever range is asked for."""
+        return self._typists.draw(start, stop, counted=counted)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what the users are drawn from, and of their number."""
+        drawn = (self.users, self.model.days, self._seed, self.model.share)
+        return _digest(self.words, np.array(drawn), self.model.shares)
+
+
+class RecordedPopulation(Population):
+    """Real users from a record, in a random order that the seed fixes; nobody is drawn twice."""
+
+    def __init__(self, records: Records, name: str, users: int | None, seed: int) -> None:
+        self.users, self.description = described(records.extent, name, users)
+        self.words = records.words
+        self._holdings = records.holdings
+        self._ranks = ranks(records.keys, seed)
+        self._order = np.argsort(self._ranks, kind="stable")[: self.users]
+
+    def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
+        """What these users hold."""
+        return self._holdings.take(self._order[start:stop])
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what the users hold, and of their order."""
+        return recorded_digest(self.words, self.users, fingerprint(self._ranks, self._holdings))
+
+
+def described(extent: Extent, name: str, users: int | None) -> tuple[int, str]:
+    """How many users of a record are taken, all if nothing is said, and what is said of them."""
+    taken = extent.users if users is None else users
+    if not 1 <= taken <= extent.users:
+        raise ParameterError(
+            f"{name} has {extent.users:,} users and nobody is asked twice: take from 1 to all of them, not {taken}"
+        )
+    aged = f", {extent.dropped:,} rows too old" if extent.dropped else ""
+    drawn = f" of {extent.users:,}" if taken < extent.users else ""
+    return taken, f"{taken:,}{drawn} users of {name}, {extent.rows:,} rows{aged}, {extent.words:,} words"
+
+
+def shown(path: Path | str) -> str:
+    """The name of a file, whatever bytes it has."""
+    return os.fsencode(Path(path).name).decode("utf-8", "replace")
+
+
+def recorded_digest(words: list[str], users: int, fingerprint: int) -> str:
+    """SHA-256 of a lexicon and of the fingerprint of those who hold its words, so many of whom are taken."""
+    return _digest(words, np.array([users, fingerprint], np.uint64))
+
+
+def _digest(words: list[str], *arrays: NDArray[Any]) -> str:
+    digest = hashlib.sha256("\n".join(words).encode("utf-8", "surrogatepass"))
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+@cache
+def typed_words(language: str) -> dict[str, float]:
+    """The words of a language as they are typed, with their shares of all typed words.
+
+    wordfreq folds case. A word that the language's dictionary has in another case alone is typed in that
+    case: "london" in the list stands for London.
+    """
+    dictionary = builtin.vocabulary(language)
+    written = {word.lower(): word for word in sorted(dictionary.words) if word != word.lower()}
+    return {
+        normalised(folded if folded in dictionary else written.get(folded, folded)): share
+        for folded, share in builtin.frequencies(language).items()
+    }

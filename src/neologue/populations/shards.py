@@ -1,0 +1,86 @@
+"""Recorded users in shards: read file by file, gathered by where they come in the order, and never in one place.
+
+A shard is a range of ranks. Whoever reads a file splits its users into shards without knowing those of other files;
+whoever gathers a shard merges its parts. So every step needs a part of the data alone, and the users come in the order
+in which a single machine would have put them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.populations.holdings import Holdings, merge_pairs
+from neologue.populations.records import Records
+from neologue.populations.user_keys import Keys, fingerprint, ranks
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The users of one file who belong to one shard, by their keys, with words of the common lexicon."""
+
+    keys: Keys
+    holdings: Holdings
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """The users of a range of ranks, in their order."""
+
+    holdings: Holdings
+    fingerprint: int
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """Users from a place of the order on, as works ask for them."""
+
+    first: int
+    holdings: Holdings
+
+    def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
+        """What these users hold."""
+        return self.holdings.rows(start - self.first, stop - self.first)
+
+
+def common_words(lexicons: Iterable[Sequence[str]]) -> list[str]:
+    """The lexicon of all files, from theirs, which are sorted."""
+    return [word for word, _ in groupby(merge(*lexicons))]
+
+
+def split(records: Records, words: Sequence[str], seed: int, shards: int) -> list[Part]:
+    """The users of a file by shard; `words` is the common lexicon, which has all of theirs."""
+    place = {word: number for number, word in enumerate(words)}
+    places = np.array([place[word] for word in records.words], np.int64)
+    held = records.holdings
+    common = Holdings(held.starts, places[held.words].astype(np.int32), held.counts)
+    shard_of_user = shard_of(ranks(records.keys, seed), shards)
+    order = np.argsort(shard_of_user, kind="stable")
+    bounds = np.searchsorted(shard_of_user[order], np.arange(shards + 1))
+    members = [order[bounds[shard] : bounds[shard + 1]] for shard in range(shards)]
+    return [Part(records.keys[users], common.take(users)) for users in members]
+
+
+def shard_of(ranks: NDArray[np.uint64], shards: int) -> NDArray[np.int64]:
+    """The shard of each rank; shards are ranges of nearly equal length."""
+    return ((ranks >> np.uint64(32)) * np.uint64(shards) >> np.uint64(32)).astype(np.int64)
+
+
+def gather(parts: Sequence[Part], words: int, seed: int) -> Shard:
+    """The shard of some files' parts: users of one key are one, and what they typed adds up."""
+    keys = np.concatenate([part.keys for part in parts])
+    held = Holdings.joined([part.holdings for part in parts])
+    rank = ranks(keys, seed)
+    order = np.lexsort((keys[:, 1], keys[:, 0], rank))
+    ordered = keys[order]
+    new = np.ones(len(ordered), bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    place = np.empty(len(keys), np.int64)
+    place[order] = np.cumsum(new) - 1
+    owners = np.repeat(place, np.diff(held.starts))
+    pairs, counts = merge_pairs(owners * words + held.words, held.counts)
+    holdings = Holdings.of_pairs(pairs, counts, int(new.sum()), words)
+    return Shard(holdings, fingerprint(rank[order][new], holdings))

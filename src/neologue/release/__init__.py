@@ -1,0 +1,1 @@
+"""What is published: documents, signatures, word lists, and the certification of all of it."""

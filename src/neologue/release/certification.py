@@ -1,0 +1,384 @@
+"""Whether a `release.json` is covered by its own facts: everything that it claims, computed again.
+
+A release says what was asked of how many users and what came of it. From that alone its privacy statement follows,
+and so does much of what its words can be: a claim that the facts do not cover is named. The digest guards against
+accidents, a signature against people.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, astuple, dataclass, fields
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from neologue.campaign.campaign import MOST_USERS, largest_layer
+from neologue.campaign.parameters import Parameters
+from neologue.discovery.estimates import VoteLaw, estimate_holders
+from neologue.discovery.measurement import Measurement, figures
+from neologue.discovery.result import LayerFacts, ReleasedWord
+from neologue.discovery.tally import Tally
+from neologue.errors import ParameterError, ReleaseError, SignatureError
+from neologue.language.candidates import extensions
+from neologue.layout.shape import ways_asked
+from neologue.privacy.anonymity import release_threshold
+from neologue.privacy.statement import Exposure, privacy_statement
+from neologue.protocol.closed_layer import check_rate
+from neologue.randomizers.closed import closed_domain
+from neologue.randomizers.registry import randomizer
+from neologue.release.document import FORMAT
+from neologue.release.facts import privacy_facts
+from neologue.release.signature import check_signature, digest
+
+LARGEST_FILE = 1 << 30
+DEEPEST_NESTING = 20
+TOLERANCE = 2e-5
+"""Figures have six digits; the last may differ from machine to machine."""
+ROUNDED = 0.051
+"""Estimates are written with one decimal."""
+ROUNDED_SHARE = 2e-6
+"""Shares are written with six."""
+SAFER_SMALLER = {"k": 0.0, "lower_bound": TOLERANCE}
+"""Claims that are safe if they say less, and how much more they may say."""
+SAFER_LARGER = re.compile(r"epsilon$|^(item|user)_central\.[a-z0-9_]+$")
+"""Claims that are safe if they say more: every ε."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One figure of a privacy statement, as stated and as computed again."""
+
+    name: str
+    stated: object
+    recomputed: object
+    covered: bool
+
+
+@dataclass(frozen=True)
+class Certification:
+    """The claims of a release, and what is wrong with it."""
+
+    claims: tuple[Claim, ...]
+    objections: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every claim is covered and nothing else is wrong."""
+        return not self.objections and all(claim.covered for claim in self.claims)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A release as it was read: the facts that claims follow from, typed, and the whole text as it stands."""
+
+    parameters: Parameters
+    symbols: int
+    users: int
+    layers: tuple[LayerFacts, ...]
+    words: tuple[ReleasedWord, ...]
+    measurement: Measurement | None
+    exposure: Exposure
+    privacy: Mapping[str, object]
+    whole: Mapping[str, object]
+    digest: str
+    """What the digest should be."""
+
+
+def read_document(path: Path) -> Document:
+    """The release in a file, or a ReleaseError that says why it is none."""
+    with path.open("rb") as file:
+        return document_in(file.read(LARGEST_FILE + 1), path)
+
+
+def document_in(text: bytes, path: Path | str) -> Document:
+    """The release in a text that came from somewhere."""
+    if len(text) > LARGEST_FILE:
+        raise ReleaseError(f"{path} has more than {LARGEST_FILE >> 20:,} MiB; give the release.json of a discovery")
+    try:
+        whole = json.loads(text, object_pairs_hook=_unambiguous)
+    except (ValueError, RecursionError) as error:
+        raise ReleaseError(f"{path} is cut or no JSON; give the release.json of a discovery") from error
+    if _deeper_than(whole, DEEPEST_NESTING):
+        raise ReleaseError(f"{path} is nested too deeply; give the release.json of a discovery")
+    if not isinstance(whole, dict) or "format" not in whole:
+        raise ReleaseError(f"{path} does not say which format it has; give the release.json of a discovery")
+    if whole["format"] != FORMAT:
+        raise ReleaseError(f"{path} has format {whole['format']!r}, and this neologue reads {FORMAT}; use a newer one")
+    try:
+        said = digest(whole)
+        stated = whole["parameters"]
+        return Document(
+            parameters=msgspec.convert({field.name: stated[field.name] for field in fields(Parameters)}, Parameters),
+            symbols=msgspec.convert(stated["alphabet"]["symbols"], int),
+            users=msgspec.convert(whole["population"]["users"], int),
+            layers=msgspec.convert([_passage(row) for row in whole["layers"]], tuple[LayerFacts, ...]),
+            words=msgspec.convert([_passage(row) for row in whole["words"]], tuple[ReleasedWord, ...]),
+            measurement=msgspec.convert(whole.get("measurement"), Measurement | None),
+            exposure=msgspec.convert(whole["exposure"], Exposure),
+            privacy=msgspec.convert(whole["privacy"], dict[str, Any]),
+            whole=whole,
+            digest=said,
+        )
+    except KeyError as error:
+        raise ReleaseError(f"{path} lacks {error}; give the release.json of a discovery") from error
+    except (msgspec.ValidationError, TypeError, AttributeError, ParameterError, SignatureError) as error:
+        raise ReleaseError(f"{path} is not what a discovery writes: {error}") from error
+
+
+def certify(document: Document, key: Ed25519PublicKey | None = None) -> Certification:
+    """Compute every claim of a release again; with a key, its signature is required too."""
+    signature = None if key is None else check_signature(document.whole, key)
+    objections = [signature] if signature else []
+    if document.whole.get("digest") != document.digest:
+        objections.append("the digest is not that of the release: something in it was changed")
+    if impossible := list(_impossible(document)):
+        return Certification((), (*objections, *impossible))
+    objections += [*_wrong_layers(document), *_wrong_words(document), *_wrong_measurement(document)]
+    facts = privacy_facts(document.parameters, document.layers, document.measurement, document.exposure)
+    recomputed = privacy_statement(facts)
+    return Certification(tuple(_claims("", recomputed, document.privacy)), tuple(objections))
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are all different: of equal ones, another reader may take another."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found
+
+
+def _deeper_than(value: object, levels: int) -> bool:
+    inside = [value]
+    for _ in range(levels):
+        inside = [
+            each
+            for outer in inside
+            if isinstance(outer, dict | list)
+            for each in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return bool(inside)
+
+
+def _passage(row: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a file has in its place
+    return {"passage" if name == "pass" else name: value for name, value in row.items()}
+
+
+def _impossible(document: Document) -> Iterator[str]:
+    """Facts that nothing can be computed from."""
+    parameters = document.parameters
+    if parameters.epsilon is None:
+        yield "the parameters state no ε"
+    if not 1 <= document.users <= MOST_USERS:
+        yield f"there are {document.users:,} users"
+    if any(seen is not None and seen < 1 for seen in (document.exposure.disk, document.exposure.server)):
+        yield "the exposure has sums of less than one report"
+    if len(document.layers) > parameters.passes * parameters.depth:
+        yield f"there are {len(document.layers):,} layers, more than passes and depth allow"
+    for layer in document.layers:
+        if not 1 <= layer.candidates <= parameters.candidates:
+            yield f"{_name(layer)} has {layer.candidates:,} candidates, and {parameters.candidates:,} are the most"
+        if not int(layer.decided) <= layer.reports <= document.users:
+            yield f"{_name(layer)} has {layer.reports:,} reports from {document.users:,} users"
+        if min(layer.asked, layer.kept, layer.words, layer.doubtful, layer.fewest_votes) < 0:
+            yield f"{_name(layer)} has a number below 0"
+        if min(layer.length, layer.extension) < 1 or layer.length + layer.extension > parameters.depth + 1:
+            yield f"{_name(layer)} extends {layer.length:,} characters by {layer.extension:,}, beyond the depth"
+    measurement = document.measurement
+    if measurement and not (int(measurement.decided) <= measurement.reports <= measurement.asked <= MOST_USERS):
+        yield f"the measurement has {measurement.reports:,} reports from {measurement.asked:,} users"
+    if measurement and bool(measurement.asked) != bool(document.words):
+        yield f"{measurement.asked:,} users were asked to count {len(document.words):,} words"
+    if measurement and measurement.candidates != _places(document):
+        yield f"the measurement has {measurement.candidates:,} candidates, and {_places(document):,} are right"
+
+
+def _wrong_layers(document: Document) -> Iterator[str]:
+    parameters = document.parameters
+    asked = sum(layer.asked for layer in document.layers)
+    if asked > document.users:
+        yield f"{asked:,} users were asked, but there are {document.users:,}"
+    for layer in document.layers:
+        if layer.reports > layer.asked:
+            yield f"{_name(layer)} has {layer.reports:,} reports from {layer.asked:,} users"
+        if layer.decided != (layer.reports >= parameters.smallest_layer):
+            yield f"{_name(layer)} has {layer.reports:,} reports, and {parameters.smallest_layer:,} decide a layer"
+        if layer.kept > parameters.frontier or layer.kept + layer.words + layer.doubtful > layer.candidates:
+            yield f"{_name(layer)} kept {layer.kept:,} prefixes and {layer.words:,} words, more than it may"
+        if layer.doubtful > parameters.doubtful:
+            yield f"{_name(layer)} is in doubt about {layer.doubtful:,} words, above {parameters.doubtful:,}"
+        if not layer.decided and layer.kept + layer.words + layer.doubtful + layer.fewest_votes:
+            yield f"{_name(layer)} is not decided, but something of it was kept"
+    passage, number = 1, 0
+    for layer in document.layers:
+        if (layer.passage, layer.layer) not in {(passage, number + 1), (passage + 1, 1)}:
+            yield f"{_name(layer)} comes after pass {passage} layer {number}"
+        passage, number = layer.passage, layer.layer
+    if passage > parameters.passes:
+        yield f"pass {passage} is one more than the parameters allow"
+    firsts = {layer.passage: layer for layer in reversed(document.layers)}
+    characters = document.symbols - 1
+    largest = largest_layer(parameters)
+
+    def candidates(prefixes: int, extension: int, doubtful: int = 0) -> int:
+        every = extensions(characters, extension)
+        asked = ways_asked(prefixes, characters, largest - doubtful, extension) if parameters.adaptive else every
+        return prefixes * asked + doubtful
+
+    for first in firsts.values():
+        if first.length != 1 or first.candidates != candidates(characters, first.extension):
+            yield f"{_name(first)} does not begin with the {characters:,} characters of the alphabet"
+    for before, after in pairwise(document.layers):
+        if before.passage == after.passage and (
+            after.length != before.length + before.extension
+            or after.candidates != candidates(before.kept, after.extension, before.doubtful)
+        ):
+            yield f"{_name(after)} does not follow from the {before.kept:,} prefixes that the layer before it kept"
+
+
+def _wrong_words(document: Document) -> Iterator[str]:
+    parameters = document.parameters
+    layers = {(layer.passage, layer.layer): layer for layer in document.layers}
+    if len({word.word for word in document.words}) != len(document.words):
+        yield "a word is released twice"
+    listed: dict[tuple[int, int], list[tuple[int, ReleasedWord]]] = {}
+    for number, word in enumerate(document.words, 1):
+        listed.setdefault((word.passage, word.layer), []).append((number, word))
+    for place, layer in layers.items():
+        if len(listed.get(place, [])) != layer.words:
+            yield f"{_name(layer)} ended {layer.words:,} words, and {len(listed.get(place, [])):,} are listed"
+    for place in listed.keys() - layers.keys():
+        yield f"words are listed for pass {place[0]} layer {place[1]}, which is not there"
+    for place, layer in layers.items():
+        if not layer.decided or not (layer.kept or layer.words or layer.doubtful):
+            continue
+        assert parameters.epsilon is not None
+        channel = randomizer(
+            parameters.randomizer, layer.candidates, parameters.epsilon, parameters.words_per_user
+        ).channel
+        least = release_threshold(channel, layer.reports, parameters.k_anonymity, parameters.alpha)
+        if layer.fewest_votes < least:
+            yield f"{_name(layer)} kept what has {layer.fewest_votes:,} votes, and {least:,} are needed"
+        before = layers.get((layer.passage, layer.layer - 1))
+        again = before.doubtful if before else 0
+        short = sum(len(word.word) < layer.length for _, word in listed.get(place, []))
+        if again and short > again:
+            yield f"{_name(layer)} released {short:,} words of earlier layers, and {again:,} were in doubt"
+        fitting = []
+        for number, word in listed.get(place, []):
+            if not max(least, layer.fewest_votes) <= word.votes <= channel.trials(layer.reports):
+                yield f"word {number} has {word.votes:,} votes, which {_name(layer)} would not release"
+            elif not (1 if again else layer.length) <= len(word.word) < layer.length + layer.extension:
+                yield f"word {number} has {len(word.word)} characters and can't end in {_name(layer)}"
+            else:
+                fitting.append((number, word))
+        yield from _wrong_estimates(VoteLaw(channel, layer.reports, document.users), least, fitting)
+
+
+def _wrong_estimates(law: VoteLaw, least: int, words: list[tuple[int, ReleasedWord]]) -> Iterator[str]:
+    """Words whose estimate or interval no threshold explains, from the fewest votes needed to the word's own.
+
+    Which threshold a word had to pass is not in a release. The higher it was, the lower both ends of the interval are.
+    """
+    if not words:
+        return
+    votes = np.array([word.votes for _, word in words])
+    highest, lowest = (estimate_holders(law, votes, passed) for passed in (np.full_like(votes, least), votes))
+    plain = law.channel.estimate(votes, law.reports) * law.users / law.reports
+    stated = np.array([[word.estimate, word.low, word.high] for _, word in words]).T
+    estimate, low, high = stated
+    right = (np.abs(np.clip(plain, low, high) - estimate) <= ROUNDED) & (low <= high)
+    for end, most, fewest in ((low, highest.low, lowest.low), (high, highest.high, lowest.high)):
+        right &= (fewest - ROUNDED <= end) & (end <= most + ROUNDED)
+    for place in np.flatnonzero(~right):
+        yield f"word {words[place][0]} has an estimate or an interval that does not follow from its votes"
+
+
+def _places(document: Document) -> int:
+    """The candidates of a measurement of the words released; none, if there are none."""
+    parameters, words = document.parameters, len(document.words)
+    if not words or parameters.epsilon is None:
+        return 0
+    domain = closed_domain(parameters.randomizer, words, parameters.epsilon, parameters.words_per_user)
+    return domain.randomizer.candidates
+
+
+def _wrong_measurement(document: Document) -> Iterator[str]:
+    measurement, parameters = document.measurement, document.parameters
+    if measurement is None:
+        return
+    if measurement.decided != (measurement.asked > 0 and measurement.reports >= parameters.smallest_layer):
+        yield f"the measurement has {measurement.reports:,} reports, and {parameters.smallest_layer:,} decide it"
+    if not measurement.decided:
+        if measurement.words or measurement.other_votes or measurement.coverage:
+            yield "the measurement is not decided, but something of it was released"
+        return
+    try:
+        check_rate(measurement.rate)
+    except ParameterError as error:
+        yield str(error)
+        return
+    if [word.word for word in measurement.words] != sorted(word.word for word in document.words):
+        yield "the words measured are not those released, in order"
+        return
+    assert parameters.epsilon is not None
+    listed = len(measurement.words)
+    domain = closed_domain(parameters.randomizer, listed, parameters.epsilon, parameters.words_per_user)
+    votes = [word.votes for word in measurement.words] + list(measurement.other_votes)
+    most = domain.randomizer.channel.trials(measurement.reports)
+    if len(votes) != measurement.candidates or not all(0 <= number <= most for number in votes):
+        yield "the measurement has votes that its reports can't have given"
+        return
+    tally = Tally(np.array(votes, np.int64), measurement.reports)
+    share, held = figures(domain, tally, measurement.rate, measurement.asked, document.users)
+    stated = [[word.estimate, word.low, word.high] for word in measurement.words]
+    right = np.abs(np.array(stated) - np.column_stack([held.estimate, held.low, held.high])).max(axis=1) <= ROUNDED
+    for place in np.flatnonzero(~right):
+        yield f"measured word {place + 1} has an estimate or an interval that does not follow from its votes"
+    claimed = measurement.coverage
+    if (share is None) != (claimed is None) or (
+        share
+        and claimed
+        and max(abs(a - b) for a, b in zip(astuple(share), astuple(claimed), strict=True)) > ROUNDED_SHARE
+    ):
+        yield "the coverage measured does not follow from the votes"
+
+
+def _claims(name: str, recomputed: object, stated: object) -> Iterator[Claim]:
+    """Every figure and sentence of a statement, beside what it should be."""
+    if isinstance(recomputed, Mapping):
+        if not isinstance(stated, Mapping):
+            yield Claim(name, stated, dict(recomputed), covered=False)
+            return
+        for key in [*recomputed, *(key for key in stated if key not in recomputed)]:
+            inner = f"{name}.{key}" if name else str(key)
+            yield from _claims(inner, recomputed.get(key), stated.get(key))
+    elif isinstance(recomputed, list):
+        found = {str(place): entry for place, entry in enumerate(stated)} if isinstance(stated, list) else stated
+        yield from _claims(name, {str(place): entry for place, entry in enumerate(recomputed)}, found)
+    else:
+        yield Claim(name, stated, recomputed, _covered(name, stated, recomputed))
+
+
+def _covered(name: str, stated: object, recomputed: object) -> bool:
+    if isinstance(stated, bool) or not isinstance(stated, int | float) or not isinstance(recomputed, int | float):
+        return stated == recomputed
+    last = name.rpartition(".")[2]
+    if last in SAFER_SMALLER:
+        return stated <= recomputed * (1 + SAFER_SMALLER[last])
+    if SAFER_LARGER.search(name):
+        return stated >= recomputed * (1 - TOLERANCE)
+    return stated == recomputed
+
+
+def _name(layer: LayerFacts) -> str:
+    return f"pass {layer.passage} layer {layer.layer}"
+
+
+def claim_rows(certification: Certification) -> list[dict[str, object]]:
+    """The claims as plain values."""
+    return [asdict(claim) for claim in certification.claims]

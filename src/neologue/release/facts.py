@@ -1,0 +1,61 @@
+"""The facts that the privacy of a run follows from."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from neologue.campaign.parameters import Parameters
+from neologue.discovery.measurement import Measurement
+from neologue.discovery.result import LayerFacts, Release
+from neologue.privacy.collection import Cohort
+from neologue.privacy.statement import Exposure, Facts, LayerShown
+
+
+def release_facts(release: Release) -> Facts:
+    """What the privacy of a release follows from."""
+    return privacy_facts(release.campaign.parameters, release.layers, release.measurement, release.exposure)
+
+
+def privacy_facts(
+    parameters: Parameters,
+    layers: Iterable[LayerFacts],
+    measurement: Measurement | None = None,
+    exposure: Exposure | None = None,
+) -> Facts:
+    """The facts of a run as its privacy statement takes them; of an undecided layer nothing is published."""
+    layers = tuple(layers)
+    shown = tuple(
+        LayerShown(
+            Cohort(layer.reports, layer.candidates), layer.kept + layer.words + layer.doubtful, layer.fewest_votes
+        )
+        for layer in layers
+        if layer.decided
+    )
+    withheld = tuple(Cohort(layer.reports, layer.candidates) for layer in layers if layer.reports and not layer.decided)
+    measured: tuple[Cohort, ...] = ()
+    if measurement and measurement.reports:
+        counted = (Cohort(measurement.reports, measurement.candidates),)
+        measured, withheld = (counted, withheld) if measurement.decided else ((), withheld + counted)
+    return replace(facts_of(parameters, shown, withheld, measured), exposure=exposure or Exposure())
+
+
+def facts_of(
+    parameters: Parameters,
+    shown: tuple[LayerShown, ...],
+    withheld: tuple[Cohort, ...] = (),
+    measured: tuple[Cohort, ...] = (),
+) -> Facts:
+    """The facts of a run with these layers, whether they happened or are foreseen."""
+    assert parameters.epsilon is not None
+    return Facts(
+        mechanism=parameters.randomizer,
+        epsilon=parameters.epsilon,
+        words_per_user=parameters.words_per_user,
+        delta=parameters.delta,
+        colluders=parameters.colluders,
+        layers=shown,
+        frontier=parameters.frontier if parameters.rule == "top" else None,
+        k=parameters.k_anonymity,
+        alpha=parameters.alpha,
+        withheld=withheld,
+        measured=measured,
+    )

@@ -1,0 +1,205 @@
+"""How much a number of hostile devices can have done to a release, by what stands in the release alone.
+
+A hostile device sends what it likes in place of an honest report, one report in one layer. Its report votes for a
+candidate at most once (unary) or at most B times (Subset Selection), so m of them move the votes of any candidate by at
+most m·c, c being the contributions of a report. Nothing tells such votes from those of holders: they can be bounded,
+not found. Where votes are summed under masks, c is that times the devices of a cohort: no vote can be checked, and a
+hostile device can turn the sum of its cohort into any that so many honest ones could have. Which layer a device is
+asked in falls by lot, so m devices in one layer is more than m devices can hope for.
+
+**Estimates.** The unbiased estimate of a word's holders is (v - n·q)/(p - q) times users per report, so it moves by at
+most m·c/(p - q) times that, exactly. The published one is the unbiased one kept inside an interval that near the
+threshold lies below it, so hostile votes raise it no further above what honest devices would have said without bias.
+
+**Words that nobody holds.** Everything kept in a layer has at least the fewest votes kept there, and a word is kept in
+every layer of its path, or in doubt there, which counts as kept. For each layer there is a fewest number of hostile
+reports with which noise and they reach these votes with a chance of at least one half. With fewer the odds in that
+layer are against it. A threshold that noise reaches by itself, as where the best are kept whatever they mean, takes
+none.
+
+**Words that are sure.** Had m reports of its layer voted for a word in place of honest ones, it would have at least v -
+m·c votes. It would still be released from that layer, whatever the honest reports had said of other candidates, if
+
+- by the rule `significant`, noise gives so many votes with a chance of at most a fifth of (false words)/candidates: no
+  weight is below a fifth, and what passes alone passes in company;
+- by the rule `top`, they are more than any candidate left out can have gained: the fewest votes kept, and m·c more;
+
+and if k-anonymity does not call for more. The votes of a word's prefixes in the layers before are not released, so
+nothing is said of those.
+"""
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+
+from neologue.campaign.campaign import MOST_USERS, Campaign
+from neologue.discovery.result import LayerFacts, ReleasedWord
+from neologue.discovery.selection import EVEN_SHARE, NullLaw
+from neologue.privacy.anonymity import release_threshold
+from neologue.protocol.limits import check_whole
+from neologue.randomizers.randomizer import Randomizer
+from neologue.randomizers.registry import randomizer
+from neologue.randomizers.rice import COUNT_BITS, MOST_DOUBLINGS
+from neologue.randomizers.subset_selection import SubsetSelection
+from neologue.randomizers.unary import Unary
+
+
+@dataclass(frozen=True)
+class LayerInfluence:
+    """What hostile devices can do in one layer, if it is the one that they are all asked in."""
+
+    passage: int
+    layer: int
+    hostile: int
+    """How many of its reports they can be."""
+    votes: int
+    """By how many votes they can move any candidate, at most."""
+    moved: int
+    """By how many users of the population they can move the unbiased estimate of any word, at most; rounded up."""
+    planted: int | None
+    """The fewest hostile reports that make what nobody holds as likely as not to be kept; None if nothing was."""
+    most_votes: int
+    """The votes of one report, at most, whatever it says."""
+
+
+@dataclass(frozen=True)
+class Influence:
+    """What so many hostile devices can have done to a release."""
+
+    hostile: int
+    users: int
+    layers: tuple[LayerInfluence, ...]
+    """Those that were decided."""
+    moved: int
+    """By how many users they can move the unbiased estimate of a word in the worst layer that released any."""
+    planted: int | None
+    """The fewest hostile devices with an even chance in each layer to release a word that nobody holds, if they could
+    choose their layers; None if no layer released a word."""
+    drawn: int | None
+    """As many as the population must have for that on average, as layers are drawn by lot."""
+    words: int
+    cohort: int
+    """How many reports one hostile device can speak for: those of its whole cohort under masks, and else its own."""
+    unsure: int
+    """The words that might not have been released from their layer without votes of the hostile devices."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All that in words."""
+        if self.planted is None or self.drawn is None:
+            return ("No word was released, so nobody can have moved one.",)
+        most = max(layer.most_votes for layer in self.layers)
+        alone = (
+            f"The report of one device has at most {most:,} votes, of which at most "
+            f"{max(layer.votes // max(layer.hostile, 1) for layer in self.layers):,} for one candidate."
+        )
+        masked = (
+            "Votes were summed under masks and could not be checked: one hostile device can move every candidate by "
+            f"all votes of its cohort, of up to {self.cohort:,} devices, and nobody can tell which device it was."
+        )
+        return (
+            f"{self.hostile:,} hostile devices could have moved the estimate of a word by at most {self.moved:,} of "
+            f"{self.users:,} users, if all of them were in the layer that released it.",
+            alone if self.cohort == 1 else masked,
+            "A word that nobody holds could have been released with noise alone."
+            if not self.planted
+            else f"To release a word that nobody holds takes at least {self.planted:,} hostile devices in just the "
+            f"layers that it needs, or about {self.drawn:,} of {self.users:,}, as layers are drawn by lot; with fewer "
+            "the odds are against it.",
+            f"Of {self.words:,} words, {self.unsure:,} might not have been released without {self.hostile:,} hostile "
+            "devices in their layer.",
+        )
+
+
+def influence(
+    campaign: Campaign, layers: Sequence[LayerFacts], words: Iterable[ReleasedWord], hostile: int, cohort: int = 1
+) -> Influence:
+    """What so many hostile devices can have done, at most, in the layers of a campaign and to its words.
+
+    Where votes are summed under masks, each can speak for a whole `cohort` of so many devices.
+    """
+    check_whole("hostile devices", hostile, 0, MOST_USERS)
+    decided = [facts for facts in layers if facts.decided and facts.reports]
+    found = {(facts.passage, facts.layer): _in_layer(campaign, facts, hostile, cohort) for facts in decided}
+    ending = [facts for facts in decided if facts.words]
+    paths = [
+        [facts for facts in decided if facts.passage == last.passage and facts.layer <= last.layer] for last in ending
+    ]
+    needed = [[(found[facts.passage, facts.layer].planted or 0, facts.asked) for facts in path] for path in paths]
+    sure = {(facts.passage, facts.layer): _surely_enough(campaign, facts, hostile * cohort) for facts in ending}
+    released = [(word.votes, (word.passage, word.layer)) for word in words]
+    return Influence(
+        hostile=hostile,
+        users=campaign.users,
+        layers=tuple(found.values()),
+        moved=max((found[facts.passage, facts.layer].moved for facts in ending), default=0),
+        planted=min((sum(planted for planted, _ in path) for path in needed), default=None),
+        drawn=min(
+            (max(-(-planted * campaign.users // asked) for planted, asked in path) for path in needed), default=None
+        ),
+        words=len(released),
+        cohort=cohort,
+        unsure=sum(votes - found[place].votes < sure[place] for votes, place in released) if hostile else 0,
+    )
+
+
+def _in_layer(campaign: Campaign, facts: LayerFacts, hostile: int, cohort: int) -> LayerInfluence:
+    asked = _randomizer(campaign, facts)
+    channel = asked.channel
+    among = min(hostile, facts.reports)
+    votes = min(hostile * cohort, facts.reports) * channel.contributions
+    return LayerInfluence(
+        passage=facts.passage,
+        layer=facts.layer,
+        hostile=among,
+        votes=votes,
+        moved=math.ceil(votes * campaign.users / ((channel.p - channel.q) * facts.reports)),
+        planted=-(-_planted(asked, facts) // cohort) if facts.fewest_votes else None,
+        most_votes=most_votes(asked),
+    )
+
+
+def _randomizer(campaign: Campaign, facts: LayerFacts) -> Randomizer[Any]:
+    parameters = campaign.parameters
+    return randomizer(parameters.randomizer, facts.candidates, campaign.epsilon, parameters.words_per_user)
+
+
+def _planted(asked: Randomizer[Any], facts: LayerFacts) -> int:
+    """The fewest hostile reports that bring a candidate without holders to the votes kept, as likely as not."""
+    each, noise = asked.channel.contributions, float(asked.channel.q)
+
+    def likely(hostile: int) -> bool:
+        missing = facts.fewest_votes - hostile * each
+        return bool(binom.sf(missing - 1, (facts.reports - hostile) * each, noise) >= 0.5)
+
+    return bisect_left(range(facts.reports), True, key=likely)
+
+
+def _surely_enough(campaign: Campaign, facts: LayerFacts, hostile: int) -> int:
+    """The votes with which a word is released from a layer, whatever else its reports say."""
+    parameters = campaign.parameters
+    channel = _randomizer(campaign, facts).channel
+    least = release_threshold(channel, facts.reports, parameters.k_anonymity, parameters.alpha)
+    if parameters.rule == "top":
+        return max(least, facts.fewest_votes + min(hostile, facts.reports) * channel.contributions + 1)
+    null = NullLaw.of(channel.trials(facts.reports), float(channel.q), 0)
+    chance = EVEN_SHARE * parameters.false_words / facts.candidates
+    return max(least, int(null.fewest(np.array([chance]))[0]))
+
+
+def most_votes(asked: Randomizer[Any]) -> int:
+    """The most votes that one report can have and still be read.
+
+    Unary ones are as many as fit into the longest payload, each with its remainder and one bit that ends its gap.
+    """
+    if isinstance(asked, SubsetSelection):
+        return asked.bound * asked.subset_size
+    assert isinstance(asked, Unary)
+    code = asked.code
+    bits = 8 * (code.usual_bytes << MOST_DOUBLINGS) - COUNT_BITS
+    return min(code.places, bits // (code.remainder_bits + 1))

@@ -1,0 +1,66 @@
+"""Lists of released words, as spreadsheets, spell checkers and keyboards read them."""
+
+import csv
+import io
+import math
+from collections.abc import Iterable
+
+from neologue.discovery.result import ReleasedWord
+
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+"""What a spreadsheet would begin to calculate at; some do so at the wide signs of East Asian keyboards too."""
+TYPED = 10_000
+"""A keyboard asks how often a word is typed, and a release says how many hold it: a holder is taken to type it once
+among so many words."""
+STEP = 1.15
+"""By what factor a word is likelier than one whose AOSP frequency is one less."""
+MOST_FREQUENCY = 255
+
+
+def words_csv(words: Iterable[ReleasedWord]) -> str:
+    """One line a word, the most widely held first; one that looks like a formula has an apostrophe before it."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    # Python before 3.13 takes a carriage return for no reason to quote.
+    quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    table.writerow(["word", "votes", "estimate", "low", "high", "layer", "pass"])
+    for word in words:
+        figures = (f"{figure:.1f}" for figure in (word.estimate, word.low, word.high))
+        shown = f"'{word.word}" if word.word.lstrip().startswith(FORMULA) else word.word
+        (quoted if "\r" in shown else table).writerow([shown, word.votes, *figures, word.layer, word.passage])
+    return text.getvalue()
+
+
+def hunspell_dic(words: Iterable[str]) -> str:
+    """A Hunspell dictionary of the words; a slash would begin flags and is escaped.
+
+    A word with white space, which would end it or its line, is left out.
+    """
+    entries = sorted(word.replace("/", "\\/") for word in words if _is_one(word))
+    return "\n".join([str(len(entries)), *entries]) + "\n"
+
+
+def aosp_combined(words: Iterable[ReleasedWord], users: int, locale: str, created: int) -> str:
+    """A word list as the dictionary tool of AOSP compiles it.
+
+    A word with a comma or white space, which would end it or its line, is left out.
+    """
+    header = f"dictionary=main:{locale},locale={locale},description=New words,date={created},version=1"
+    entries = [
+        f" word={word.word},f={aosp_frequency(word.estimate / users)}"
+        for word in words
+        if _is_one(word.word) and "," not in word.word
+    ]
+    return "\n".join([header, *entries]) + "\n"
+
+
+def _is_one(word: str) -> bool:
+    """Whether there is no white space in it: an alphabet may have some, and noise or hostile devices may find it."""
+    return word.split() == [word]
+
+
+def aosp_frequency(share: float) -> int:
+    """The frequency, from 1 to 255, of a word that such a share of users holds; 0 would mean never to propose it."""
+    if share <= 0:
+        return 1
+    return max(1, min(MOST_FREQUENCY, MOST_FREQUENCY + round(math.log(share / TYPED, STEP))))

@@ -1,0 +1,1 @@
+"""HTTP: routes, messages, limits and the description of the API."""

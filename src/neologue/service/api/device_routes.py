@@ -1,0 +1,108 @@
+"""What devices ask for before they send anything: their layer, its document and the words that are known."""
+
+import gzip
+import re
+import zlib
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from neologue.protocol.credential import Credential
+from neologue.service.api.messages import UNREADABLE
+from neologue.service.api.request_bodies import Arrivals
+from neologue.service.api.responses import answer, failure
+from neologue.service.campaigns import campaign_store
+from neologue.service.collect.layer_cache import Board
+from neologue.service.collect.replies import CheckIn
+from neologue.service.ops.metrics import Counts
+from neologue.service.ops.threads import Threads
+from neologue.service.storage.database import Database
+
+CHECK_IN: Final = "/v1/check-in"
+LAYERS: Final = "/v1/layers/"
+KNOWN: Final = "/v1/known/"
+_LARGEST_CHECK_IN: Final = 1024
+_IMMUTABLE: Final = "public, max-age=31536000, immutable"
+_DOCUMENTS: Final = 64
+"""How many documents of layers and lists of words are kept as they go over the wire."""
+_DIGEST: Final = re.compile("[0-9a-f]{64}", re.ASCII)
+
+
+class DeviceDesk:
+    """Serves devices that check in, and gives documents to whoever has their digest."""
+
+    def __init__(
+        self,
+        database: Database,
+        board: Board,
+        arrivals: Arrivals,
+        threads: Threads,
+        refresh: Callable[[], Awaitable[None]],
+        told: Counts,
+    ) -> None:
+        self._database, self._board, self._arrivals = database, board, arrivals
+        self._threads, self._refresh, self._told = threads, refresh, told
+        self._document = lru_cache(_DOCUMENTS)(self._fetched)
+
+    def routes(self) -> list[Route]:
+        """The paths that devices ask."""
+        return [
+            Route(CHECK_IN, self._check_in, methods=["POST"]),
+            Route(LAYERS + "{digest}", self._layer, methods=["GET"]),
+            Route(KNOWN + "{digest}", self._known, methods=["GET"]),
+        ]
+
+    async def _check_in(self, request: Request) -> Response:
+        body = await self._arrivals.body(request.receive, _LARGEST_CHECK_IN)
+        if body is None:
+            return failure(413, "too_large", "a check-in is a credential, and nothing else")
+        try:
+            credential = Credential.parse(msgspec.json.decode(body, type=CheckIn).credential)
+        except UNREADABLE as error:
+            return failure(400, "malformed", f"a check-in has a credential: {error}")
+        if self._board.notice(credential.campaign_id) is None:
+            await self._refresh()
+        told = self._board.check_in(credential)
+        self._told.add(type(told).__name__.lower())
+        return answer(told)
+
+    async def _layer(self, request: Request) -> Response:
+        return await self._document_of("layers", request)
+
+    async def _known(self, request: Request) -> Response:
+        return await self._document_of("known", request)
+
+    async def _document_of(self, kind: str, request: Request) -> Response:
+        """A document by its digest, compressed if that is understood; it never changes, so it may be kept for ever."""
+        digest = request.path_params["digest"]
+        zipped = await self._zipped(kind, digest)
+        if zipped is None:
+            return failure(404, "unknown", f"there is nothing under this digest in {kind}")
+        headers = {"Cache-Control": _IMMUTABLE, "ETag": f'"{digest}"', "Vary": "Accept-Encoding"}
+        media = "application/json" if kind == "layers" else "text/plain; charset=utf-8"
+        if request.headers.get("If-None-Match") == headers["ETag"]:
+            return Response(status_code=304, headers=headers)
+        if "gzip" in request.headers.get("Accept-Encoding", ""):
+            return Response(zipped, headers={**headers, "Content-Encoding": "gzip"}, media_type=media)
+        return Response(await self._threads.run(gzip.decompress, zipped), headers=headers, media_type=media)
+
+    async def _zipped(self, kind: str, digest: str) -> bytes | None:
+        """The document under a digest, if there is one."""
+        with suppress(KeyError):
+            return await self._threads.run(self._document, kind, digest) if _DIGEST.fullmatch(digest) else None
+        return None
+
+    def _fetched(self, kind: str, digest: str) -> bytes:
+        """The document under a digest; or a KeyError, which is not remembered: it may be there a moment later."""
+        read = campaign_store.document_of if kind == "layers" else campaign_store.known_of
+        with self._database.reading() as db:
+            stored = read(db, bytes.fromhex(digest))
+        if stored is None:
+            raise KeyError(digest)
+        return gzip.compress(zlib.decompress(stored), mtime=0)

@@ -1,0 +1,214 @@
+"""What goes over HTTP between the service and people: the shapes of requests and answers."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from neologue.discovery.result import LayerFacts
+from neologue.service.campaigns.campaign_store import Asked, Entry
+from neologue.service.review.flags import Flag
+from neologue.service.review.reviewed_words import Reviewed
+from neologue.service.review.verdicts import LONGEST_NOTE, Ruling, Verdict
+
+Count = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+UNREADABLE = (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError)
+"""What msgspec raises when a request is no JSON of its shape."""
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What was wrong with a request."""
+
+    code: str
+    message: str
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """The one shape of all errors."""
+
+    error: Problem
+
+
+class LayerView(msgspec.Struct, frozen=True):
+    """A layer as operators see it: how many reported, never who, and no votes."""
+
+    place: int
+    state: str
+    cohort: int
+    candidates: int
+    reports: int
+    invited: float
+    """The share of all devices that it invites."""
+    opened: float
+    deadline: float
+    extensions: int
+    facts: LayerFacts | None
+    warnings: list[str]
+
+    @classmethod
+    def of(cls, asked: Asked, slots: int) -> "LayerView":
+        """The view of a layer, in a space of so many slots."""
+        round_ = asked.round
+        return cls(
+            place=asked.place,
+            state=asked.state,
+            cohort=round_.cohort,
+            candidates=asked.candidates,
+            reports=round_.reports,
+            invited=(round_.high - round_.low) / slots,
+            opened=round_.opened,
+            deadline=round_.deadline,
+            extensions=round_.extensions,
+            facts=asked.facts.layer if asked.facts else None,
+            warnings=asked.facts.warnings if asked.facts else [],
+        )
+
+
+class CampaignView(msgspec.Struct, frozen=True):
+    """A campaign as operators and analysts see it."""
+
+    id: str
+    name: str
+    state: str
+    profile: str
+    population: str | None
+    devices: int
+    users: int
+    epsilon: float
+    aggregation: str
+    created: float
+    changed: float
+    note: str
+
+    @classmethod
+    def of(cls, entry: Entry) -> "CampaignView":
+        """The view of a campaign."""
+        definition, campaign = entry.definition, entry.definition.campaign
+        return cls(
+            id=entry.id.hex(),
+            name=entry.name,
+            state=entry.state,
+            profile=definition.profile,
+            population=definition.population,
+            devices=definition.devices,
+            users=campaign.users,
+            epsilon=campaign.epsilon,
+            aggregation=definition.aggregation,
+            created=entry.created,
+            changed=entry.changed,
+            note=entry.note,
+        )
+
+
+class Prefixes(msgspec.Struct, frozen=True):
+    """The prefixes that live: what all devices of the open layer are told."""
+
+    place: int
+    prefixes: list[str]
+
+
+class WordView(msgspec.Struct, frozen=True):
+    """A released word."""
+
+    word: str
+    estimate: float
+    low: float
+    high: float
+
+
+class Hidden(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether words that a reviewer has hidden are shown too."""
+
+    hidden: bool = False
+
+
+class ReviewedView(msgspec.Struct, frozen=True):
+    """A released word, why it is flagged, and what was made of it."""
+
+    word: str
+    estimate: float
+    low: float
+    high: float
+    flags: list[Flag]
+    verdict: Verdict
+    ruling: Ruling | None
+
+    @classmethod
+    def of(cls, one: Reviewed) -> "ReviewedView":
+        """The view of a word."""
+        word = one.released
+        return cls(word.word, word.estimate, word.low, word.high, list(one.flags), one.verdict, one.ruling)
+
+
+class ReviewView(msgspec.Struct, frozen=True):
+    """Some of the words that were asked for, and how many those are."""
+
+    total: int
+    words: list[ReviewedView]
+
+
+class Decide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A verdict on words, and why."""
+
+    words: Annotated[list[str], msgspec.Meta(min_length=1, max_length=100_000)]
+    verdict: Verdict
+    note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)] = ""
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """On how many words a verdict was given."""
+
+    verdict: Verdict
+    words: int
+
+
+class HistoryOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The word whose verdicts are asked for."""
+
+    word: str
+
+
+class Export(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is to be exported; never what is hidden."""
+
+    format: Literal["csv", "dic", "aosp", "json"]
+    verdict: Literal["accepted", "rejected", "open"] = "accepted"
+
+
+class InfluenceView(msgspec.Struct, frozen=True):
+    """What hostile devices could have done, in sentences."""
+
+    hostile: int
+    sentences: list[str]
+
+
+class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many credentials to issue."""
+
+    count: Count
+
+
+class NewToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """For whom a token is to be made."""
+
+    name: str
+    role: Literal["operator", "analyst"]
+
+
+class Token(msgspec.Struct, frozen=True):
+    """A token, shown this once."""
+
+    name: str
+    role: str
+    token: str
+
+
+class Key(msgspec.Struct, frozen=True):
+    """The public key that devices pin, in hexadecimal."""
+
+    operator: str
+
+
+class Health(msgspec.Struct, frozen=True):
+    """Whether the service works."""
+
+    status: str

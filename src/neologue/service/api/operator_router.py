@@ -1,0 +1,82 @@
+"""What people ask of the service over HTTP: the endpoints, each for the roles that may use it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from neologue.service.api.messages import UNREADABLE
+from neologue.service.api.operator_api import ENDPOINTS, Call, Desk, Endpoint, Text
+from neologue.service.api.request_bodies import Arrivals
+from neologue.service.api.responses import answer, failure
+from neologue.service.ops import access
+from neologue.service.ops.access import NOBODY, Person
+from neologue.service.ops.threads import Threads
+
+_NO_TOKEN: Final = "give a token of the service: Authorization: Bearer <token>"
+_STRANGER: Final = "the service does not know this token, or it was revoked: ask an operator for another"
+_LARGEST_UNREAD: Final = 1024
+"""The most bytes of a body that nobody asked for."""
+
+
+@dataclass(frozen=True)
+class PeopleDesk:
+    """What it takes to serve people."""
+
+    desk: Desk
+    arrivals: Arrivals
+    threads: Threads
+    refresh: Callable[[], Awaitable[None]]
+    """Reads the board anew."""
+    largest_request: int
+
+    def routes(self) -> list[Route]:
+        """A path for every endpoint."""
+        return [Route(each.path, self._serving(each), methods=[each.method]) for each in ENDPOINTS]
+
+    def _serving(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+        async def served(request: Request) -> Response:
+            person = await self.threads.run(self._person, request.headers.get("Authorization", ""))
+            if endpoint.roles and person is None:
+                return failure(401, "no_token", _STRANGER if "Authorization" in request.headers else _NO_TOKEN)
+            if endpoint.roles and person and person.role not in endpoint.roles:
+                return failure(403, "forbidden", f"this is for the role {' or '.join(endpoint.roles)}")
+            most = self.largest_request if endpoint.takes else _LARGEST_UNREAD
+            body = await self.arrivals.body(request.receive, most)
+            if body is None:
+                return failure(413, "too_large", f"this request has at most {most:,} bytes")
+            try:
+                taken = None if endpoint.takes is None else msgspec.json.decode(body, type=endpoint.takes)
+                query = None if endpoint.asks is None else _query(request, endpoint.asks)
+            except UNREADABLE as error:
+                return failure(400, "malformed", f"the request can't be used: {error}")
+            if not all(name.isprintable() for name in request.path_params.values()):
+                return failure(404, "unknown", "nothing here has a name with characters that can't be shown")
+            call = Call(person or Person(NOBODY, ""), request.path_params, taken, query)
+            given = await self.threads.run(endpoint.serve, self.desk, call)
+            if endpoint.method != "GET":
+                await self.refresh()
+            if isinstance(given, Text):
+                return Response(given.content, endpoint.status, media_type=given.media)
+            return answer(given, endpoint.status)
+
+        return served
+
+    def _person(self, authorization: str) -> Person | None:
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            return None
+        with self.desk.database.reading() as db:
+            return access.holder(db, token)
+
+
+def _query(request: Request, kind: Any) -> Any:  # noqa: ANN401 - a value of the kind that the endpoint asks for
+    """What stands behind the path of an address, each thing once."""
+    given = request.query_params
+    if len(given.multi_items()) > len(given):
+        raise msgspec.ValidationError("something is given twice behind the path")
+    return msgspec.convert(dict(given), kind, strict=False)

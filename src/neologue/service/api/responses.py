@@ -1,0 +1,118 @@
+"""Answers over HTTP: JSON, and one shape for all that went wrong."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from neologue.errors import (
+    AccessError,
+    BudgetError,
+    CampaignError,
+    CredentialError,
+    InputError,
+    LedgerError,
+    NeologueError,
+    NoCampaignError,
+    ReportError,
+    StorageError,
+)
+from neologue.service.api.messages import Failure, Problem
+
+JSON = "application/json"
+BUSY_SECONDS = 5
+SHARED = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
+"""The headers of what devices ask for, also those in pages of other origins: they send no cookies, so any may."""
+
+_FAILURES: tuple[tuple[type[NeologueError], int, str], ...] = (
+    (NoCampaignError, 404, "unknown"),
+    (CampaignError, 409, "not_now"),
+    (BudgetError, 409, "over_budget"),
+    (LedgerError, 409, "ledger"),
+    (CredentialError, 401, "forged"),
+    (AccessError, 400, "invalid"),
+    (ReportError, 400, "malformed"),
+    (StorageError, 503, "busy"),
+    (InputError, 400, "invalid"),
+)
+"""What each error is on the wire; the first that fits."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An answer that is made once and sent to millions."""
+
+    status_code: int
+    start: Message
+    rest: Message
+
+    @classmethod
+    def of(cls, response: Response) -> "Prepared":
+        """The same answer as this one."""
+        start = {"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers}
+        return cls(response.status_code, start, {"type": "http.response.body", "body": response.body})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it, as ASGI has it."""
+        await send(self.start)
+        await send(self.rest)
+
+
+def answer(value: object, status: int = 200) -> Response:
+    """A value as JSON."""
+    return Response(msgspec.json.encode(value), status, media_type=JSON)
+
+
+def failure(status: int, code: str, message: str, retry_after: float | None = None) -> Response:
+    """What was wrong, in the one shape."""
+    response = answer(Failure(Problem(code, message)), status)
+    if retry_after is not None:
+        response.headers["Retry-After"] = str(max(1, round(retry_after)))
+    return response
+
+
+def failure_of(error: NeologueError) -> Response:
+    """The answer to an error that neologue raised on purpose."""
+    for kind, status, code in _FAILURES:
+        if isinstance(error, kind):
+            # What a database has to say is for its operator, not for whoever asks.
+            message = "the service can't reach its database; try again" if status == 503 else str(error)
+            return failure(status, code, message, BUSY_SECONDS if status == 503 else None)
+    return failure(500, "broken", "the service has a fault; its log says which")
+
+
+def _known_failure(request: Request, error: Exception) -> Response:
+    assert isinstance(error, NeologueError)
+    return failure_of(error)
+
+
+def _http_failure(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    codes = {404: "unknown", 405: "method"}
+    told = "there is nothing under this address" if error.status_code == 404 else str(error.detail)
+    response = failure(error.status_code, codes.get(error.status_code, "invalid"), told)
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _cut(request: Request, error: Exception) -> Response:
+    return failure(408, "cut", "the request did not arrive in time")
+
+
+def _fault(request: Request, error: Exception) -> Response:
+    return failure(500, "broken", "the service has a fault; its log says which")
+
+
+HANDLERS: Mapping[Any, Callable[[Request, Exception], Response]] = {
+    NeologueError: _known_failure,
+    HTTPException: _http_failure,
+    TimeoutError: _cut,
+    ClientDisconnect: _cut,
+    Exception: _fault,
+}
+"""What Starlette is to answer when something is raised."""

@@ -1,0 +1,284 @@
+"""The register: live campaigns, their layers and what was decided, as rows of the database.
+
+What is read or written together is one transaction of the caller's; every function here takes its connection.
+"""
+
+import io
+import zlib
+from dataclasses import dataclass
+from functools import lru_cache
+
+import msgspec
+import numpy as np
+
+from neologue.discovery.decision import Decision
+from neologue.discovery.result import LayerFacts
+from neologue.errors import CampaignError, NoCampaignError
+from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.rounds import Round
+from neologue.service.storage.database import Connection
+
+DRAFT, RUNNING, PAUSED = "draft", "running", "paused"
+RELEASED, REFUSED, ABORTED = "released", "refused", "aborted"
+OVER = (RELEASED, REFUSED, ABORTED)
+OPEN, CLOSED, DECIDED = "open", "closed", "decided"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A campaign as it stands."""
+
+    id: bytes
+    name: str
+    definition: Definition
+    state: str
+    slot_secret: bytes
+    created: float
+    changed: float
+    """When its state changed last."""
+    note: str
+    """Why it ended as it did, where that needs words."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A layer that was asked, or is."""
+
+    place: int
+    """Its place among all layers of the campaign, from 0."""
+    digest: bytes
+    candidates: int
+    state: str
+    round: Round
+    facts: "Facts | None"
+    """What came of it, once it is decided."""
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What an operator may see of a decided layer; of a measurement there are no facts of a layer."""
+
+    layer: LayerFacts | None
+    warnings: list[str] = []
+
+
+_ENTRY = "SELECT id, name, definition, state, slot_secret, created, changed, note FROM campaigns"
+_ASKED = (
+    "SELECT place, digest, candidates, state, cohort, low, high, opened, deadline, looks, extensions, reports, facts"
+    " FROM layers"
+)
+
+
+def add(db: Connection, entry: Entry) -> None:
+    """Add a campaign, under a name of its own."""
+    if db.execute("SELECT 1 FROM campaigns WHERE name = ?", (entry.name,)):
+        raise CampaignError(f"there is a campaign called {entry.name!r} already: give this one a name of its own")
+    definition = msgspec.json.encode(entry.definition).decode()
+    db.execute(
+        "INSERT INTO campaigns (id, name, definition, state, slot_secret, created, changed, note)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (entry.id, entry.name, definition, entry.state, entry.slot_secret, entry.created, entry.changed, entry.note),
+    )
+
+
+def entries(db: Connection) -> list[Entry]:
+    """All campaigns, the oldest first."""
+    return [_entry(row) for row in db.execute(f"{_ENTRY} ORDER BY created, name")]
+
+
+def named(db: Connection, name: str) -> Entry:
+    """The campaign of that name."""
+    rows = db.execute(f"{_ENTRY} WHERE name = ?", (name,))
+    if not rows:
+        raise NoCampaignError(f"no campaign is called {name[:200]!r}; list those there are with neologue campaign list")
+    return _entry(rows[0])
+
+
+def move(db: Connection, campaign: bytes, states: tuple[str, ...], state: str, now: float, note: str = "") -> bool:
+    """Bring a campaign into a state, from one of some others; False, and no change, if it was in none of these."""
+    marks = ", ".join("?" * len(states))
+    moved = db.execute(
+        f"UPDATE campaigns SET state = ?, changed = ?, note = ? WHERE id = ? AND state IN ({marks}) RETURNING 1",
+        (state, now, note, campaign, *states),
+    )
+    return bool(moved)
+
+
+def lead(db: Connection, campaign: bytes, worker: str, now: float, until: float) -> bool:
+    """Whether this worker is the one to move a running campaign on, until some time; others wait that long."""
+    led = db.execute(
+        "UPDATE campaigns SET leader = ?, leader_until = ? WHERE id = ? AND state = ?"
+        " AND (leader IS NULL OR leader = ? OR leader_until < ?) RETURNING 1",
+        (worker, until, campaign, RUNNING, worker, now),
+    )
+    return bool(led)
+
+
+def leave(db: Connection, worker: str) -> None:
+    """Whatever this worker leads, another may lead at once."""
+    db.execute("UPDATE campaigns SET leader = NULL, leader_until = NULL WHERE leader = ?", (worker,))
+
+
+def asked(db: Connection, campaign: bytes) -> list[Asked]:
+    """The layers of a campaign, in order."""
+    return [_asked(row) for row in db.execute(f"{_ASKED} WHERE campaign = ? ORDER BY place", (campaign,))]
+
+
+def open_layer(db: Connection, campaign: bytes, layer: Asked, document: bytes) -> None:
+    """Add a layer that devices may answer from now on."""
+    db.execute(
+        "INSERT INTO layers (campaign, place, digest, document, candidates, state, cohort, low, high, opened, deadline,"
+        " looks, extensions, reports) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            campaign,
+            layer.place,
+            layer.digest,
+            zlib.compress(document),
+            layer.candidates,
+            layer.state,
+            *_columns(layer.round),
+            layer.round.reports,
+        ),
+    )
+
+
+def update_round(db: Connection, campaign: bytes, place: int, round_: Round) -> None:
+    """Change whom an open layer invites, and how long it waits; how many have reported is not for this to say."""
+    db.execute(
+        "UPDATE layers SET cohort = ?, low = ?, high = ?, opened = ?, deadline = ?, looks = ?, extensions = ?"
+        " WHERE campaign = ? AND place = ? AND state = ?",
+        (*_columns(round_), campaign, place, OPEN),
+    )
+
+
+def close_layer(db: Connection, campaign: bytes, place: int) -> None:
+    """From now on no report is counted in the layer."""
+    db.execute(
+        "UPDATE layers SET state = ? WHERE campaign = ? AND place = ? AND state = ?", (CLOSED, campaign, place, OPEN)
+    )
+
+
+def drop_layers(db: Connection, campaign: bytes) -> None:
+    """Close what is open of a campaign that is broken off, and erase all votes."""
+    # Those that are closed too, so that whoever merges their sums just now is waited for.
+    db.execute("UPDATE layers SET state = ? WHERE campaign = ? AND state <> ?", (CLOSED, campaign, DECIDED))
+    db.execute("DELETE FROM sums WHERE campaign = ?", (campaign,))
+
+
+def settle_layer(db: Connection, campaign: bytes, place: int, decision: Decision, facts: Facts) -> bool:
+    """Keep what was decided of a closed layer, and erase its votes; False if another worker has done so."""
+    settled = db.execute(
+        "UPDATE layers SET state = ?, decision = ?, facts = ? WHERE campaign = ? AND place = ? AND state = ?"
+        " RETURNING 1",
+        (DECIDED, _written(decision), msgspec.json.encode(facts).decode(), campaign, place, CLOSED),
+    )
+    if settled:
+        for table in ("sums", "cohorts"):
+            db.execute(f"DELETE FROM {table} WHERE campaign = ? AND place = ?", (campaign, place))
+    return bool(settled)
+
+
+def decisions(db: Connection, campaign: bytes) -> list[Decision]:
+    """What was decided, layer by layer."""
+    rows = db.execute(
+        "SELECT decision FROM layers WHERE campaign = ? AND state = ? ORDER BY place", (campaign, DECIDED)
+    )
+    return [_read(written) for (written,) in rows]
+
+
+def keep_release(db: Connection, campaign: bytes, document: str) -> None:
+    """Store the release of a campaign."""
+    db.execute("UPDATE campaigns SET release = ? WHERE id = ?", (document, campaign))
+
+
+def release_of(db: Connection, campaign: bytes) -> str | None:
+    """The release of a campaign, once there is one."""
+    ((document,),) = db.execute("SELECT release FROM campaigns WHERE id = ?", (campaign,))
+    return None if document is None else str(document)
+
+
+def document_of(db: Connection, digest: bytes) -> bytes | None:
+    """What the devices of a layer are told, compressed by zlib."""
+    rows = db.execute("SELECT document FROM layers WHERE digest = ?", (digest,))
+    return bytes(rows[0][0]) if rows else None
+
+
+def keep_known(db: Connection, digest: bytes, words: bytes) -> None:
+    """Store a list of known words; the same list is stored once."""
+    db.execute("INSERT INTO known VALUES (?, ?) ON CONFLICT DO NOTHING", (digest, zlib.compress(words)))
+
+
+def known_of(db: Connection, digest: bytes) -> bytes | None:
+    """A list of known words, compressed by zlib."""
+    rows = db.execute("SELECT words FROM known WHERE digest = ?", (digest,))
+    return bytes(rows[0][0]) if rows else None
+
+
+def _entry(row: tuple[object, ...]) -> Entry:
+    identity, name, definition, state, secret, created, changed, note = row
+    assert isinstance(definition, str)
+    return Entry(
+        id=_bytes(identity),
+        name=str(name),
+        definition=_definition(definition),
+        state=str(state),
+        slot_secret=_bytes(secret),
+        created=msgspec.convert(created, float),
+        changed=msgspec.convert(changed, float),
+        note=str(note),
+    )
+
+
+@lru_cache(maxsize=64)
+def _definition(text: str) -> Definition:
+    """The same object for the same text: what follows from it, such as its words, is not made at every look."""
+    return msgspec.json.decode(text, type=Definition)
+
+
+def _asked(row: tuple[object, ...]) -> Asked:
+    place, digest, candidates, state, *round_, facts = row
+    return Asked(
+        place=msgspec.convert(place, int),
+        digest=_bytes(digest),
+        candidates=msgspec.convert(candidates, int),
+        state=str(state),
+        round=Round(*msgspec.convert(round_, tuple[int, int, int, float, float, int, int, int])),
+        facts=None if facts is None else msgspec.json.decode(str(facts), type=Facts),
+    )
+
+
+def _columns(round_: Round) -> tuple[float, ...]:
+    return (
+        round_.cohort,
+        round_.low,
+        round_.high,
+        round_.opened,
+        round_.deadline,
+        round_.looks,
+        round_.extensions,
+    )
+
+
+def _bytes(value: object) -> bytes:
+    assert isinstance(value, bytes | memoryview)
+    return bytes(value)
+
+
+def _written(decision: Decision) -> bytes:
+    file = io.BytesIO()
+    np.savez_compressed(
+        file,
+        reports=np.int64(decision.reports),
+        made=np.bool_(decision.made),
+        index=decision.index,
+        votes=decision.votes,
+        thresholds=decision.thresholds,
+        doubtful=decision.doubtful,
+        doubts=decision.doubts,
+    )
+    return file.getvalue()
+
+
+def _read(written: object) -> Decision:
+    with np.load(io.BytesIO(_bytes(written))) as stored:
+        arrays = (stored[name] for name in ("index", "votes", "thresholds", "doubtful", "doubts"))
+        return Decision(int(stored["reports"]), bool(stored["made"]), *arrays)

@@ -1,0 +1,193 @@
+"""The definition of a live campaign: everything that an operator says once, before anybody is asked."""
+
+from dataclasses import fields
+from functools import cached_property
+from typing import Any, Literal
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from neologue.campaign.campaign import MOST_USERS, Campaign
+from neologue.campaign.measuring import Measuring
+from neologue.campaign.parameters import Parameters
+from neologue.campaign.profiles import profile
+from neologue.errors import ParameterError
+from neologue.language.alphabet import Alphabet
+from neologue.language.builtin import alphabet as alphabet_of_language
+from neologue.language.vocabulary import Vocabulary
+from neologue.masking.rules import CohortRules
+from neologue.protocol.invitation import KEY_BYTES
+from neologue.protocol.limits import check_whole
+from neologue.service.campaigns.rounds import Rules
+from neologue.service.ops.access import NAME_RULE, is_name
+
+DAY = 86_400
+LONGEST_LAYER = 366 * DAY
+SECURE = "secure"
+
+
+class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, dict=True):
+    """What an operator asks of the devices that check in."""
+
+    name: str
+    """What the campaign is called, here and in the ledger; never used twice."""
+    devices: int
+    """How many devices are expected to check in."""
+    population: str | None = None
+    """Whose budget pays, by its name in the ledger."""
+    profile: str = "neologue"
+    language: str | None = None
+    """Brings an alphabet and known words; without it, both are the profile's and what is given here."""
+    alphabet: str | None = None
+    known: list[str] | None = None
+    """The known words, instead of the language's."""
+    targets: list[str] | None = None
+    """If given, devices contribute these words alone."""
+    parameters: dict[str, Any] = {}
+    """What differs from the profile."""
+    measure_devices: int = 0
+    """How many of the devices count the words found instead of finding them."""
+    measure_rate: float = 1.0
+    reserve: float = 0.1
+    """The share of the devices that no layer counts on, because some will be away."""
+    layer_seconds: float = 7 * DAY
+    """How long a layer waits for reports."""
+    too_few: Literal["extend", "end"] = "extend"
+    """What becomes of a layer that has too few reports at its deadline: it waits as long again, or ends its pass."""
+    most_extensions: int = 3
+    batch: int = 100
+    """The fewest reports that are written together."""
+    check_in_seconds: int = 3600
+    """When a device that has nothing to do yet asks again."""
+    issuers: list[str] = []
+    """The public keys, in hexadecimal, of others who may issue credentials: an app's own backend."""
+    aggregation: Literal["ephemeral", "secure"] = "ephemeral"
+    """How reports become one sum: as they are, in memory; or under masks, of which the service learns the sum alone."""
+    cohort_size: int = CohortRules.size
+    """How many devices mask their votes for each other."""
+    smallest_cohort: int = CohortRules.smallest
+    """The fewest devices whose masked votes are summed."""
+    dropout: int = CohortRules.dropout
+    """The dropouts that a cohort survives, in per cent."""
+    corruption: int = CohortRules.corruption
+    """The corrupt devices that a cohort withstands, in per cent."""
+    gather_seconds: float = 600.0
+    """How long a cohort waits for its devices."""
+    stage_seconds: float = 120.0
+    """How long each of its three stages after that waits for those who have not answered."""
+
+    def __post_init__(self) -> None:
+        if not is_name(self.name):
+            raise ParameterError(f"a campaign's name has {NAME_RULE}, not {self.name[:200]!r}")
+        check_whole("devices", self.devices, 1, MOST_USERS)
+        check_whole("devices that measure", self.measure_devices, 0, MOST_USERS)
+        check_whole("batch", self.batch, 2, 100_000)
+        check_whole("most extensions", self.most_extensions, 0, 1000)
+        check_whole("check-in seconds", self.check_in_seconds, 1, 30 * DAY)
+        if not 0 <= self.reserve < 1:
+            raise ParameterError(f"reserve must be a share from 0 to below 1, not {self.reserve}")
+        if self.measure_devices and self.measure_devices >= int(self.devices * (1 - self.reserve)):
+            raise ParameterError(
+                f"{self.measure_devices:,} devices that measure leave none of {self.devices:,} to discover words with, "
+                f"less a reserve of {self.reserve:g}: measure with fewer"
+            )
+        if not 0 < self.layer_seconds <= LONGEST_LAYER:
+            raise ParameterError(f"layer seconds must be above 0 and at most a year, not {self.layer_seconds}")
+        for name in ("gather_seconds", "stage_seconds"):
+            if not 0 < getattr(self, name) <= DAY:
+                raise ParameterError(
+                    f"{name.replace('_', ' ')} must be above 0 and at most a day, not {getattr(self, name)}"
+                )
+        if self.language and self.alphabet:
+            raise ParameterError(f"the language {self.language!r} brings an alphabet; give one of the two")
+        unknown = [name for name in self.parameters if name not in {field.name for field in fields(Parameters)}]
+        if unknown:
+            raise ParameterError(f"no parameter is called {unknown[0]!r}; neologue profiles lists them")
+        for key in self.issuers:
+            _check_key(key)
+
+    @cached_property
+    def campaign(self) -> Campaign:
+        """The campaign, for as many users as its devices leave after the reserve and those who measure."""
+        base = profile(self.profile)
+        stated = msgspec.convert(self.parameters, dict[str, Any])
+        alphabet = Alphabet.named(self.alphabet or base.alphabet)
+        known = Vocabulary.empty()
+        if self.language:
+            alphabet, known = alphabet_of_language(self.language), Vocabulary.builtin(self.language)
+        if self.known is not None:
+            known = Vocabulary(self.known, source="given words")
+        try:
+            parameters = msgspec.convert({**base.parameters.as_dict(), **stated}, Parameters)
+        except msgspec.ValidationError as error:
+            raise ParameterError(f"the parameters can't be used: {error}") from error
+        return Campaign(
+            users=max(1, int(self.devices * (1 - self.reserve)) - self.measure_devices),
+            parameters=parameters,
+            alphabet=alphabet,
+            # On a device there are no rules for words, only a list.
+            known=Vocabulary(known.words, source=known.source),
+            targets=None if self.targets is None else frozenset(self.targets),
+            profile=self.profile,
+        )
+
+    @property
+    def measuring(self) -> Measuring | None:
+        """Who measures, if anybody does."""
+        return Measuring(self.measure_devices, self.measure_rate) if self.measure_devices else None
+
+    @cached_property
+    def cohorts(self) -> CohortRules | None:
+        """How devices mask their votes, if they do."""
+        if self.aggregation != SECURE:
+            return None
+        return CohortRules(self.cohort_size, self.smallest_cohort, self.dropout, self.corruption)
+
+    @property
+    def together(self) -> int:
+        """The fewest reports that are counted together: a batch, or what a cohort begins with."""
+        return self.cohorts.fewest if self.cohorts else self.batch
+
+    @property
+    def rules(self) -> Rules:
+        """How long layers wait, and for whom."""
+        return Rules(
+            devices=self.devices,
+            reserve=self.reserve,
+            seconds=self.layer_seconds,
+            batch=self.together,
+            smallest=self.campaign.parameters.smallest_layer,
+            most_extensions=self.most_extensions if self.too_few == "extend" else 0,
+        )
+
+    def check(self) -> None:
+        """Refuse what can't be run, before anybody is asked."""
+        campaign = self.campaign
+        if self.measuring:
+            self.measuring.check(campaign, self.devices)
+        if self.together > campaign.parameters.smallest_layer:
+            what = "smallest cohort" if self.cohorts else "batch"
+            raise ParameterError(
+                f"a {what} of {self.together:,} is more than the {campaign.parameters.smallest_layer:,} reports that "
+                f"decide a layer; give a smaller {what} or a larger smallest layer"
+            )
+
+
+def read_definition(text: bytes) -> Definition:
+    """The definition in a JSON text."""
+    try:
+        definition = msgspec.json.decode(text, type=Definition)
+    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        raise ParameterError(f"the definition of a campaign can't be used: {error}") from error
+    definition.check()
+    return definition
+
+
+def _check_key(key: str) -> None:
+    try:
+        raw = bytes.fromhex(key)
+        Ed25519PublicKey.from_public_bytes(raw)
+    except ValueError:
+        raise ParameterError(
+            f"an issuer is an Ed25519 public key of {KEY_BYTES} bytes in hexadecimal, not {key[:80]!r}"
+        ) from None

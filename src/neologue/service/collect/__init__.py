@@ -1,0 +1,1 @@
+"""Reports come in, and are counted as sums of many."""

@@ -1,0 +1,57 @@
+"""What goes over HTTP between the service and devices, where it is JSON."""
+
+from typing import Annotated
+
+import msgspec
+
+
+class CheckIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A device asks what there is to do."""
+
+    credential: Annotated[str, msgspec.Meta(min_length=128, max_length=128)]
+
+
+class Wait(msgspec.Struct, frozen=True, tag_field="state", tag="wait"):
+    """Nothing yet: ask again."""
+
+    retry_after: int
+
+
+class Invited(msgspec.Struct, frozen=True, tag_field="state", tag="invited", omit_defaults=True):
+    """A layer to answer; all bytes are in hexadecimal."""
+
+    layer: str
+    operator: str
+    signature: str
+    ticket: str
+    masked: str | None = None
+    """What is promised of cohorts, if votes are masked."""
+
+
+class Over(msgspec.Struct, frozen=True, tag_field="state", tag="over"):
+    """Nothing more will be asked of this device in this campaign."""
+
+
+class Final(msgspec.Struct, frozen=True, tag_field="state", tag="final"):
+    """The report is counted, and the device may erase it."""
+
+
+class Received(msgspec.Struct, frozen=True, tag_field="state", tag="received"):
+    """The report has arrived but may still be lost: send the same bytes again."""
+
+    retry_after: float
+
+
+class Cohort(msgspec.Struct, frozen=True, tag_field="state", tag="cohort"):
+    """A cohort that the device may join, by its terms in hexadecimal."""
+
+    terms: str
+
+
+class Nothing(msgspec.Struct, frozen=True, tag_field="state", tag="nothing"):
+    """The cohort yielded nothing, by the operator's signature in hexadecimal: the votes may be masked once more."""
+
+    statement: str
+
+
+Told = Wait | Invited | Over

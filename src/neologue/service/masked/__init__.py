@@ -1,0 +1,1 @@
+"""Groups of devices that mask their votes for each other."""

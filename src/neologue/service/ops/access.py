@@ -1,0 +1,91 @@
+"""Who may do what: operators and analysts by tokens, of which the service keeps the hashes alone."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+
+from neologue.errors import AccessError
+from neologue.service.storage.database import Connection
+
+NOBODY = "nobody"
+"""Who acts when nobody is named."""
+OPERATOR, ANALYST = "operator", "analyst"
+ROLES = (OPERATOR, ANALYST)
+LONGEST_NAME = 100
+NAME_RULE = f"1 to {LONGEST_NAME} characters, and no slash"
+
+
+@dataclass(frozen=True)
+class Person:
+    """Whose token it is."""
+
+    name: str
+    role: str
+
+
+def is_name(name: str) -> bool:
+    """Whether something can be called that, and asked for under a path of its own."""
+    whole = bool(name.strip()) and len(name) <= LONGEST_NAME and name.isprintable()
+    return whole and "/" not in name and name not in (".", "..")
+
+
+def new_token(db: Connection, name: str, role: str, now: float) -> str:
+    """A token that is shown this once."""
+    if role not in ROLES:
+        raise AccessError(f"a token is for one of {', '.join(ROLES)}, not {role[:200]!r}")
+    if not is_name(name):
+        raise AccessError(f"the name of a token has {NAME_RULE}, not {name[:200]!r}")
+    if db.execute("SELECT 1 FROM tokens WHERE name = ?", (name,)):
+        raise AccessError(f"there is a token called {name!r} already: revoke it first, or take another name")
+    # 256 random bits need no salt and no slow hash: nobody can guess them.
+    token = secrets.token_urlsafe(32)
+    db.execute(
+        "INSERT INTO tokens (hash, name, role, created) VALUES (?, ?, ?, ?)", (fingerprint(token), name, role, now)
+    )
+    return token
+
+
+def holder(db: Connection, token: str) -> Person | None:
+    """Whose token this is, if it is anybody's."""
+    rows = db.execute("SELECT name, role FROM tokens WHERE hash = ?", (fingerprint(token),))
+    return Person(*map(str, rows[0])) if rows else None
+
+
+def people(db: Connection) -> list[Person]:
+    """All who have a token."""
+    return [Person(str(name), str(role)) for name, role in db.execute("SELECT name, role FROM tokens ORDER BY name")]
+
+
+def revoke(db: Connection, name: str) -> None:
+    """From now on the token of that name is no good."""
+    operators = [person.name for person in people(db) if person.role == OPERATOR]
+    if operators == [name]:
+        raise AccessError(f"{name!r} is the only operator: make another token for an operator first")
+    if not db.execute("DELETE FROM tokens WHERE name = ? RETURNING 1", (name,)):
+        raise AccessError(f"no token is called {name[:200]!r}")
+
+
+def audit(db: Connection, actor: str, action: str, subject: str, now: float) -> None:
+    """Write down what somebody did, in the transaction in which it is done."""
+    db.execute("INSERT INTO audit (at, actor, action, subject) VALUES (?, ?, ?, ?)", (now, actor, action, subject))
+
+
+@dataclass(frozen=True)
+class Deed:
+    """A line of the audit log."""
+
+    at: float
+    actor: str
+    action: str
+    subject: str
+
+
+def deeds(db: Connection, most: int) -> list[Deed]:
+    """What was done last, the latest first."""
+    rows = db.execute("SELECT at, actor, action, subject FROM audit ORDER BY id DESC LIMIT ?", (most,))
+    return [Deed(float(str(at)), str(actor), str(action), str(subject)) for at, actor, action, subject in rows]
+
+
+def fingerprint(token: str) -> bytes:
+    """What is kept of a token, or of anything else that is shown once."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,168 @@
+"""What the service keeps of reports: who was counted, and sums of many.
+
+Exactly once: to spend the serials of a batch, to add its votes and to count its reports are one transaction, under a
+lock of the layer. So a batch may be committed again at any time, by anyone: what was counted before is found spent.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from neologue.aggregation.ephemeral import sum_of
+from neologue.aggregation.kernels import Votes
+from neologue.aggregation.packed_sum import add_packed, pack_sum
+from neologue.discovery.tally import Tally
+from neologue.errors import StorageError
+from neologue.service.storage.database import Connection, Database
+
+_AT_ONCE: Final = 500
+"""How many serials one statement names: there is a limit, and a statement that was seen before is not parsed again."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a batch."""
+
+    final: frozenset[bytes]
+    """The serials that are counted and durable, by this batch or one before."""
+    counted: int
+    """How many of them this batch has added."""
+    over: bool
+    """Whether the layer counts no more: what is not final never will be."""
+
+
+@dataclass(frozen=True)
+class OpenLayer:
+    """A layer that takes reports."""
+
+    campaign: bytes
+    place: int
+    digest: bytes
+    cohort: int
+    reports: int
+    """How many are counted."""
+
+
+class Storage:
+    """The sums of reports, and who was counted, in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def commit_batch(self, campaign: bytes, place: int, reports: Mapping[bytes, Votes], minimum: int) -> Outcome:
+        """Count the reports of a batch, by serial, the earliest first, if at least `minimum` of them are new.
+
+        At most the layer's cohort is counted; once less than `minimum` are missing to it, the layer is over.
+        """
+        with self.database.transaction() as db:
+            layers = db.locked(
+                "SELECT state, cohort, reports, candidates FROM layers WHERE campaign = ? AND place = ?",
+                (campaign, place),
+            )
+            state, cohort, counted, candidates = layers[0] if layers else ("closed", 0, 0, 0)
+            room = cohort - counted
+            over = state != "open" or room < minimum
+            spent = spent_among(db, campaign, list(reports))
+            new = [serial for serial in reports if serial not in spent]
+            if over or len(new) < minimum:
+                return Outcome(spent, 0, over)
+            # In order, so that not even the order in which they came is stored, and no two batches wait for each other.
+            chosen = sorted(new[:room])
+            spend(db, campaign, chosen)
+            votes = sum_of(candidates, (reports[serial] for serial in chosen))
+            add_sum(db, campaign, place, len(chosen), votes)
+            db.execute(
+                "UPDATE layers SET reports = reports + ? WHERE campaign = ? AND place = ?",
+                (len(chosen), campaign, place),
+            )
+        # Only here, behind the commit.
+        return Outcome(spent.union(chosen), len(chosen), over=room - len(chosen) < minimum)
+
+    def spent(self, campaign: bytes, serial: bytes) -> bool:
+        """Whether a device was counted in the campaign."""
+        with self.database.reading() as db:
+            return bool(spent_among(db, campaign, [serial]))
+
+    def open_layers(self) -> list[OpenLayer]:
+        """The layers that take reports."""
+        with self.database.reading() as db:
+            rows = db.execute("SELECT campaign, place, digest, cohort, reports FROM layers WHERE state = 'open'")
+        return [OpenLayer(*row) for row in rows]
+
+    def tally(self, campaign: bytes, place: int) -> Tally:
+        """The votes of a layer so far."""
+        with self.database.reading() as db:
+            layers = db.execute(
+                "SELECT candidates, reports FROM layers WHERE campaign = ? AND place = ?", (campaign, place)
+            )
+            if not layers:
+                raise StorageError(f"the campaign {campaign.hex()} has no layer {place} in {self.database.name}")
+            ((candidates, counted),) = layers
+            votes, reports = _added_up(db, campaign, place, candidates)
+        if reports != counted:
+            raise StorageError(
+                f"the database {self.database.name} has the votes of {reports} reports where {counted} were counted:"
+                " restore it from a copy"
+            )
+        return Tally(votes.astype(np.int64), reports)
+
+    def merge_sums(self, campaign: bytes, place: int, most: int) -> None:
+        """Make one sum of a layer's, if there are more than so many."""
+        of_layer = "campaign = ? AND place = ?"
+        with self.database.reading() as db:
+            ((sums,),) = db.execute(f"SELECT COUNT(*) FROM sums WHERE {of_layer}", (campaign, place))
+        if sums <= most:
+            return
+        with self.database.transaction() as db:
+            ((candidates,),) = db.locked(f"SELECT candidates FROM layers WHERE {of_layer}", (campaign, place))
+            votes, reports = _added_up(db, campaign, place, candidates)
+            if reports:
+                db.execute(f"DELETE FROM sums WHERE {of_layer}", (campaign, place))
+                add_sum(db, campaign, place, reports, votes)
+
+    def scrub(self) -> bool:
+        """Remove what deleted sums have left behind; False if somebody is still reading, so try again later."""
+        return self.database.scrub()
+
+
+def spent_among(db: Connection, campaign: bytes, serials: Sequence[bytes]) -> frozenset[bytes]:
+    """Those of some serials that are spent."""
+    spent: set[bytes] = set()
+    for some in _pieces(serials):
+        marks = ", ".join("?" * len(some))
+        rows = db.execute(f"SELECT serial FROM spent WHERE campaign = ? AND serial IN ({marks})", (campaign, *some))
+        spent.update(serial for (serial,) in rows)
+    return frozenset(spent)
+
+
+def spend(db: Connection, campaign: bytes, serials: Sequence[bytes]) -> None:
+    """Spend serials that are not spent yet: it fails if one is."""
+    for some in _pieces(serials):
+        marks = ", ".join(["(?, ?)"] * len(some))
+        parameters = [value for serial in some for value in (campaign, serial)]
+        db.execute(f"INSERT INTO spent (campaign, serial) VALUES {marks}", parameters)
+
+
+def _pieces(serials: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    return (serials[start : start + _AT_ONCE] for start in range(0, len(serials), _AT_ONCE))
+
+
+def add_sum(db: Connection, campaign: bytes, place: int, reports: int, votes: Votes) -> None:
+    """Keep the votes of so many reports, as one sum."""
+    db.execute(
+        "INSERT INTO sums (campaign, place, reports, votes) VALUES (?, ?, ?, ?)",
+        (campaign, place, reports, pack_sum(votes)),
+    )
+
+
+def _added_up(db: Connection, campaign: bytes, place: int, candidates: int) -> tuple[Votes, int]:
+    """The votes of all sums of a layer, and of how many reports they are."""
+    votes = np.zeros(candidates, np.uint32)
+    rows = db.execute("SELECT id, reports FROM sums WHERE campaign = ? AND place = ?", (campaign, place))
+    # One at a time: together they may be larger than the memory.
+    for number, _ in rows:
+        ((packed,),) = db.execute("SELECT votes FROM sums WHERE id = ?", (number,))
+        add_packed(packed, votes)
+    return votes, sum(reports for _, reports in rows)

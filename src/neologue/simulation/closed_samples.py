@@ -1,0 +1,68 @@
+"""What users sample in a closed layer: the law of `held_places` of `neologue.device.contribution`, for many at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from neologue.compiled import compiled
+from neologue.populations.count_kernel import Ids, Ints
+from neologue.populations.holdings import Holdings
+from neologue.populations.streams import Stream, generator
+from neologue.simulation.samples import Sampler
+
+
+@dataclass(frozen=True, eq=False)
+class ListedSampler:
+    """How users sample words and find their places in a report; it stands in for a `Sampler` of places."""
+
+    sampler: Sampler
+    """Samples words: every word that counts is a group of its own."""
+    place_of_group: Ids
+    """The place of each word on the list, -1 for one outside it."""
+    listed: int
+    outside: int
+    """The places behind the list: one for the first word outside it, one for the second, …; or one for all."""
+    rate: float
+
+    @property
+    def groups(self) -> int:
+        """How many places there are."""
+        return self.listed + self.outside
+
+    @property
+    def group_of_word(self) -> Ids:
+        """What the words of the lexicon are counted by."""
+        return self.sampler.group_of_word
+
+    @property
+    def greedy(self) -> bool:
+        """Never: the times typed do not matter."""
+        return False
+
+    def samples(self, start: int, held: Holdings) -> tuple[Ints, Ids]:
+        """The places that the users from `start` on hold, and where each one's part begins."""
+        starts, words = self.sampler.samples(start, self._drawn(start, held))
+        return starts, find_places(starts, words, self.place_of_group, self.listed, self.outside)
+
+    def _drawn(self, start: int, held: Holdings) -> Holdings:
+        """Each word with the chance of the rate."""
+        if self.rate == 1:
+            return held
+        drawn = generator(Stream.RATES, self.sampler.seed, start).random(len(held.words)) < self.rate
+        before = np.concatenate([[0], np.cumsum(drawn)])
+        return Holdings(before[held.starts], held.words[drawn], held.counts[drawn])
+
+
+@compiled
+def find_places(starts: Ints, words: Ids, place_of_group: Ids, listed: int, outside: int) -> Ids:
+    """The place of each sampled word: its own on the list, or behind it the next that the user has not taken."""
+    places = np.empty(len(words), np.int32)
+    for user in range(len(starts) - 1):
+        others = 0
+        for at in range(starts[user], starts[user + 1]):
+            place = place_of_group[words[at]]
+            if place < 0:
+                place = listed + min(others, outside - 1)
+                others += 1
+            places[at] = place
+    return places

@@ -1,0 +1,71 @@
+"""The journal of a campaign under way: the tallies of finished layers, so that it can go on where it was broken off.
+
+Algorithm 2 is a function of the tallies, so a run that is given the old ones again arrives where it was. A journal
+holds sums of whole layers and nothing smaller. It is bound to one campaign by its identity, and each tally to its layer
+by the layer's digest: whatever has changed in between is noticed.
+"""
+
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from neologue.discovery.tally import Tally
+from neologue.errors import JournalError
+from neologue.protocol.closed_layer import ClosedLayer
+from neologue.protocol.layer import Layer
+from neologue.simulation.unfinished_run import Unfinished
+
+FORMAT = 1
+IDENTITY = "campaign.json"
+
+
+class Journal:
+    """A folder with one file for every finished layer."""
+
+    def __init__(self, folder: Path, identity: dict[str, object], *, resume: bool) -> None:
+        whole = {"format": FORMAT, **identity}
+        self._unfinished = Unfinished(folder, "discovery", IDENTITY, whole, resume=resume)
+
+    @property
+    def resumed(self) -> bool:
+        """Whether there was something to go on with."""
+        return self._unfinished.resumed
+
+    def recall(self, layer: Layer | ClosedLayer) -> Tally | None:
+        """The tally of a layer that was finished before."""
+        folder = self._unfinished.folder
+        path = folder / _name(layer)
+        if not self.resumed or not path.exists():
+            return None
+        try:
+            with path.open("rb") as file, np.load(file) as stored:
+                digest, votes, reports = bytes(stored["digest"]), stored["votes"], int(stored["reports"])
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise JournalError(f"{path} is damaged; delete it, and its layer is asked again with --resume") from error
+        if votes.dtype.kind != "u" or not 0 <= reports <= layer.cohort:
+            raise JournalError(f"{path} is damaged; delete it, and its layer is asked again with --resume")
+        if digest != layer.digest or len(votes) != layer.randomizer.candidates:
+            raise JournalError(f"{path} is of another layer; delete {folder} to start anew")
+        return Tally(votes.astype(np.int64), reports)
+
+    def record(self, layer: Layer | ClosedLayer, tally: Tally) -> None:
+        """Keep the tally of a finished layer, whole or not at all."""
+        # Most votes are few: the smallest type that holds them all makes small files.
+        votes = tally.votes.astype(np.min_scalar_type(int(tally.votes.max(initial=0))))
+        file = io.BytesIO()
+        np.savez_compressed(
+            file, digest=np.frombuffer(layer.digest, np.uint8), votes=votes, reports=np.int64(tally.reports)
+        )
+        self._unfinished.write(_name(layer), file.getvalue())
+
+    def close(self) -> None:
+        """The release is written: nothing is left to resume."""
+        self._unfinished.close()
+
+
+def _name(layer: Layer | ClosedLayer) -> str:
+    if isinstance(layer, ClosedLayer):
+        return "measurement.npz"
+    return f"pass-{layer.passage}-layer-{layer.number}.npz"

@@ -1,0 +1,153 @@
+"""From a layer to its tally: the cohorts of a campaign, asked one after the other."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.discovery.tally import Tally
+from neologue.errors import ParameterError
+from neologue.language.candidates import Strings, strings
+from neologue.populations.counting import Advance
+from neologue.populations.population import Population
+from neologue.populations.streams import Stream, generator
+from neologue.protocol.closed_layer import ClosedLayer
+from neologue.protocol.layer import Layer
+from neologue.randomizers.subset_selection import SubsetSelection
+from neologue.randomizers.unary import Unary
+from neologue.simulation.closed_samples import ListedSampler
+from neologue.simulation.engine import Engine
+from neologue.simulation.layer_work import Held, Made, Reported, Sampled
+from neologue.simulation.report_kernels import SubsetReports, UnaryReports
+from neologue.simulation.samples import Sampler
+from neologue.simulation.tree import subset_votes
+
+FIDELITIES = ("fast", "exact", "devices")
+
+
+class Cohorts:
+    """Asks the users of a population, each at most once: every cohort is the next users in their order."""
+
+    def __init__(
+        self,
+        population: Population,
+        engine: Engine,
+        fidelity: str,
+        seed: int,
+        advance: Advance = lambda users: None,
+    ) -> None:
+        if fidelity not in FIDELITIES:
+            raise ParameterError(f"fidelity must be one of {', '.join(FIDELITIES)}, not {fidelity!r}")
+        self._population = population
+        self._engine = engine
+        self._ask = {"fast": self._fast, "exact": self._exact, "devices": self._devices}[fidelity]
+        self._seed = seed
+        self._advance = advance
+        self._first = 0
+        self._skipped: list[tuple[int, int]] = []
+        self._holders = np.zeros(len(population.words), np.int64)
+        self._counting_for: int | None = None
+
+    def ask(self, layer: Layer) -> Tally:
+        """The tally of the layer's cohort."""
+        first = self._first
+        self._first += layer.cohort
+        return Tally(self._ask(layer, first), layer.cohort)
+
+    def measure(self, layer: ClosedLayer, first: int) -> Tally:
+        """The tally of a closed layer, whose cohort are the users from `first` on."""
+        if self._first > first:
+            raise ValueError(f"user {first:,} was asked before, and nobody is asked twice")
+        return Tally(self._ask(layer, first), layer.cohort)
+
+    def skip(self, layer: Layer) -> None:
+        """Pass over the layer's cohort, who were asked before."""
+        self._skipped.append((self._first, self._first + layer.cohort))
+        self._first += layer.cohort
+
+    def holders(self, users: int) -> NDArray[np.int64]:
+        """How many of the first so many users hold each word; only those who were not asked are counted now."""
+        work = Held(len(self._population.words))
+        ranges = [*self._skipped, (self._first, users)]
+        return sum((self._engine.count(work, self._population, *users) for users in ranges), self._holders)
+
+    def _devices(self, layer: Layer | ClosedLayer, first: int) -> NDArray[np.int64]:
+        """Every device makes its report with the real device core, bytes and all, and the server reads them."""
+        return self._votes(Made(layer, self._population.words, self._seed), layer, first)
+
+    def _exact(self, layer: Layer | ClosedLayer, first: int) -> NDArray[np.int64]:
+        """Every user's words are sampled as on a device, and every report is drawn from its law by compiled code."""
+        candidates, sampler = self._sampler(layer)
+        reports = _reports_of(layer, self._seed)
+        return self._votes(Reported(sampler, candidates.astype(np.int32), reports), layer, first)[
+            : layer.randomizer.candidates
+        ]
+
+    def _fast(self, layer: Layer | ClosedLayer, first: int) -> NDArray[np.int64]:
+        """Every user's words are sampled as on a device, and the votes of all reports are drawn at once from their law.
+
+        Unary reports vote for candidates independently, given the samples; for Subset Selection a tree gives the joint
+        law.
+        """
+        candidates, sampler = self._sampler(layer)
+        samples = self._votes(Sampled(sampler), layer, first)
+        randomizer = layer.randomizer
+        p, q, trials = float(randomizer.channel.p), float(randomizer.channel.q), randomizer.channel.trials(layer.cohort)
+        if isinstance(randomizer, SubsetSelection):
+            words = np.zeros(randomizer.domain, np.int64)
+            words[candidates] = samples
+            words[-1] = trials - samples.sum()
+            return subset_votes(words, randomizer.subset_size, p, self._seed, first)[:-1]
+        rng = generator(Stream.VOTES, self._seed, first)
+        votes = rng.binomial(trials, q, randomizer.candidates)
+        votes[candidates] = rng.binomial(samples, p) + rng.binomial(trials - samples, q)
+        return votes
+
+    def _votes(self, work: Made | Reported | Sampled, layer: Layer | ClosedLayer, first: int) -> NDArray[np.int64]:
+        """What the cohort's answers count, without the holders of words, who are put aside."""
+        counts = self._engine.count(work, self._population, first, first + layer.cohort, self._advance)
+        if isinstance(layer, Layer):  # whoever measures is not among those who are to be found out about
+            self._holders += counts[work.votes :]
+        return counts[: work.votes]
+
+    def _sampler(self, layer: Layer | ClosedLayer) -> tuple[NDArray[np.int64], Sampler | ListedSampler]:
+        """The candidates that some word belongs to, and how users sample them."""
+        if isinstance(layer, ClosedLayer):
+            return np.arange(layer.randomizer.candidates), self._listed_sampler(layer)
+        places, words = self._words_that_count(layer)
+        index = layer.candidates.index(words)
+        belongs = index >= 0
+        candidates, groups = np.unique(index[belongs], return_inverse=True)
+        group_of_word = np.full(len(self._population.words), -1, np.int32)
+        group_of_word[places[belongs]] = groups
+        return candidates, Sampler(len(candidates), group_of_word, layer.bound, layer.sampler == "greedy", self._seed)
+
+    def _listed_sampler(self, layer: ClosedLayer) -> ListedSampler:
+        """How users sample words that are on the list or not."""
+        lexicon = self._population.words
+        counting = np.array([place for place, word in enumerate(lexicon) if layer.counts(word)], np.int64)
+        group_of_word = np.full(len(lexicon), -1, np.int32)
+        group_of_word[counting] = np.arange(len(counting))
+        return ListedSampler(
+            Sampler(len(counting), group_of_word, layer.bound, False, self._seed),
+            layer.index(strings([lexicon[place] for place in counting])).astype(np.int32),
+            len(layer.words),
+            layer.domain.outside,
+            layer.rate,
+        )
+
+    def _words_that_count(self, layer: Layer) -> tuple[NDArray[np.int64], Strings]:
+        """Where in the lexicon the words that count are, and the words; the same for all layers of a pass."""
+        if self._counting_for != layer.passage:
+            lexicon = self._population.words
+            self._places = np.array([place for place, word in enumerate(lexicon) if layer.counts(word)], np.int64)
+            self._words = strings([lexicon[place] for place in self._places])
+            self._counting_for = layer.passage
+        return self._places, self._words
+
+
+def _reports_of(layer: Layer | ClosedLayer, seed: int) -> SubsetReports | UnaryReports:
+    randomizer = layer.randomizer
+    if isinstance(randomizer, SubsetSelection):
+        return SubsetReports(randomizer, seed)
+    if isinstance(randomizer, Unary):
+        return UnaryReports(randomizer, seed)
+    raise ParameterError(f"no way is known to draw reports of the randomizer {randomizer.name!r}; use devices")

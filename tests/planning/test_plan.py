@@ -1,0 +1,191 @@
+"""Plans: limits are kept and used up, fewest users are the fewest, and a real run costs what was planned."""
+
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from neologue import Alphabet, Campaign, Vocabulary, discover
+from neologue.errors import ParameterError
+from neologue.planning.forecast import forecast
+from neologue.planning.plan import STEP, Limits, Plan, plan
+from neologue.populations.lexicon import Lexicon
+from neologue.populations.population import EmbeddedPopulation
+from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.cost import central_epsilon
+from neologue.release.facts import release_facts
+
+USERS = 40_000
+DEPTH = 5
+
+UNARY: dict[str, Any] = {"words_per_user": 10, "candidates": 3000}
+SELECTION: dict[str, Any] = UNARY | {"words_per_user": 2, "randomizer": "subset-selection"}
+
+
+@cache
+def population() -> EmbeddedPopulation:
+    """Users of a small language, whose words are spelled like its known ones."""
+    lots = np.random.default_rng(6)
+    words = ["".join(lots.choice(list("abcdefgh"), lots.integers(2, DEPTH + 1))) for _ in range(6000)]
+    new = sorted(set(words[:5000]) - set(words[5000:]))
+    shares = dict(zip(new, (5e-3 / lots.permutation(np.arange(5, len(new) + 5))).tolist(), strict=True))
+    return EmbeddedPopulation("en", USERS, shares, Vocabulary(words[5000:]), 60, 1)
+
+
+@cache
+def lexicon() -> Lexicon:
+    return Lexicon.of(population(), campaign(USERS, None))
+
+
+def campaign(users: int, epsilon: float | None, **changes: object) -> Campaign:
+    chosen = UNARY | changes | ({} if epsilon is None else {"epsilon": epsilon})
+    return Campaign.from_profile(
+        users=users,
+        known=population().known,
+        alphabet=Alphabet("abcdefgh"),
+        depth=DEPTH,
+        **chosen,
+    )
+
+
+def planned(limits: Limits, users: int | None = USERS, **changes: object) -> Plan:
+    return plan(lambda asked, epsilon: campaign(asked, epsilon, **changes), lexicon(), users, limits)
+
+
+LIMITED: dict[str, tuple[Limits, dict[str, Any]]] = {
+    "unary, item": (Limits(central_epsilon=1.0), UNARY),
+    "unary, user": (Limits(central_epsilon=4.0, unit="user"), UNARY),
+    "unary, some collude": (Limits(central_epsilon=1.0), {"colluders": 0.3}),
+    "subset-selection, item": (Limits(central_epsilon=0.5), SELECTION),
+    "subset-selection, user": (Limits(central_epsilon=3.0, unit="user"), SELECTION),
+}
+
+
+@cache
+def limited(name: str) -> Plan:
+    limits, changes = LIMITED[name]
+    return planned(limits, **changes)
+
+
+def spent(found: Plan, unit: str) -> float:
+    """What the planned layers cost, computed from them again."""
+    parameters = found.campaign.parameters
+    cohorts = tuple(Cohort(layer.cohort, layer.candidates) for layer in found.expected.layers)
+    collected = Collection(parameters.randomizer, found.campaign.epsilon, parameters.words_per_user, cohorts)
+    return central_epsilon(collected.in_sums_of(None, parameters.colluders), parameters.delta, unit)
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_a_limit_is_kept_and_a_slightly_larger_local_epsilon_breaks_it(name: str) -> None:
+    (limits, changes), found = LIMITED[name], limited(name)
+    assert limits.central_epsilon is not None
+    assert spent(found, limits.unit) <= limits.central_epsilon
+    larger = campaign(USERS, round(found.campaign.epsilon + STEP, 2), **changes)
+    other = replace(found, campaign=larger, expected=forecast(larger, lexicon()))
+    assert spent(other, limits.unit) > limits.central_epsilon
+
+
+@pytest.mark.parametrize("name", ["unary, item", "subset-selection, item"])
+def test_a_run_as_planned_costs_what_was_planned(name: str) -> None:
+    found = limited(name)
+    run = discover(population(), found.campaign, seed=2).release
+    for unit in ("item", "user"):
+        run_epsilon = central_epsilon(release_facts(run).collection, found.campaign.parameters.delta, unit)
+        # Votes decide how later layers are cut, so that they may come out a little smaller than planned.
+        assert run_epsilon <= 1.04 * spent(found, unit)
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_a_larger_local_epsilon_finds_more_and_costs_more(name: str) -> None:
+    found = limited(name)
+    assert len(found.tradeoff) >= 3
+    assert found.campaign.epsilon in [point.local_epsilon for point in found.tradeoff]
+    for less, more in pairwise(found.tradeoff):
+        assert less.local_epsilon < more.local_epsilon
+        assert less.item_epsilon < more.item_epsilon
+        assert less.user_epsilon < more.user_epsilon
+        assert less.coverage < more.coverage + 1e-4, "where all that fits is kept, there is no more to find"
+
+
+@pytest.mark.parametrize("name", ["unary, item", "subset-selection, item"])
+def test_the_trade_off_has_the_costs_of_the_plan(name: str) -> None:
+    found = limited(name)
+    (point,) = [point for point in found.tradeoff if point.local_epsilon == found.campaign.epsilon]
+    assert point.item_epsilon == pytest.approx(spent(found, "item"), rel=1e-3)
+    assert point.user_epsilon == pytest.approx(spent(found, "user"), rel=1e-3)
+    assert (point.coverage, point.words) == (found.expected.coverage, found.expected.words)
+
+
+def test_without_users_the_fewest_are_found_that_keep_both_epsilons() -> None:
+    found = planned(Limits(local_epsilon=6.0, central_epsilon=0.6), None)
+    assert found.campaign.epsilon == 6.0
+    assert spent(found, "item") <= 0.6
+    fewer = campaign(int(0.95 * found.campaign.users), 6.0)
+    assert spent(replace(found, campaign=fewer, expected=forecast(fewer, lexicon())), "item") > 0.6
+
+
+def test_where_every_population_keeps_the_limit_the_smallest_possible_is_planned() -> None:
+    found = planned(Limits(local_epsilon=1.0, central_epsilon=5.0), None)
+    assert found.campaign.users == 100 * DEPTH
+
+
+def test_without_limits_the_profile_decides() -> None:
+    assert planned(Limits()).campaign.epsilon == campaign(USERS, None).epsilon
+    assert planned(Limits(local_epsilon=3.3)).campaign.epsilon == 3.3
+
+
+def test_a_generous_limit_gives_the_largest_local_epsilon_allowed() -> None:
+    assert planned(Limits(central_epsilon=1000.0)).campaign.epsilon == 10.0
+    assert planned(Limits(local_epsilon=7.77, central_epsilon=1000.0)).campaign.epsilon == 7.77
+
+
+def test_a_limit_that_nothing_keeps_is_refused_with_a_remedy() -> None:
+    with pytest.raises(ParameterError, match=r"no local epsilon keeps a central epsilon of 0.0001 .* take more users"):
+        planned(Limits(central_epsilon=0.0001))
+    with pytest.raises(ParameterError, match=r"not even 1,000,000,000 users .* take a smaller local epsilon"):
+        planned(Limits(local_epsilon=10.0, central_epsilon=0.0001), None)
+    with pytest.raises(ParameterError, match="give two of the three"):
+        planned(Limits(local_epsilon=10.0), None)
+    with pytest.raises(ParameterError, match="not 'household'"):
+        Limits(unit="household")
+    for bad in (0.0, -1.0, float("nan"), 1001.0):
+        with pytest.raises(ParameterError, match="above 0 and at most 1000"):
+            Limits(central_epsilon=bad)
+
+
+def test_a_full_layer_is_told_of_where_its_cost_is_another() -> None:
+    paper = planned(Limits(), rule="top", **SELECTION)
+    assert paper.full_layer is not None
+    assert 0 < paper.full_layer <= spent(paper, "item") * 1.01
+    assert limited("unary, item").full_layer is None
+    assert limited("subset-selection, item").full_layer is None
+
+
+def test_an_alphabet_that_needs_long_reports_shortens_the_trade_off() -> None:
+    letters = "".join(chr(point) for point in range(0x4E00, 0x4E00 + 600))
+    known = Vocabulary([letters[:3]])
+    words = {letters[place : place + 2]: 1e-4 for place in range(100)}
+    people = EmbeddedPopulation("zh", USERS, words, known, 60, 1)
+
+    def campaigns(users: int, epsilon: float | None) -> Campaign:
+        return Campaign.from_profile(users=users, known=known, alphabet=Alphabet(letters), depth=3, epsilon=epsilon)
+
+    with pytest.raises(ParameterError, match="pairs"):
+        campaigns(USERS, 3.0)
+    found = plan(campaigns, Lexicon.of(people, campaigns(USERS, 6.0)), USERS, Limits(local_epsilon=6.0))
+    assert 1 < len(found.tradeoff) < 5
+    assert min(point.local_epsilon for point in found.tradeoff) > 3.0
+
+
+def test_a_statement_covers_every_layer_and_explains_what_it_lacks() -> None:
+    statement = limited("unary, item").statement
+    item, user = statement["item_central"], statement["user_central"]
+    assert isinstance(item, dict)
+    assert isinstance(user, dict)
+    assert item["best"] == spent(limited("unary, item"), "item")
+    assert user["best"] == spent(limited("unary, item"), "user")
+    for central in (item, user):
+        assert {name for name, value in central.items() if value is None} == set(central["reasons"])

@@ -1,0 +1,641 @@
+"""Certification: a release is covered by its facts, and whatever is changed in one is noticed, or said not to be."""
+
+import copy
+import json
+import random
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from string import ascii_lowercase
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neologue import Alphabet, Campaign, Measuring, Population, Vocabulary, discover
+from neologue.errors import ReleaseError, SignatureError
+from neologue.language.candidates import extensions
+from neologue.privacy.statement import privacy_statement
+from neologue.release import certification
+from neologue.release.certification import Certification, certify, claim_rows, read_document
+from neologue.release.document import release_text
+from neologue.release.facts import privacy_facts
+from neologue.release.signature import digest, signed
+from neologue.reporting.simulated_release import discovery_document
+
+Json = dict[str, Any]
+Tampering = Callable[[Json], object]
+
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+SHARES = {"abba": 0.6, "cab": 0.5, "bac": 0.4, "a": 0.3, "cc": 0.06, "cabbac": 0.5}
+SPELLED = Vocabulary(["bb", "abbacab", "cabbaca", "bacabba", "aabbacc"])
+"""Known words from which a layer can tell likely extensions."""
+LISTING: Json = {"alphabet": Alphabet(ascii_lowercase), "candidates": 8000, "known": SPELLED}
+"""Of the 26 · 703 ways to go on by two of 26 letters, a first layer with so few candidates lists less than half."""
+DOUBTING: Json = {"false_words": 1e-13, "false_prefixes": 0.5}
+"""Levels between which the rarest word, which ends in the first layer, is in doubt."""
+RUNS: dict[str, Json] = {
+    "unary": {"name": "neologue"},
+    "unary with listed extensions": LISTING | {"name": "neologue", "passes": 2, "depth": 8},
+    "subset selection": {"name": "gboard-2024", "frontier": 12},
+    "subset selection with k": {"name": "gboard-2024", "frontier": 4, "k_anonymity": 3},
+    "with colluders": LISTING | {"name": "neologue", "colluders": 0.3, "delta": 1e-6},
+    "with a second look": LISTING | {"name": "neologue", "depth": 8, "k_anonymity": 0, **DOUBTING},
+    "measured": {"name": "neologue", "users": 2400},
+    "subset selection, measured": {"name": "gboard-2024", "frontier": 12, "users": 2400},
+}
+
+
+@pytest.fixture(scope="module")
+def releases() -> dict[str, Json]:
+    """The documents of real runs over a, b, c or all letters, with the mechanisms and the rules of both profiles."""
+    lots = random.Random(7)
+    held = {f"user {n}": {word: 1 for word, share in SHARES.items() if lots.random() < share} for n in range(3000)}
+    population = Population.from_words({user: words or {"bb": 1} for user, words in held.items()})
+    small: Json = {"users": 3000, "known": Vocabulary(["bb"]), "alphabet": Alphabet("abc"), "depth": 4, "epsilon": 5.0}
+    found = {}
+    for kind, run in RUNS.items():
+        campaign = Campaign.from_profile(**small | {"words_per_user": 4} | run)
+        measure = Measuring(600, 0.9) if "measured" in kind else None
+        found[kind] = json.loads(
+            release_text(discovery_document(discover(population, campaign, seed=1, measure=measure)))
+        )
+    return found
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a release lies while it is looked at."""
+    return tmp_path_factory.mktemp("certified") / "release.json"
+
+
+def looked_at(document: object, place: Path, key: Ed25519PrivateKey | None = None) -> Certification:
+    """The certification of a document in a file."""
+    place.write_text(document if isinstance(document, str) else json.dumps(document), "utf-8")
+    return certify(read_document(place), key.public_key() if key else None)
+
+
+def looked_at_if_readable(document: object, place: Path) -> Certification | None:
+    """The certification of a document, or None if it is named as no release; nothing else may come of it."""
+    with suppress(ReleaseError):
+        return looked_at(document, place)
+    return None
+
+
+def with_new_digest(document: Json) -> Json:
+    return document | {"digest": digest(document)}
+
+
+def uncovered(found: Certification) -> list[str]:
+    return [claim.name for claim in found.claims if not claim.covered]
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_a_real_release_is_covered_claim_by_claim(kind: str, releases: dict[str, Json], place: Path) -> None:
+    document = releases[kind]
+    found = looked_at(document, place)
+    assert found.objections == ()
+    assert uncovered(found) == []
+    assert found.passed
+    assert len(document["words"]) >= 4
+    stated = {row["name"]: row["stated"] for row in claim_rows(found)}
+    assert stated["item_central.best"] == document["privacy"]["item_central"]["best"]
+    assert stated["trust.observers.2.who"] == "server"
+
+
+def test_the_runs_here_differ_in_all_that_matters(releases: dict[str, Json]) -> None:
+    several = releases["unary with listed extensions"]["layers"]
+    for document in (releases["unary with listed extensions"], releases["with colluders"]):
+        first = document["layers"][0]
+        assert first["candidates"] < 26 * extensions(26, first["extension"])
+    assert several[2]["candidates"] < several[1]["kept"] * extensions(26, several[2]["extension"])
+    assert [(layer["pass"], layer["layer"]) for layer in several[:3]] == [(1, 1), (1, 2), (1, 3)]
+    assert {layer["pass"] for layer in several} == {1, 2}
+    again = releases["with a second look"]
+    assert again["layers"][0]["doubtful"] > 0
+    assert any(len(word["word"]) < again["layers"][word["layer"] - 1]["length"] for word in again["words"])
+    assert len(releases["unary"]["layers"]) == 1
+    assert releases["subset selection"]["privacy"]["k_anonymity"]["k"] is None
+    assert releases["subset selection with k"]["privacy"]["k_anonymity"]["k"] == 3
+    assert {document["privacy"]["mechanism"] for document in releases.values()} == {"unary", "subset-selection"}
+
+
+def test_the_form_of_the_text_does_not_matter(releases: dict[str, Json], place: Path) -> None:
+    document = releases["unary"]
+    for text in (json.dumps(document, indent=4), json.dumps(document, sort_keys=True, ensure_ascii=False)):
+        assert looked_at(text, place).passed
+    place.write_bytes(b"\xef\xbb\xbf" + json.dumps(document).encode())
+    assert certify(read_document(place)).passed
+
+
+def add_word(document: Json) -> None:
+    document["words"].append(document["words"][-1] | {"word": "bcb"})
+
+
+def rename_word(document: Json) -> None:
+    document["words"][0]["word"] = "bbbb"[: len(document["words"][0]["word"])]
+
+
+def longer_word(document: Json) -> None:
+    document["words"][0]["word"] += "aaaa"
+
+
+def lower(*path: str | int, by: float = 0.9) -> Tampering:
+    """Lower a figure."""
+
+    def change(document: Json) -> None:
+        holder = inside(document, path[:-1])
+        holder[path[-1]] *= by
+
+    return change
+
+
+def put(*path: str | int, value: object) -> Tampering:
+    """Put a value in place of another."""
+
+    def change(document: Json) -> None:
+        inside(document, path[:-1])[path[-1]] = value
+
+    return change
+
+
+def add(*path: str | int, more: int) -> Tampering:
+    """Add to a number."""
+
+    def change(document: Json) -> None:
+        inside(document, path[:-1])[path[-1]] += more
+
+    return change
+
+
+count_word = add("layers", 0, "words", more=1)
+
+
+def inside(document: Any, path: tuple[str | int, ...]) -> Any:  # noqa: ANN401
+    for step in path:
+        document = document[step]
+    return document
+
+
+CAUGHT: dict[str, tuple[str, Tampering]] = {
+    "a word added": ("unary", add_word),
+    "a word renamed to another length": ("subset selection", longer_word),
+    "a word removed": ("unary", lambda document: document["words"].pop()),
+    "a word twice": ("unary", lambda document: document["words"].append(document["words"][0])),
+    "a word moved to another layer": ("subset selection", add("words", 0, "layer", more=1)),
+    "a word moved to a layer that is not": ("unary", add("words", 0, "layer", more=7)),
+    "votes raised": ("unary", add("words", 0, "votes", more=1)),
+    "votes below the fewest": ("unary", put("words", 0, "votes", value=1)),
+    "an estimate raised": ("unary", add("words", 0, "estimate", more=1)),
+    "an estimate raised with its interval": (
+        "unary",
+        lambda document: document["words"][0].update(estimate=2900.0, low=2900.0, high=2900.0),
+    ),
+    "an interval widened": ("unary", lower("words", 0, "high", by=1.2)),
+    "an interval narrowed to nothing": ("unary", lower("words", 0, "high", by=0.8)),
+    "an interval upside down": ("unary", lambda document: document["words"][0].update(low=9.0, high=1.0)),
+    "an ε lowered": ("unary", lower("privacy", "item_central", "best")),
+    "an ε of a theorem lowered": ("subset selection", lower("privacy", "item_central", "blanket")),
+    "an ε of users lowered": ("unary", lower("privacy", "user_central", "best")),
+    "a local ε lowered": ("unary", lower("privacy", "local_epsilon")),
+    "an observer's ε lowered": ("unary", lower("privacy", "trust", "observers", 1, "item_epsilon")),
+    "a lower bound raised": ("unary", lower("privacy", "item_central", "lower_bound", by=1.1)),
+    "a bound set to null": ("unary", put("privacy", "item_central", "sums_only", value=None)),
+    "a best bound set to null": ("unary", put("privacy", "item_central", "best", value=None)),
+    "a null set to a number": ("unary", put("privacy", "item_central", "blanket", value=0.5)),
+    "a bound set to text": ("unary", put("privacy", "item_central", "best", value="0.9")),
+    "a bound set to true": ("unary", put("privacy", "item_central", "best", value=True)),
+    "k raised": ("unary", add("privacy", "k_anonymity", "k", more=1)),
+    "k raised by a little": ("unary", put("privacy", "k_anonymity", "k", value=10.0001)),
+    "a k where there is none": ("subset selection", put("privacy", "k_anonymity", "k", value=1)),
+    "k raised in the parameters": ("subset selection with k", put("parameters", "k_anonymity", value=400)),
+    "reports raised": ("unary", add("layers", 0, "reports", more=1)),
+    "reports lowered": ("unary", add("layers", 0, "reports", more=-1500)),
+    "reports and users asked raised": (
+        "unary",
+        lambda document: document["layers"][0].update(asked=4000, reports=4000),
+    ),
+    "reports lowered where no word ends": ("subset selection with k", add("layers", 1, "reports", more=-200)),
+    "candidates more": ("unary", add("layers", 0, "candidates", more=1)),
+    "candidates fewer": ("subset selection", add("layers", 1, "candidates", more=-4)),
+    "candidates as of one more listed extension": (
+        "unary with listed extensions",
+        add("layers", 0, "candidates", more=26),
+    ),
+    "candidates as of one listed extension less": (
+        "unary with listed extensions",
+        add("layers", 0, "candidates", more=-26),
+    ),
+    "candidates as if all extensions were listed": (
+        "unary with listed extensions",
+        lambda document: document["layers"][0].update(
+            candidates=26 * extensions(26, document["layers"][0]["extension"])
+        ),
+    ),
+    "candidates of a later layer as of one listed extension less": (
+        "unary with listed extensions",
+        lambda document: document["layers"][2].update(
+            candidates=document["layers"][2]["candidates"] - document["layers"][1]["kept"]
+        ),
+    ),
+    "a limit on candidates that calls for other lists": (
+        "unary with listed extensions",
+        put("parameters", "candidates", value=9000),
+    ),
+    "lists where layers are not adaptive": ("with colluders", put("parameters", "adaptive", value=False)),
+    "more kept": ("subset selection", add("layers", 0, "kept", more=-1)),
+    "fewer words in a layer": ("subset selection", add("layers", 0, "words", more=-1)),
+    "fewest votes raised": ("unary", add("layers", 0, "fewest_votes", more=1)),
+    "fewest votes set to none": ("unary", put("layers", 0, "fewest_votes", value=0)),
+    "a layer undecided": ("unary", put("layers", 0, "decided", value=False)),
+    "a layer removed": ("subset selection", lambda document: document["layers"].pop(2)),
+    "a layer twice": ("subset selection", lambda document: document["layers"].append(document["layers"][-1])),
+    "layers in another order": ("subset selection", lambda document: document["layers"].reverse()),
+    "a layer of a pass too many": ("unary", add("layers", 0, "pass", more=1)),
+    "users more": ("unary", add("population", "users", more=100)),
+    "users fewer": ("unary", add("population", "users", more=-1)),
+    "delta in the parameters": ("unary", put("parameters", "delta", value=1e-5)),
+    "delta in the statement": ("unary", put("privacy", "delta", value=1e-12)),
+    "alpha in the parameters": ("unary", put("parameters", "alpha", value=0.99)),
+    "alpha in the statement": ("unary", put("privacy", "k_anonymity", "alpha", value=0.99)),
+    "colluders in the parameters": ("unary", put("parameters", "colluders", value=0.1)),
+    "colluders in the statement": ("with colluders", put("privacy", "trust", "colluders", value=0.4)),
+    "another local ε": ("unary", put("parameters", "epsilon", value=4.0)),
+    "another mechanism": ("unary", put("parameters", "randomizer", value="subset-selection")),
+    "another mechanism in the statement": ("unary", put("privacy", "mechanism", value="subset-selection")),
+    "fewer words per user": ("unary", put("parameters", "words_per_user", value=3)),
+    "another rule": ("subset selection", put("parameters", "rule", value="significant")),
+    "a smaller frontier": ("subset selection", put("parameters", "frontier", value=3)),
+    "another alphabet": ("unary", put("parameters", "alphabet", "symbols", value=5)),
+    "the unit changed": ("unary", put("privacy", "unit", value="user: all words of one user")),
+    "a sentence changed": ("unary", put("privacy", "trust", "central", value="none")),
+    "a theorem changed": ("unary", put("privacy", "item_central", "theorems", "best", value="a better one")),
+    "an assumption taken away": ("unary", lambda document: document["privacy"]["trust"]["assumptions"].pop()),
+    "an assumption more": ("unary", lambda document: document["privacy"]["trust"]["assumptions"].append("nothing")),
+    "an observer taken away": ("unary", lambda document: document["privacy"]["trust"]["observers"].pop()),
+    "observers as text": ("unary", put("privacy", "trust", "observers", value="nobody")),
+    "reasons as text": ("unary", put("privacy", "user_central", "reasons", value="see our blog")),
+    "a reason more": ("unary", put("privacy", "user_central", "reasons", "group", value="too large")),
+    "a claim more": ("unary", put("privacy", "anonymous", value=True)),
+    "a claim taken away": ("unary", lambda document: document["privacy"].pop("user_central")),
+    "no claims": ("unary", put("privacy", value={})),
+    "a smaller batch": ("unary", put("exposure", "disk", value=50)),
+    "fewer words in doubt": ("with a second look", put("layers", 0, "doubtful", value=0)),
+    "more words in doubt": ("with a second look", add("layers", 0, "doubtful", more=1)),
+    "more words in doubt than allowed": ("with a second look", put("parameters", "doubtful", value=0)),
+    "a measurement taken away": ("measured", put("measurement", value=None)),
+    "reports of a measurement raised": ("measured", add("measurement", "reports", more=1)),
+    "reports and users of a measurement raised": (
+        "subset selection, measured",
+        lambda document: document["measurement"].update(asked=900, reports=900),
+    ),
+    "users of a measurement more": ("measured", add("measurement", "asked", more=60)),
+    "candidates of a measurement more": ("measured", add("measurement", "candidates", more=1)),
+    "a measurement undecided": ("measured", put("measurement", "decided", value=False)),
+    "a measurement of nobody": ("measured", put("measurement", "asked", value=0)),
+    "measured votes raised": ("measured", add("measurement", "words", 0, "votes", more=3)),
+    "measured votes beyond all reports": ("measured", add("measurement", "words", 0, "votes", more=10**9)),
+    "a measured estimate raised": ("measured", add("measurement", "words", 0, "estimate", more=1)),
+    "a measured interval narrowed": ("measured", lower("measurement", "words", 0, "high", by=0.99)),
+    "a measured word renamed": ("measured", put("measurement", "words", 0, "word", value="aa")),
+    "a measured word taken away": ("measured", lambda document: document["measurement"]["words"].pop()),
+    "votes for others fewer": ("measured", add("measurement", "other_votes", 0, more=-20)),
+    "votes for others below none": ("measured", put("measurement", "other_votes", 0, value=-1)),
+    "votes for others taken away": ("measured", lambda document: document["measurement"]["other_votes"].pop()),
+    "a measured coverage raised": ("measured", lower("measurement", "coverage", "estimate", by=0.99)),
+    "a measured coverage made surer": ("subset selection, measured", lower("measurement", "coverage", "low", by=1.01)),
+    "a measured coverage taken away": ("measured", put("measurement", "coverage", value=None)),
+    "a coverage of nothing measured": (
+        "subset selection, measured",
+        lambda document: document["measurement"].update(reports=5, decided=False, words=[], other_votes=[]),
+    ),
+    "a measurement of nothing": (
+        "measured",
+        lambda document: (
+            document.update(words=[]),
+            document["measurement"].update(words=[], other_votes=[], coverage=None, candidates=0),
+        ),
+    ),
+    "another rate": ("measured", put("measurement", "rate", value=1.0)),
+    "no rate": ("measured", put("measurement", "rate", value=0.0)),
+}
+"""Tamperings that the facts of a release contradict, whatever its digest says."""
+
+CONSISTENT: dict[str, tuple[str, Tampering]] = {
+    "a word renamed": ("unary", rename_word),
+    "a word added, and counted in its layer": (
+        "unary",
+        lambda document: (document["words"].append(document["words"][-1] | {"word": "bcb"}), count_word(document)),
+    ),
+    "an interval narrowed as by a higher threshold": ("unary", lower("words", 0, "high", by=0.99)),
+    "fewest votes lowered to what is just enough": ("subset selection", add("layers", 0, "fewest_votes", more=-1)),
+    "another seed": ("unary", put("seed", value=2)),
+    "another score": ("unary", put("score", "precision", value=0.5)),
+    "another description": ("unary", put("population", "description", value="a billion happy users")),
+    "another profile": ("unary", put("profile", value="gboard-2024")),
+    "other known words": ("unary", put("parameters", "known", "digest", value="00")),
+    "an ε that promises less": ("unary", lower("privacy", "item_central", "best", by=2)),
+    "a k that promises less": ("unary", add("privacy", "k_anonymity", "k", more=-1)),
+}
+"""Tamperings that leave a release that might have been."""
+
+
+@pytest.mark.parametrize("name", CONSISTENT)
+def test_tampering_that_no_fact_contradicts_is_refused_by_the_digest(
+    name: str, releases: dict[str, Json], place: Path
+) -> None:
+    kind, tamper = CONSISTENT[name]
+    document = copy.deepcopy(releases[kind])
+    tamper(document)
+    assert document != releases[kind]
+    found = looked_at(document, place)
+    assert not found.passed
+    assert found.objections[0].startswith("the digest is not that of the release")
+
+
+@pytest.mark.parametrize("name", CAUGHT)
+def test_tampering_that_facts_contradict_is_refused_with_a_new_digest_too(
+    name: str, releases: dict[str, Json], place: Path
+) -> None:
+    kind, tamper = CAUGHT[name]
+    document = copy.deepcopy(releases[kind])
+    tamper(document)
+    assert digest(document) != document["digest"]
+    found = looked_at(with_new_digest(document), place)
+    assert not found.passed
+    assert not any("digest" in objection for objection in found.objections)
+
+
+@pytest.mark.parametrize("name", CONSISTENT)
+def test_consistent_tampering_with_a_new_digest_is_refused_by_the_signature_alone(
+    name: str, releases: dict[str, Json], place: Path
+) -> None:
+    """What a release says of words, seeds, names and scores follows from nothing else in it.
+
+    So who changes that, and the digest with it, has a release that might have been. Only a signature tells.
+    """
+    kind, tamper = CONSISTENT[name]
+    document = signed(copy.deepcopy(releases[kind]), KEY)
+    assert looked_at(document, place, KEY).passed
+    tamper(document)
+    forged = with_new_digest(document)
+    assert looked_at(forged, place).passed
+    found = looked_at(forged, place, KEY)
+    assert not found.passed
+    assert any("signature" in objection for objection in found.objections)
+
+
+def test_a_release_made_up_as_a_whole_is_refused_by_the_signature_alone(releases: dict[str, Json], place: Path) -> None:
+    """A forger who raises the reports and states the privacy that follows from them is believed without a signature.
+
+    The same holds of an operator who lies: no figure of a release can show that so many devices reported.
+    """
+    document = signed(copy.deepcopy(releases["unary"]), KEY)
+    document["population"]["users"] = 3_000_000  # type: ignore[index]
+    document["words"] = []
+    document["layers"][0].update(asked=3_000_000, reports=3_000_000, words=0, fewest_votes=0)  # type: ignore[index]
+    place.write_text(json.dumps(document), "utf-8")
+    read = read_document(place)
+    facts = privacy_facts(read.parameters, read.layers)
+    forged = with_new_digest(document | {"privacy": privacy_statement(facts)})
+    assert looked_at(forged, place).passed
+    assert not looked_at(forged, place, KEY).passed
+
+
+def test_a_signature_is_required_where_a_key_is_given(releases: dict[str, Json], place: Path) -> None:
+    with pytest.raises(SignatureError, match="not signed"):
+        looked_at(releases["unary"], place, KEY)
+    other = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    assert not looked_at(signed(releases["unary"], other), place, KEY).passed
+
+
+def test_what_is_wrong_is_named_without_a_word_of_the_release(releases: dict[str, Json], place: Path) -> None:
+    document = copy.deepcopy(releases["unary"])
+    document["words"][1].update(word="secretword", votes=10**9)
+    document["words"][2]["estimate"] = 1.0
+    told = " ".join(looked_at(document, place).objections)
+    assert "word 2 has 1,000,000,000 votes" in told
+    assert "word 3 has an estimate or an interval" in told
+    assert "secretword" not in told
+
+
+def test_an_undecided_layer_is_covered_and_may_not_have_kept_anything(releases: dict[str, Json], place: Path) -> None:
+    document = copy.deepcopy(releases["unary"])
+    document["words"] = []
+    document["layers"][0].update(reports=40, kept=0, words=0, fewest_votes=0, decided=False)
+    place.write_text(json.dumps(document), "utf-8")
+    read = read_document(place)
+    document["privacy"] = privacy_statement(privacy_facts(read.parameters, read.layers))
+    assert document["privacy"]["item_central"]["best"] == 0
+    assert document["privacy"]["trust"]["observers"][1]["smallest_sum"] == 40
+    assert looked_at(with_new_digest(document), place).passed
+    document["layers"][0]["kept"] = 1
+    assert "is not decided, but something" in " ".join(looked_at(document, place).objections)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("parameters", "epsilon"), None),
+        (("population", "users"), 0),
+        (("population", "users"), 2**40),
+        (("layers", 0, "candidates"), 0),
+        (("layers", 0, "candidates"), 2**52),
+        (("layers", 0, "reports"), -1),
+        (("layers", 0, "reports"), 0),
+        (("layers", 0, "reports"), 2**52),
+        (("layers", 0, "asked"), -1),
+        (("layers", 0, "kept"), -1),
+        (("layers", 0, "doubtful"), -1),
+        (("exposure", "disk"), 0),
+        (("exposure", "server"), -1),
+        (("layers", 0, "fewest_votes"), -5),
+        (("layers", 0, "extension"), 0),
+        (("layers", 0, "extension"), 2**52),
+        (("layers", 0, "length"), -3),
+    ],
+    ids=str,
+)
+def test_facts_from_which_nothing_follows_are_objected_to(
+    path: tuple[str | int, ...], value: object, releases: dict[str, Json], place: Path
+) -> None:
+    document = copy.deepcopy(releases["unary"])
+    put(*path, value=value)(document)
+    found = looked_at(with_new_digest(document), place)
+    assert found.claims == ()
+    assert found.objections
+    assert not found.passed
+
+
+def refused(content: str | bytes, place: Path) -> str:
+    """What is said of a file that is no release."""
+    place.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
+    with pytest.raises(ReleaseError) as error:
+        read_document(place)
+    assert str(place) in str(error.value)
+    return str(error.value)
+
+
+def test_a_cut_file_is_refused_wherever_it_is_cut(releases: dict[str, Json], place: Path) -> None:
+    text = release_text(releases["unary"]).encode()
+    for end in [*range(0, len(text) - 2, 53), len(text) - 2]:
+        assert "is cut or no JSON" in refused(text[:end], place)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\x00", b"\xff\xfe\x00\xd8", bytes(range(256)), b"PAR1", b"{", b"word,votes\n", b"[" * 100_000, b"9" * 5000],
+    ids=repr,
+)
+def test_what_is_no_json_is_refused(content: bytes, place: Path) -> None:
+    assert "give the release.json of a discovery" in refused(content, place)
+
+
+@pytest.mark.parametrize("content", ["[]", "1", "null", '"release"', "{}", '[{"format": 1}]'])
+def test_json_that_is_no_release_is_refused(content: str, place: Path) -> None:
+    assert "does not say which format" in refused(content, place)
+
+
+@pytest.mark.parametrize("version", [0, 2, 99, "1", None, [1], {}])
+def test_another_format_is_named(version: object, releases: dict[str, Json], place: Path) -> None:
+    told = refused(json.dumps(releases["unary"] | {"format": version}), place)
+    assert f"has format {version!r}, and this neologue reads 1" in told
+
+
+def paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Every place in a document."""
+    if path:
+        yield path
+    inner: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, each in inner:
+        yield from paths(each, (*path, step))
+
+
+NEEDED = (
+    ("parameters",),
+    ("population",),
+    ("layers",),
+    ("words",),
+    ("privacy",),
+    ("population", "users"),
+    ("parameters", "epsilon"),
+    ("parameters", "colluders"),
+    ("parameters", "alphabet", "symbols"),
+    ("layers", 0, "reports"),
+    ("layers", 0, "pass"),
+    ("words", 0, "votes"),
+    ("words", 0, "word"),
+)
+
+
+@pytest.mark.parametrize("path", NEEDED, ids=str)
+def test_a_missing_field_is_named(path: tuple[str | int, ...], releases: dict[str, Json], place: Path) -> None:
+    document = copy.deepcopy(releases["unary"])
+    del inside(document, path[:-1])[path[-1]]
+    told = refused(json.dumps(document), place)
+    assert ("passage" if path[-1] == "pass" else str(path[-1])) in told
+
+
+@pytest.mark.parametrize("value", [None, "7", 7.5, [7], {"a": 7}, True], ids=repr)
+@pytest.mark.parametrize("path", NEEDED, ids=str)
+def test_a_field_of_another_type_is_refused_or_objected_to(
+    path: tuple[str | int, ...], value: object, releases: dict[str, Json], place: Path
+) -> None:
+    document = copy.deepcopy(releases["unary"])
+    put(*path, value=value)(document)
+    found = looked_at_if_readable(document, place)
+    # A few of these values are of the right type.
+    assert found is None or (path[-1] in {"epsilon", "word", "colluders", "privacy"} and not found.passed)
+
+
+@pytest.mark.parametrize(
+    "literal", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", str(2**53), "1" + "0" * 400, '"\\ud800"']
+)
+@pytest.mark.parametrize("path", [("seed",), ("privacy", "item_central", "best"), ("words", 0, "estimate"), ("more",)])
+def test_a_value_that_not_every_reader_of_json_takes_is_refused(
+    literal: str, path: tuple[str | int, ...], releases: dict[str, Json], place: Path
+) -> None:
+    document = copy.deepcopy(releases["unary"])
+    put(*path, value="@@")(document)
+    refused(json.dumps(document).replace('"@@"', literal), place)
+
+
+def test_a_name_that_stands_twice_is_refused_for_readers_differ_in_which_they_take(
+    releases: dict[str, Json], place: Path
+) -> None:
+    text = json.dumps(signed(releases["unary"], KEY))
+    assert looked_at(text, place, KEY).passed
+    refused('{"words": [], ' + text[1:], place)
+    refused(text.replace('"item_central": {', '"item_central": {"best": 0.1, '), place)
+
+
+def test_nesting_has_an_end(releases: dict[str, Json], place: Path) -> None:
+    for levels in (30, 400):
+        deep = "[" * levels + "]" * levels
+        document = releases["unary"] | {"more": "@@"}
+        assert "nested too deeply" in refused(json.dumps(document).replace('"@@"', deep), place)
+
+
+def test_a_file_larger_than_any_release_is_refused(
+    releases: dict[str, Json], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = json.dumps(releases["unary"])
+    monkeypatch.setattr(certification, "LARGEST_FILE", len(text))
+    assert looked_at(text, place).passed
+    assert "has more than" in refused(text + " ", place)
+
+
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from([0, 1, -1, 2**31, 2**53 - 1, 2**53, 10**30, 10**400])
+    | st.floats()
+    | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=120)
+@given(data=st.data())
+def test_no_change_whatever_gives_a_traceback_or_passes(
+    data: st.DataObject, releases: dict[str, Json], place: Path
+) -> None:
+    original = releases[data.draw(st.sampled_from(["unary", "subset selection with k"]))]
+    document = copy.deepcopy(original)
+    for _ in range(data.draw(st.integers(1, 3))):
+        path = data.draw(st.sampled_from(sorted(paths(document), key=str)))
+        holder = inside(document, path[:-1])
+        if data.draw(st.booleans()):
+            holder[path[-1]] = data.draw(values)
+        else:
+            del holder[path[-1]]
+        if not document:
+            return
+    if found := looked_at_if_readable(document, place):
+        same = digest(document) == digest(original) and document.get("digest") == original["digest"]
+        assert found.passed == same
+
+
+FACTS = ("parameters", "layers", "population")
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_no_figure_of_the_facts_gives_a_traceback_even_with_a_new_digest(
+    data: st.DataObject, releases: dict[str, Json], place: Path
+) -> None:
+    document = copy.deepcopy(releases[data.draw(st.sampled_from(["unary", "subset selection with k"]))])
+    figures = [
+        path
+        for path in paths(document)
+        if path[0] in FACTS and isinstance(inside(document, path), int | float) and path[-1] != "decided"
+    ]
+    path = data.draw(st.sampled_from(figures))
+    small, large = st.integers(-3, 3), st.integers(-(2**53) + 1, 2**53 - 1)
+    real = st.floats(0, 1) if isinstance(inside(document, path), float) else small
+    put(*path, value=data.draw(small | large | st.integers(1, 5000) | real))(document)
+    looked_at_if_readable(with_new_digest(document), place)

@@ -1,0 +1,111 @@
+"""What is on record of cohorts: one way to its end each, and no sum that could be counted twice or be unsaid."""
+
+import numpy as np
+import pytest
+
+from neologue.aggregation.masked_group import terms_for
+from neologue.service.masked.group_store import CohortStore
+from neologue.service.storage.database import Database
+from neologue.service.storage.report_store import Storage
+from service.stores import CAMPAIGN, LAYER, add_layer, close_layer, serial_of, spent_serials
+
+NOW = 0.5
+UNTIL = 10.0
+TERMS = [terms_for(LAYER, bytes([number]) * 16, 3, 20, 0) for number in range(3)]
+VOTES = np.arange(LAYER.randomizer.candidates, dtype=np.uint32) % 4
+SERIALS = [serial_of(device) for device in range(4)]
+
+
+@pytest.fixture
+def store(database: Database) -> CohortStore:
+    add_layer(database, cohort=10)
+    return CohortStore(database)
+
+
+def formed(store: CohortStore, number: int = 0, devices: int = 4) -> bytes:
+    assert store.form(CAMPAIGN, 0, TERMS[number], devices, NOW, UNTIL)
+    return TERMS[number].cohort_id
+
+
+def state(store: CohortStore, cohort: bytes, now: float = NOW) -> str | None:
+    found = store.found(CAMPAIGN, cohort, now)
+    return found and found[0]
+
+
+def test_a_sum_is_counted_once_with_its_serials(store: CohortStore, database: Database) -> None:
+    cohort = formed(store)
+    assert store.ask_for_shares(cohort, NOW)
+    assert store.count(cohort, VOTES, SERIALS)
+    assert store.count(cohort, VOTES, SERIALS), "the answer of the first may have been lost"
+    tally = Storage(database).tally(CAMPAIGN, 0)
+    assert (tally.reports, tally.votes.tolist()) == (4, VOTES.tolist())
+    assert spent_serials(database) == set(SERIALS)
+    assert state(store, cohort) == "summed"
+    assert store.give_up(cohort, certain=True) == "summed", "what is counted can't be unsaid"
+
+
+def test_nothing_is_for_ever(store: CohortStore, database: Database) -> None:
+    cohort = formed(store)
+    assert store.give_up(cohort, certain=True) == "nothing"
+    assert not store.ask_for_shares(cohort, NOW)
+    assert not store.count(cohort, VOTES, SERIALS)
+    assert state(store, cohort) == "nothing"
+    assert not spent_serials(database)
+
+
+def test_a_sum_can_only_be_counted_once_shares_were_asked_for(store: CohortStore) -> None:
+    cohort = formed(store)
+    assert not store.count(cohort, VOTES, SERIALS)
+    assert state(store, cohort) == "masking"
+
+
+def test_of_a_worker_that_is_gone_only_what_nobody_can_know_is_nothing(store: CohortStore) -> None:
+    masking, unmasking = formed(store, 0), formed(store, 1)
+    assert store.ask_for_shares(unmasking, NOW)
+    assert (state(store, masking), state(store, unmasking)) == ("masking", "unmasking")
+    assert (state(store, masking, UNTIL), state(store, unmasking, UNTIL)) == ("nothing", "lost")
+    assert not store.ask_for_shares(masking, NOW), "its worker may be back"
+    assert not store.count(unmasking, VOTES, SERIALS)
+    assert (state(store, masking), state(store, unmasking)) == ("nothing", "lost")
+
+
+def test_shares_are_not_asked_for_when_the_time_is_over(store: CohortStore) -> None:
+    assert not store.ask_for_shares(formed(store), UNTIL)
+
+
+def test_cohorts_under_way_take_the_room_that_they_may_need(store: CohortStore) -> None:
+    formed(store, 0, 4)
+    room = store.room(CAMPAIGN, 0, NOW)
+    assert (room.free, room.taken) == (6, 4)
+    assert not store.form(CAMPAIGN, 0, TERMS[1], 7, NOW, UNTIL)
+    formed(store, 1, 6)
+    formed(store, 1, 6)  # the answer of the first may have been lost
+    assert store.room(CAMPAIGN, 0, NOW).free == 0
+    assert store.room(CAMPAIGN, 0, 0.9).taken == 10
+    assert store.room(CAMPAIGN, 0, 1.0).free == 0, "the deadline of the layer"
+
+
+@pytest.mark.parametrize("spoilt", ["closed", "full", "spent"])
+def test_a_sum_that_can_not_be_counted_is_lost_and_not_nothing(
+    store: CohortStore, database: Database, spoilt: str
+) -> None:
+    cohort = formed(store)
+    assert store.ask_for_shares(cohort, NOW)
+    if spoilt == "closed":
+        close_layer(database)
+    elif spoilt == "full":
+        with database.transaction() as db:
+            db.execute("UPDATE layers SET reports = 7")
+    else:
+        with database.transaction() as db:
+            db.execute("INSERT INTO spent (campaign, serial) VALUES (?, ?)", (CAMPAIGN, SERIALS[1]))
+    before = spent_serials(database)
+    assert not store.count(cohort, VOTES, SERIALS)
+    assert state(store, cohort) == "lost"
+    assert spent_serials(database) == before
+
+
+def test_another_campaign_has_no_such_cohort(store: CohortStore) -> None:
+    cohort = formed(store)
+    assert store.found(bytes(16), cohort, NOW) is None
+    assert store.found(CAMPAIGN, 16 * b"x", NOW) is None

@@ -1,0 +1,101 @@
+"""A secure campaign as an operator sees it: what can be asked for, and what is said of it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from neologue.cli.main import main
+from neologue.discovery.result import LayerFacts, ReleasedWord
+from neologue.errors import ParameterError
+from neologue.masking.rules import CohortRules
+from neologue.privacy.collection import Cohort
+from neologue.privacy.cost import cost
+from neologue.privacy.statement import CORRUPT, UNCHECKED, Exposure, LayerShown, privacy_statement
+from neologue.release.facts import facts_of
+from neologue.release.influence import influence
+from service.campaigns import definition
+from service.masked_crowd import SECURE, secure_definition
+from service.serving import served
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"cohort_size": 7}, "5 devices stay, and 6 must be"),
+        ({"smallest_cohort": 2}, "not 2"),
+        ({"corruption": 40}, "0 to 30 per cent, not 40"),
+        ({"gather_seconds": 0.0}, "gather seconds must be above 0"),
+        ({"stage_seconds": 1e9}, "stage seconds must be above 0 and at most a day"),
+        ({"parameters": {**SECURE["parameters"], "smallest_layer": 7}}, "a smallest cohort of 8 is more than the 7"),
+    ],
+)
+def test_cohorts_that_can_not_be_are_refused_before_anybody_is_asked(changes: dict[str, Any], named: str) -> None:
+    with pytest.raises(ParameterError, match=named):
+        definition(**{**SECURE, **changes}).check()
+
+
+def test_a_campaign_is_ephemeral_unless_it_says_otherwise() -> None:
+    plain = definition()
+    assert (plain.aggregation, plain.cohorts, plain.together) == ("ephemeral", None, plain.batch)
+    secure = definition(**SECURE)
+    assert secure.cohorts == CohortRules(12, 6, 25, 5)
+    assert secure.rules.batch == secure.together == 8
+
+
+def test_an_operator_makes_a_secure_campaign_by_a_command(tmp_path: Path) -> None:
+    options = ("--aggregation", "secure", "--cohort-size", "30", "--smallest-cohort", "20", "--dropout", "10")
+    with served(f"sqlite:///{tmp_path}/service.db") as service:
+        run = CliRunner(env={"NEOLOGUE_TOKEN": service.token, "NEOLOGUE_SERVER": service.address})
+        made = run.invoke(main, ["campaign", "create", "spring", "--devices", "20000", "--language", "en", *options])
+        assert made.exit_code == 0, made.output
+        assert service.ask("GET", "/v1/campaigns/spring").json["aggregation"] == "secure"
+        wrong = run.invoke(main, ["campaign", "create", "fall", "--devices", "20000", *options, "--corruption", "31"])
+        assert wrong.exit_code == 2
+        assert "not 31" in wrong.output
+        refused = service.ask("POST", "/v1/campaigns", {**secure_definition(), "aggregation": "magic"})
+        assert (refused.status, refused.code) == (400, "malformed")
+
+
+def test_the_server_of_a_secure_campaign_sees_the_honest_devices_of_the_smallest_sum() -> None:
+    parameters = definition().campaign.parameters
+    plain = facts_of(parameters, (LayerShown(Cohort(5_000, 1_000), 1, 900),))
+    rules = CohortRules(100, 50, 20, 5)
+    masked = replace(plain, exposure=Exposure(masked=rules))
+    trust: Any = privacy_statement(masked)["trust"]
+    reader, disk, server = trust["observers"]
+    assert [observer["smallest_sum"] for observer in (reader, disk, server)] == [5_000, 50, 45]
+    assert server["item_epsilon"] == cost(masked.received.in_sums_of(45), parameters.delta).item_best.epsilon
+    assert "up to 5 of which may be of devices that work with it" in server["sees"]
+    assert {UNCHECKED, CORRUPT} <= set(trust["assumptions"])
+    plain_trust: Any = privacy_statement(plain)["trust"]
+    assert not {UNCHECKED, CORRUPT} & set(plain_trust["assumptions"])
+    assert plain_trust["observers"][2]["item_epsilon"] >= server["item_epsilon"]
+
+
+def test_a_hostile_device_speaks_for_its_whole_cohort() -> None:
+    facts = LayerFacts(
+        passage=1,
+        layer=1,
+        length=1,
+        extension=1,
+        candidates=300,
+        asked=2000,
+        reports=1000,
+        kept=4,
+        words=2,
+        doubtful=0,
+        fewest_votes=60,
+        decided=True,
+    )
+    word = ReleasedWord("abba", 500, 100.0, 50.0, 150.0, 1, 1)
+    campaign = definition().campaign
+    alone, masked = influence(campaign, [facts], [word], 3), influence(campaign, [facts], [word], 3, cohort=20)
+    assert masked.layers[0].votes == 20 * alone.layers[0].votes
+    assert masked.moved >= 19 * alone.moved
+    assert alone.planted is not None
+    assert masked.planted == -(-alone.planted // 20)
+    assert any("could not be checked" in sentence for sentence in masked.sentences)
+    assert not any("masks" in sentence for sentence in alone.sentences)

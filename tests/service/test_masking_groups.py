@@ -1,0 +1,139 @@
+"""Who finds a place in a cohort, and who is asked again because there was none."""
+
+import asyncio
+import threading
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from neologue.aggregation.masked_group import SecureCohort, terms_for
+from neologue.device.masked import Ballot, Member
+from neologue.masking.rules import CohortRules
+from neologue.masking.terms import Terms
+from neologue.protocol.credential import issue
+from neologue.protocol.slot import SLOTS
+from neologue.service.collect.replies import Invited, Over, Wait
+from neologue.service.masked.group_store import CohortStore
+from neologue.service.masked.groups import Cohorts, Gathers, Told, Word
+from neologue.service.storage.database import Database
+from neologue.service.storage.report_store import Storage
+from service.campaigns import Town, definition
+from service.masked_crowd import SECURE
+from service.stores import CAMPAIGN, LAYER, add_layer, serial_of
+
+NOW = 0.5
+RULES = CohortRules(size=6, smallest=4, dropout=20, corruption=0)
+
+
+def advertisement(terms: Terms) -> bytes:
+    votes = Ballot.of_votes(terms.layer, np.zeros(terms.entries, int), terms.votes, bytes(32))
+    return Member(terms, votes, RULES.promise).advertise()
+
+
+def test_a_cohort_takes_no_more_devices_than_it_gathers(database: Database) -> None:
+    """However many have its terms and come at the same time: the layer has no room for them."""
+    add_layer(database, cohort=10)
+    layer = Gathers(CAMPAIGN, 0, LAYER, RULES, gather_seconds=60.0, stage_seconds=60.0)
+
+    async def come() -> tuple[list[Told], bytes | Word]:
+        operator = Ed25519PrivateKey.generate()
+        async with Cohorts(
+            Storage(database), operator, leads=lambda campaign: True, patience=0.01, clock=lambda: NOW
+        ) as cohorts:
+            given = [await cohorts.join(layer, serial_of(device)) for device in range(9)]
+            assert isinstance(given[0], bytes)
+            assert set(given) == {given[0]}
+            terms = Terms.parse(given[0])
+            messages = (
+                cohorts.receive(CAMPAIGN, serial_of(device), terms.cohort_id, advertisement(terms))
+                for device in range(9)
+            )
+            return await asyncio.gather(*messages), await cohorts.join(layer, serial_of(9))
+
+    told, later = asyncio.run(come())
+    assert told.count(Word.OUT) == 3
+    assert later is Word.BUSY, "4 places are left, and no cohort begins with so few"
+    with database.reading() as db:
+        assert db.execute("SELECT devices FROM cohorts") == [(6,)]
+
+
+def test_a_service_that_stops_leaves_a_cohort_alone_until_its_thread_is_done(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two threads that take masks off one sum at once would leave another sum."""
+    add_layer(database, cohort=10)
+    layer = Gathers(CAMPAIGN, 0, LAYER, RULES, gather_seconds=60.0, stage_seconds=60.0)
+    begun, allowed, happened = threading.Event(), threading.Event(), list[str]()
+    advance, abandon = SecureCohort.advance, SecureCohort.abandon
+
+    def slowly(cohort: SecureCohort) -> None:
+        happened.append("begun")
+        begun.set()
+        assert allowed.wait(60)
+        advance(cohort)
+        happened.append("done")
+
+    def noted(cohort: SecureCohort, reason: str) -> None:
+        happened.append("abandoned")
+        abandon(cohort, reason)
+
+    monkeypatch.setattr(SecureCohort, "advance", slowly)
+    monkeypatch.setattr(SecureCohort, "abandon", noted)
+
+    async def scene() -> None:
+        operator = Ed25519PrivateKey.generate()
+        async with Cohorts(
+            Storage(database), operator, leads=lambda campaign: True, patience=0.01, clock=lambda: NOW
+        ) as cohorts:
+            given = await cohorts.join(layer, serial_of(0))
+            assert isinstance(given, bytes)
+            terms = Terms.parse(given)
+            for device in range(RULES.size):
+                await cohorts.receive(CAMPAIGN, serial_of(device), terms.cohort_id, advertisement(terms))
+            await asyncio.to_thread(begun.wait, 60)
+            stopping = asyncio.create_task(cohorts.stop())
+            for _ in range(100):
+                await asyncio.sleep(0)
+            assert happened == ["begun"]
+            allowed.set()
+            await stopping
+
+    asyncio.run(scene())
+    assert happened == ["begun", "done", "abandoned"]
+
+
+@pytest.mark.parametrize(("aggregation", "told"), [("secure", Invited), ("ephemeral", Over)])
+def test_who_was_asked_before_is_asked_again_only_where_votes_are_made_late(
+    database: Database, aggregation: str, told: type
+) -> None:
+    town = Town(database)
+    entry = town.coordinator.create(definition(**{**SECURE, "aggregation": aggregation}), 0.0)
+    town.coordinator.start(entry.name, 0.0)
+    town.coordinator.turn(0.0)
+    with database.transaction() as db:
+        db.execute("UPDATE layers SET low = ?, high = ?", (SLOTS, SLOTS))
+    town.board.refresh()
+    assert isinstance(town.board.check_in(issue(entry.id, town.keys.issuer)), told)
+
+
+def test_a_layer_that_cohorts_under_way_fill_invites_nobody(database: Database) -> None:
+    town = Town(database)
+    entry = town.coordinator.create(definition(**SECURE), 0.0)
+    town.coordinator.start(entry.name, 0.0)
+    town.coordinator.turn(0.0)
+    with database.transaction() as db:
+        db.execute("UPDATE layers SET high = ?", (SLOTS,))
+    asked = town.layer(entry.id)
+    assert asked
+    layer, place = asked
+    credential = issue(entry.id, town.keys.issuer)
+    assert isinstance(town.board.check_in(credential), Invited)
+    terms = terms_for(layer, bytes(16), 6, 25, 5)
+    store = CohortStore(database)
+    assert store.form(entry.id, place, terms, layer.cohort - 7, NOW, until=1e12)
+    town.board.refresh()
+    assert isinstance(town.board.check_in(credential), Wait)
+    store.give_up(terms.cohort_id, certain=True)
+    town.board.refresh()
+    assert isinstance(town.board.check_in(credential), Invited)

@@ -1,0 +1,93 @@
+"""The witness of a simulated discovery: what it remembers of each layer, and how much."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import neologue
+from layers import small_campaign, small_layer
+from neologue import Alphabet, Campaign, Population, Vocabulary, discover
+from neologue.discovery.algorithm import discover as algorithm
+from neologue.discovery.selection import select
+from neologue.discovery.tally import Tally
+from neologue.simulation import trie_trace as growth_module
+from neologue.simulation.trie_trace import Growth
+
+
+def test_what_was_kept_and_the_nearest_misses_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growth_module, "MOST_HELD", 2)
+    monkeypatch.setattr(growth_module, "MOST_NOISE", 1)
+    layer = small_layer(["aa", "ab", "ac"], cohort=2000, epsilon=5.0)
+    votes = np.arange(12) % 5 + 10
+    votes[[1, 6]] = 200
+    tally = Tally(votes, 2000)
+    held = np.array(["aab", "aba", "aca", "acb", "ac"])
+    growth = Growth(["aaa", *held.tolist(), "cab", "zzz"])
+    selection = select(layer, tally, small_campaign())
+    growth.witness(layer, tally, selection)
+    (seen,) = growth.layers
+    assert seen.kept.texts.tolist() == ["aaa", "abb"]
+    assert seen.kept.votes.tolist() == [200, 200]
+    assert (seen.kept.votes >= seen.kept.needed).all()
+    assert (seen.dropped.votes < seen.dropped.needed).all()
+    places = layer.candidates.index(held)
+    lacking = selection.missing(places) - votes[places]
+    loudest = np.delete(votes, [*seen.kept.index, *places]).max()
+    near = dict(zip(seen.dropped.texts.tolist(), seen.dropped.votes.tolist(), strict=True))
+    assert len(near) == 3
+    assert sorted(lacking[[text in near for text in held]]) == sorted(lacking)[:2]
+    assert [count for text, count in near.items() if text not in held] == [loudest]
+
+
+def test_noise_and_its_deviation_are_those_of_a_candidate_that_nobody_holds() -> None:
+    layer = small_layer(["aa"], cohort=5000, epsilon=3.0)
+    growth = Growth(["aaa"])
+    tally = Tally(np.full(4, 300), 5000)
+    growth.witness(layer, tally, select(layer, tally, small_campaign()))
+    (seen,) = growth.layers
+    q = float(layer.randomizer.channel.q)
+    assert seen.noise == pytest.approx(5000 * q)
+    assert seen.deviation == pytest.approx(np.sqrt(5000 * q * (1 - q)))
+    assert seen.gain == layer.randomizer.channel.gain
+
+
+def test_every_decided_layer_is_witnessed_and_no_other() -> None:
+    growth = Growth(["ab"])
+    question = next(algorithm(small_campaign(smallest_layer=100)))
+    votes = np.zeros(question.layer.candidates.size, np.int64)
+    assert not question.decide(Tally(votes, 99), growth.witness).made
+    assert growth.layers == []
+    assert question.decide(Tally(votes, 100), growth.witness).made
+    assert [layer.number for layer in growth.layers] == [1]
+
+
+def test_a_witness_changes_nothing_and_sees_what_the_release_tells() -> None:
+    population = Population.from_words({f"user {n}": {"yeet": 3, "rizz": 1} for n in range(2000)})
+    campaign = Campaign.from_profile(
+        users=2000, known=Vocabulary(["hello"]), alphabet=Alphabet.named("en"), depth=6, epsilon=8.0
+    )
+    growth = Growth(population.words)
+    seen, unseen = discover(population, campaign, witness=growth.witness), discover(population, campaign)
+    assert seen.release.words == unseen.release.words
+    assert [(layer.passage, layer.number) for layer in growth.layers] == [
+        (facts.passage, facts.layer) for facts in seen.release.layers
+    ]
+    for layer, facts in zip(growth.layers, seen.release.layers, strict=True):
+        assert int((~layer.kept.ended).sum()) == facts.kept
+        assert layer.kept.votes.min() == facts.fewest_votes
+        assert layer.reports == facts.reports
+    ends = {
+        (text, int(votes))
+        for layer in growth.layers
+        for text, ended, votes in zip(layer.kept.texts, layer.kept.ended, layer.kept.votes, strict=True)
+        if ended
+    }
+    assert ends == {(word.word, word.votes) for word in seen.release.words}
+    assert seen.truth == {"yeet": 2000, "rizz": 2000}
+
+
+def test_nothing_but_simulations_has_a_witness() -> None:
+    source = Path(neologue.__file__).parent
+    rooms = {path.relative_to(source).parts[0] for path in source.rglob("*.py") if "witness" in path.read_text("utf-8")}
+    assert rooms <= {"discovery", "simulation", "studies", "cli"}
