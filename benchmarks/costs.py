@@ -84,7 +84,7 @@ def _curves(
     against: str, places: Sequence[int], chosen: Sequence[SubsetSelection], setting: Setting
 ) -> Iterator[Curve]:
     """Both ways, each with as many users whatever is varied."""
-    few, many = setting.sweep_reports // setting.words, setting.cohort
+    few, many = setting.sweep_reports // setting.words, setting.layer_size
     drawn, grown = [drawing(one, few) for one in chosen], [growing(one, many * one.bound) for one in chosen]
     yield _curve(f"{EXACT}, {few:,} users", against, places, drawn, setting)
     yield _curve(f"{TREE}, {many:,} users", against, places, grown, setting)

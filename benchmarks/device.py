@@ -61,9 +61,9 @@ def layer_of(mechanism: str, epsilon: float, setting: Setting) -> Layer:
     numbers = [7_919 * place % base**LENGTH for place in range(setting.candidates // alphabet.size)]
     frontier = sorted(letters[n // base**2] + letters[n // base % base] + letters[n % base] for n in numbers)
     return Layer(
-        passage=1,
+        pass_number=1,
         number=1,
-        cohort=setting.cohort,
+        layer_size=setting.layer_size,
         alphabet=alphabet,
         frontier=strings(frontier),
         extension=1,

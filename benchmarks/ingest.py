@@ -169,7 +169,7 @@ def _campaign(url: str, layer: Layer) -> tuple[bytes, bytes]:
     definition = Definition(name="benchmark", devices=10**9, known=[], layer_seconds=DAY)
     campaign = coordinator.create(definition, now).id
     coordinator.start("benchmark", now)
-    round_ = Round(cohort=10**9, low=0, high=SLOTS, opened=now, deadline=now + DAY)
+    round_ = Round(layer_size=10**9, low=0, high=SLOTS, opened=now, deadline=now + DAY)
     asked = Asked(0, layer.digest, layer.randomizer.candidates, campaign_store.OPEN, round_, None)
     with database.transaction() as db:
         campaign_store.open_layer(db, campaign, asked, layer.document)

@@ -8,9 +8,9 @@ import numpy as np
 from benchmarks.measure import Measured, Part, Ratio, Work, in_turn, ratio
 from benchmarks.peers import Peer
 from benchmarks.setting import Setting
-from neologue.aggregation.masked_group import SecureCohort, Summed
+from neologue.aggregation.masked_group import GroupServer, Summed
 from neologue.device.masked import Ballot, Member
-from neologue.masking.terms import Cohort, Promise, Terms
+from neologue.masking.terms import MaskingGroup, Promise, Terms
 from neologue.masking.traffic import download_bytes, upload_bytes
 from neologue.planning.masking_cost import device_seconds
 
@@ -20,18 +20,18 @@ SMALLEST = 3
 
 
 def measure(setting: Setting, peers: Mapping[str, Peer]) -> Part:
-    """Measure a device, the peer's, and a server in turn, for cohorts of each size."""
+    """Measure a device, the peer's, and a server in turn, for groups of each size."""
     measured: list[Measured] = []
     ratios: list[Ratio] = []
     notes: list[str] = []
     peer = peers[PEER]
-    for size, entries in setting.masked_cohorts:
-        cohort = Cohort(Terms(bytes(16), bytes(32), entries, 1, SMALLEST, DROPOUT, CORRUPTION), size)
-        degree, threshold = cohort.neighbourhood.degree, cohort.neighbourhood.threshold
+    for size, entries in setting.masked_groups:
+        group = MaskingGroup(Terms(bytes(16), bytes(32), entries, 1, SMALLEST, DROPOUT, CORRUPTION), size)
+        degree, threshold = group.neighbourhood.degree, group.neighbourhood.threshold
         sizes = f"{size:,} devices, {entries:,} candidates"
         works = [
-            Work(f"device, {sizes}", 1, "devices", lambda cohort=cohort: device_seconds(cohort)),
-            Work(f"server, {sizes}", size, "devices", lambda cohort=cohort: server_seconds(cohort)),
+            Work(f"device, {sizes}", 1, "devices", lambda group=group: device_seconds(group)),
+            Work(f"server, {sizes}", size, "devices", lambda group=group: server_seconds(group)),
         ]
         if peer.process:
             works.append(Work(f"{PEER}, device, {sizes}", 1, "devices", peer.round(WORK, entries, threshold, degree)))
@@ -39,8 +39,8 @@ def measure(setting: Setting, peers: Mapping[str, Peer]) -> Part:
         measured.extend(here)
         ratios.extend(ratio(here[0], theirs) for theirs in here[2:])
         notes.append(
-            f"{sizes}: {degree} neighbours, {threshold} shares for a secret, {upload_bytes(cohort):,} bytes sent and "
-            f"{download_bytes(cohort):,} received by a device"
+            f"{sizes}: {degree} neighbours, {threshold} shares for a secret, {upload_bytes(group):,} bytes sent and "
+            f"{download_bytes(group):,} received by a device"
         )
     notes.append(f"{PEER}: {peer.state}")
     return Part(
@@ -51,15 +51,15 @@ def measure(setting: Setting, peers: Mapping[str, Peer]) -> Part:
     )
 
 
-def server_seconds(cohort: Cohort) -> float:
-    """The CPU time of a server for one whole cohort, the last of whose devices drop out behind their shares."""
-    terms, server, took = cohort.terms, SecureCohort(cohort.terms), 0.0
+def server_seconds(group: MaskingGroup) -> float:
+    """The CPU time of a server for one whole group, the last of whose devices drop out behind their shares."""
+    terms, server, took = group.terms, GroupServer(group.terms), 0.0
     ballot = (terms.layer, np.zeros(terms.entries, np.int64), terms.votes, bytes(32))
     members = {
         number.to_bytes(2, "big"): Member(terms, Ballot.of_votes(*ballot), Promise(SMALLEST, CORRUPTION))
-        for number in range(cohort.size)
+        for number in range(group.size)
     }
-    staying = list(members)[: cohort.size - -(-cohort.size * DROPOUT // 100)]
+    staying = list(members)[: group.size - -(-group.size * DROPOUT // 100)]
     for step, devices in ((None, members), (Member.share, members), (Member.mask, staying), (Member.unmask, staying)):
         for device in devices:
             began = time.thread_time()

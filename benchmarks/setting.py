@@ -24,7 +24,7 @@ class Setting:
     unary_epsilon: float
     words: int
     """B, the words of a user."""
-    cohort: int
+    layer_size: int
     """The users of a layer."""
     reports: int
     """Drawn one by one by compiled code."""
@@ -61,7 +61,7 @@ class Setting:
     @property
     def layer_reports(self) -> int:
         """The reports of a layer of the paper: one for each word of each user."""
-        return self.cohort * self.words
+        return self.layer_size * self.words
 
 
 def selection_of(candidates: int, size: int, words: int) -> SubsetSelection:
@@ -77,7 +77,7 @@ FULL = Setting(
     epsilon=10.0,
     unary_epsilon=7.0,
     words=60,
-    cohort=500_000,
+    layer_size=500_000,
     reports=1 << 19,
     numpy_reports=1 << 12,
     peer_reports=16,
@@ -106,7 +106,7 @@ QUICK = Setting(
     epsilon=5.4,
     unary_epsilon=5.0,
     words=5,
-    cohort=2_000,
+    layer_size=2_000,
     reports=1 << 10,
     numpy_reports=1 << 6,
     peer_reports=2,

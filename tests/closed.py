@@ -11,7 +11,7 @@ from neologue.protocol.closed_layer import ClosedLayer
 def small_closed_layer(words: list[str], /, **changes: Any) -> ClosedLayer:  # noqa: ANN401
     """A closed layer over a, b, c."""
     told: dict[str, Any] = {
-        "cohort": 1000,
+        "layer_size": 1000,
         "alphabet": Alphabet("abc"),
         "words": strings(sorted(words)),
         "depth": 6,

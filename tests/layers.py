@@ -12,9 +12,9 @@ from neologue.protocol.layer import Layer
 def small_layer(frontier: list[str], extension: int = 1, **changes: Any) -> Layer:  # noqa: ANN401
     """A layer over a, b, c with few candidates."""
     told: dict[str, Any] = {
-        "passage": 1,
+        "pass_number": 1,
         "number": 1,
-        "cohort": 1000,
+        "layer_size": 1000,
         "alphabet": Alphabet("abc"),
         "frontier": strings(sorted(frontier)),
         "extension": extension,

@@ -269,7 +269,7 @@ def test_a_device_needs_numpy_cryptography_and_the_standard_library_alone(tmp_pa
         answers = {}
         for mechanism in ("unary", "subset-selection"):
             layer = Layer(
-                passage=1, number=1, cohort=100, alphabet=alphabet, frontier=root(alphabet), extension=2, depth=5,
+                pass_number=1, number=1, layer_size=100, alphabet=alphabet, frontier=root(alphabet), extension=2, depth=5,
                 mechanism=mechanism, epsilon=20.0, bound=2, sampler="greedy", known=Vocabulary(["cab"]),
             )
             invitation = invite(mechanism.encode().ljust(16), layer, key)

@@ -10,7 +10,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
-from neologue.aggregation.masked_group import SecureCohort, Stage, Summed
+from neologue.aggregation.masked_group import GroupServer, Stage, Summed
 from neologue.device.contribution import contribute, counting_words, held_prefixes
 from neologue.device.masked import Ballot, Member
 from neologue.entropy import Entropy, SeededEntropy
@@ -19,7 +19,7 @@ from neologue.language.candidates import Candidates, extensions, root, strings
 from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.masking.neighbourhood import neighbourhood
-from neologue.masking.terms import Cohort, Promise, Terms
+from neologue.masking.terms import MaskingGroup, Promise, Terms
 from neologue.masking.void_group import sign_nothing
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import issue
@@ -288,9 +288,9 @@ def told(layer: Layer) -> Vector:
     """What a device is told of a layer: the object whose canonical form is digested."""
     return {
         "version": PROTOCOL_VERSION,
-        "pass": layer.passage,
+        "pass": layer.pass_number,
         "layer": layer.number,
-        "cohort": layer.cohort,
+        "cohort": layer.layer_size,
         "alphabet": layer.alphabet.characters,
         "frontier": layer.frontier.tolist(),
         "extension": layer.extension,
@@ -330,9 +330,9 @@ def reports() -> list[Vector]:
 
     def layer(mechanism: str, sampler: str = "greedy", **changes: Any) -> Layer:  # noqa: ANN401
         settings: dict[str, Any] = {
-            "passage": 1,
+            "pass_number": 1,
             "number": 2,
-            "cohort": 1000,
+            "layer_size": 1000,
             "alphabet": Alphabet("abcdefé"),
             "frontier": strings(["ab", "be", "fa"]),
             "extension": 1,
@@ -353,7 +353,14 @@ def reports() -> list[Vector]:
         "lists": lists_of([[22, 0, 30], [56, 1], [13, 5, 9], [41, 33, 0]], [2, 3, 3, 3, 1]),
     }
     large = layer(
-        "unary", alphabet=hundred, frontier=root(hundred), extension=2, epsilon=10.0, bound=60, number=1, cohort=500_000
+        "unary",
+        alphabet=hundred,
+        frontier=root(hundred),
+        extension=2,
+        epsilon=10.0,
+        bound=60,
+        number=1,
+        layer_size=500_000,
     )
     return [
         report_case("unary, no words", layer("unary"), {}, Recorded(21)),
@@ -385,7 +392,7 @@ def told_closed(layer: ClosedLayer) -> Vector:
     """What a device is told of a closed layer."""
     return {
         "version": PROTOCOL_VERSION,
-        "cohort": layer.cohort,
+        "cohort": layer.layer_size,
         "alphabet": layer.alphabet.characters,
         "words": layer.words.tolist(),
         "depth": layer.depth,
@@ -419,7 +426,7 @@ def closed() -> list[Vector]:
 
     def layer(mechanism: str, **changes: Any) -> ClosedLayer:  # noqa: ANN401
         settings: dict[str, Any] = {
-            "cohort": 1000,
+            "layer_size": 1000,
             "alphabet": Alphabet("abcdefé"),
             "words": strings(["bead", "bée", "fa"]),
             "depth": 6,
@@ -475,14 +482,14 @@ def document_case(name: str, layer: Layer | ClosedLayer) -> Vector:
 def documents() -> list[Vector]:
     """Vectors of documents."""
     settings: dict[str, Any] = {
-        "cohort": 1000,
+        "layer_size": 1000,
         "alphabet": Alphabet('"\\\t\x1f\x7faé𐐀'),
         "depth": 6,
         "mechanism": "unary",
         "bound": 3,
         "known": Vocabulary(["bed", "é", "𐐀", "｡"]),
     }
-    open_settings: dict[str, Any] = settings | {"passage": 1, "number": 2, "extension": 1, "sampler": "random"}
+    open_settings: dict[str, Any] = settings | {"pass_number": 1, "number": 2, "extension": 1, "sampler": "random"}
     return [
         document_case(
             "what is escaped, and what is not",
@@ -544,7 +551,7 @@ def cohort_case(name: str, devices: int, votes: int, dropout: int, corruption: i
     """All messages of a cohort, in which some devices share their secrets and then drop out."""
     terms = Terms(bytes(range(16)), bytes(range(32)), 11, votes, 3, dropout, corruption)
     operator = Ed25519PrivateKey.from_private_bytes(bytes(range(32, 64)))
-    server = SecureCohort(terms, SeededEntropy(devices))
+    server = GroupServer(terms, SeededEntropy(devices))
     told: list[Vector] = []
     members: list[Member] = []
     drawn = [Recorded(1000 * devices + index) for index in range(devices)]
@@ -555,7 +562,7 @@ def cohort_case(name: str, devices: int, votes: int, dropout: int, corruption: i
         advertised = members[-1].advertise()
         server.receive(bytes([index]), advertised)
         told.append({"name": f"device {index}", "votes": counts.tolist(), "advertisement": advertised.hex()})
-    cohort = Cohort(terms, devices)
+    layer_size = MaskingGroup(terms, devices)
     for stage, message, answer in (
         (Stage.SHARING, "roster", "sharing"),
         (Stage.MASKING, "delivery", "masked"),
@@ -577,9 +584,9 @@ def cohort_case(name: str, devices: int, votes: int, dropout: int, corruption: i
         "name": name,
         "terms": bytes(terms).hex(),
         "size": devices,
-        "degree": cohort.neighbourhood.degree,
-        "threshold": cohort.neighbourhood.threshold,
-        "bits": cohort.bits,
+        "degree": layer_size.neighbourhood.degree,
+        "threshold": layer_size.neighbourhood.threshold,
+        "bits": layer_size.bits,
         "devices": [case | {"secrets": entropy.hex} for case, entropy in zip(told, drawn, strict=True)],
         "sum": server.outcome.votes.tolist(),
         "operator_private_key": operator.private_bytes_raw().hex(),

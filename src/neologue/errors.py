@@ -16,7 +16,7 @@ NeologueError
 │   └── LedgerError       a ledger that can't be opened, or that can't record what it is given
 │       └── BudgetError   a campaign or a release that a population's budget does not allow
 ├── ReportError           bytes that are not a report for this layer
-├── MaskingError          a message of secure aggregation that breaks its rules, or a cohort that a device refuses
+├── MaskingError          a message of secure aggregation that breaks its rules, or a group that a device refuses
 ├── DocumentError         bytes that are not the document of a layer, or the known words, that were promised
 ├── LaterError            a server that can't be reached, is busy or makes no sense: the same may be asked again
 ├── PolicyError           an invitation that the device's owner would not accept

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from groups import OPERATOR, OPERATOR_KEY, PROMISE, Counts, Run, ballot, name, some_terms
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from cohorts import OPERATOR, OPERATOR_KEY, PROMISE, Counts, Run, ballot, name, some_terms
 from layers import small_layer
 from neologue.aggregation.ephemeral import sum_of
-from neologue.aggregation.masked_group import Nothing, SecureCohort, Stage, Summed, terms_for
+from neologue.aggregation.masked_group import GroupServer, Nothing, Stage, Summed, terms_for
 from neologue.device import masked
 from neologue.device.contribution import contribute
 from neologue.device.masked import Ballot, Member
@@ -26,7 +26,7 @@ from neologue.masking.keys import mask_pair, pairwise_mask_key, self_mask_key
 from neologue.masking.masks import add_mask, subtract_mask
 from neologue.masking.messages import Kind, MaskedVector, Roster, Sharing, Unmasking
 from neologue.masking.neighbourhood import neighbourhood
-from neologue.masking.terms import Cohort, Terms
+from neologue.masking.terms import MaskingGroup, Terms
 from neologue.masking.void_group import says_nothing
 from neologue.masking.vote_packing import Entries, unpack
 from neologue.protocol.report import read_report
@@ -81,7 +81,7 @@ class TestSum:
             return
         neighbours = around(run)
         size = len(neighbours)
-        threshold = Cohort(terms, size).neighbourhood.threshold
+        threshold = MaskingGroup(terms, size).neighbourhood.threshold
         shared = set(staying(Stage.SHARING))
         run.step(staying(Stage.SHARING))
         # A device with too few neighbours that have shared refuses to go on.
@@ -104,7 +104,7 @@ class TestSum:
             assert isinstance(run.server.outcome, Nothing)
 
     @pytest.mark.parametrize(("devices", "most", "entries"), [(60, 1, 1000), (130, 1, 300), (70, 60, 500)])
-    def test_sparse_cohorts_survive_the_dropouts_they_are_made_for(self, devices: int, most: int, entries: int) -> None:
+    def test_sparse_groups_survive_the_dropouts_they_are_made_for(self, devices: int, most: int, entries: int) -> None:
         """With entries of 8, 16 and 16 bits in memory; a third of the dropouts in each stage."""
         terms = some_terms(entries, most, smallest=devices // 2, dropout=10, corruption=5)
         assert neighbourhood(devices, 10, 5).degree < devices - 1
@@ -186,7 +186,7 @@ class TestStages:
         assert run.server.outcome.devices == 10
 
     @named_stages
-    def test_a_cohort_that_was_given_up_yields_nothing(self, stage: Stage) -> None:
+    def test_a_group_that_was_given_up_yields_nothing(self, stage: Stage) -> None:
         run = Run(some_terms(), vectors(6)).go_to(stage)
         run.server.abandon("the layer is closed")
         assert run.server.outcome == Nothing("the layer is closed")
@@ -214,14 +214,14 @@ class TestStages:
         with pytest.raises(MaskingError, match="yielded a sum"):
             run.server.statement(OPERATOR)
 
-    def test_devices_of_a_failed_cohort_join_again(self) -> None:
+    def test_devices_of_a_failed_group_join_again(self) -> None:
         run = Run(some_terms(smallest=5), vectors(6))
         ballots = [ballot(vector) for vector in run.vectors]
         run.members = {name(number): Member(run.terms, votes, PROMISE) for number, votes in enumerate(ballots)}
         run.go_to(Stage.UNMASKING)
         run.step([name(0)])
         statement = run.server.statement(OPERATOR)
-        again = Run(some_terms(smallest=5, cohort_id=b"again"), run.vectors)
+        again = Run(some_terms(smallest=5, group_id=b"again"), run.vectors)
         for votes in ballots:
             votes.release(statement)
         again.members = {name(number): Member(again.terms, votes, PROMISE) for number, votes in enumerate(ballots)}
@@ -235,11 +235,11 @@ class TestStages:
         answers = run.answers()
         for device, answer in answers.items():
             run.server.receive(device, answer)
-        cohort = Cohort(run.terms, 6)
+        group = MaskingGroup(run.terms, 6)
         kept = list(everything(run.server))
         for answer in answers.values():
-            packed = MaskedVector.parse(answer, cohort).packed
-            entries = unpack(packed, cohort.bits, 64).tolist()
+            packed = MaskedVector.parse(answer, group).packed
+            entries = unpack(packed, group.bits, 64).tolist()
             assert not [thing for thing in kept if isinstance(thing, bytes) and packed in thing]
             assert not [thing for thing in kept if isinstance(thing, np.ndarray) and thing.tolist() == entries]
 
@@ -257,13 +257,13 @@ def everything(thing: Any) -> Iterator[Any]:  # noqa: ANN401
 
 
 class TestHostileMessages:
-    """One device sends something wrong: a clear error, and the cohort goes on without it."""
+    """One device sends something wrong: a clear error, and the group goes on without it."""
 
     TERMS = some_terms(smallest=5)
     DEVICES = 8
 
     def answers(self, stage: Stage, terms: Terms | None = None) -> tuple[Run, dict[bytes, bytes]]:
-        """A cohort in a stage, what its devices answer, and all but the first one's answers received."""
+        """A group in a stage, what its devices answer, and all but the first one's answers received."""
         run = Run(self.TERMS if terms is None else terms, vectors(self.DEVICES)).go_to(stage)
         answers = run.answers()
         for device, answer in answers.items():
@@ -300,12 +300,12 @@ class TestHostileMessages:
 
     @named_stages
     def test_the_message_of_another_device(self, stage: Stage) -> None:
-        self.refused(stage, lambda answers: answers[name(1)], "device 1, sent by device 0|in the cohort already")
+        self.refused(stage, lambda answers: answers[name(1)], "device 1, sent by device 0|in the group already")
 
     @named_stages
-    def test_a_message_from_another_cohort(self, stage: Stage) -> None:
-        _, others = self.answers(stage, some_terms(smallest=5, cohort_id=b"another"))
-        self.refused(stage, lambda answers: others[name(0)], "another cohort")
+    def test_a_message_from_another_group(self, stage: Stage) -> None:
+        _, others = self.answers(stage, some_terms(smallest=5, group_id=b"another"))
+        self.refused(stage, lambda answers: others[name(0)], "another group")
 
     @pytest.mark.parametrize("stage", STAGES[1:], ids=lambda stage: stage.name)
     def test_a_message_from_another_stage(self, stage: Stage) -> None:
@@ -344,7 +344,7 @@ class TestHostileMessages:
     @pytest.mark.parametrize("stage", STAGES[1:], ids=lambda stage: stage.name)
     def test_a_stranger(self, stage: Stage) -> None:
         run, answers = self.answers(stage)
-        with pytest.raises(MaskingError, match="not, or no longer, in the cohort"):
+        with pytest.raises(MaskingError, match="not, or no longer, in the group"):
             run.server.receive(b"stranger", answers[name(0)])
         assert run.server.message_for(b"stranger") is None
 
@@ -388,14 +388,14 @@ class TestHostileMessages:
             key = answers[name(0)][18:50]
             return answers[name(0)][:18] + key + key + b"\0"
 
-        self.refused(Stage.ADVERTISING, twice, "in the cohort already")
+        self.refused(Stage.ADVERTISING, twice, "in the group already")
 
     def test_one_who_seals_nonsense_for_some_is_still_counted(self) -> None:
         run, answers = self.answers(Stage.SHARING)
-        cohort = Cohort(self.TERMS, self.DEVICES)
-        sharing = Sharing.parse(answers[name(0)], cohort)
+        group = MaskingGroup(self.TERMS, self.DEVICES)
+        sharing = Sharing.parse(answers[name(0)], group)
         broken = type(sharing.deals[0])(bytes(80), sharing.deals[0].tags)
-        run.server.receive(name(0), Sharing(0, sharing.seed_tag, (broken, *sharing.deals[1:])).body(cohort))
+        run.server.receive(name(0), Sharing(0, sharing.seed_tag, (broken, *sharing.deals[1:])).body(group))
         run.server.advance()
         run.go_to(Stage.OVER)
         assert isinstance(run.server.outcome, Summed)
@@ -418,27 +418,27 @@ class TestHostileMessages:
         assert run.server.outcome == Nothing("a device has shared something else than its secret")
 
     def test_a_wrong_share_is_refused_and_the_others_do(self) -> None:
-        cohort = Cohort(self.TERMS, self.DEVICES)
+        group = MaskingGroup(self.TERMS, self.DEVICES)
 
         def wrong(answers: dict[bytes, bytes]) -> bytes:
-            told = Unmasking.parse(answers[name(0)], cohort)
+            told = Unmasking.parse(answers[name(0)], group)
             kind, share = told.shares[2]
-            return Unmasking(0, (*told.shares[:2], (kind, share ^ 1), *told.shares[3:])).body(cohort)
+            return Unmasking(0, (*told.shares[:2], (kind, share ^ 1), *told.shares[3:])).body(group)
 
         self.refused(Stage.UNMASKING, wrong, "not the one that it gave")
 
     def test_a_share_of_the_other_secret_is_refused(self) -> None:
-        cohort = Cohort(self.TERMS, self.DEVICES)
+        group = MaskingGroup(self.TERMS, self.DEVICES)
 
         def other(answers: dict[bytes, bytes]) -> bytes:
-            told = Unmasking.parse(answers[name(0)], cohort)
-            return Unmasking(0, ((Kind.KEY, told.shares[0][1]), *told.shares[1:])).body(cohort)
+            told = Unmasking.parse(answers[name(0)], group)
+            return Unmasking(0, ((Kind.KEY, told.shares[0][1]), *told.shares[1:])).body(group)
 
         self.refused(Stage.UNMASKING, other, "not asked for")
 
-    def test_a_cohort_has_room_for_so_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("neologue.aggregation.masked_group.LARGEST_COHORT", 3)
-        server = SecureCohort(self.TERMS)
+    def test_a_group_has_room_for_so_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("neologue.aggregation.masked_group.LARGEST_GROUP", 3)
+        server = GroupServer(self.TERMS)
         for number in range(3):
             server.receive(name(number), Member(self.TERMS, ballot([0] * 5), PROMISE).advertise())
         with pytest.raises(MaskingError, match="no room"):
@@ -456,7 +456,7 @@ class TestView:
     """The chance that a right mask is rejected in one view."""
     take_off = staticmethod(subtract_mask)
 
-    def view(self, *, late: bool) -> tuple[Cohort, list[Entries]]:
+    def view(self, *, late: bool) -> tuple[MaskingGroup, list[Entries]]:
         """The vectors of four devices, without the masks that the server can take off each of them.
 
         If the first one's vector comes too late, the server has its key, and takes the pairwise masks off; otherwise
@@ -468,7 +468,7 @@ class TestView:
             device: Member(terms, ballot(run.vectors[0]), PROMISE, SecureEntropy()) for device in run.members
         }
         run.go_to(Stage.SHARING)
-        cohort = Cohort(terms, 4)
+        group = MaskingGroup(terms, 4)
         advertised = dict(Roster.parse(run.server.message_for(name(0)) or b"", terms).neighbours)
         run.step()
         sent = run.answers()
@@ -478,22 +478,22 @@ class TestView:
         run.server.advance()
         shares: dict[int, dict[int, int]] = {owner: {} for owner in range(4)}
         for answer in run.answers().values():
-            told = Unmasking.parse(answer, cohort)
+            told = Unmasking.parse(answer, group)
             owners = [owner for owner in range(4) if owner != told.index]
             for owner, (_, share) in zip(owners, told.shares, strict=True):
                 shares[owner][told.index + 1] = share
         secrets = {owner: shamir.reconstructed(held, 2) for owner, held in shares.items()}
         entries = [
-            unpack(MaskedVector.parse(answer, cohort).packed, cohort.bits, self.ENTRIES) for answer in sent.values()
+            unpack(MaskedVector.parse(answer, group).packed, group.bits, self.ENTRIES) for answer in sent.values()
         ]
         for owner, vector in enumerate(entries):
             if not late or owner:
-                self.take_off(vector, self_mask_key(secrets[owner], cohort, owner))
+                self.take_off(vector, self_mask_key(secrets[owner], group, owner))
         if late:
             own = mask_pair(secrets[0], terms.digest)
             for other, keys in advertised.items():
-                self.take_off(entries[0], pairwise_mask_key(own, keys.keys.masking, cohort, (0, other)))
-        return cohort, [vector % self.VALUES for vector in entries]
+                self.take_off(entries[0], pairwise_mask_key(own, keys.keys.masking, group, (0, other)))
+        return group, [vector % self.VALUES for vector in entries]
 
     def p_values(self) -> dict[str, float]:
         """Of Pearson's test, for each view of the first device."""

@@ -509,7 +509,7 @@ class TestParameters:
         assert document["parameters"]["epsilon"] == 10
         assert document["privacy"]["mechanism"] == "subset-selection"
         assert [(layer["pass"], layer["layer"]) for layer in document["layers"]] == [
-            (passage, number) for passage in (1, 2) for number in range(1, 16)
+            (pass_number, number) for pass_number in (1, 2) for number in range(1, 16)
         ]
         assert {layer["extension"] for layer in document["layers"]} == {1}
         assert {"blorp", "glimmerfrond"} <= found(document)

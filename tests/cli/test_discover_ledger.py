@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.collection import Batch, Collection
 
 Neologue = Callable[..., Result]
 SMALL = ("--users", "20000", "--depth", "5", "--epsilon", "8")
@@ -36,7 +36,9 @@ def test_a_campaign_is_charged_and_the_next_is_refused_before_anyone_is_asked(
     [campaign] = population["campaigns"]
     released = json.loads((tmp_path / "first" / "release.json").read_text("utf-8"))
     assert campaign["state"] == "settled"
-    assert [cohort["reports"] for cohort in campaign["cohorts"]] == [layer["reports"] for layer in released["layers"]]
+    assert [layer_size["reports"] for layer_size in campaign["cohorts"]] == [
+        layer["reports"] for layer in released["layers"]
+    ]
     refused = charged("second")
     assert refused.exit_code == 2
     assert "'second' with local ε = 8 does not fit" in refused.stderr
@@ -49,7 +51,7 @@ def test_a_campaign_is_charged_and_the_next_is_refused_before_anyone_is_asked(
 def test_a_release_that_turns_out_too_dear_is_charged_and_not_written(
     neologue: Neologue, book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cheap = Collection("unary", 1.0, 60, (Cohort(1_000_000, 1000),))
+    cheap = Collection("unary", 1.0, 60, (Batch(1_000_000, 1000),))
     monkeypatch.setattr("neologue.layout.schedule.foreseen", lambda campaign: cheap)
     neologue("ledger", "population", book, "de-DE", "--unit", "item", "--epsilon", "0.5", "--delta", "1e-9")
     charge = ("--ledger", book, "--population", "de-DE", "--campaign", "dear")

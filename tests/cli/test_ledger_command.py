@@ -8,11 +8,11 @@ import pytest
 from click.testing import Result
 
 from neologue.ledger.ledger import Ledger
-from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.collection import Batch, Collection
 
 Neologue = Callable[..., Result]
 
-USERS = Collection("unary", 7.0, 60, (Cohort(820_000, 9_000),))
+USERS = Collection("unary", 7.0, 60, (Batch(820_000, 9_000),))
 BUDGET = ("--unit", "user", "--epsilon", 3, "--delta", "1e-9")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from neologue.simulation.layer_tallies import Cohorts
+from neologue.simulation.layer_tallies import SimulatedUsers
 
 Neologue = Callable[..., Result]
 Released = Callable[..., dict[str, Any]]
@@ -69,7 +69,7 @@ def test_an_interrupted_measurement_is_resumed(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Cohorts, "measure", interrupted)
+        patched.setattr(SimulatedUsers, "measure", interrupted)
         assert neologue("discover", *small, "--measure", "--out", tmp_path / "out").exit_code == 130
     refused = neologue("discover", *small, "--out", tmp_path / "out", "--resume")
     assert refused.exit_code == 2
@@ -91,7 +91,7 @@ def test_those_who_measure_are_charged(neologue: Neologue, tmp_path: Path) -> No
     charge = ("--ledger", book, "--population", "en", "--campaign", "one")
     assert neologue("discover", *SMALL, "--measure-users", 150, *charge).exit_code == 0
     [population] = json.loads(neologue("ledger", "show", book, "--json").stdout)
-    assert 150 in [cohort["reports"] for cohort in population["campaigns"][0]["cohorts"]]
+    assert 150 in [layer_size["reports"] for layer_size in population["campaigns"][0]["cohorts"]]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from neologue.simulation.layer_tallies import Cohorts
+from neologue.simulation.layer_tallies import SimulatedUsers
 
 Neologue = Callable[..., Result]
 SMALL = ("--users", "20000", "--depth", "6", "--epsilon", "8")
@@ -19,10 +19,10 @@ Breaks = Callable[[int], None]
 @pytest.fixture
 def breaks_off(monkeypatch: pytest.MonkeyPatch) -> Breaks:
     """Interrupts discoveries in a layer of a number, or none any more."""
-    ask = Cohorts.ask
+    ask = SimulatedUsers.ask
     number = 0
 
-    def interrupted(cohorts: Cohorts, layer: Any) -> Any:  # noqa: ANN401 - as the method it stands for
+    def interrupted(cohorts: SimulatedUsers, layer: Any) -> Any:  # noqa: ANN401 - as the method it stands for
         if layer.number == number:
             raise KeyboardInterrupt
         return ask(cohorts, layer)
@@ -31,7 +31,7 @@ def breaks_off(monkeypatch: pytest.MonkeyPatch) -> Breaks:
         nonlocal number
         number = at
 
-    monkeypatch.setattr(Cohorts, "ask", interrupted)
+    monkeypatch.setattr(SimulatedUsers, "ask", interrupted)
     return breaks
 
 

@@ -87,7 +87,7 @@ def test_after_a_restart_it_gives_the_same_bytes(path: Path) -> None:
     assert again.spent == 3.0
 
 
-@pytest.mark.parametrize("change", [{"number": 2}, {"epsilon": 2.0}, {"passage": 2}, {"cohort": 5000}])
+@pytest.mark.parametrize("change", [{"number": 2}, {"epsilon": 2.0}, {"pass_number": 2}, {"layer_size": 5000}])
 def test_another_layer_of_the_same_campaign_is_refused(account: Account, change: dict[str, Any]) -> None:
     account.answer(invitation(), WORDS, policy())
     with pytest.raises(AnsweredError, match=rf"another layer of the campaign {campaign_id(1).hex()}"):
@@ -217,12 +217,12 @@ def test_no_words_make_a_device_silent_or_its_report_longer(words: dict[str, int
 def test_refusals_are_the_same_whatever_the_words(account: Account, words: dict[str, int]) -> None:
     account.answer(invitation(1), words, policy())
     said = []
-    for asked in (invitation(2, cohort=1), invitation(1, number=2)):
+    for asked in (invitation(2, layer_size=1), invitation(1, number=2)):
         with pytest.raises(PolicyError) as caught:
             account.answer(asked, words, policy())
         said.append(str(caught.value))
     assert said == [
-        "the layer asks 1 users, below the 100 that this device accepts; its owner can change smallest_cohort",
+        "the layer asks 1 users, below the 100 that this device accepts; its owner can change smallest_layer_size",
         f"this device has answered another layer of the campaign {campaign_id(1).hex()}, and takes part once: "
         "invite it to the next campaign",
     ]

@@ -452,7 +452,7 @@ def test_huge_bodies_and_bombs_are_for_later(
 
 
 def test_what_a_policy_refuses_is_not_sent(service: Service, clients: Clients) -> None:
-    for changes in ({"largest_epsilon": 2.0}, {"smallest_cohort": 1001}, {"lifetime_epsilon": 2.0}):
+    for changes in ({"largest_epsilon": 2.0}, {"smallest_layer_size": 1001}, {"lifetime_epsilon": 2.0}):
         device = clients(str(changes), policy(**changes))
         device.join(service.credential().text)
         tick = device.tick()

@@ -118,7 +118,7 @@ def test_a_device_answers_a_closed_layer_once_and_then_nothing_else_of_the_campa
     [
         ({"largest_layer": 5}, {}, "2 words and what stands for others make more than the 5 candidates"),
         ({"longest_word": 5}, {}, "6 characters"),
-        ({"smallest_cohort": 1001}, {}, "asks 1,000 users"),
+        ({"smallest_layer_size": 1001}, {}, "asks 1,000 users"),
         ({"largest_epsilon": 2.0}, {}, "largest_epsilon"),
         ({"largest_user_epsilon": 11.0}, {}, "largest_user_epsilon"),
         ({}, {"bound": 0}, "bound is no whole number"),

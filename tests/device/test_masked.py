@@ -1,35 +1,35 @@
-"""What a device gives away in a cohort, and what it refuses, whatever the server sends."""
+"""What a device gives away in a group, and what it refuses, whatever the server sends."""
 
 from functools import partial
 
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from groups import OPERATOR, OPERATOR_KEY, PROMISE, Run, ballot, name, some_terms
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from cohorts import OPERATOR, OPERATOR_KEY, PROMISE, Run, ballot, name, some_terms
 from layers import small_layer
-from neologue.aggregation.masked_group import SecureCohort, Stage, terms_for
+from neologue.aggregation.masked_group import GroupServer, Stage, terms_for
 from neologue.device.contribution import contribute
 from neologue.device.masked import Ballot, Member
 from neologue.entropy import SeededEntropy
 from neologue.errors import MaskingError
 from neologue.masking.keys import PublicKeys
 from neologue.masking.messages import Advertisement, Delivery, Kind, MaskedVector, Request, Roster, Unmasking
-from neologue.masking.terms import Cohort, Promise
+from neologue.masking.terms import MaskingGroup, Promise
 from neologue.masking.void_group import sign_nothing
 from neologue.protocol.report import read_report
 
 FIRST = name(0)
 DEVICES = 10
 TERMS = some_terms(dropout=20, corruption=10, smallest=6)
-COHORT = Cohort(TERMS, DEVICES)
+COHORT = MaskingGroup(TERMS, DEVICES)
 
 
 def at(stage: Stage, devices: int = DEVICES) -> tuple[Run, Member, bytes]:
-    """A cohort in a stage, one of its devices, and what that device is told."""
+    """A group in a stage, one of its devices, and what that device is told."""
     run = Run(TERMS, [[1, 0, 1, 0, 0]] * devices).go_to(stage)
     message = run.server.message_for(FIRST)
     assert message is not None
@@ -37,11 +37,11 @@ def at(stage: Stage, devices: int = DEVICES) -> tuple[Run, Member, bytes]:
 
 
 class TestJoining:
-    def test_a_smaller_cohort_than_promised_is_refused(self) -> None:
+    def test_a_smaller_group_than_promised_is_refused(self) -> None:
         with pytest.raises(MaskingError, match="6 devices, and 7 were promised"):
             Member(TERMS, ballot([0] * 5), Promise(smallest=7, corruption=0))
 
-    def test_other_votes_than_the_cohort_asks_for_are_not_given(self) -> None:
+    def test_other_votes_than_the_group_asks_for_are_not_given(self) -> None:
         for other in (
             ballot([0] * 4),
             ballot([0] * 5, most=2),
@@ -75,7 +75,7 @@ class TestSharing:
         member.share(roster)
 
     def test_unsigned_keys_are_refused_by_a_device_that_wants_signatures(self) -> None:
-        server = SecureCohort(TERMS, SeededEntropy(1))
+        server = GroupServer(TERMS, SeededEntropy(1))
         signers = [Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32) for number in range(DEVICES)]
         trusted = {signer.public_key().public_bytes_raw() for signer in signers[:-1]}
         members = [
@@ -106,8 +106,8 @@ class TestSharing:
         other = next(iter(signed))
         forged = dict(signed) | {other: Advertisement(signed[other].keys, signed[other].signer, bytes(64))}
         with pytest.raises(MaskingError, match=f"keys of device {other}"):
-            member.share(Roster(roster.cohort, roster.index, forged).body())
-        member.share(Roster(roster.cohort, roster.index, signed).body())
+            member.share(Roster(roster.group, roster.index, forged).body())
+        member.share(Roster(roster.group, roster.index, signed).body())
 
 
 class TestMasking:
@@ -208,7 +208,7 @@ class TestUnmasking:
 
 class TestJoiningAgain:
     def masked(self) -> Ballot:
-        """Votes that were masked for a cohort."""
+        """Votes that were masked for a group."""
         votes = ballot([1, 0, 1, 0, 0])
         run = Run(TERMS, [[0] * 5] * DEVICES)
         run.members[FIRST] = Member(TERMS, votes, PROMISE)
@@ -219,8 +219,8 @@ class TestJoiningAgain:
         assert pending == [None, None, TERMS]
         return votes
 
-    def test_it_takes_the_operators_word_about_this_cohort(self) -> None:
-        votes, again = self.masked(), some_terms(cohort_id=b"again")
+    def test_it_takes_the_operators_word_about_this_group(self) -> None:
+        votes, again = self.masked(), some_terms(group_id=b"again")
         with pytest.raises(MaskingError, match="signed statement"):
             Member(again, votes, PROMISE)
         wrong = [b"", bytes(64), sign_nothing(again, OPERATOR), sign_nothing(TERMS, Ed25519PrivateKey.generate())]
@@ -232,8 +232,8 @@ class TestJoiningAgain:
         with pytest.raises(MaskingError, match="not the operator's"):
             votes.release(sign_nothing(TERMS, OPERATOR))
 
-    def test_of_two_cohorts_joined_at_once_one_gets_the_votes(self) -> None:
-        votes, other = ballot([1, 0, 1, 0, 0]), some_terms(dropout=20, smallest=6, cohort_id=b"other")
+    def test_of_two_groups_joined_at_once_one_gets_the_votes(self) -> None:
+        votes, other = ballot([1, 0, 1, 0, 0]), some_terms(dropout=20, smallest=6, group_id=b"other")
         runs = [Run(terms, [[0] * 5] * DEVICES) for terms in (TERMS, other)]
         for run in runs:
             run.members[FIRST] = Member(run.terms, votes, PROMISE)
@@ -245,14 +245,14 @@ class TestJoiningAgain:
     def test_the_same_votes_come_under_fresh_masks(self) -> None:
         votes = ballot(np.arange(400) % 2)
         vectors = []
-        for cohort_id in (b"one", b"two"):
-            terms = some_terms(entries=400, cohort_id=cohort_id)
+        for group_id in (b"one", b"two"):
+            terms = some_terms(entries=400, group_id=group_id)
             run = Run(terms, [[0] * 400] * 5)
             run.members[FIRST] = Member(terms, votes, PROMISE)
             run.go_to(Stage.SHARING)
-            cohort = Roster.parse(run.server.message_for(FIRST) or b"", terms).cohort
+            group = Roster.parse(run.server.message_for(FIRST) or b"", terms).group
             run.step()
-            vectors.append(MaskedVector.parse(run.answer(FIRST) or b"", cohort).packed)
+            vectors.append(MaskedVector.parse(run.answer(FIRST) or b"", group).packed)
             votes.release(sign_nothing(terms, OPERATOR))
         same = sum(one == two for one, two in zip(*vectors, strict=True))
         assert same < 20  # of 150 bytes, about one in 256 by chance
@@ -273,7 +273,7 @@ class Server(RuleBasedStateMachine):
         self.member = run.members[FIRST]
         message = run.server.message_for(FIRST)
         assert message is not None
-        self.deals = Delivery.parse(message, self.told.cohort).deals
+        self.deals = Delivery.parse(message, self.told.group).deals
         self.messages.append(message)
         self.revealed: dict[int, set[Kind]] = {other: set() for other in self.told.neighbours}
         self.masked: set[bytes] = set()
@@ -282,7 +282,7 @@ class Server(RuleBasedStateMachine):
     def deliver(self, data: st.DataObject) -> None:
         kept = data.draw(st.lists(st.booleans(), min_size=len(self.deals), max_size=len(self.deals)))
         deals = tuple(deal if keep else None for keep, deal in zip(kept, self.deals, strict=True))
-        self.try_all(Delivery(0, deals).body(self.told.cohort))
+        self.try_all(Delivery(0, deals).body(self.told.group))
 
     @rule()
     def repeat(self) -> None:
@@ -303,7 +303,7 @@ class Server(RuleBasedStateMachine):
         ]  # fmt: skip
         wanted = [Kind.NEITHER if deal is None and data.draw(st.booleans()) else kind
                   for kind, deal in zip(told, self.deals, strict=True)]  # fmt: skip
-        message = Request(index, arrived, tuple(wanted)).body(self.told.cohort)
+        message = Request(index, arrived, tuple(wanted)).body(self.told.group)
         self.messages.append(message)
         self.try_all(message)
 
@@ -316,11 +316,11 @@ class Server(RuleBasedStateMachine):
             if answer[1] == MaskedVector.number:
                 self.masked.add(answer)
             if answer[1] == Unmasking.number:
-                self.look_at(Unmasking.parse(answer, self.told.cohort), Request.parse(message, self.told.cohort))
+                self.look_at(Unmasking.parse(answer, self.told.group), Request.parse(message, self.told.group))
 
     def look_at(self, answer: Unmasking, request: Request) -> None:
         assert request.arrived >= TERMS.smallest
-        assert request.wanted.count(Kind.SEED) >= self.told.cohort.neighbourhood.threshold
+        assert request.wanted.count(Kind.SEED) >= self.told.group.neighbourhood.threshold
         for other, (kind, _) in zip(self.told.neighbours, answer.shares, strict=True):
             if kind:
                 self.revealed[other].add(kind)

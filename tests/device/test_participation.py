@@ -26,7 +26,7 @@ PROMISE = Promise(smallest=8, corruption=5)
 
 
 class SecureService(Service):
-    """Invites to answer under masks; its cohorts are what a test makes them."""
+    """Invites to answer under masks; its groups are what a test makes them."""
 
     promise: Promise | None = PROMISE
 
@@ -52,7 +52,7 @@ def service() -> Iterator[SecureService]:
 
 
 def client_of(service: SecureService, folder: Path, limits: Policy | None = None) -> Client:
-    client = Client(folder, service.address, limits or policy(smallest_cohort=1, smallest_masked_cohort=8))
+    client = Client(folder, service.address, limits or policy(smallest_layer_size=1, smallest_group=8))
     client.typed("abba")
     client.join(issued(service, folder))
     return client
@@ -66,12 +66,12 @@ def issued(service: SecureService, folder: Path) -> str:
     return kept.read_text()
 
 
-def cohort(terms: Terms) -> Reply:
+def layer_size(terms: Terms) -> Reply:
     return Reply.of(200, {"state": "cohort", "terms": bytes(terms).hex()})
 
 
 def masked(service: SecureService, folder: Path, terms: Terms) -> Account:
-    """The account of a device that has masked its votes for a cohort and was ended then."""
+    """The account of a device that has masked its votes for a group and was ended then."""
     account = made(service, folder)
     account.mask(CAMPAIGN, terms)
     return account
@@ -84,16 +84,16 @@ def made(service: SecureService, folder: Path) -> Account:
     asked = Asked(*(bytes.fromhex(told[name]) for name in ("layer", "operator", "signature", "ticket", "masked")))
     invitation = Invitation(service.layer, CAMPAIGN, asked.operator, asked.signature, PROMISE)
     account = Account(folder / "account.db")
-    report = account.answer(invitation, {"abba": 1}, policy(smallest_cohort=1))
+    report = account.answer(invitation, {"abba": 1}, policy(smallest_layer_size=1))
     with closing(Membership(folder / "membership.db")) as membership:
         membership.send(asked, receipt.sent(0, invitation, len(report)))
     return account
 
 
 @pytest.mark.parametrize("worse", [{"smallest": 7}, {"corruption": 4}])
-def test_a_cohort_worse_than_promised_is_refused(service: SecureService, tmp_path: Path, worse: dict[str, int]) -> None:
+def test_a_group_worse_than_promised_is_refused(service: SecureService, tmp_path: Path, worse: dict[str, int]) -> None:
     with client_of(service, tmp_path / "device") as client:
-        service.ahead("/v1/cohorts", instead(cohort(service.terms(**worse))))
+        service.ahead("/v1/cohorts", instead(layer_size(service.terms(**worse))))
         tick = client.tick()
     assert tick.state == "refused"
     assert "promised" in tick.message
@@ -101,11 +101,11 @@ def test_a_cohort_worse_than_promised_is_refused(service: SecureService, tmp_pat
 
 
 def test_a_smaller_promise_than_the_owner_demands_is_refused(service: SecureService, tmp_path: Path) -> None:
-    limits = policy(smallest_cohort=1, smallest_masked_cohort=9)
+    limits = policy(smallest_layer_size=1, smallest_group=9)
     with client_of(service, tmp_path / "device", limits) as client:
         tick = client.tick()
     assert tick.state == "refused"
-    assert "smallest_masked_cohort" in tick.message
+    assert "smallest_group" in tick.message
     assert service.asked("/v1/cohorts") == service.asked("/v1/reports") == 0
 
 
@@ -119,7 +119,7 @@ def test_an_owner_who_demands_masks_gets_no_report_sent_without(service: SecureS
 
 
 def test_votes_longer_than_the_owner_allows_are_refused(service: SecureService, tmp_path: Path) -> None:
-    with client_of(service, tmp_path / "device", policy(smallest_cohort=1, largest_masked=100)) as client:
+    with client_of(service, tmp_path / "device", policy(smallest_layer_size=1, largest_masked=100)) as client:
         tick = client.tick()
     assert tick.state == "refused"
     assert "largest_masked" in tick.message
@@ -137,7 +137,7 @@ def test_the_promise_is_signed(service: SecureService) -> None:
 def test_a_device_that_was_to_mask_its_votes_never_sends_them_without(service: SecureService, tmp_path: Path) -> None:
     """Not even if the operator signs an invitation to the same layer without masks when it asks for another ticket."""
     made(service, tmp_path / "device")
-    with client_of(service, tmp_path / "device", policy(smallest_cohort=1)) as client:
+    with client_of(service, tmp_path / "device", policy(smallest_layer_size=1)) as client:
         service.ahead("/v1/cohorts", instead(error(401, "forged")))
         assert client.tick().state == "refused"
         service.promise = None
@@ -152,7 +152,7 @@ def test_nor_does_one_that_was_ended_before_it_noted_what_it_was_asked(service: 
     with closing(sqlite3.connect(tmp_path / "device" / "membership.db")) as db, db:
         db.execute("UPDATE campaign SET layer = NULL, operator = NULL, signature = NULL, ticket = NULL, masked = NULL")
     service.promise = None
-    with client_of(service, tmp_path / "device", policy(smallest_cohort=1)) as client:
+    with client_of(service, tmp_path / "device", policy(smallest_layer_size=1)) as client:
         assert "under masks" in client.tick().message
     assert service.asked("/v1/reports") == 0
 
@@ -160,7 +160,7 @@ def test_nor_does_one_that_was_ended_before_it_noted_what_it_was_asked(service: 
 @pytest.mark.parametrize(
     "turned_away", [error(503, "busy"), error(410, "closed"), Reply.of(200, {"state": "final"}), error(401, "forged")]
 )
-def test_a_device_that_finds_no_cohort_has_made_no_votes(
+def test_a_device_that_finds_no_group_has_made_no_votes(
     service: SecureService, tmp_path: Path, turned_away: Reply
 ) -> None:
     with client_of(service, tmp_path / "device") as client:
@@ -171,21 +171,21 @@ def test_a_device_that_finds_no_cohort_has_made_no_votes(
 
 
 @pytest.mark.parametrize("out", [error(409, "out"), error(410, "closed")])
-def test_a_device_whose_cohort_is_never_formed_is_asked_about_the_next_layer(
+def test_a_device_whose_group_is_never_formed_is_asked_about_the_next_layer(
     service: SecureService, tmp_path: Path, out: Reply
 ) -> None:
     terms = service.terms()
-    path = f"/v1/cohorts/{terms.cohort_id.hex()}"
+    path = f"/v1/cohorts/{terms.group_id.hex()}"
     with client_of(service, tmp_path / "device") as client:
-        service.ahead("/v1/cohorts", instead(cohort(terms)))
+        service.ahead("/v1/cohorts", instead(layer_size(terms)))
         service.ahead(path, instead(Reply.of(202, {"state": "received", "retry_after": 3})), instead(out))
         assert client.tick().state == "received"
-        waited = client.in_cohort
+        waited = client.in_group
         client.tick()
-        assert (waited, client.in_cohort) == (True, False)
+        assert (waited, client.in_group) == (True, False)
         assert service.asked("/v1/check-in") == 1, "while it had a place it was asked nothing else"
         service.goes_on()
-        service.ahead("/v1/cohorts", instead(cohort(service.terms(2))))
+        service.ahead("/v1/cohorts", instead(layer_size(service.terms(2))))
         service.ahead(f"/v1/cohorts/{'02' * 16}", instead(Reply.of(202, {"state": "received", "retry_after": 3})))
         assert client.tick().state == "received"
         assert client.spent == 0
@@ -206,7 +206,7 @@ def test_votes_for_an_earlier_layer_are_not_made_anew_for_the_next(service: Secu
 def test_votes_are_masked_again_only_with_the_operators_statement(service: SecureService, tmp_path: Path) -> None:
     terms, folder = service.terms(), tmp_path / "device"
     account = masked(service, folder, terms)
-    path = f"/v1/cohorts/{terms.cohort_id.hex()}"
+    path = f"/v1/cohorts/{terms.group_id.hex()}"
     other = service.terms(number=2)
     wrong = [sign_nothing(terms, STRANGER), sign_nothing(other, OPERATOR), bytes(64)]
     with client_of(service, folder) as client:
@@ -237,7 +237,7 @@ def test_a_device_that_was_ended_behind_its_votes_asks_what_became_of_them(
 ) -> None:
     terms, folder = service.terms(), tmp_path / "device"
     account = masked(service, folder, terms)
-    path = f"/v1/cohorts/{terms.cohort_id.hex()}"
+    path = f"/v1/cohorts/{terms.group_id.hex()}"
     with client_of(service, folder) as client:
         service.ahead(path, instead(Reply.of(202, {"state": "received", "retry_after": 3})), instead(reply))
         assert (client.tick().state, client.tick().state) == ("received", state)
@@ -246,7 +246,7 @@ def test_a_device_that_was_ended_behind_its_votes_asks_what_became_of_them(
     assert [answer.confirmed for answer in account.answers()] == [True]
 
 
-def test_after_too_many_cohorts_the_votes_are_given_up(service: SecureService, tmp_path: Path) -> None:
+def test_after_too_many_groups_the_votes_are_given_up(service: SecureService, tmp_path: Path) -> None:
     folder = tmp_path / "device"
     account = masked(service, folder, service.terms())
     for number in range(MOST_TIMES - 1):
@@ -256,12 +256,12 @@ def test_after_too_many_cohorts_the_votes_are_given_up(service: SecureService, t
     with client_of(service, folder) as client:
         tick = client.tick()
     assert tick.state == "closed"
-    assert "too many cohorts" in tick.message
+    assert "too many groups" in tick.message
 
 
-def test_an_account_holds_votes_for_one_cohort_at_a_time(service: SecureService, tmp_path: Path) -> None:
+def test_an_account_holds_votes_for_one_group_at_a_time(service: SecureService, tmp_path: Path) -> None:
     account = masked(service, tmp_path / "device", service.terms())
-    with pytest.raises(AnsweredError, match="masked for another cohort"):
+    with pytest.raises(AnsweredError, match="masked for another group"):
         account.mask(CAMPAIGN, service.terms(2))
     account.release(CAMPAIGN, service.terms(2))
     assert account.masking(CAMPAIGN) == Masking(1, service.terms())
@@ -281,13 +281,13 @@ def test_files_from_before_there_were_masks_go_on(service: SecureService, tmp_pa
     ):
         with closing(sqlite3.connect(folder / name)) as db:
             db.executescript(f"{change}; PRAGMA user_version = 1")
-    with client_of(service, folder, policy(smallest_cohort=1)) as client:
+    with client_of(service, folder, policy(smallest_layer_size=1)) as client:
         assert client.spent > 0
         assert len(client.receipts()) == 1
     assert Account(folder / "account.db").masking(CAMPAIGN) == Masking(0, None)
 
 
-def test_what_is_promised_of_a_cohort_is_in_the_receipt(service: SecureService, tmp_path: Path) -> None:
+def test_what_is_promised_of_a_group_is_in_the_receipt(service: SecureService, tmp_path: Path) -> None:
     masked(service, tmp_path / "device", service.terms())
     with client_of(service, tmp_path / "device") as client:
         (sentence,) = client.receipts()

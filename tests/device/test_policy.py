@@ -48,9 +48,9 @@ def test_the_default_limits_accept_what_the_profiles_ask(name: str) -> None:
     parameters = PROFILES[name].parameters
     alphabet = Alphabet.named(PROFILES[name].alphabet)
     layer = Layer(
-        passage=1,
+        pass_number=1,
         number=1,
-        cohort=parameters.smallest_layer,
+        layer_size=parameters.smallest_layer,
         alphabet=alphabet,
         frontier=root(alphabet),
         extension=1,
@@ -112,10 +112,10 @@ LIMITS: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]] = [
         r"5 words with an ε of 3\.0 each are above the 12\.0 .*largest_user_epsilon",
     ),
     (
-        {"smallest_cohort": 1000},
-        {"cohort": 1000},
-        {"cohort": 999},
-        r"asks 999 users, below the 1,000 .*smallest_cohort",
+        {"smallest_layer_size": 1000},
+        {"layer_size": 1000},
+        {"layer_size": 999},
+        r"asks 999 users, below the 1,000 .*smallest_layer_size",
     ),
     ({"longest_word": 6}, {"depth": 6}, {"depth": 7}, r"words of 7 characters, above the 6 .*longest_word"),
     (
@@ -275,8 +275,8 @@ def test_room_for_too_many_words_is_refused_where_every_epsilon_is_permitted() -
 
 
 @pytest.mark.usefixtures("nothing_is_made")
-def test_a_cohort_of_one_is_refused() -> None:
-    assert "asks 1 users" in refusal(invitation(cohort=1), policy())
+def test_a_group_of_one_is_refused() -> None:
+    assert "asks 1 users" in refusal(invitation(layer_size=1), policy())
 
 
 def test_a_short_report_that_expands_into_countless_votes_is_refused() -> None:
@@ -302,7 +302,7 @@ def test_an_epsilon_that_no_randomizer_has_is_refused(epsilon: float) -> None:
 @pytest.mark.parametrize(
     "value", [0, -1, 2**31, 10**5000, True, 2.5], ids=["0", "-1", "2^31", "10^5000", "True", "2.5"]
 )
-@pytest.mark.parametrize("name", ["passage", "number", "cohort", "extension", "depth", "bound"])
+@pytest.mark.parametrize("name", ["pass_number", "number", "layer_size", "extension", "depth", "bound"])
 def test_numbers_that_are_no_whole_numbers_are_refused(name: str, value: float) -> None:
     layer = small_layer(["ab"])
     # Behind the layer's own checks, as a damaged or hostile decoder might.
@@ -342,7 +342,9 @@ def test_an_epsilon_out_of_range_is_named_with_its_value(name: str, value: Any) 
         Policy(**{name: value})
 
 
-@pytest.mark.parametrize("name", ["smallest_cohort", "longest_word", "largest_layer", "largest_report", "most_votes"])
+@pytest.mark.parametrize(
+    "name", ["smallest_layer_size", "longest_word", "largest_layer", "largest_report", "most_votes"]
+)
 @pytest.mark.parametrize("value", [0, -1, 2**40, 1.5, True])
 def test_a_whole_number_out_of_range_is_named_with_its_value(name: str, value: Any) -> None:  # noqa: ANN401
     with pytest.raises(ParameterError, match=rf"{name.replace('_', ' ')} must be a whole number .* not {value}"):

@@ -28,10 +28,10 @@ LISTING: dict[str, Any] = {"alphabet": Alphabet(ascii_lowercase), "candidates": 
 def truthful(layer: Layer, words: list[str]) -> Tally:
     """Votes without chance: the expected ones if every user held every word that counts."""
     channel = layer.randomizer.channel
-    votes = np.full(layer.candidates.size, round(channel.trials(layer.cohort) * float(channel.q)))
+    votes = np.full(layer.candidates.size, round(channel.trials(layer.layer_size) * float(channel.q)))
     index = layer.candidates.index(strings([word for word in words if layer.counts(word)]))
-    votes[index[index >= 0]] = layer.cohort // 2
-    return Tally(votes, layer.cohort)
+    votes[index[index >= 0]] = layer.layer_size // 2
+    return Tally(votes, layer.layer_size)
 
 
 def answered(campaign: Campaign, answer: Callable[[Question], Decision]) -> tuple[Release, list[Layer]]:
@@ -62,20 +62,20 @@ def test_exactly_the_words_are_found(words: set[str], adaptive: bool) -> None:
 def test_no_user_is_asked_twice_and_found_words_are_known_in_the_next_pass(words: set[str], passes: int) -> None:
     campaign = small_campaign(passes=passes, known=Vocabulary(["abc"]))
     release, layers = run(campaign, sorted(words))
-    assert sum(layer.cohort for layer in layers) <= campaign.users
+    assert sum(layer.layer_size for layer in layers) <= campaign.users
     assert {word.word for word in release.words} == {word for word in words if len(word) <= 6} - {"abc"}
     for layer in layers:
-        earlier = {word.word for word in release.words if word.passage < layer.passage}
+        earlier = {word.word for word in release.words if word.pass_number < layer.pass_number}
         assert layer.found.words == earlier
-    assert all(word.passage == 1 for word in release.words)
+    assert all(word.pass_number == 1 for word in release.words)
 
 
 def test_the_papers_profile_has_15_layers_a_pass_of_equal_size_each_a_symbol_longer() -> None:
     campaign = Campaign.from_profile("gboard-2024", users=30_000, frontier=20)
     _, layers = run(campaign, ["lol", "dragonborn", "yayyy"])
-    first = [layer for layer in layers if layer.passage == 1]
+    first = [layer for layer in layers if layer.pass_number == 1]
     assert [layer.number for layer in first] == list(range(1, 16))
-    assert {layer.cohort for layer in layers} == {1000}
+    assert {layer.layer_size for layer in layers} == {1000}
     assert [layer.candidates.length + layer.extension for layer in first] == list(range(2, 17))
     assert first[0].candidates.size == 9900
     assert first[5].candidates.size <= 20 * 100
@@ -108,7 +108,7 @@ def test_adaptive_layers_extend_by_as_much_as_fits_and_the_last_one_asks_all_who
     assert [layer.lists is not None for layer in layers] == listed
     assert all(layer.candidates.size <= candidates for layer in layers)
     assert layers[-1].candidates.length + layers[-1].extension == 7
-    assert sum(layer.cohort for layer in layers) == campaign.users
+    assert sum(layer.layer_size for layer in layers) == campaign.users
 
 
 @pytest.mark.parametrize("rule", ["top", "significant"])
@@ -127,7 +127,7 @@ def test_a_layer_with_too_few_reports_is_not_decided_and_ends_its_pass(reports: 
         return question.decide(Tally(truthful(question.layer, ["ab"]).votes, reports))
 
     release, layers = answered(small_campaign(smallest_layer=100, passes=2), answer)
-    assert [(layer.passage, layer.number) for layer in layers] == [(1, 1), (2, 1)]
+    assert [(layer.pass_number, layer.number) for layer in layers] == [(1, 1), (2, 1)]
     for facts in release.layers:
         assert not facts.decided
         assert facts.reports == reports
@@ -138,10 +138,10 @@ def test_a_layer_with_too_few_reports_is_not_decided_and_ends_its_pass(reports: 
 def test_a_pass_may_be_given_up_and_the_next_still_find_its_words() -> None:
     def answer(question: Question) -> Decision:
         tally = truthful(question.layer, ["ab"])
-        return question.decide(tally if question.layer.passage == 2 else Tally(tally.votes, 99))
+        return question.decide(tally if question.layer.pass_number == 2 else Tally(tally.votes, 99))
 
     release, _ = answered(small_campaign(smallest_layer=100, passes=2), answer)
-    assert [(word.word, word.passage) for word in release.words] == [("ab", 2)]
+    assert [(word.word, word.pass_number) for word in release.words] == [("ab", 2)]
     assert [facts.decided for facts in release.layers] == [False] + [True] * (len(release.layers) - 1)
 
 
@@ -175,7 +175,7 @@ def test_decisions_alone_give_the_same_release_again(campaign: Campaign, lists: 
     decisions: list[Decision] = []
 
     def noted(question: Question) -> Decision:
-        if question.layer.passage == 2:
+        if question.layer.pass_number == 2:
             tally = Tally(truthful(question.layer, []).votes, 7)
         else:
             tally = truthful(question.layer, ["abca", "abcab", "bca"])
@@ -205,21 +205,21 @@ def test_a_decision_has_nothing_of_what_was_not_kept() -> None:
 def test_no_layer_asks_fewer_users_than_may_decide_it() -> None:
     campaign = Campaign.from_profile(users=1500, known=Vocabulary(["abc"]), epsilon=10.0)
     _, layers = run(campaign, ["hello", "world", "internationally"])
-    assert all(layer.cohort >= 100 for layer in layers)
+    assert all(layer.layer_size >= 100 for layer in layers)
 
 
 def test_users_whom_one_pass_did_not_need_are_asked_in_the_next() -> None:
     campaign = small_campaign(passes=2, candidates=15, adaptive=True)
     _, layers = run(campaign, ["a"])
-    first = sum(layer.cohort for layer in layers if layer.passage == 1)
+    first = sum(layer.layer_size for layer in layers if layer.pass_number == 1)
     assert first < campaign.users // 2
-    (second,) = [layer for layer in layers if layer.passage == 2]
-    assert second.cohort > layers[0].cohort
+    (second,) = [layer for layer in layers if layer.pass_number == 2]
+    assert second.layer_size > layers[0].layer_size
 
 
 def test_a_case_form_of_a_found_word_is_not_asked_for_again() -> None:
     _, layers = run(small_campaign(passes=2, alphabet=Alphabet("abA")), ["ab", "Ab"])
-    second = next(layer for layer in layers if layer.passage == 2)
+    second = next(layer for layer in layers if layer.pass_number == 2)
     assert not second.counts("ab")
     assert not second.counts("Ab")
 
@@ -232,7 +232,9 @@ def test_a_word_in_doubt_is_asked_about_again_and_released_by_the_votes_of_the_n
         tally = truthful(layer, ["abcabc", "bcabca", "cabcab"])
         place = int(layer.candidates.index(strings(["ab"]))[0])
         if place >= 0:
-            tally.votes[place] += round(deviations * float(layer.randomizer.channel.variance(0, layer.cohort)) ** 0.5)
+            tally.votes[place] += round(
+                deviations * float(layer.randomizer.channel.variance(0, layer.layer_size)) ** 0.5
+            )
         return tally
 
     def released(*doubts: int) -> tuple[Release, list[Layer]]:

@@ -14,8 +14,8 @@ LAW = VoteLaw(CHANNEL, REPORTS, USERS)
 def drawn_votes(holders: int, repeats: int, seed: int) -> np.ndarray:
     """The votes for a word in cohorts drawn from a population with so many holders."""
     rng = np.random.default_rng(seed)
-    in_cohort = rng.hypergeometric(holders, USERS - holders, REPORTS, repeats)
-    return rng.binomial(in_cohort, float(CHANNEL.p)) + rng.binomial(REPORTS - in_cohort, float(CHANNEL.q))
+    in_group = rng.hypergeometric(holders, USERS - holders, REPORTS, repeats)
+    return rng.binomial(in_group, float(CHANNEL.p)) + rng.binomial(REPORTS - in_group, float(CHANNEL.q))
 
 
 @pytest.mark.parametrize("holders", [0, 500, 5000, 100_000, USERS])

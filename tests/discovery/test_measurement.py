@@ -18,14 +18,14 @@ from neologue.discovery.measurement import (
     closed_layer,
     coverage,
     figures,
-    foreseen_cohort,
+    foreseen_batch,
     measured,
     usual_measuring,
 )
 from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
 from neologue.layout.schedule import foreseen
-from neologue.privacy.collection import Cohort
+from neologue.privacy.collection import Batch
 from neologue.privacy.statement import privacy_statement
 from neologue.randomizers.closed import ClosedDomain, Totals, closed_domain
 from neologue.randomizers.subset_selection import SubsetSelection
@@ -152,7 +152,7 @@ def test_the_layer_asks_what_the_campaign_asks_and_knows_the_words_in_order() ->
     campaign = small_campaign()
     layer = closed_layer(campaign, ["cc", "ab"], Measuring(300, 0.5))
     assert layer.words.tolist() == ["ab", "cc"]
-    assert (layer.cohort, layer.rate) == (300, 0.5)
+    assert (layer.layer_size, layer.rate) == (300, 0.5)
     assert (layer.epsilon, layer.bound, layer.depth) == (campaign.epsilon, 60, 6)
     assert layer.randomizer.candidates == 62
 
@@ -163,10 +163,10 @@ def test_too_few_reports_say_nothing_and_are_seen_by_disk_and_server_alone() -> 
     few = measured(layer, Tally(np.full(61, 7), 99), campaign)
     assert (few.decided, few.words, few.other_votes, few.coverage) == (False, (), (), None)
     facts = privacy_facts(campaign.parameters, (), few)
-    assert (facts.measured, facts.withheld) == ((), (Cohort(99, 61),))
+    assert (facts.measured, facts.withheld) == ((), (Batch(99, 61),))
     enough = measured(layer, Tally(np.full(61, 7), 100), campaign)
     assert enough.decided
-    assert privacy_facts(campaign.parameters, (), enough).measured == (Cohort(100, 61),)
+    assert privacy_facts(campaign.parameters, (), enough).measured == (Batch(100, 61),)
 
 
 def test_the_measurement_counts_in_the_privacy_statement_but_not_for_k() -> None:
@@ -186,9 +186,9 @@ def test_the_measurement_counts_in_the_privacy_statement_but_not_for_k() -> None
 def test_those_who_measure_are_as_many_as_a_layer_has() -> None:
     campaign = small_campaign(users=70_000)
     usual = usual_measuring(campaign, 0.5)
-    assert usual.users == 70_000 // (len(foreseen(campaign).cohorts) + 1)
+    assert usual.users == 70_000 // (len(foreseen(campaign).batches) + 1)
     assert usual.rate == 0.5
-    assert foreseen_cohort(campaign, usual).reports == usual.users
+    assert foreseen_batch(campaign, usual).reports == usual.users
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import make_report, read_report
 from neologue.simulation.engine import LocalEngine
-from neologue.simulation.layer_tallies import Cohorts
+from neologue.simulation.layer_tallies import SimulatedUsers
 
 Integers = NDArray[np.int64]
 
@@ -117,7 +117,7 @@ def test_simulated_campaigns_are_never_flagged(randomizer: str, fidelity: str) -
     people = Population.embedded("en", 22_000, seed=1)
     found = discover(people, wanted, fidelity=fidelity, seed=2, witness=witness)
     closed = closed_layer(wanted, [word.word for word in found.release.words] or ["thta"], Measuring(2000, 1.0))
-    said.extend(scrutinise(closed, Cohorts(people, LocalEngine(), fidelity, 3).measure(closed, 20_000)))
+    said.extend(scrutinise(closed, SimulatedUsers(people, LocalEngine(), fidelity, 3).measure(closed, 20_000)))
     assert len(seen) >= 2
     assert not said
 

@@ -94,7 +94,7 @@ def test_top_keeps_exactly_the_largest_with_ties_by_lot_and_all_if_there_are_few
 
 @pytest.mark.parametrize("rule", ["top", "significant"])
 def test_nothing_is_kept_below_the_release_threshold_whatever_the_rule(rule: str) -> None:
-    layer = small_layer(["aa", "ab", "ac"], cohort=2000, epsilon=5.0)
+    layer = small_layer(["aa", "ab", "ac"], layer_size=2000, epsilon=5.0)
     least = release_threshold(layer.randomizer.channel, 2000, 45, 0.95)
     votes = np.full(12, round(2000 * float(layer.randomizer.channel.q)))
     votes[[1, 2, 5, 6]] = [least - 1, least, least + 1, least + 30]
@@ -108,7 +108,7 @@ def test_nothing_is_kept_below_the_release_threshold_whatever_the_rule(rule: str
 
 
 def test_significant_is_stricter_with_words_than_with_prefixes_and_keeps_to_the_cap() -> None:
-    layer = small_layer(["aa", "ab", "ac", "ba"], cohort=2000, epsilon=5.0)
+    layer = small_layer(["aa", "ab", "ac", "ba"], layer_size=2000, epsilon=5.0)
     campaign = small_campaign(rule="significant", false_words=1e-6, false_prefixes=0.3)
     quiet = round(2000 * float(layer.randomizer.channel.q))
     votes = np.full(16, quiet)
@@ -123,7 +123,7 @@ def test_significant_is_stricter_with_words_than_with_prefixes_and_keeps_to_the_
 @pytest.mark.parametrize("k", [0, 45])
 def test_with_the_votes_that_were_missing_a_dropped_candidate_is_kept(rule: str, k: int) -> None:
     rng = np.random.default_rng(8)
-    layer = small_layer(["aa", "ab", "ac", "ba", "bb"], cohort=2000, epsilon=5.0)
+    layer = small_layer(["aa", "ab", "ac", "ba", "bb"], layer_size=2000, epsilon=5.0)
     campaign = small_campaign(rule=rule, frontier=4, k_anonymity=k)
     votes = rng.binomial(2000, float(layer.randomizer.channel.q), 20)
     votes[[1, 3, 8]] += 60
@@ -156,7 +156,7 @@ def test_where_there_are_no_candidates_of_a_kind_none_is_kept_and_none_is_missin
 
 
 def test_words_that_pass_the_level_of_prefixes_alone_are_in_doubt() -> None:
-    layer = small_layer(["aa", "ab", "ac", "ba"], cohort=2000, epsilon=5.0)
+    layer = small_layer(["aa", "ab", "ac", "ba"], layer_size=2000, epsilon=5.0)
     quiet = round(2000 * float(layer.randomizer.channel.q))
     votes = np.full(16, quiet)
     votes[[0, 1, 4, 6, 8]] = quiet + np.array([14, 14, 15, 14, 60])
@@ -174,7 +174,7 @@ def test_words_that_pass_the_level_of_prefixes_alone_are_in_doubt() -> None:
     votes[[1, 6]] = quiet
     assert not len(select(layer, Tally(votes, 2000), small_campaign(**strict)).doubtful)
     votes[[1, 6]] = quiet + 14
-    last = small_layer(["aa", "ab", "ac", "ba"], cohort=2000, epsilon=5.0, depth=2)
+    last = small_layer(["aa", "ab", "ac", "ba"], layer_size=2000, epsilon=5.0, depth=2)
     assert not len(select(last, Tally(votes, 2000), small_campaign(**strict)).doubtful)
 
 

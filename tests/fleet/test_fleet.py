@@ -71,7 +71,7 @@ def test_a_fleet_in_bad_weather_and_two_workers_end_in_a_certified_release(
     check_release(out)
 
 
-def test_a_fleet_whose_devices_leave_their_cohorts_ends_in_a_certified_release(tmp_path: Path) -> None:
+def test_a_fleet_whose_devices_leave_their_groups_ends_in_a_certified_release(tmp_path: Path) -> None:
     (tmp_path / "typed.csv").write_text(
         "user,word\n" + "".join(f"{user},{word}\n" for user in range(SECURE_DEVICES) for word in ("gg", "xd"))
     )
@@ -83,7 +83,7 @@ def test_a_fleet_whose_devices_leave_their_cohorts_ends_in_a_certified_release(t
             devices=SECURE_DEVICES,
             layer_seconds=20.0,
             parameters={**SECURE["parameters"], "smallest_layer": 60, "depth": 2},
-            **cohorts,
+            **groups,
         )
         there = ("--server", service.address, "--token", service.token, "--campaign", "small")
         secure = ("--aggregation", "secure", "--cohort-size", "40", "--leaving", "0.1", "--processes", "1")

@@ -1,4 +1,4 @@
-"""Devices of a fleet that fall silent in the middle of a cohort."""
+"""Devices of a fleet that fall silent in the middle of a group."""
 
 import pytest
 

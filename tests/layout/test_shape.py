@@ -106,5 +106,5 @@ def test_fewer_layers_are_expected_where_prefixes_die_out() -> None:
 
 
 def test_the_last_layer_gets_all_users_left() -> None:
-    assert SHAPE.cohort(1234, 5, 12) == 1234
-    assert SHAPE.cohort(1000, 3000, 2) < 500
+    assert SHAPE.layer_size(1234, 5, 12) == 1234
+    assert SHAPE.layer_size(1000, 3000, 2) < 500

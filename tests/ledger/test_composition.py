@@ -20,7 +20,7 @@ from neologue.ledger.composition import (
     local_sum,
 )
 from neologue.privacy.bound import smallest_epsilon
-from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import cost
 from neologue.privacy.privacy_profile import Profile
 from neologue.privacy.shuffling import blanket_delta
@@ -29,9 +29,9 @@ from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
 
 DELTA = 1e-10
-LARGE = Collection("unary", 7.0, 60, (Cohort(819_558, 1_000_000), Cohort(1_300_000, 9_000)))
-SMALL = Collection("unary", 6.0, 5, (Cohort(2_000, 500),))
-SELECTED = Collection("subset-selection", 5.0, 3, (Cohort(2_000, 400), Cohort(3_000, 90)))
+LARGE = Collection("unary", 7.0, 60, (Batch(819_558, 1_000_000), Batch(1_300_000, 9_000)))
+SMALL = Collection("unary", 6.0, 5, (Batch(2_000, 500),))
+SELECTED = Collection("subset-selection", 5.0, 3, (Batch(2_000, 400), Batch(3_000, 90)))
 
 Law = Mapping[tuple[int, ...], float]
 Pair = tuple[Law, Law]
@@ -53,7 +53,7 @@ def convolved(*laws: Law) -> Law:
 
 def report(collection: Collection, held: tuple[int, ...]) -> Law:
     """The law of the votes of one user who holds these candidates, one report enumerated."""
-    randomizer = collection.randomizer(collection.cohorts[0])
+    randomizer = collection.randomizer(collection.batches[0])
     p, q = float(randomizer.channel.p), float(randomizer.channel.q)
     if isinstance(randomizer, Unary):
         law = {}
@@ -76,9 +76,9 @@ def report(collection: Collection, held: tuple[int, ...]) -> Law:
 
 def pairs(collection: Collection, one: tuple[int, ...], other: tuple[int, ...]) -> list[Pair]:
     """The laws of the tally for a user who holds the one or the other, whatever all others hold."""
-    randomizer = collection.randomizer(collection.cohorts[0])
+    randomizer = collection.randomizer(collection.batches[0])
     holdings = list(itertools.combinations(range(randomizer.candidates), randomizer.bound))
-    reports = collection.cohorts[0].reports
+    reports = collection.batches[0].reports
     found = []
     for others in itertools.combinations_with_replacement(holdings, reports - 1):
         rest = [report(collection, held) for held in others]
@@ -108,7 +108,7 @@ def test_nothing_is_understated(
     collections: tuple[str, float, int, int, int], one: tuple[int, ...], other: tuple[int, ...], unit: str, delta: float
 ) -> None:
     mechanism, epsilon, bound, candidates, reports = collections
-    first = Collection(mechanism, epsilon, bound, (Cohort(reports, candidates),))
+    first = Collection(mechanism, epsilon, bound, (Batch(reports, candidates),))
     second = replace(first, epsilon=epsilon + 0.3)
     stated = composed_epsilon([first, second], delta, unit)
     assert stated <= bound * (2 * epsilon + 0.3)
@@ -117,7 +117,7 @@ def test_nothing_is_understated(
 
 
 def test_alone_among_few_the_bound_is_the_truth() -> None:
-    lie = Collection("unary", 2.0, 1, (Cohort(1, 2),))
+    lie = Collection("unary", 2.0, 1, (Batch(1, 2),))
     exact = smallest_epsilon(lambda epsilon: true_delta(tuple(pairs(lie, (0,), (1,))) * 2, epsilon), 0.05, 4.0)
     assert composed_epsilon([lie, lie], 0.05, "item") == pytest.approx(exact, rel=0.01)
 
@@ -135,10 +135,10 @@ def test_one_alone_costs_what_it_costs(collection: Collection, unit: str) -> Non
 @pytest.mark.parametrize("unit", ["item", "user"])
 @pytest.mark.parametrize("collection", [LARGE, SMALL], ids=["large", "small"])
 def test_many_of_the_same_are_one_of_many_words(collection: Collection, unit: str) -> None:
-    unary = collection.randomizer(collection.cohorts[0])
+    unary = collection.randomizer(collection.batches[0])
     assert isinstance(unary, Unary)
     words = 4 * (unary.bound if unit == "user" else 1)
-    known = smallest_epsilon(Sums.of(unary, collection.cohorts[0].reports).user_delta(words), DELTA, 1000.0)
+    known = smallest_epsilon(Sums.of(unary, collection.batches[0].reports).user_delta(words), DELTA, 1000.0)
     assert composed_epsilon([collection] * 4, DELTA, unit) == pytest.approx(known, rel=0.01)
 
 
@@ -160,8 +160,8 @@ def test_different_mechanisms_cost_less_than_their_sum_and_more_than_each(unit: 
 
 
 def test_never_above_the_local_promise() -> None:
-    alone = Collection("unary", 1.0, 2, (Cohort(1, 10),))
-    selected = Collection("subset-selection", 12.0, 60, (Cohort(1, 10),))
+    alone = Collection("unary", 1.0, 2, (Batch(1, 10),))
+    selected = Collection("subset-selection", 12.0, 60, (Batch(1, 10),))
     assert composed_epsilon([alone] * 2, DELTA, "item") == pytest.approx(2.0)
     assert composed_epsilon([alone] * 2, DELTA, "user") == pytest.approx(4.0)
     assert composed_epsilon([selected], DELTA, "user") == pytest.approx(720.0)
@@ -180,9 +180,9 @@ def test_disjoint_users_cost_as_much_as_the_costliest() -> None:
 
 
 def test_nothing_collected_costs_nothing() -> None:
-    nobody = replace(LARGE, cohorts=(Cohort(0, 100),))
+    nobody = replace(LARGE, batches=(Batch(0, 100),))
     assert composed_epsilon([], DELTA, "user") == 0.0
-    assert composed_epsilon([nobody, replace(LARGE, cohorts=())], DELTA, "user") == 0.0
+    assert composed_epsilon([nobody, replace(LARGE, batches=())], DELTA, "user") == 0.0
     assert local_sum([nobody]) == 0
     assert composed_epsilon([nobody, SMALL], DELTA, "item") == composed_epsilon([SMALL], DELTA, "item")
 
@@ -196,23 +196,23 @@ def test_a_delta_that_is_none_is_refused() -> None:
 
 
 def test_the_fewest_unary_reports_count() -> None:
-    assert costliest(LARGE).cohorts == (Cohort(819_558, 1),)
+    assert costliest(LARGE).batches == (Batch(819_558, 1),)
 
 
 def test_of_subset_selection_only_cohorts_that_show_no_more_are_left_out() -> None:
-    cohorts = [Cohort(n, size) for n in (900, 1_000) for size in (1, 5, 20, 60, 149, 150, 290, 900, 3_000)]
-    collection = Collection("subset-selection", 5.0, 3, tuple(cohorts))
-    front = costliest(collection).cohorts
-    assert 0 < len(front) < len(cohorts)
+    batches = [Batch(n, size) for n in (900, 1_000) for size in (1, 5, 20, 60, 149, 150, 290, 900, 3_000)]
+    collection = Collection("subset-selection", 5.0, 3, tuple(batches))
+    front = costliest(collection).batches
+    assert 0 < len(front) < len(batches)
 
-    def deltas(cohort: Cohort) -> list[float]:
-        selection = collection.randomizer(cohort)
+    def deltas(batch: Batch) -> list[float]:
+        selection = collection.randomizer(batch)
         assert isinstance(selection, SubsetSelection)
-        return [blanket_delta(selection, 3 * cohort.reports, epsilon, 1e-20) for epsilon in (0.0, 0.1, 0.3, 0.6, 1.0)]
+        return [blanket_delta(selection, 3 * batch.reports, epsilon, 1e-20) for epsilon in (0.0, 0.1, 0.3, 0.6, 1.0)]
 
-    largest = np.max([deltas(cohort) for cohort in front], axis=0)
-    for cohort in cohorts:
-        assert np.all(np.array(deltas(cohort)) <= largest * (1 + 1e-3)), cohort
+    largest = np.max([deltas(batch) for batch in front], axis=0)
+    for batch in batches:
+        assert np.all(np.array(deltas(batch)) <= largest * (1 + 1e-3)), batch
 
 
 # What would fit

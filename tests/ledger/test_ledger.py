@@ -17,10 +17,10 @@ from neologue.errors import BudgetError, InputError, LedgerError, ParameterError
 from neologue.ledger.budget import Budget
 from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Entry, Ledger
-from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.collection import Batch, Collection
 
-USERS = Collection("unary", 7.0, 60, (Cohort(900_000, 1_000_000), Cohort(820_000, 9_000)))
-FEWER = replace(USERS, cohorts=(Cohort(300_000, 1_000_000),))
+USERS = Collection("unary", 7.0, 60, (Batch(900_000, 1_000_000), Batch(820_000, 9_000)))
+FEWER = replace(USERS, batches=(Batch(300_000, 1_000_000),))
 BUDGET = Budget("user", 2.1, 1e-9)
 """Three times USERS fit into it, and four times do not."""
 
@@ -219,10 +219,10 @@ def test_what_is_not_there_is_named(ledger: Ledger) -> None:
         replace(USERS, epsilon=0.0),
         replace(USERS, epsilon=float("nan")),
         replace(USERS, words_per_user=0),
-        replace(USERS, cohorts=(Cohort(-1, 5),)),
-        replace(USERS, cohorts=(Cohort(5, 0),)),
-        replace(USERS, cohorts=()),
-        replace(USERS, cohorts=(Cohort(0, 5),)),
+        replace(USERS, batches=(Batch(-1, 5),)),
+        replace(USERS, batches=(Batch(5, 0),)),
+        replace(USERS, batches=()),
+        replace(USERS, batches=(Batch(0, 5),)),
     ],
 )
 def test_facts_that_no_collection_has_are_refused(ledger: Ledger, facts: Collection) -> None:
@@ -233,7 +233,7 @@ def test_facts_that_no_collection_has_are_refused(ledger: Ledger, facts: Collect
 
 def test_a_campaign_in_which_nobody_took_part_costs_nothing(ledger: Ledger) -> None:
     ledger.plan("en", "c1", USERS)
-    assert ledger.settle("c1", replace(USERS, cohorts=())).epsilon == 0.0
+    assert ledger.settle("c1", replace(USERS, batches=())).epsilon == 0.0
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb"])
@@ -249,13 +249,13 @@ def test_names_can_be_read(ledger: Ledger, name: str) -> None:
 PLAN = """
 import os, signal, sys
 from neologue.errors import BudgetError
-from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.collection import Batch, Collection
 from neologue.ledger.ledger import Ledger
 
 path, campaign, end = sys.argv[1:]
 print("ready", flush=True)
 input()
-users = Collection("unary", 7.0, 60, (Cohort(900_000, 1_000_000), Cohort(820_000, 9_000)))
+users = Collection("unary", 7.0, 60, (Batch(900_000, 1_000_000), Batch(820_000, 9_000)))
 if end == "in the middle":
     Ledger._charged = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
 try:
@@ -377,7 +377,7 @@ def test_another_database_is_refused_and_left_as_it_is(path: Path) -> None:
 @pytest.mark.parametrize("damage", ["middle", "cut"])
 def test_a_damaged_ledger_is_refused(path: Path, ledger: Ledger, damage: str) -> None:
     for number in range(3):
-        ledger.plan("en", f"c{number}", replace(USERS, cohorts=tuple(Cohort(900_000, 9_000 + n) for n in range(200))))
+        ledger.plan("en", f"c{number}", replace(USERS, batches=tuple(Batch(900_000, 9_000 + n) for n in range(200))))
     whole = path.read_bytes()
     assert len(whole) > 5 * 4096
     path.write_bytes(whole[:-4096] if damage == "cut" else whole[:4096] + b"\x55" * 8192 + whole[3 * 4096 :])

@@ -1,4 +1,4 @@
-"""The committed cohorts are what a plain reading of docs/secure-aggregation.md gives, with nothing of neologue."""
+"""The committed groups are what a plain reading of docs/secure-aggregation.md gives, with nothing of neologue."""
 
 import hashlib
 import json
@@ -55,12 +55,12 @@ class Device:
 
 
 class Reading:
-    """A cohort, worked out from the secrets of its devices."""
+    """A group, worked out from the secrets of its devices."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
         self.terms = bytes.fromhex(case["terms"])
-        self.cohort_id = self.terms[1:17]
+        self.group_id = self.terms[1:17]
         self.entries, votes = number(self.terms[49:53]), number(self.terms[53:55])
         self.size, self.bits = case["size"], case["bits"]
         assert self.bits == (votes * self.size).bit_length()
@@ -73,7 +73,7 @@ class Reading:
         return bytes.fromhex(self.case["devices"][index][message])
 
     def header(self, kind: int, index: int | None = None) -> bytes:
-        return bytes([1, kind]) + self.cohort_id + (b"" if index is None else two(index))
+        return bytes([1, kind]) + self.group_id + (b"" if index is None else two(index))
 
     def roster(self, index: int) -> list[int]:
         rest = self.told(index, "roster").removeprefix(self.header(2) + two(self.size) + two(index))
@@ -92,7 +92,7 @@ class Reading:
         shares = self.devices[owner].shares(holder)
         public = self.devices[holder].sealing.public_key().public_bytes_raw()
         agreed = self.devices[owner].sealing.exchange(X25519PublicKey.from_public_bytes(public))
-        key = derived(agreed, self.context, b"seal", self.cohort_id, two(owner), two(holder))
+        key = derived(agreed, self.context, b"seal", self.group_id, two(owner), two(holder))
         sealed = ChaCha20Poly1305(key).encrypt(bytes(12), b"".join(s.to_bytes(32, "big") for s in shares), None)
         return sealed + b"".join(self.tag(kind, owner, holder, share) for kind, share in enumerate(shares, 1))
 
@@ -105,12 +105,12 @@ class Reading:
         """All masks of a device, those that it takes off with a minus."""
         own = self.devices[index]
         seed = own.seed.to_bytes(32, "big")
-        masks = [self.mask(derived(seed, self.context, b"self mask", self.cohort_id, two(index)))]
+        masks = [self.mask(derived(seed, self.context, b"self mask", self.group_id, two(index)))]
         for other in others:
             public = self.devices[other].masking.public_key().public_bytes_raw()
             agreed = own.masking.exchange(X25519PublicKey.from_public_bytes(public))
             between = two(min(index, other)) + two(max(index, other))
-            mask = self.mask(derived(agreed, self.context, b"pairwise mask", self.cohort_id, between))
+            mask = self.mask(derived(agreed, self.context, b"pairwise mask", self.group_id, between))
             masks.append([word if index < other else -word for word in mask])
         return masks
 
@@ -171,5 +171,5 @@ def test_the_sum_is_that_of_the_votes_that_arrived(reading: Reading) -> None:
 
 def test_the_statement_is_signed(reading: Reading) -> None:
     operator = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(reading.case["operator_private_key"]))
-    message = b"neologue no sum of v1\0" + reading.cohort_id + hashlib.sha256(reading.terms).digest()
+    message = b"neologue no sum of v1\0" + reading.group_id + hashlib.sha256(reading.terms).digest()
     assert operator.sign(message).hex() == reading.case["statement"]

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from groups import LAYER, OPERATOR, OPERATOR_KEY, some_terms
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cohorts import LAYER, OPERATOR, OPERATOR_KEY, some_terms
 from neologue.errors import MaskingError, ParameterError
 from neologue.masking.keys import PublicKeys, pairwise_mask_key, seal, unseal
 from neologue.masking.messages import (
@@ -24,12 +24,12 @@ from neologue.masking.messages import (
     Sharing,
     Unmasking,
 )
-from neologue.masking.terms import Cohort, Promise, Terms
+from neologue.masking.terms import MaskingGroup, Promise, Terms
 from neologue.masking.void_group import says_nothing, sign_nothing
 from neologue.masking.vote_packing import pack, unpack
 
 TERMS = some_terms(entries=11, votes=3, dropout=20, corruption=20)
-COHORT = Cohort(TERMS, 10)
+COHORT = MaskingGroup(TERMS, 10)
 DEGREE = COHORT.neighbourhood.degree
 OTHERS = range(1, 1 + DEGREE)
 
@@ -124,19 +124,19 @@ def test_hostile_bytes_are_refused_or_read_as_they_are(name: str, data: st.DataO
 
 
 @pytest.mark.parametrize("name", list(NUMBERS))
-def test_another_version_stage_or_cohort_is_named(name: str) -> None:
+def test_another_version_stage_or_group_is_named(name: str) -> None:
     body, parse = EXAMPLES[name]
     assert body[:2] == bytes([1, NUMBERS[name]])
     with pytest.raises(MaskingError, match="version 2"):
         parse(b"\2" + body[1:])
     with pytest.raises(MaskingError, match="message 8 where"):
         parse(b"\1\x08" + body[2:])
-    with pytest.raises(MaskingError, match="another cohort"):
+    with pytest.raises(MaskingError, match="another group"):
         parse(body[:2] + bytes(16) + body[18:])
 
 
 def roster(index: int, others: list[int], size: int = 10) -> bytes:
-    header = bytes([1, 2]) + TERMS.cohort_id + size.to_bytes(2, "big") + index.to_bytes(2, "big")
+    header = bytes([1, 2]) + TERMS.group_id + size.to_bytes(2, "big") + index.to_bytes(2, "big")
     return header + b"".join(other.to_bytes(2, "big") + bytes(Advertisement(KEYS)) for other in others)
 
 
@@ -147,8 +147,8 @@ class TestRoster:
             (0, [0, *OTHERS[1:]], "its own neighbour"),
             (0, [*OTHERS[:-1], OTHERS[-2]], "each is there once"),
             (0, [*OTHERS[1:], OTHERS[0]], "in order"),
-            (0, [*OTHERS[:-1], 10], "device 10 in a cohort of 10"),
-            (10, list(OTHERS), "device 10 in a cohort of 10"),
+            (0, [*OTHERS[:-1], 10], "device 10 in a group of 10"),
+            (10, list(OTHERS), "device 10 in a group of 10"),
             (0, list(OTHERS[:-1]), "ends too early"),
             (0, [*OTHERS, 9], "behind its end"),
         ],
@@ -195,8 +195,8 @@ class TestTerms:
         ("votes", "size", "bits"), [(1, 3, 2), (1, 100, 7), (1, 127, 7), (1, 128, 8), (60, 100, 13), (4096, 2000, 23)]
     )
     def test_an_entry_has_just_the_bits_for_all_votes(self, votes: int, size: int, bits: int) -> None:
-        cohort = Cohort(some_terms(votes=votes), size)
-        assert cohort.bits == bits
+        group = MaskingGroup(some_terms(votes=votes), size)
+        assert group.bits == bits
         assert 2 ** (bits - 1) <= votes * size < 2**bits
 
     def test_worse_terms_than_promised_are_refused(self) -> None:
@@ -220,15 +220,15 @@ class TestKeys:
         with pytest.raises(MaskingError, match="no secret"):
             pairwise_mask_key(X25519PrivateKey.generate(), point, COHORT, (0, 1))
 
-    def test_both_of_a_pair_have_the_same_mask_and_no_other_pair_or_cohort_has_it(self) -> None:
+    def test_both_of_a_pair_have_the_same_mask_and_no_other_pair_or_group_has_it(self) -> None:
         one, two = X25519PrivateKey.generate(), X25519PrivateKey.generate()
         publics = [key.public_key().public_bytes_raw() for key in (one, two)]
         key = pairwise_mask_key(one, publics[1], COHORT, (4, 7))
         assert pairwise_mask_key(two, publics[0], COHORT, (7, 4)) == key
         others = {
             pairwise_mask_key(one, publics[1], COHORT, (4, 8)),
-            pairwise_mask_key(one, publics[1], Cohort(TERMS, 11), (4, 7)),
-            pairwise_mask_key(one, publics[1], Cohort(some_terms(entries=12), 10), (4, 7)),
+            pairwise_mask_key(one, publics[1], MaskingGroup(TERMS, 11), (4, 7)),
+            pairwise_mask_key(one, publics[1], MaskingGroup(some_terms(entries=12), 10), (4, 7)),
             pairwise_mask_key(one, publics[0], COHORT, (4, 7)),
         }
         assert len(others | {key}) == 5
@@ -238,25 +238,25 @@ class TestKeys:
         publics = [key.public_key().public_bytes_raw() for key in (one, two)]
         sealed = seal(b"shares", one, publics[1], COHORT, 4, 7)
         assert unseal(sealed, two, publics[0], COHORT, 4, 7) == b"shares"
-        for cohort, sender, receiver in [(COHORT, 7, 4), (COHORT, 4, 8), (Cohort(TERMS, 11), 4, 7)]:
+        for group, sender, receiver in [(COHORT, 7, 4), (COHORT, 4, 8), (MaskingGroup(TERMS, 11), 4, 7)]:
             with pytest.raises(MaskingError, match="can't be opened"):
-                unseal(sealed, two, publics[0], cohort, sender, receiver)
+                unseal(sealed, two, publics[0], group, sender, receiver)
 
 
 class TestSignatures:
-    def test_a_signature_is_of_these_keys_in_this_cohort_by_this_signer(self) -> None:
+    def test_a_signature_is_of_these_keys_in_this_group_by_this_signer(self) -> None:
         assert SIGNED.is_genuine(TERMS)
         other = PublicKeys(KEYS.masking, KEYS.sealing)
         assert not Advertisement(other, SIGNED.signer, SIGNED.signature).is_genuine(TERMS)
-        assert not SIGNED.is_genuine(some_terms(cohort_id=b"another"))
+        assert not SIGNED.is_genuine(some_terms(group_id=b"another"))
         stranger = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
         assert not Advertisement(KEYS, stranger, SIGNED.signature).is_genuine(TERMS)
         assert not Advertisement(KEYS).is_genuine(TERMS)
 
-    def test_a_statement_is_the_operators_and_about_one_cohort(self) -> None:
+    def test_a_statement_is_the_operators_and_about_one_group(self) -> None:
         statement = sign_nothing(TERMS, OPERATOR)
         assert says_nothing(statement, TERMS, OPERATOR_KEY)
-        assert not says_nothing(statement, some_terms(cohort_id=b"another"), OPERATOR_KEY)
+        assert not says_nothing(statement, some_terms(group_id=b"another"), OPERATOR_KEY)
         assert not says_nothing(statement, some_terms(entries=12, votes=3, dropout=20, corruption=20), OPERATOR_KEY)
         assert not says_nothing(sign_nothing(TERMS, Ed25519PrivateKey.generate()), TERMS, OPERATOR_KEY)
         assert not says_nothing(statement[:-1], TERMS, OPERATOR_KEY)

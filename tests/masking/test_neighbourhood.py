@@ -133,7 +133,7 @@ def test_all_neighbourhoods_are_equally_likely() -> None:
         (50, 0, 31, "not 31"),
     ],
 )
-def test_what_no_cohort_can_have_is_refused(size: int, dropout: int, corruption: int, named: str) -> None:
+def test_what_no_group_can_have_is_refused(size: int, dropout: int, corruption: int, named: str) -> None:
     with pytest.raises(ParameterError, match=named):
         neighbourhood(size, dropout, corruption)
 

@@ -1,24 +1,24 @@
-"""The rules of a campaign's cohorts: what follows from them, and which can't be kept."""
+"""The rules of a campaign's groups: what follows from them, and which can't be kept."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from neologue.errors import MaskingError, ParameterError
-from neologue.masking.rules import CohortRules
+from neologue.masking.rules import GroupRules
 from neologue.masking.terms import Promise
 
 
 def test_the_defaults_can_be_kept() -> None:
-    rules = CohortRules()
+    rules = GroupRules()
     assert (rules.fewest, rules.corrupt, rules.honest) == (63, 5, 45)
     assert rules.promise == Promise(50, 5)
 
 
 @given(st.integers(20, 300), st.integers(3, 300), st.integers(0, 30), st.integers(0, 15))
-def test_a_cohort_that_begins_survives_the_dropouts_it_must(size: int, smallest: int, dropout: int, rate: int) -> None:
+def test_a_group_that_begins_survives_the_dropouts_it_must(size: int, smallest: int, dropout: int, rate: int) -> None:
     try:
-        rules = CohortRules(size, smallest, dropout, rate)
+        rules = GroupRules(size, smallest, dropout, rate)
     except ParameterError:
         return
     for devices in (rules.fewest, size):
@@ -40,7 +40,7 @@ def test_a_cohort_that_begins_survives_the_dropouts_it_must(size: int, smallest:
 )
 def test_rules_that_can_not_be_kept_are_refused(rules: tuple[int, int, int, int], named: str) -> None:
     with pytest.raises(ParameterError, match=named):
-        CohortRules(*rules)
+        GroupRules(*rules)
 
 
 def test_a_promise_is_three_bytes() -> None:

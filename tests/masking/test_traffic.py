@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from groups import Run, name, some_terms
 
-from cohorts import Run, name, some_terms
 from neologue.aggregation.masked_group import Stage
-from neologue.masking.terms import MOST_ENTRIES, Cohort
+from neologue.masking.terms import MOST_ENTRIES, MaskingGroup
 from neologue.masking.traffic import download_bytes, entries_within, upload_bytes
 
 
@@ -22,19 +22,19 @@ def test_as_many_are_sent_as_are_foreseen(devices: int, votes: int, entries: int
         for device, answer in answers.items():
             run.server.receive(device, answer)
         run.server.advance()
-    cohort = Cohort(terms, devices)
-    assert (sent, received) == (upload_bytes(cohort), download_bytes(cohort))
+    group = MaskingGroup(terms, devices)
+    assert (sent, received) == (upload_bytes(group), download_bytes(group))
 
 
 @pytest.mark.parametrize("upload", [3000, 50_001, 1_000_000])
 def test_no_more_entries_fit(upload: int) -> None:
-    cohort = Cohort(some_terms(votes=3), 40)
-    most = entries_within(upload, cohort)
-    assert upload_bytes(Cohort(replace(cohort.terms, entries=most), 40)) <= upload
-    assert upload_bytes(Cohort(replace(cohort.terms, entries=most + 1), 40)) > upload
+    group = MaskingGroup(some_terms(votes=3), 40)
+    most = entries_within(upload, group)
+    assert upload_bytes(MaskingGroup(replace(group.terms, entries=most), 40)) <= upload
+    assert upload_bytes(MaskingGroup(replace(group.terms, entries=most + 1), 40)) > upload
 
 
 def test_some_budgets_have_room_for_nothing_or_for_all() -> None:
-    cohort = Cohort(some_terms(), 40)
-    assert entries_within(1000, cohort) == 0
-    assert entries_within(1 << 40, cohort) == MOST_ENTRIES
+    group = MaskingGroup(some_terms(), 40)
+    assert entries_within(1000, group) == 0
+    assert entries_within(1 << 40, group) == MOST_ENTRIES

@@ -100,9 +100,9 @@ def test_a_run_finds_what_was_foreseen(setting: str) -> None:
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_its_layers_are_those_foreseen(setting: str) -> None:
     expected, seen = expectation(setting).layers, run(setting).release.layers
-    assert [(layer.passage, layer.layer, layer.length, layer.extension, layer.cohort) for layer in expected] == [
-        (facts.passage, facts.layer, facts.length, facts.extension, facts.asked) for facts in seen
-    ]
+    assert [
+        (layer.pass_number, layer.layer, layer.length, layer.extension, layer.layer_size) for layer in expected
+    ] == [(facts.pass_number, facts.layer, facts.length, facts.extension, facts.asked) for facts in seen]
     for layer, facts in zip(expected, seen, strict=True):
         assert layer.kept == pytest.approx(facts.kept, rel=0.15, abs=4 * sqrt(facts.kept))
         assert layer.candidates == pytest.approx(facts.candidates, rel=0.15)
@@ -229,7 +229,7 @@ def test_a_second_pass_with_nothing_left_to_find_finds_nothing_more(rule: str) -
     )
     assert once.coverage == pytest.approx(1, abs=1e-3)
     assert twice.coverage == pytest.approx(1, abs=1e-3)
-    assert {layer.passage for layer in twice.layers} == {1, 2}
+    assert {layer.pass_number for layer in twice.layers} == {1, 2}
 
 
 def test_more_users_find_more() -> None:

@@ -1,18 +1,18 @@
 """What masks cost a device, as a plan says it."""
 
-from neologue.masking.rules import CohortRules
-from neologue.masking.terms import Cohort, Terms
+from neologue.masking.rules import GroupRules
+from neologue.masking.terms import MaskingGroup, Terms
 from neologue.masking.traffic import download_bytes, upload_bytes
 from neologue.planning.masking_cost import candidates_within, masking_cost
 
-RULES = CohortRules(20, 10, 20, 5)
+RULES = GroupRules(20, 10, 20, 5)
 
 
-def test_bytes_are_those_of_a_full_cohort() -> None:
+def test_bytes_are_those_of_a_full_group() -> None:
     cost = masking_cost(RULES, 5_000, votes=1)
-    cohort = Cohort(Terms(bytes(16), bytes(32), 5_000, 1, 10, 20, 5), 20)
-    assert (cost.sent_bytes, cost.received_bytes) == (upload_bytes(cohort), download_bytes(cohort))
-    assert (cost.neighbours, cost.threshold) == (cohort.neighbourhood.degree, cohort.neighbourhood.threshold)
+    group = MaskingGroup(Terms(bytes(16), bytes(32), 5_000, 1, 10, 20, 5), 20)
+    assert (cost.sent_bytes, cost.received_bytes) == (upload_bytes(group), download_bytes(group))
+    assert (cost.neighbours, cost.threshold) == (group.neighbourhood.degree, group.neighbourhood.threshold)
 
 
 def test_the_work_is_measured_and_grows_with_the_candidates() -> None:

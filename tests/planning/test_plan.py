@@ -14,7 +14,7 @@ from neologue.planning.forecast import forecast
 from neologue.planning.plan import STEP, Limits, Plan, plan
 from neologue.populations.lexicon import Lexicon
 from neologue.populations.population import EmbeddedPopulation
-from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
 from neologue.release.facts import release_facts
 
@@ -73,8 +73,8 @@ def limited(name: str) -> Plan:
 def spent(found: Plan, unit: str) -> float:
     """What the planned layers cost, computed from them again."""
     parameters = found.campaign.parameters
-    cohorts = tuple(Cohort(layer.cohort, layer.candidates) for layer in found.expected.layers)
-    collected = Collection(parameters.randomizer, found.campaign.epsilon, parameters.words_per_user, cohorts)
+    batches = tuple(Batch(layer.layer_size, layer.candidates) for layer in found.expected.layers)
+    collected = Collection(parameters.randomizer, found.campaign.epsilon, parameters.words_per_user, batches)
     return central_epsilon(collected.in_sums_of(None, parameters.colluders), parameters.delta, unit)
 
 

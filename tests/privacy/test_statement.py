@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.statement import Exposure, Facts, LayerShown, anonymity_statement, privacy_statement
 
-FIRST = LayerShown(Cohort(500_000, 9_900), kept=9_900, fewest_votes=900)
-FULL = LayerShown(Cohort(500_000, 1_000_000), kept=10_000, fewest_votes=1_400)
+FIRST = LayerShown(Batch(500_000, 9_900), kept=9_900, fewest_votes=900)
+FULL = LayerShown(Batch(500_000, 1_000_000), kept=10_000, fewest_votes=1_400)
 
 
 def gboard_facts(**changes: Any) -> Facts:  # noqa: ANN401
@@ -32,7 +32,7 @@ def gboard_facts(**changes: Any) -> Facts:  # noqa: ANN401
 
 def unary_facts(**changes: Any) -> Facts:  # noqa: ANN401
     """A run of two layers of one-report unary, with a threshold for 10-anonymity."""
-    layers = (LayerShown(Cohort(100_000, 5_000), 100, 200), LayerShown(Cohort(80_000, 50_000), 100, 200))
+    layers = (LayerShown(Batch(100_000, 5_000), 100, 200), LayerShown(Batch(80_000, 50_000), 100, 200))
     told = {"mechanism": "unary", "epsilon": 7.0, "layers": layers, "frontier": None, "k": 10}
     return gboard_facts(**told | changes)
 
@@ -162,10 +162,10 @@ def test_a_layer_that_keeps_everything_leaves_the_run_without_a_k(gboard: dict[s
 
 
 def test_a_threshold_gives_the_run_its_k_if_all_that_was_kept_has_the_votes() -> None:
-    kept, short = (LayerShown(FIRST.cohort, kept=100, fewest_votes=votes) for votes in (200_000, 0))
+    kept, short = (LayerShown(FIRST.batch, kept=100, fewest_votes=votes) for votes in (200_000, 0))
     assert anonymity_statement(gboard_facts(layers=(kept,), k=45))["k"] == 45
     assert anonymity_statement(gboard_facts(layers=(short,), k=45))["k"] is None
-    empty = LayerShown(FIRST.cohort, kept=0, fewest_votes=0)
+    empty = LayerShown(FIRST.batch, kept=0, fewest_votes=0)
     assert anonymity_statement(gboard_facts(layers=(empty,), k=45))["k"] == 45
 
 
@@ -216,7 +216,7 @@ def test_colluders_raise_every_central_figure_and_no_local_one(unary: dict[str, 
     assert observers(crowded)["reader of the release"]["smallest_sum"] == 40_000
     for part in ("item_central", "user_central"):
         assert crowded[part]["best"] > unary[part]["best"]
-    halved = unary_facts(layers=(LayerShown(Cohort(40_000, 5_000), 100, 200),))
+    halved = unary_facts(layers=(LayerShown(Batch(40_000, 5_000), 100, 200),))
     assert crowded["item_central"]["best"] == privacy_statement(halved)["item_central"]["best"]  # type: ignore[index]
     assert crowded["enforced_local_epsilon"] == unary["enforced_local_epsilon"]
     assert crowded["k_anonymity"] == unary["k_anonymity"]
@@ -224,22 +224,22 @@ def test_colluders_raise_every_central_figure_and_no_local_one(unary: dict[str, 
 
 @given(st.integers(1, 10**9), st.decimals(0, "0.999999", places=6, allow_nan=False))
 def test_honest_reports_are_never_rounded_up(reports: int, share: Any) -> None:  # noqa: ANN401
-    seen = Collection("unary", 7.0, 60, (Cohort(reports, 10),)).in_sums_of(None, float(share))
-    (cohort,) = seen.cohorts
+    seen = Collection("unary", 7.0, 60, (Batch(reports, 10),)).in_sums_of(None, float(share))
+    (batch,) = seen.batches
     millionths = 1_000_000 - int(share * 1_000_000)
-    assert cohort.reports == max(1, reports * millionths // 1_000_000)
-    assert cohort.candidates == 10
+    assert batch.reports == max(1, reports * millionths // 1_000_000)
+    assert batch.candidates == 10
 
 
 def test_a_share_just_above_a_whole_number_of_colluders_is_not_taken_for_it() -> None:
     # In floating point, 10 · (1 - 0.30000000000000004) is 7.
-    just_more = Collection("unary", 7.0, 60, (Cohort(10, 10),)).in_sums_of(None, 0.30000000000000004)
-    exactly = Collection("unary", 7.0, 60, (Cohort(10, 10),)).in_sums_of(None, 0.3)
-    assert (just_more.cohorts[0].reports, exactly.cohorts[0].reports) == (6, 7)
+    just_more = Collection("unary", 7.0, 60, (Batch(10, 10),)).in_sums_of(None, 0.30000000000000004)
+    exactly = Collection("unary", 7.0, 60, (Batch(10, 10),)).in_sums_of(None, 0.3)
+    assert (just_more.batches[0].reports, exactly.batches[0].reports) == (6, 7)
 
 
 def test_what_is_withheld_is_hidden_from_readers_but_not_from_disks_and_servers(unary: dict[str, Any]) -> None:
-    statement: dict[str, Any] = privacy_statement(unary_facts(withheld=(Cohort(50, 5_000),)))
+    statement: dict[str, Any] = privacy_statement(unary_facts(withheld=(Batch(50, 5_000),)))
     for part in ("item_central", "user_central", "k_anonymity"):
         assert statement[part] == unary[part]
     reader, disk, server = observers(statement).values()
@@ -249,7 +249,7 @@ def test_what_is_withheld_is_hidden_from_readers_but_not_from_disks_and_servers(
 
 
 def test_reports_of_which_nothing_was_published_still_reached_the_server() -> None:
-    statement: dict[str, Any] = privacy_statement(unary_facts(layers=(), withheld=(Cohort(50, 5_000),)))
+    statement: dict[str, Any] = privacy_statement(unary_facts(layers=(), withheld=(Batch(50, 5_000),)))
     assert statement["item_central"]["best"] == 0
     assert statement["enforced_local_epsilon"] == observers(statement)["server"]["item_epsilon"] == 7.0
 

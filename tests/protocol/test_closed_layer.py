@@ -20,7 +20,7 @@ LAYER = small_closed_layer(["ab", "bc"])
 @pytest.mark.parametrize(
     "change",
     [
-        {"cohort": 999},
+        {"layer_size": 999},
         {"alphabet": Alphabet("abcd")},
         {"words": strings(["ab", "bb"])},
         {"depth": 5},
@@ -64,7 +64,7 @@ def test_the_words_that_count_are_those_of_the_campaigns_first_layer(targets: fr
 
 
 def test_a_report_for_another_layer_is_refused() -> None:
-    other = replace(LAYER, cohort=7)
+    other = replace(LAYER, layer_size=7)
     with pytest.raises(ReportError, match="another layer"):
         read_report(LAYER, header(other) + bytes(50))
 

@@ -54,9 +54,9 @@ def layers(draw: st.DrawFn) -> Layer:
     rows = [np.array(draw(st.permutations(range(alphabet.size))), np.int64) for _ in lasts]
     lists = Lists.cut(rows, np.array(ways, np.int64), members)
     return Layer(
-        passage=draw(st.integers(1, 100)),
+        pass_number=draw(st.integers(1, 100)),
         number=draw(st.integers(1, 100)),
-        cohort=draw(st.integers(1, documents.LARGEST_NUMBER)),
+        layer_size=draw(st.integers(1, documents.LARGEST_NUMBER)),
         alphabet=alphabet,
         frontier=frontier,
         extension=extension,
@@ -78,7 +78,7 @@ def test_a_layer_reads_back_from_its_document(layer: Layer) -> None:
     read = read_layer(layer.document, KNOWN)
     assert isinstance(read, Layer)
     assert read.digest == layer.digest == hashlib.sha256(layer.document).digest()
-    assert (read.passage, read.number, read.cohort) == (layer.passage, layer.number, layer.cohort)
+    assert (read.pass_number, read.number, read.layer_size) == (layer.pass_number, layer.number, layer.layer_size)
     assert read.frontier.tolist() == layer.frontier.tolist()
     assert (read.found.words, read.targets, read.epsilon) == (layer.found.words, layer.targets, layer.epsilon)
     assert (read.lists is None) == (layer.lists is None)

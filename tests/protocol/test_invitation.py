@@ -39,9 +39,9 @@ def test_the_same_invitation_has_the_same_bytes_everywhere() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"passage": 2},
+        {"pass_number": 2},
         {"number": 2},
-        {"cohort": 1_000_000},
+        {"layer_size": 1_000_000},
         {"alphabet": Alphabet("abcd")},
         {"frontier": strings(["ac", "ca"])},
         {"extension": 2},

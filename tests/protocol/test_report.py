@@ -22,9 +22,9 @@ from neologue.randomizers.registry import RANDOMIZERS
 def layer(request: pytest.FixtureRequest) -> Layer:
     """Three prefixes and six letters: 21 candidates."""
     return Layer(
-        passage=1,
+        pass_number=1,
         number=2,
-        cohort=1000,
+        layer_size=1000,
         alphabet=Alphabet("abcdef"),
         frontier=strings(["ab", "be", "fa"]),
         extension=1,
@@ -73,9 +73,9 @@ def test_another_version_is_named_and_refused(layer: Layer) -> None:
 
 
 CHANGES: dict[str, Callable[[Layer], Layer]] = {
-    "pass": lambda layer: replace(layer, passage=2),
+    "pass": lambda layer: replace(layer, pass_number=2),
     "number": lambda layer: replace(layer, number=3),
-    "cohort": lambda layer: replace(layer, cohort=1001),
+    "cohort": lambda layer: replace(layer, layer_size=1001),
     "alphabet": lambda layer: replace(layer, alphabet=Alphabet("abcdefg")),
     "frontier": lambda layer: replace(layer, frontier=strings(["ab", "be", "fb"])),
     "extension": lambda layer: replace(layer, extension=2),

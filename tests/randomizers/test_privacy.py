@@ -251,9 +251,9 @@ WORDS = ("a", "aa", "aab", "ab", "aba", "ac", "b")
 def layer_of(mechanism: str, epsilon: float, bound: int, sampler: str) -> Layer:
     """Candidates a⊥, aa, ab and ac."""
     return Layer(
-        passage=1,
+        pass_number=1,
         number=1,
-        cohort=100,
+        layer_size=100,
         alphabet=Alphabet("abc"),
         frontier=strings(["a"]),
         extension=1,

@@ -535,7 +535,7 @@ def test_a_missing_field_is_named(path: tuple[str | int, ...], releases: dict[st
     document = copy.deepcopy(releases["unary"])
     del inside(document, path[:-1])[path[-1]]
     told = refused(json.dumps(document), place)
-    assert ("passage" if path[-1] == "pass" else str(path[-1])) in told
+    assert ("pass_number" if path[-1] == "pass" else str(path[-1])) in told
 
 
 @pytest.mark.parametrize("value", [None, "7", 7.5, [7], {"a": 7}, True], ids=repr)

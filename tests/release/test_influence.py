@@ -24,7 +24,7 @@ from neologue.randomizers.unary import Unary
 from neologue.release.influence import influence, most_votes
 
 FACTS = LayerFacts(
-    passage=1,
+    pass_number=1,
     layer=1,
     length=1,
     extension=1,

@@ -16,7 +16,7 @@ def layer(listed: list[int] | None) -> LayerGrowth:
     kept = candidates.index(strings(["ab"]))
     dropped = candidates.index(strings(["ba"]))
     return LayerGrowth(
-        passage=1,
+        pass_number=1,
         number=1,
         length=1,
         extension=2,

@@ -56,7 +56,7 @@ class Town:
         self.board = Board(database, self.keys)
 
     def layer(self, campaign: bytes) -> tuple[Layer | ClosedLayer, int] | None:
-        """The layer that a campaign asks now, and its place."""
+        """The layer that a campaign asks now, and its layer_index."""
         self.board.refresh()
         notice = self.board.notice(campaign)
         assert notice
@@ -64,20 +64,20 @@ class Town:
             return None
         asked = notice.layer.served.asks
         assert isinstance(asked, Layer | ClosedLayer)
-        return asked, notice.layer.place
+        return asked, notice.layer.layer_index
 
     def answer(self, campaign: bytes, devices: int, words: Mapping[str, int] = WORDS, batch: int = 10) -> int:
         """So many new devices answer the open layer, in batches; how many were counted."""
         asked = self.layer(campaign)
         assert asked
-        layer, place = asked
+        layer, layer_index = asked
         counted = 0
         for start in range(0, devices, 50):
             reports = {
                 os.urandom(16): read_report(layer, contribute(words, layer)).astype("uint32")
                 for _ in range(min(50, devices - start))
             }
-            counted += self.storage.commit_batch(campaign, place, reports, batch).counted
+            counted += self.storage.commit_batch(campaign, layer_index, reports, batch).counted
         return counted
 
     def run(self, campaign: bytes, now: float = 0.0, words: Mapping[str, int] = WORDS) -> float:

@@ -26,12 +26,12 @@ from service.serving import Served, wait_until
 
 SHARING, VECTOR, UNMASKING = 3, 5, 7
 NUMBER: Final = 81
-"""Where the number of a message to a cohort stands in the body of a request."""
+"""Where the number of a message to a group stands in the body of a request."""
 PAUSE: Final = 0.3
 SECURE: dict[str, Any] = {
     "aggregation": "secure",
     "cohort_size": 12,
-    "smallest_cohort": 6,
+    "smallest_group": 6,
     "dropout": 25,
     "corruption": 5,
     "gather_seconds": 1.0,
@@ -83,7 +83,7 @@ class Crowd:
     """By serial, the report whose votes a device has masked, whenever it did."""
     receipts: dict[bytes, list[str]] = field(default_factory=dict)
     released: set[bytes] = field(default_factory=set)
-    """Those who were told that their cohort yielded nothing."""
+    """Those who were told that their group yielded nothing."""
     ends: bool = False
     """Whether all of them are to stop."""
     broken: list[str] = field(default_factory=list)
@@ -156,7 +156,7 @@ def started(service: Served, **changes: Any) -> bytes:  # noqa: ANN401
 def policy_of(service: Served) -> Policy:
     """A policy that demands masks of this service."""
     key = bytes.fromhex(service.ask("GET", "/v1/key").json["operator"])
-    return Policy(operators=frozenset({key}), smallest_cohort=1, smallest_masked_cohort=6)
+    return Policy(operators=frozenset({key}), smallest_layer_size=1, smallest_group=6)
 
 
 def invited(service: Served, count: int, name: str = "small") -> tuple[list[str], bytes]:

@@ -22,8 +22,8 @@ CAMPAIGN = b"the campaign, 16"
 def add_layer(
     database: Database,
     *,
-    cohort: int = 1_000_000,
-    place: int = 0,
+    layer_size: int = 1_000_000,
+    layer_index: int = 0,
     state: str = "open",
     campaign: bytes = CAMPAIGN,
     layer: Layer = LAYER,
@@ -36,15 +36,15 @@ def add_layer(
             (campaign, campaign.hex(), bytes(32)),
         )
         db.execute(
-            "INSERT INTO layers (campaign, place, digest, cohort, candidates, low, high, opened, deadline, state,"
+            "INSERT INTO layers (campaign, layer_index, digest, layer_size, candidates, low, high, opened, deadline, state,"
             " document) VALUES (?, ?, ?, ?, ?, 0, 1, 0.0, 1.0, ?, ?)",
-            (campaign, place, layer.digest, cohort, layer.randomizer.candidates, state, b"document"),
+            (campaign, layer_index, layer.digest, layer_size, layer.randomizer.candidates, state, b"document"),
         )
 
 
-def close_layer(database: Database, place: int = 0) -> None:
+def close_layer(database: Database, layer_index: int = 0) -> None:
     with database.transaction() as db:
-        db.execute("UPDATE layers SET state = 'closed' WHERE campaign = ? AND place = ?", (CAMPAIGN, place))
+        db.execute("UPDATE layers SET state = 'closed' WHERE campaign = ? AND layer_index = ?", (CAMPAIGN, layer_index))
 
 
 def serial_of(device: int) -> bytes:

@@ -74,7 +74,7 @@ def counts(town: Town, entry: Entry) -> tuple[str, list[int], list[int], str | N
 
 def charged(ledger: Ledger) -> tuple[str, list[int]]:
     (entry,) = ledger.entries("people")
-    return entry.state, [cohort.reports for cohort in entry.collection.cohorts]
+    return entry.state, [layer_size.reports for layer_size in entry.collection.batches]
 
 
 async def sent(intake: Intake, town: Town, entry: Entry, serials: Iterable[bytes]) -> "asyncio.Future[list[Receipt]]":
@@ -147,8 +147,8 @@ def test_sums_that_are_just_being_merged_are_erased(
     abort = threading.Thread(target=other.coordinator.abort, args=(entry.name, 1.0))
     really = report_store.add_sum
 
-    def meanwhile(db: Connection, campaign: bytes, place: int, reports: int, votes: Votes) -> None:
-        really(db, campaign, place, reports, votes)
+    def meanwhile(db: Connection, campaign: bytes, layer_index: int, reports: int, votes: Votes) -> None:
+        really(db, campaign, layer_index, reports, votes)
         abort.start()
         with psycopg.connect(url, autocommit=True) as watch:
             wait_until(lambda: watch.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchall())
@@ -207,7 +207,7 @@ def test_a_layer_that_is_just_being_decided_does_not_go_on(
     entry = opened(town)
     asked = town.layer(entry.id)
     assert asked
-    counted = town.answer(entry.id, asked[0].cohort)
+    counted = town.answer(entry.id, asked[0].layer_size)
     abort = threading.Thread(target=other.coordinator.abort, args=(entry.name, 3.0))
     really = campaign_store.settle_layer
 
@@ -316,7 +316,7 @@ def test_what_workers_know_of_a_campaign_is_gone_when_it_is_over(town: Town, oth
     entry = opened(town)
     asked = town.layer(entry.id)
     assert asked
-    town.answer(entry.id, asked[0].cohort)
+    town.answer(entry.id, asked[0].layer_size)
     other.coordinator.turn(100.0)
     for each in (town, other):
         assert set(each.coordinator._standings) == {entry.id}

@@ -58,7 +58,7 @@ def test_two_passes_and_a_measurement_ask_everybody_once(database: Database) -> 
     entry = started(town, devices=2400, measure_devices=300, parameters={"passes": 2})
     town.run(entry.id)
     document = document_in(released(town, entry).encode(), "release.json")
-    assert {layer.passage for layer in document.layers} == {1, 2}
+    assert {layer.pass_number for layer in document.layers} == {1, 2}
     assert document.measurement
     assert document.measurement.decided
     assert document.measurement.coverage
@@ -99,7 +99,7 @@ def test_another_worker_goes_on_where_one_died(database: Database) -> None:
                 break
         asked = worker.layer(entry.id)
         if asked:
-            worker.answer(entry.id, asked[0].cohort)
+            worker.answer(entry.id, asked[0].layer_size)
     document = document_in(released(worker, entry).encode(), "release.json")
     assert {word.word for word in document.words} == set(WORDS)
 
@@ -201,7 +201,9 @@ def test_a_campaign_is_charged_and_settled_with_what_was_collected(database: Dat
     (settled,) = ledger.entries("people")
     assert settled.state == "settled"
     document = json.loads(released(town, entry))
-    assert [cohort.reports for cohort in settled.collection.cohorts] == [row["reports"] for row in document["layers"]]
+    assert [layer_size.reports for layer_size in settled.collection.batches] == [
+        row["reports"] for row in document["layers"]
+    ]
 
 
 def test_a_campaign_over_budget_does_not_begin(database: Database, tmp_path: Path) -> None:
@@ -274,7 +276,7 @@ def test_an_aborted_campaign_stays_charged_for_what_it_collected(database: Datab
     town.answer(entry.id, 50)
     town.coordinator.abort(entry.name, 1.0)
     (settled,) = ledger.entries("people")
-    assert [cohort.reports for cohort in settled.collection.cohorts] == [50]
+    assert [layer_size.reports for layer_size in settled.collection.batches] == [50]
 
 
 def test_a_ledger_and_a_population_go_together(database: Database, tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
-"""What is on record of cohorts: one way to its end each, and no sum that could be counted twice or be unsaid."""
+"""What is on record of groups: one way to its end each, and no sum that could be counted twice or be unsaid."""
 
 import numpy as np
 import pytest
 
 from neologue.aggregation.masked_group import terms_for
-from neologue.service.masked.group_store import CohortStore
+from neologue.service.masked.group_store import GroupStore
 from neologue.service.storage.database import Database
 from neologue.service.storage.report_store import Storage
 from service.stores import CAMPAIGN, LAYER, add_layer, close_layer, serial_of, spent_serials
@@ -17,49 +17,49 @@ SERIALS = [serial_of(device) for device in range(4)]
 
 
 @pytest.fixture
-def store(database: Database) -> CohortStore:
-    add_layer(database, cohort=10)
-    return CohortStore(database)
+def store(database: Database) -> GroupStore:
+    add_layer(database, layer_size=10)
+    return GroupStore(database)
 
 
-def formed(store: CohortStore, number: int = 0, devices: int = 4) -> bytes:
+def formed(store: GroupStore, number: int = 0, devices: int = 4) -> bytes:
     assert store.form(CAMPAIGN, 0, TERMS[number], devices, NOW, UNTIL)
-    return TERMS[number].cohort_id
+    return TERMS[number].group_id
 
 
-def state(store: CohortStore, cohort: bytes, now: float = NOW) -> str | None:
-    found = store.found(CAMPAIGN, cohort, now)
+def state(store: GroupStore, group: bytes, now: float = NOW) -> str | None:
+    found = store.found(CAMPAIGN, group, now)
     return found and found[0]
 
 
-def test_a_sum_is_counted_once_with_its_serials(store: CohortStore, database: Database) -> None:
-    cohort = formed(store)
-    assert store.ask_for_shares(cohort, NOW)
-    assert store.count(cohort, VOTES, SERIALS)
-    assert store.count(cohort, VOTES, SERIALS), "the answer of the first may have been lost"
+def test_a_sum_is_counted_once_with_its_serials(store: GroupStore, database: Database) -> None:
+    group = formed(store)
+    assert store.ask_for_shares(group, NOW)
+    assert store.count(group, VOTES, SERIALS)
+    assert store.count(group, VOTES, SERIALS), "the answer of the first may have been lost"
     tally = Storage(database).tally(CAMPAIGN, 0)
     assert (tally.reports, tally.votes.tolist()) == (4, VOTES.tolist())
     assert spent_serials(database) == set(SERIALS)
-    assert state(store, cohort) == "summed"
-    assert store.give_up(cohort, certain=True) == "summed", "what is counted can't be unsaid"
+    assert state(store, group) == "summed"
+    assert store.give_up(group, certain=True) == "summed", "what is counted can't be unsaid"
 
 
-def test_nothing_is_for_ever(store: CohortStore, database: Database) -> None:
-    cohort = formed(store)
-    assert store.give_up(cohort, certain=True) == "nothing"
-    assert not store.ask_for_shares(cohort, NOW)
-    assert not store.count(cohort, VOTES, SERIALS)
-    assert state(store, cohort) == "nothing"
+def test_nothing_is_for_ever(store: GroupStore, database: Database) -> None:
+    group = formed(store)
+    assert store.give_up(group, certain=True) == "nothing"
+    assert not store.ask_for_shares(group, NOW)
+    assert not store.count(group, VOTES, SERIALS)
+    assert state(store, group) == "nothing"
     assert not spent_serials(database)
 
 
-def test_a_sum_can_only_be_counted_once_shares_were_asked_for(store: CohortStore) -> None:
-    cohort = formed(store)
-    assert not store.count(cohort, VOTES, SERIALS)
-    assert state(store, cohort) == "masking"
+def test_a_sum_can_only_be_counted_once_shares_were_asked_for(store: GroupStore) -> None:
+    group = formed(store)
+    assert not store.count(group, VOTES, SERIALS)
+    assert state(store, group) == "masking"
 
 
-def test_of_a_worker_that_is_gone_only_what_nobody_can_know_is_nothing(store: CohortStore) -> None:
+def test_of_a_worker_that_is_gone_only_what_nobody_can_know_is_nothing(store: GroupStore) -> None:
     masking, unmasking = formed(store, 0), formed(store, 1)
     assert store.ask_for_shares(unmasking, NOW)
     assert (state(store, masking), state(store, unmasking)) == ("masking", "unmasking")
@@ -69,11 +69,11 @@ def test_of_a_worker_that_is_gone_only_what_nobody_can_know_is_nothing(store: Co
     assert (state(store, masking), state(store, unmasking)) == ("nothing", "lost")
 
 
-def test_shares_are_not_asked_for_when_the_time_is_over(store: CohortStore) -> None:
+def test_shares_are_not_asked_for_when_the_time_is_over(store: GroupStore) -> None:
     assert not store.ask_for_shares(formed(store), UNTIL)
 
 
-def test_cohorts_under_way_take_the_room_that_they_may_need(store: CohortStore) -> None:
+def test_groups_under_way_take_the_room_that_they_may_need(store: GroupStore) -> None:
     formed(store, 0, 4)
     room = store.room(CAMPAIGN, 0, NOW)
     assert (room.free, room.taken) == (6, 4)
@@ -87,10 +87,10 @@ def test_cohorts_under_way_take_the_room_that_they_may_need(store: CohortStore) 
 
 @pytest.mark.parametrize("spoilt", ["closed", "full", "spent"])
 def test_a_sum_that_can_not_be_counted_is_lost_and_not_nothing(
-    store: CohortStore, database: Database, spoilt: str
+    store: GroupStore, database: Database, spoilt: str
 ) -> None:
-    cohort = formed(store)
-    assert store.ask_for_shares(cohort, NOW)
+    group = formed(store)
+    assert store.ask_for_shares(group, NOW)
     if spoilt == "closed":
         close_layer(database)
     elif spoilt == "full":
@@ -100,12 +100,12 @@ def test_a_sum_that_can_not_be_counted_is_lost_and_not_nothing(
         with database.transaction() as db:
             db.execute("INSERT INTO spent (campaign, serial) VALUES (?, ?)", (CAMPAIGN, SERIALS[1]))
     before = spent_serials(database)
-    assert not store.count(cohort, VOTES, SERIALS)
-    assert state(store, cohort) == "lost"
+    assert not store.count(group, VOTES, SERIALS)
+    assert state(store, group) == "lost"
     assert spent_serials(database) == before
 
 
-def test_another_campaign_has_no_such_cohort(store: CohortStore) -> None:
-    cohort = formed(store)
-    assert store.found(bytes(16), cohort, NOW) is None
+def test_another_campaign_has_no_such_group(store: GroupStore) -> None:
+    group = formed(store)
+    assert store.found(bytes(16), group, NOW) is None
     assert store.found(CAMPAIGN, 16 * b"x", NOW) is None

@@ -28,7 +28,7 @@ from service.stores import (
     tally_of,
 )
 
-SERVED = ServedLayer(place=0, asks=LAYER, minimum=10)
+SERVED = ServedLayer(layer_index=0, asks=LAYER, minimum=10)
 PATIENT = Limits(patience=30.0, interval=0.01)
 """Only what is decided answers a sender, never the time."""
 HASTY = Limits(patience=0.05, interval=0.01)
@@ -62,11 +62,11 @@ class Hindered(Storage):
         self.away = True
         self.tries = 0
 
-    def commit_batch(self, campaign: bytes, place: int, reports: Mapping[bytes, Votes], minimum: int) -> Outcome:
+    def commit_batch(self, campaign: bytes, layer_index: int, reports: Mapping[bytes, Votes], minimum: int) -> Outcome:
         self.tries += 1
         if self.away:
             raise StorageError("the database is away")
-        return super().commit_batch(campaign, place, reports, minimum)
+        return super().commit_batch(campaign, layer_index, reports, minimum)
 
 
 def test_reports_are_final_once_they_are_enough(storage: Storage) -> None:
@@ -166,8 +166,8 @@ def test_what_waits_when_a_layer_closes_is_told_and_dropped(storage: Storage) ->
     assert same(storage.tally(CAMPAIGN, 0), tally_of(range(10)))
 
 
-def test_a_cohort_that_is_full_closes_to_the_rest(database: Database) -> None:
-    add_layer(database, cohort=25)
+def test_a_group_that_is_full_closes_to_the_rest(database: Database) -> None:
+    add_layer(database, layer_size=25)
 
     async def scene() -> None:
         async with Intake(Storage(database), PATIENT) as intake:
@@ -230,11 +230,13 @@ def test_when_too_much_waits_the_intake_is_busy(storage: Storage) -> None:
 
 def test_an_error_nobody_thought_of_does_not_end_the_intake(storage: Storage, caplog: pytest.LogCaptureFixture) -> None:
     class Broken(Hindered):
-        def commit_batch(self, campaign: bytes, place: int, reports: Mapping[bytes, Votes], minimum: int) -> Outcome:
+        def commit_batch(
+            self, campaign: bytes, layer_index: int, reports: Mapping[bytes, Votes], minimum: int
+        ) -> Outcome:
             if self.away:
                 self.tries += 1
                 raise ValueError(f"{list(reports)}")
-            return super().commit_batch(campaign, place, reports, minimum)
+            return super().commit_batch(campaign, layer_index, reports, minimum)
 
     broken = Broken(storage.database)
 
@@ -250,8 +252,8 @@ def test_an_error_nobody_thought_of_does_not_end_the_intake(storage: Storage, ca
 
 
 def test_stopping_writes_what_is_enough_and_confirms_nothing_else(storage: Storage) -> None:
-    add_layer(storage.database, place=1)
-    other = ServedLayer(place=1, asks=LAYER, minimum=10)
+    add_layer(storage.database, layer_index=1)
+    other = ServedLayer(layer_index=1, asks=LAYER, minimum=10)
 
     async def scene() -> None:
         intake = Intake(storage, Limits(patience=30.0, interval=30.0))

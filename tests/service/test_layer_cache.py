@@ -46,7 +46,7 @@ def credential(town: Town, entry: Entry) -> Credential:
 
 
 @pytest.fixture
-def place(entry: Entry, credential: Credential) -> int:
+def layer_index(entry: Entry, credential: Credential) -> int:
     return slot(entry.slot_secret, credential.serial)
 
 
@@ -56,62 +56,62 @@ def invite_slots(town: Town, low: int, high: int) -> None:
     town.board.refresh()
 
 
-def cohort_of(town: Town) -> int:
+def group_of(town: Town) -> int:
     with town.database.reading() as db:
-        ((size,),) = db.execute("SELECT cohort FROM layers")
+        ((size,),) = db.execute("SELECT layer_size FROM layers")
     return int(size)
 
 
-def wait_behind(town: Town, credential: Credential, place: int, devices: int) -> int:
+def wait_behind(town: Town, credential: Credential, layer_index: int, devices: int) -> int:
     """How long a device waits that so many others lie before, behind the range that is open."""
-    invite_slots(town, 0, place - -(-devices * SLOTS // DEVICES))
+    invite_slots(town, 0, layer_index - -(-devices * SLOTS // DEVICES))
     told = town.board.check_in(credential)
     assert isinstance(told, Wait)
     return told.retry_after
 
 
-def test_the_slots_of_the_range_are_invited_and_no_other(town: Town, credential: Credential, place: int) -> None:
+def test_the_slots_of_the_range_are_invited_and_no_other(town: Town, credential: Credential, layer_index: int) -> None:
     for low, high, told in (
-        (0, place, Wait),
-        (0, place + 1, Invited),
-        (place, place + 1, Invited),
-        (place, SLOTS, Invited),
-        (place + 1, SLOTS, Over),
+        (0, layer_index, Wait),
+        (0, layer_index + 1, Invited),
+        (layer_index, layer_index + 1, Invited),
+        (layer_index, SLOTS, Invited),
+        (layer_index + 1, SLOTS, Over),
     ):
         invite_slots(town, low, high)
         assert isinstance(town.board.check_in(credential), told)
 
 
 def test_who_lies_just_behind_the_range_waits_no_longer_than_anybody(
-    town: Town, credential: Credential, place: int
+    town: Town, credential: Credential, layer_index: int
 ) -> None:
-    size = cohort_of(town)
+    size = group_of(town)
     for devices in (0, 1, size, 2 * size, 4 * size - 1):
-        assert wait_behind(town, credential, place, devices) == SECONDS
+        assert wait_behind(town, credential, layer_index, devices) == SECONDS
 
 
-def test_who_is_layers_away_waits_for_as_many_check_ins(town: Town, credential: Credential, place: int) -> None:
-    size = cohort_of(town)
+def test_who_is_layers_away_waits_for_as_many_check_ins(town: Town, credential: Credential, layer_index: int) -> None:
+    size = group_of(town)
     assert 10 * size < DEVICES * 9 // 10
     for layers in range(2, 6):
-        assert wait_behind(town, credential, place, 2 * layers * size) == layers * SECONDS
-        assert wait_behind(town, credential, place, 2 * layers * size - 1) == max(1, layers - 1) * SECONDS
+        assert wait_behind(town, credential, layer_index, 2 * layers * size) == layers * SECONDS
+        assert wait_behind(town, credential, layer_index, 2 * layers * size - 1) == max(1, layers - 1) * SECONDS
 
 
 def test_a_device_waits_the_longer_the_farther_away_it_is_and_never_less_than_a_check_in(
-    town: Town, credential: Credential, place: int
+    town: Town, credential: Credential, layer_index: int
 ) -> None:
-    waits = [wait_behind(town, credential, place, devices) for devices in range(0, DEVICES * 9 // 10, 50)]
+    waits = [wait_behind(town, credential, layer_index, devices) for devices in range(0, DEVICES * 9 // 10, 50)]
     assert all(before <= after for before, after in pairwise(waits))
     assert min(waits) == SECONDS
     assert max(waits) == 5 * SECONDS
 
 
 def test_while_nobody_is_asked_everybody_waits_the_same(
-    town: Town, entry: Entry, credential: Credential, place: int
+    town: Town, entry: Entry, credential: Credential, layer_index: int
 ) -> None:
     """How far away a slot is says nothing as long as no layer goes on."""
-    assert wait_behind(town, credential, place, DEVICES * 9 // 10) > SECONDS
+    assert wait_behind(town, credential, layer_index, DEVICES * 9 // 10) > SECONDS
     town.coordinator.pause(entry.name, 1.0)
     try:
         for low, high in ((0, SLOTS // 100), (0, SLOTS), (SLOTS, SLOTS)):

@@ -71,7 +71,9 @@ def record(town: Town, entry: Entry) -> tuple[Any, ...]:
     """All that moving a campaign on changes."""
     with town.database.reading() as db:
         now = campaign_store.named(db, entry.name)
-        layers = [(layer.place, layer.digest, layer.state, layer.round) for layer in campaign_store.asked(db, entry.id)]
+        layers = [
+            (layer.layer_index, layer.digest, layer.state, layer.round) for layer in campaign_store.asked(db, entry.id)
+        ]
         sums = db.execute("SELECT id, reports FROM sums WHERE campaign = ? ORDER BY id", (entry.id,))
         decided = [decision.reports for decision in campaign_store.decisions(db, entry.id)]
         return now.state, now.changed, layers, sums, decided, campaign_store.release_of(db, entry.id)
@@ -81,7 +83,7 @@ def votes_on(layer: Layer | ClosedLayer) -> list[Votes]:
     """What its devices answer: the same in all campaigns, so that they go the same way and nothing is made twice."""
     if layer.digest not in MADE:
         MADE[layer.digest] = [
-            read_report(layer, contribute(WORDS, layer)).astype("uint32") for _ in range(layer.cohort)
+            read_report(layer, contribute(WORDS, layer)).astype("uint32") for _ in range(layer.layer_size)
         ]
     return MADE[layer.digest]
 
@@ -90,9 +92,9 @@ def fill(town: Town, entry: Entry) -> None:
     """Answer the layer that is open, until it is full."""
     asked = town.layer(entry.id)
     assert asked
-    layer, place = asked
+    layer, layer_index = asked
     reports = {os.urandom(16): votes for votes in votes_on(layer)}
-    assert town.storage.commit_batch(entry.id, place, reports, entry.definition.batch).counted == layer.cohort
+    assert town.storage.commit_batch(entry.id, layer_index, reports, entry.definition.batch).counted == layer.layer_size
 
 
 def run(town: Town, entry: Entry, now: float) -> None:

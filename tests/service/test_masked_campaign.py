@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from neologue.cli.main import main
 from neologue.discovery.result import LayerFacts, ReleasedWord
 from neologue.errors import ParameterError
-from neologue.masking.rules import CohortRules
-from neologue.privacy.collection import Cohort
+from neologue.masking.rules import GroupRules
+from neologue.privacy.collection import Batch
 from neologue.privacy.cost import cost
 from neologue.privacy.statement import CORRUPT, UNCHECKED, Exposure, LayerShown, privacy_statement
 from neologue.release.facts import facts_of
@@ -25,23 +25,23 @@ from service.serving import served
     ("changes", "named"),
     [
         ({"cohort_size": 7}, "5 devices stay, and 6 must be"),
-        ({"smallest_cohort": 2}, "not 2"),
+        ({"smallest_group": 2}, "not 2"),
         ({"corruption": 40}, "0 to 30 per cent, not 40"),
         ({"gather_seconds": 0.0}, "gather seconds must be above 0"),
         ({"stage_seconds": 1e9}, "stage seconds must be above 0 and at most a day"),
-        ({"parameters": {**SECURE["parameters"], "smallest_layer": 7}}, "a smallest cohort of 8 is more than the 7"),
+        ({"parameters": {**SECURE["parameters"], "smallest_layer": 7}}, "a smallest group of 8 is more than the 7"),
     ],
 )
-def test_cohorts_that_can_not_be_are_refused_before_anybody_is_asked(changes: dict[str, Any], named: str) -> None:
+def test_groups_that_can_not_be_are_refused_before_anybody_is_asked(changes: dict[str, Any], named: str) -> None:
     with pytest.raises(ParameterError, match=named):
         definition(**{**SECURE, **changes}).check()
 
 
 def test_a_campaign_is_ephemeral_unless_it_says_otherwise() -> None:
     plain = definition()
-    assert (plain.aggregation, plain.cohorts, plain.together) == ("ephemeral", None, plain.batch)
+    assert (plain.aggregation, plain.groups, plain.together) == ("ephemeral", None, plain.batch)
     secure = definition(**SECURE)
-    assert secure.cohorts == CohortRules(12, 6, 25, 5)
+    assert secure.groups == GroupRules(12, 6, 25, 5)
     assert secure.rules.batch == secure.together == 8
 
 
@@ -61,8 +61,8 @@ def test_an_operator_makes_a_secure_campaign_by_a_command(tmp_path: Path) -> Non
 
 def test_the_server_of_a_secure_campaign_sees_the_honest_devices_of_the_smallest_sum() -> None:
     parameters = definition().campaign.parameters
-    plain = facts_of(parameters, (LayerShown(Cohort(5_000, 1_000), 1, 900),))
-    rules = CohortRules(100, 50, 20, 5)
+    plain = facts_of(parameters, (LayerShown(Batch(5_000, 1_000), 1, 900),))
+    rules = GroupRules(100, 50, 20, 5)
     masked = replace(plain, exposure=Exposure(masked=rules))
     trust: Any = privacy_statement(masked)["trust"]
     reader, disk, server = trust["observers"]
@@ -75,9 +75,9 @@ def test_the_server_of_a_secure_campaign_sees_the_honest_devices_of_the_smallest
     assert plain_trust["observers"][2]["item_epsilon"] >= server["item_epsilon"]
 
 
-def test_a_hostile_device_speaks_for_its_whole_cohort() -> None:
+def test_a_hostile_device_speaks_for_its_whole_group() -> None:
     facts = LayerFacts(
-        passage=1,
+        pass_number=1,
         layer=1,
         length=1,
         extension=1,
@@ -92,7 +92,7 @@ def test_a_hostile_device_speaks_for_its_whole_cohort() -> None:
     )
     word = ReleasedWord("abba", 500, 100.0, 50.0, 150.0, 1, 1)
     campaign = definition().campaign
-    alone, masked = influence(campaign, [facts], [word], 3), influence(campaign, [facts], [word], 3, cohort=20)
+    alone, masked = influence(campaign, [facts], [word], 3), influence(campaign, [facts], [word], 3, reports_each=20)
     assert masked.layers[0].votes == 20 * alone.layers[0].votes
     assert masked.moved >= 19 * alone.moved
     assert alone.planted is not None

@@ -1,4 +1,4 @@
-"""Every message of a cohort, garbled and sent over HTTP: a clear error each time, and the cohort goes on."""
+"""Every message of a group, garbled and sent over HTTP: a clear error each time, and the group goes on."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +35,7 @@ Garbled = Callable[[bytes], bytes]
 
 
 class Town:
-    """The devices of one cohort, which speak the protocol byte by byte."""
+    """The devices of one group, which speak the protocol byte by byte."""
 
     def __init__(self, service: Served) -> None:
         self.service = service
@@ -52,7 +52,7 @@ class Town:
             make_report(self.layer, np.array([device, 100]), SeededEntropy(device)) for device in range(DEVICES)
         ]
         self.terms = Terms.parse(bytes.fromhex(self.send(0, b"", joins=True).json["terms"]))
-        self.path = f"/v1/cohorts/{self.terms.cohort_id.hex()}"
+        self.path = f"/v1/cohorts/{self.terms.group_id.hex()}"
         self.members = [
             Member(self.terms, Ballot.of_report(self.layer, partial(bytes, report), operator), Promise(6, 5))
             for report in self.reports
@@ -82,7 +82,7 @@ class Town:
 
 @pytest.fixture
 def town(tmp_path: Path) -> Iterator[Town]:
-    with served(f"sqlite:///{tmp_path}/service.db", cohort_patience=0.5, failures_per_minute=1e6) as service:
+    with served(f"sqlite:///{tmp_path}/service.db", group_patience=0.5, failures_per_minute=1e6) as service:
         yield Town(service)
 
 
@@ -107,11 +107,11 @@ def attack(town: Town, message: bytes, anywhere: bool) -> None:
     refused()
 
 
-def _flipped(message: bytes, place: int, by: int) -> bytes:
-    return message[:place] + bytes([message[place] ^ by]) + message[place + 1 :]
+def _flipped(message: bytes, layer_index: int, by: int) -> bytes:
+    return message[:layer_index] + bytes([message[layer_index] ^ by]) + message[layer_index + 1 :]
 
 
-def test_a_cohort_goes_on_whatever_one_of_its_devices_sends(town: Town, tmp_path: Path) -> None:
+def test_a_group_goes_on_whatever_one_of_its_devices_sends(town: Town, tmp_path: Path) -> None:
     messages = [member.advertise() for member in town.members]
     steps = (
         (Member.share, False),
@@ -152,14 +152,14 @@ def test_reports_without_masks_are_refused_in_a_secure_campaign(town: Town) -> N
     assert "masks" in refused.json["error"]["message"]
 
 
-def test_a_device_that_comes_back_without_its_keys_waits_for_the_next_cohort(town: Town) -> None:
+def test_a_device_that_comes_back_without_its_keys_waits_for_the_next_group(town: Town) -> None:
     assert town.send(0, town.members[0].advertise()).status == 202
     assert town.send(0, b"", joins=True).status == 503
     assert town.send(1, b"", joins=True).json["state"] == "cohort"
 
 
 def test_the_same_device_is_not_in_two_sums(town: Town) -> None:
-    """A device that masks votes for a second cohort, while the first may have its votes in a sum, is refused there."""
+    """A device that masks votes for a second group, while the first may have its votes in a sum, is refused there."""
     told = town.answered([member.advertise() for member in town.members])
     shared = [member.share(message) for member, message in zip(town.members, told, strict=True)]
     vector = town.members[0].mask(town.answered(shared)[0])
@@ -167,8 +167,8 @@ def test_the_same_device_is_not_in_two_sums(town: Town) -> None:
     second = Town.__new__(Town)
     second.__dict__ |= town.__dict__
     second.terms = Terms.parse(bytes.fromhex(town.send(0, b"", joins=True).json["terms"]))
-    assert second.terms.cohort_id != town.terms.cohort_id
-    second.path = f"/v1/cohorts/{second.terms.cohort_id.hex()}"
+    assert second.terms.group_id != town.terms.group_id
+    second.path = f"/v1/cohorts/{second.terms.group_id.hex()}"
     operator = bytes.fromhex(town.service.ask("GET", "/v1/key").json["operator"])
     second.members = [
         Member(second.terms, Ballot.of_report(town.layer, partial(bytes, report), operator), Promise(6, 5))
@@ -178,4 +178,4 @@ def test_the_same_device_is_not_in_two_sums(town: Town) -> None:
     shared = [member.share(message) for member, message in zip(second.members, told, strict=True)]
     twice = second.send(0, second.members[0].mask(second.answered(shared)[0]))
     assert twice.code == "malformed"
-    assert "another cohort" in twice.json["error"]["message"]
+    assert "another group" in twice.json["error"]["message"]

@@ -69,14 +69,14 @@ def words_of_reports(path: Path, tallies: list[Tally], contributed: list[set[byt
         for tally in tallies:
             asked = town.layer(entry.id)
             assert asked
-            layer, place = asked
+            layer, layer_index = asked
             reports = {
                 os.urandom(16): read_report(layer, report).astype("uint32")
                 for (report,) in contributed
                 if report[1:9] == layer.digest[:8]
             }
-            assert town.storage.commit_batch(entry.id, place, reports, 1).counted == len(reports)
-            assert same(town.storage.tally(entry.id, place), tally)
+            assert town.storage.commit_batch(entry.id, layer_index, reports, 1).counted == len(reports)
+            assert same(town.storage.tally(entry.id, layer_index), tally)
             now += 1e6
             town.coordinator.turn(now)
         town.coordinator.turn(now)
@@ -92,8 +92,8 @@ def test_a_campaign_with_dropouts_finds_the_words_that_the_plain_votes_decide(
     tallies: list[Tally] = []
     counted = Storage.tally
 
-    def tally(storage: Storage, campaign: bytes, place: int) -> Tally:
-        tallies.append(counted(storage, campaign, place))
+    def tally(storage: Storage, campaign: bytes, layer_index: int) -> Tally:
+        tallies.append(counted(storage, campaign, layer_index))
         return tallies[-1]
 
     monkeypatch.setattr(Storage, "tally", tally)
@@ -134,7 +134,7 @@ def test_two_workers_and_postgresql_count_every_vote_once(postgres: Callable[[],
         campaign = started(service, **LASTING)
         credentials, digest = invited(service, devices)
         crowd = Crowd(process.address, tmp_path, policy_of(service), {3: SHARING, 7: VECTOR, 11: UNMASKING, 20: VECTOR})
-        # With fewer left than a cohort begins with, some wait for ever.
+        # With fewer left than a group begins with, some wait for ever.
         crowd.over = lambda: len(crowd.told("final")) >= devices - 4 - 7
         crowd.run(credentials)
         layer = layer_of(service, crowd, digest)
@@ -148,7 +148,7 @@ def test_two_workers_and_postgresql_count_every_vote_once(postgres: Callable[[],
 
 
 @pytest.mark.parametrize(("killed_at", "nothing"), [(VECTOR, True), (UNMASKING, False)])
-def test_a_cohort_of_a_service_that_is_killed_yields_nothing_that_could_be_known(
+def test_a_group_of_a_service_that_is_killed_yields_nothing_that_could_be_known(
     tmp_path: Path, killed_at: int, nothing: bool
 ) -> None:
     """Killed while votes come, the operator signs that there is no sum, and the same votes are masked once more; killed
@@ -182,7 +182,7 @@ def test_a_cohort_of_a_service_that_is_killed_yields_nothing_that_could_be_known
         assert crowd.told("final") == spent
         assert same(Storage(database).tally(campaign, 0), crowd.sum_of(layer, spent))
         with database.reading() as db:
-            states = [state for (state,) in db.execute("SELECT state FROM cohorts ORDER BY until")]
+            states = [state for (state,) in db.execute("SELECT state FROM masking_groups ORDER BY until")]
     if nothing:
         assert states == ["nothing", "summed"]
         assert len(crowd.told("final")) == devices

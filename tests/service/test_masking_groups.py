@@ -1,4 +1,4 @@
-"""Who finds a place in a cohort, and who is asked again because there was none."""
+"""Who finds a place in a group, and who is asked again because there was none."""
 
 import asyncio
 import threading
@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from neologue.aggregation.masked_group import SecureCohort, terms_for
+from neologue.aggregation.masked_group import GroupServer, terms_for
 from neologue.device.masked import Ballot, Member
-from neologue.masking.rules import CohortRules
+from neologue.masking.rules import GroupRules
 from neologue.masking.terms import Terms
 from neologue.protocol.credential import issue
 from neologue.protocol.slot import SLOTS
 from neologue.service.collect.replies import Invited, Over, Wait
-from neologue.service.masked.group_store import CohortStore
-from neologue.service.masked.groups import Cohorts, Gathers, Told, Word
+from neologue.service.masked.group_store import GroupStore
+from neologue.service.masked.groups import Gathers, MaskingGroups, Told, Word
 from neologue.service.storage.database import Database
 from neologue.service.storage.report_store import Storage
 from service.campaigns import Town, definition
@@ -23,7 +23,7 @@ from service.masked_crowd import SECURE
 from service.stores import CAMPAIGN, LAYER, add_layer, serial_of
 
 NOW = 0.5
-RULES = CohortRules(size=6, smallest=4, dropout=20, corruption=0)
+RULES = GroupRules(size=6, smallest=4, dropout=20, corruption=0)
 
 
 def advertisement(terms: Terms) -> bytes:
@@ -31,68 +31,67 @@ def advertisement(terms: Terms) -> bytes:
     return Member(terms, votes, RULES.promise).advertise()
 
 
-def test_a_cohort_takes_no_more_devices_than_it_gathers(database: Database) -> None:
+def test_a_group_takes_no_more_devices_than_it_gathers(database: Database) -> None:
     """However many have its terms and come at the same time: the layer has no room for them."""
-    add_layer(database, cohort=10)
+    add_layer(database, layer_size=10)
     layer = Gathers(CAMPAIGN, 0, LAYER, RULES, gather_seconds=60.0, stage_seconds=60.0)
 
     async def come() -> tuple[list[Told], bytes | Word]:
         operator = Ed25519PrivateKey.generate()
-        async with Cohorts(
+        async with MaskingGroups(
             Storage(database), operator, leads=lambda campaign: True, patience=0.01, clock=lambda: NOW
-        ) as cohorts:
-            given = [await cohorts.join(layer, serial_of(device)) for device in range(9)]
+        ) as groups:
+            given = [await groups.join(layer, serial_of(device)) for device in range(9)]
             assert isinstance(given[0], bytes)
             assert set(given) == {given[0]}
             terms = Terms.parse(given[0])
             messages = (
-                cohorts.receive(CAMPAIGN, serial_of(device), terms.cohort_id, advertisement(terms))
-                for device in range(9)
+                groups.receive(CAMPAIGN, serial_of(device), terms.group_id, advertisement(terms)) for device in range(9)
             )
-            return await asyncio.gather(*messages), await cohorts.join(layer, serial_of(9))
+            return await asyncio.gather(*messages), await groups.join(layer, serial_of(9))
 
     told, later = asyncio.run(come())
     assert told.count(Word.OUT) == 3
-    assert later is Word.BUSY, "4 places are left, and no cohort begins with so few"
+    assert later is Word.BUSY, "4 places are left, and no group begins with so few"
     with database.reading() as db:
-        assert db.execute("SELECT devices FROM cohorts") == [(6,)]
+        assert db.execute("SELECT devices FROM masking_groups") == [(6,)]
 
 
-def test_a_service_that_stops_leaves_a_cohort_alone_until_its_thread_is_done(
+def test_a_service_that_stops_leaves_a_group_alone_until_its_thread_is_done(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two threads that take masks off one sum at once would leave another sum."""
-    add_layer(database, cohort=10)
+    add_layer(database, layer_size=10)
     layer = Gathers(CAMPAIGN, 0, LAYER, RULES, gather_seconds=60.0, stage_seconds=60.0)
     begun, allowed, happened = threading.Event(), threading.Event(), list[str]()
-    advance, abandon = SecureCohort.advance, SecureCohort.abandon
+    advance, abandon = GroupServer.advance, GroupServer.abandon
 
-    def slowly(cohort: SecureCohort) -> None:
+    def slowly(group: GroupServer) -> None:
         happened.append("begun")
         begun.set()
         assert allowed.wait(60)
-        advance(cohort)
+        advance(group)
         happened.append("done")
 
-    def noted(cohort: SecureCohort, reason: str) -> None:
+    def noted(group: GroupServer, reason: str) -> None:
         happened.append("abandoned")
-        abandon(cohort, reason)
+        abandon(group, reason)
 
-    monkeypatch.setattr(SecureCohort, "advance", slowly)
-    monkeypatch.setattr(SecureCohort, "abandon", noted)
+    monkeypatch.setattr(GroupServer, "advance", slowly)
+    monkeypatch.setattr(GroupServer, "abandon", noted)
 
     async def scene() -> None:
         operator = Ed25519PrivateKey.generate()
-        async with Cohorts(
+        async with MaskingGroups(
             Storage(database), operator, leads=lambda campaign: True, patience=0.01, clock=lambda: NOW
-        ) as cohorts:
-            given = await cohorts.join(layer, serial_of(0))
+        ) as groups:
+            given = await groups.join(layer, serial_of(0))
             assert isinstance(given, bytes)
             terms = Terms.parse(given)
             for device in range(RULES.size):
-                await cohorts.receive(CAMPAIGN, serial_of(device), terms.cohort_id, advertisement(terms))
+                await groups.receive(CAMPAIGN, serial_of(device), terms.group_id, advertisement(terms))
             await asyncio.to_thread(begun.wait, 60)
-            stopping = asyncio.create_task(cohorts.stop())
+            stopping = asyncio.create_task(groups.stop())
             for _ in range(100):
                 await asyncio.sleep(0)
             assert happened == ["begun"]
@@ -117,7 +116,7 @@ def test_who_was_asked_before_is_asked_again_only_where_votes_are_made_late(
     assert isinstance(town.board.check_in(issue(entry.id, town.keys.issuer)), told)
 
 
-def test_a_layer_that_cohorts_under_way_fill_invites_nobody(database: Database) -> None:
+def test_a_layer_that_groups_under_way_fill_invites_nobody(database: Database) -> None:
     town = Town(database)
     entry = town.coordinator.create(definition(**SECURE), 0.0)
     town.coordinator.start(entry.name, 0.0)
@@ -126,14 +125,14 @@ def test_a_layer_that_cohorts_under_way_fill_invites_nobody(database: Database) 
         db.execute("UPDATE layers SET high = ?", (SLOTS,))
     asked = town.layer(entry.id)
     assert asked
-    layer, place = asked
+    layer, layer_index = asked
     credential = issue(entry.id, town.keys.issuer)
     assert isinstance(town.board.check_in(credential), Invited)
     terms = terms_for(layer, bytes(16), 6, 25, 5)
-    store = CohortStore(database)
-    assert store.form(entry.id, place, terms, layer.cohort - 7, NOW, until=1e12)
+    store = GroupStore(database)
+    assert store.form(entry.id, layer_index, terms, layer.layer_size - 7, NOW, until=1e12)
     town.board.refresh()
     assert isinstance(town.board.check_in(credential), Wait)
-    store.give_up(terms.cohort_id, certain=True)
+    store.give_up(terms.group_id, certain=True)
     town.board.refresh()
     assert isinstance(town.board.check_in(credential), Invited)

@@ -267,10 +267,10 @@ def test_a_service_that_can_t_start_says_why_in_a_sentence(tmp_path: Path) -> No
             (("--port", 70000), "70000"),
         )
 
-        def start(place: int) -> "subprocess.CompletedProcess[str]":
-            folder = tmp_path / f"start-{place}"
+        def start(layer_index: int) -> "subprocess.CompletedProcess[str]":
+            folder = tmp_path / f"start-{layer_index}"
             folder.mkdir()
-            return serve(*cases[place][0], cwd=folder)
+            return serve(*cases[layer_index][0], cwd=folder)
 
         with ThreadPoolExecutor(2) as pool:
             ended = list(pool.map(start, range(len(cases))))

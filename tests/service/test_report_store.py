@@ -69,8 +69,8 @@ def test_only_new_reports_count_towards_the_minimum(storage: Storage) -> None:
     assert same(storage.tally(CAMPAIGN, 0), tally_of(range(10)))
 
 
-def test_at_most_the_cohort_is_counted(database: Database) -> None:
-    add_layer(database, cohort=25)
+def test_at_most_the_group_is_counted(database: Database) -> None:
+    add_layer(database, layer_size=25)
     storage = Storage(database)
     assert not storage.commit_batch(CAMPAIGN, 0, batch_of(range(10)), minimum=10).over
     outcome = storage.commit_batch(CAMPAIGN, 0, batch_of(range(10, 30)), minimum=10)
@@ -81,7 +81,7 @@ def test_at_most_the_cohort_is_counted(database: Database) -> None:
 
 
 def test_a_layer_is_over_when_less_than_a_batch_is_missing(database: Database) -> None:
-    add_layer(database, cohort=25)
+    add_layer(database, layer_size=25)
     storage = Storage(database)
     outcome = storage.commit_batch(CAMPAIGN, 0, batch_of(range(16)), minimum=10)
     assert (outcome.counted, outcome.over) == (16, True)
@@ -103,13 +103,15 @@ def test_a_layer_that_is_not_there_counts_nothing(storage: Storage) -> None:
 
 
 def test_layers_are_told_apart(storage: Storage) -> None:
-    add_layer(storage.database, place=1)
+    add_layer(storage.database, layer_index=1)
     storage.commit_batch(CAMPAIGN, 0, batch_of(range(10)), minimum=10)
     storage.commit_batch(CAMPAIGN, 1, batch_of(range(10, 30)), minimum=10)
     assert same(storage.tally(CAMPAIGN, 0), tally_of(range(10)))
     assert same(storage.tally(CAMPAIGN, 1), tally_of(range(10, 30)))
-    close_layer(storage.database, place=0)
-    assert [(layer.place, layer.digest, layer.reports) for layer in storage.open_layers()] == [(1, LAYER.digest, 20)]
+    close_layer(storage.database, layer_index=0)
+    assert [(layer.layer_index, layer.digest, layer.reports) for layer in storage.open_layers()] == [
+        (1, LAYER.digest, 20)
+    ]
 
 
 def test_a_batch_of_many_is_counted(storage: Storage) -> None:
@@ -120,7 +122,7 @@ def test_a_batch_of_many_is_counted(storage: Storage) -> None:
 
 
 def test_sums_are_merged_without_a_trace_in_the_tally(storage: Storage) -> None:
-    add_layer(storage.database, place=1)
+    add_layer(storage.database, layer_index=1)
     for start in range(0, 50, 10):
         storage.commit_batch(CAMPAIGN, 0, batch_of(range(start, start + 10)), minimum=10)
     storage.commit_batch(CAMPAIGN, 1, batch_of(range(50, 60)), minimum=10)
@@ -185,11 +187,11 @@ def test_two_workers_count_each_report_once(storage: Storage, url: str) -> None:
     st.lists(st.tuples(st.integers(0, 30), st.integers(0, 20)), min_size=1, max_size=8),
 )
 def test_whatever_comes_the_tally_is_the_sum_of_what_is_final(
-    tmp_path_factory: pytest.TempPathFactory, minimum: int, cohort: int, batches: list[tuple[int, int]]
+    tmp_path_factory: pytest.TempPathFactory, minimum: int, layer_size: int, batches: list[tuple[int, int]]
 ) -> None:
     database = open_database(str(tmp_path_factory.mktemp("store") / "service.db"))
     migrate(database)
-    add_layer(database, cohort=cohort)
+    add_layer(database, layer_size=layer_size)
     storage = Storage(database)
     final: set[bytes] = set()
     for first, length in batches:
@@ -197,7 +199,7 @@ def test_whatever_comes_the_tally_is_the_sum_of_what_is_final(
         assert outcome.counted == 0 or outcome.counted >= minimum
         assert outcome.counted == len(outcome.final - final)
         final |= outcome.final
-    assert len(final) <= cohort
+    assert len(final) <= layer_size
     assert final == spent_serials(database)
     devices = devices_by_serial(range(60))
     assert same(storage.tally(CAMPAIGN, 0), tally_of(devices[serial] for serial in final))

@@ -13,7 +13,10 @@ from neologue.service.api.request_bodies import Arrivals
 
 def pieces(*bodies: bytes) -> list[dict[str, Any]]:
     last = len(bodies) - 1
-    return [{"type": "http.request", "body": body, "more_body": place < last} for place, body in enumerate(bodies)]
+    return [
+        {"type": "http.request", "body": body, "more_body": layer_index < last}
+        for layer_index, body in enumerate(bodies)
+    ]
 
 
 def receiving(messages: Iterable[dict[str, Any]]) -> Receive:

@@ -18,7 +18,7 @@ def seen(round_: Round, now: float, **changes: int) -> Round:
     return later
 
 
-def test_a_round_invites_its_cohort_and_a_few_more_behind_those_invited_before() -> None:
+def test_a_round_invites_its_group_and_a_few_more_behind_those_invited_before() -> None:
     first = opened(10_000, 0, RULES, now=50.0)
     assert first.high == -(-10_200 * SLOTS // 100_000)
     assert (first.opened, first.deadline) == (50.0, 850.0)
@@ -101,16 +101,16 @@ def test_a_pause_does_not_count() -> None:
 
 
 @given(
-    cohorts=st.lists(st.integers(1, 30_000), min_size=1, max_size=12),
+    groups=st.lists(st.integers(1, 30_000), min_size=1, max_size=12),
     looks=st.lists(st.tuples(st.floats(0, 5000), st.integers(0, 30_000)), max_size=10),
 )
-def test_rounds_never_share_a_slot_and_never_take_one_back(cohorts: list[int], looks: list[tuple[float, int]]) -> None:
+def test_rounds_never_share_a_slot_and_never_take_one_back(groups: list[int], looks: list[tuple[float, int]]) -> None:
     low, now = 0, 0.0
-    for cohort in cohorts:
-        round_ = opened(cohort, low, RULES, now)
+    for layer_size in groups:
+        round_ = opened(layer_size, low, RULES, now)
         assert low == round_.low <= round_.high <= SLOTS
         for after, reports in looks:
-            later = looked_at(replace(round_, reports=min(reports, cohort)), RULES, now + after)
+            later = looked_at(replace(round_, reports=min(reports, layer_size)), RULES, now + after)
             if later is None:
                 break
             assert later.low == round_.low

@@ -195,20 +195,20 @@ def mutated(draw: st.DrawFn, report: bytes) -> bytes:
     """A report in which a few things have gone wrong, or none."""
     wrong = bytearray(report)
     for _ in range(draw(st.integers(0, 3))):
-        place = draw(st.integers(0, max(0, len(wrong) - 1)) | st.integers(max(0, len(wrong) - 9), len(wrong)))
+        layer_index = draw(st.integers(0, max(0, len(wrong) - 1)) | st.integers(max(0, len(wrong) - 9), len(wrong)))
         match draw(st.sampled_from(["flip", "set", "cut", "remove", "insert", "repeat"])):
-            case "flip" if place < len(wrong):
-                wrong[place] ^= 1 << draw(st.integers(0, 7))
-            case "set" if place < len(wrong):
-                wrong[place] = draw(st.sampled_from([0, 1, 127, 128, 255]))
+            case "flip" if layer_index < len(wrong):
+                wrong[layer_index] ^= 1 << draw(st.integers(0, 7))
+            case "set" if layer_index < len(wrong):
+                wrong[layer_index] = draw(st.sampled_from([0, 1, 127, 128, 255]))
             case "cut":
-                del wrong[place:]
+                del wrong[layer_index:]
             case "remove":
-                del wrong[place : place + draw(st.integers(1, 9))]
+                del wrong[layer_index : layer_index + draw(st.integers(1, 9))]
             case "insert":
-                wrong[place:place] = draw(st.binary(min_size=1, max_size=9))
+                wrong[layer_index:layer_index] = draw(st.binary(min_size=1, max_size=9))
             case "repeat":
-                wrong += wrong[place:]
+                wrong += wrong[layer_index:]
     return bytes(wrong)
 
 

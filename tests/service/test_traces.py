@@ -107,21 +107,21 @@ def test_the_search_finds_what_is_there(database: SqliteDatabase) -> None:
 @pytest.mark.parametrize("others", [0, 3])
 def test_the_sums_of_a_decided_layer_are_gone(database: SqliteDatabase, others: int) -> None:
     """Whether or not the sums of another layer stay."""
-    for place in (0, 1):
-        add_layer(database, layer=LAYER, place=place)
+    for layer_index in (0, 1):
+        add_layer(database, layer=LAYER, layer_index=layer_index)
     storage = Storage(database)
     decoder = Decoder(LAYER)
     packed = []
-    for place in [0, 1] * others + [0] * 5:
+    for layer_index in [0, 1] * others + [0] * 5:
         batch = {secrets.token_bytes(16): random_votes(decoder.candidates) for _ in range(20)}
-        storage.commit_batch(CAMPAIGN, place, batch, MINIMUM)
-        if place == 0:
+        storage.commit_batch(CAMPAIGN, layer_index, batch, MINIMUM)
+        if layer_index == 0:
             packed.append(pack_sum(sum_of(decoder.candidates, batch.values()))[1:])
     storage.merge_sums(CAMPAIGN, 0, most=2)
     packed.append(pack_sum(storage.tally(CAMPAIGN, 0).votes.astype(np.uint32))[1:])
     assert is_found(packed, on_disk(database))
     with database.transaction() as db:
-        db.execute("DELETE FROM sums WHERE campaign = ? AND place = ?", (CAMPAIGN, 0))
+        db.execute("DELETE FROM sums WHERE campaign = ? AND layer_index = ?", (CAMPAIGN, 0))
     assert storage.scrub()
     assert not is_found(packed, on_disk(database))
     assert storage.tally(CAMPAIGN, 1).reports == 20 * others
@@ -197,7 +197,7 @@ def voted(database: SqliteDatabase) -> Voted:
     town.coordinator.turn(1.0)
     asked = town.layer(entry.id)
     assert asked
-    assert town.answer(entry.id, asked[0].cohort) > 100
+    assert town.answer(entry.id, asked[0].layer_size) > 100
     with database.reading() as db:
         sums = [bytes(votes)[1:] for (votes,) in db.execute("SELECT votes FROM sums")]
     town.storage.merge_sums(entry.id, 0, most=1)

@@ -79,7 +79,7 @@ def test_an_onlooker_hears_of_every_layer_and_every_user(population: Population)
     diarist = Diarist()
     found = discover(population, campaign(), watch=diarist)
     assert tuple(diarist.facts) == found.release.layers
-    assert [layer.cohort for layer in diarist.layers] == [facts.asked for facts in diarist.facts]
+    assert [layer.layer_size for layer in diarist.layers] == [facts.asked for facts in diarist.facts]
     assert diarist.users == sum(facts.reports for facts in diarist.facts)
 
 

@@ -14,7 +14,7 @@ from neologue.release.facts import release_facts
 from neologue.simulation.discovery_run import identity
 from neologue.simulation.engine import LocalEngine
 from neologue.simulation.journal import Journal
-from neologue.simulation.layer_tallies import FIDELITIES, Cohorts
+from neologue.simulation.layer_tallies import FIDELITIES, SimulatedUsers
 
 SHARES = {"abba": 0.6, "cab": 0.5, "bac": 0.4, "a": 0.3, "cc": 0.02, "caca": 0.004, "baba": 0.004}
 USERS = 4000
@@ -125,14 +125,14 @@ def test_a_measurement_is_resumed_from_its_tally(
 
     first = run(resume=False)
     assert (tmp_path / "journal" / "measurement.npz").exists()
-    monkeypatch.setattr(Cohorts, "measure", None)
+    monkeypatch.setattr(SimulatedUsers, "measure", None)
     assert run(resume=True).release == first.release
     assert identity(population, campaign, "fast", 2) != whole
     assert identity(population, campaign, "fast", 2, Measuring(1000, 0.5)) != whole
 
 
 def test_a_cohort_that_was_asked_before_can_not_measure(population: Population) -> None:
-    cohorts = Cohorts(population, LocalEngine(), "fast", 0)
+    cohorts = SimulatedUsers(population, LocalEngine(), "fast", 0)
     cohorts._first = 10
     with pytest.raises(ValueError, match="nobody is asked twice"):
         cohorts.measure(None, 9)  # type: ignore[arg-type]

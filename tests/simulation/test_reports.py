@@ -19,7 +19,7 @@ from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
 from neologue.simulation import report_kernels
 from neologue.simulation.engine import LocalEngine
-from neologue.simulation.layer_tallies import Cohorts
+from neologue.simulation.layer_tallies import SimulatedUsers
 from neologue.simulation.report_kernels import BATCH, SubsetReports, UnaryReports, add_by_marks, add_by_pairs, add_unary
 
 SIGNIFICANCE = 1e-6
@@ -187,14 +187,18 @@ def population(monkeypatch: pytest.MonkeyPatch) -> Population:
 
 @pytest.mark.parametrize("mechanism", ["unary", "subset-selection"])
 def test_the_number_of_threads_does_not_matter(population: Population, mechanism: str) -> None:
-    layer = small_layer(["ab", "bc"], cohort=300, mechanism=mechanism, epsilon=2.0, bound=3, known=Vocabulary.empty())
+    layer = small_layer(
+        ["ab", "bc"], layer_size=300, mechanism=mechanism, epsilon=2.0, bound=3, known=Vocabulary.empty()
+    )
     tallies = []
     for cores in (1, 2, 5):
         told: list[int] = []
-        tallies.append(Cohorts(population, LocalEngine(cores), "exact", 3, told.append).ask(layer).votes.tolist())
+        tallies.append(
+            SimulatedUsers(population, LocalEngine(cores), "exact", 3, told.append).ask(layer).votes.tolist()
+        )
         assert sum(told) == 300
     assert tallies[0] == tallies[1] == tallies[2]
-    assert Cohorts(population, LocalEngine(), "exact", 4).ask(layer).votes.tolist() != tallies[0]
+    assert SimulatedUsers(population, LocalEngine(), "exact", 4).ask(layer).votes.tolist() != tallies[0]
 
 
 def test_steps_of_any_size_draw_the_same_reports(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from neologue.simulation.trie_trace import Growth
 def test_what_was_kept_and_the_nearest_misses_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth_module, "MOST_HELD", 2)
     monkeypatch.setattr(growth_module, "MOST_NOISE", 1)
-    layer = small_layer(["aa", "ab", "ac"], cohort=2000, epsilon=5.0)
+    layer = small_layer(["aa", "ab", "ac"], layer_size=2000, epsilon=5.0)
     votes = np.arange(12) % 5 + 10
     votes[[1, 6]] = 200
     tally = Tally(votes, 2000)
@@ -41,7 +41,7 @@ def test_what_was_kept_and_the_nearest_misses_are_remembered(monkeypatch: pytest
 
 
 def test_noise_and_its_deviation_are_those_of_a_candidate_that_nobody_holds() -> None:
-    layer = small_layer(["aa"], cohort=5000, epsilon=3.0)
+    layer = small_layer(["aa"], layer_size=5000, epsilon=3.0)
     growth = Growth(["aaa"])
     tally = Tally(np.full(4, 300), 5000)
     growth.witness(layer, tally, select(layer, tally, small_campaign()))
@@ -70,8 +70,8 @@ def test_a_witness_changes_nothing_and_sees_what_the_release_tells() -> None:
     growth = Growth(population.words)
     seen, unseen = discover(population, campaign, witness=growth.witness), discover(population, campaign)
     assert seen.release.words == unseen.release.words
-    assert [(layer.passage, layer.number) for layer in growth.layers] == [
-        (facts.passage, facts.layer) for facts in seen.release.layers
+    assert [(layer.pass_number, layer.number) for layer in growth.layers] == [
+        (facts.pass_number, facts.layer) for facts in seen.release.layers
     ]
     for layer, facts in zip(growth.layers, seen.release.layers, strict=True):
         assert int((~layer.kept.ended).sum()) == facts.kept

@@ -21,7 +21,7 @@ from neologue.language.vocabulary import Vocabulary
 from neologue.populations.population import Population
 from neologue.protocol.layer import Layer
 from neologue.simulation.engine import LocalEngine
-from neologue.simulation.layer_tallies import FIDELITIES, Cohorts
+from neologue.simulation.layer_tallies import FIDELITIES, SimulatedUsers
 
 REPEATS = 300
 USERS = 60
@@ -43,7 +43,7 @@ def population() -> Population:
 
 def layer_of(mechanism: str) -> Layer:
     return small_layer(
-        ["ab", "bc", "ca"], cohort=USERS, mechanism=mechanism, epsilon=2.0, bound=6, known=Vocabulary.empty()
+        ["ab", "bc", "ca"], layer_size=USERS, mechanism=mechanism, epsilon=2.0, bound=6, known=Vocabulary.empty()
     )
 
 
@@ -81,7 +81,7 @@ def test_the_votes_have_their_exact_means_and_variances(population: Population, 
     layer = layer_of(mechanism)
 
     def draw(seed: int) -> Tally:
-        return Cohorts(population, LocalEngine(), fidelity, seed).ask(layer)
+        return SimulatedUsers(population, LocalEngine(), fidelity, seed).ask(layer)
 
     assert worst_z(layer, population, draw) < LARGEST_Z
 
@@ -90,11 +90,11 @@ def test_the_votes_have_their_exact_means_and_variances(population: Population, 
 def test_a_device_that_adds_too_much_noise_is_found_out(population: Population, fidelity: str) -> None:
     layer, noisier = (
         layer_of("unary"),
-        small_layer(["ab", "bc", "ca"], cohort=USERS, epsilon=1.8, bound=6, known=Vocabulary.empty()),
+        small_layer(["ab", "bc", "ca"], layer_size=USERS, epsilon=1.8, bound=6, known=Vocabulary.empty()),
     )
 
     def draw(seed: int) -> Tally:
-        return Cohorts(population, LocalEngine(), fidelity, seed).ask(noisier)
+        return SimulatedUsers(population, LocalEngine(), fidelity, seed).ask(noisier)
 
     assert worst_z(layer, population, draw) > LARGEST_Z
 

@@ -24,7 +24,7 @@ from neologue.populations.population import Population
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.report import make_report, read_report
 from neologue.simulation.engine import LocalEngine
-from neologue.simulation.layer_tallies import FIDELITIES, Cohorts
+from neologue.simulation.layer_tallies import FIDELITIES, SimulatedUsers
 
 REPEATS, USERS, BOUND = 200, 60, 3
 LARGEST_Z = 5.0
@@ -40,7 +40,7 @@ def population() -> Population:
 
 def layer_of(mechanism: str, rate: float = 1.0) -> ClosedLayer:
     return small_closed_layer(
-        LISTED, cohort=USERS, mechanism=mechanism, epsilon=2.0, bound=BOUND, known=Vocabulary.empty(), rate=rate
+        LISTED, layer_size=USERS, mechanism=mechanism, epsilon=2.0, bound=BOUND, known=Vocabulary.empty(), rate=rate
     )
 
 
@@ -78,14 +78,19 @@ def worst_z(layer: ClosedLayer, draw: Callable[[int], Tally]) -> float:
 @pytest.mark.parametrize("rate", [1.0, 0.4])
 def test_the_votes_have_their_exact_means(population: Population, fidelity: str, mechanism: str, rate: float) -> None:
     layer = layer_of(mechanism, rate)
-    assert worst_z(layer, lambda seed: Cohorts(population, LocalEngine(), fidelity, seed).measure(layer, 0)) < LARGEST_Z
+    assert (
+        worst_z(layer, lambda seed: SimulatedUsers(population, LocalEngine(), fidelity, seed).measure(layer, 0))
+        < LARGEST_Z
+    )
 
 
 @pytest.mark.parametrize("mechanism", ["unary", "subset-selection"])
 def test_the_variances_of_the_three_agree(population: Population, mechanism: str) -> None:
     layer = layer_of(mechanism)
     spread = [
-        np.array([Cohorts(population, LocalEngine(), each, seed).measure(layer, 0).votes for seed in range(REPEATS)])
+        np.array(
+            [SimulatedUsers(population, LocalEngine(), each, seed).measure(layer, 0).votes for seed in range(REPEATS)]
+        )
         for each in FIDELITIES
     ]
     for votes in spread[1:]:

@@ -188,7 +188,7 @@ def test_a_device_contributes_to_a_real_layer(browser: Browser, tmp_path: Path) 
         assert page.run("return (await device.preview('lol')).counts") is True
         assert page.run("return (await device.preview('the')).why") == "it is a known word"
         assert page.state == "received"
-        policy = Policy(operators=frozenset({bytes.fromhex(operator)}), smallest_cohort=1)
+        policy = Policy(operators=frozenset({bytes.fromhex(operator)}), smallest_layer_size=1)
         for number, (credential, _) in enumerate(invited[1:10]):
             other = devices.enter_context(Client(tmp_path / f"device{number}", service.address, policy))
             other.join(credential.text)

@@ -1,7 +1,7 @@
-"""A cohort of secure aggregation at the server: it learns the sum of the vectors that arrive, or nothing.
+"""A group of secure aggregation at the server: it learns the sum of the vectors that arrive, or nothing.
 
 A masked vector is added to the sum as it arrives, and kept nowhere. A message that is refused changes nothing: a device
-that sends no other one in time is treated as one that has dropped out, and the cohort goes on without it.
+that sends no other one in time is treated as one that has dropped out, and the group goes on without it.
 """
 
 import hashlib
@@ -30,15 +30,15 @@ from neologue.masking.messages import (
     Sharing,
     Unmasking,
 )
-from neologue.masking.neighbourhood import LARGEST_COHORT
-from neologue.masking.terms import Cohort, Terms
+from neologue.masking.neighbourhood import LARGEST_GROUP
+from neologue.masking.terms import MaskingGroup, Terms
 from neologue.masking.void_group import sign_nothing
 from neologue.masking.vote_packing import Entries, unpack
 from neologue.protocol.report import Asks
 
 
 class Stage(IntEnum):
-    """What a cohort waits for."""
+    """What a group waits for."""
 
     ADVERTISING = 1
     SHARING = 2
@@ -49,7 +49,7 @@ class Stage(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Summed:
-    """What a cohort yields."""
+    """What a group yields."""
 
     votes: NDArray[np.uint32]
     """For each entry the sum of the votes, right if no device has cheated: under a mask no vote can be checked."""
@@ -64,16 +64,16 @@ class Summed:
 
 @dataclass(frozen=True)
 class Nothing:
-    """That a cohort yields nothing, now and for ever."""
+    """That a group yields nothing, now and for ever."""
 
     reason: str
 
 
-def terms_for(layer: Asks, cohort_id: bytes, smallest: int, dropout: int, corruption: int) -> Terms:
-    """The terms of a cohort that answers a layer; the rates in per cent."""
+def terms_for(layer: Asks, group_id: bytes, smallest: int, dropout: int, corruption: int) -> Terms:
+    """The terms of a group that answers a layer; the rates in per cent."""
     randomizer = layer.randomizer
     return Terms(
-        cohort_id,
+        group_id,
         layer.digest,
         randomizer.candidates,
         randomizer.channel.contributions,
@@ -83,8 +83,8 @@ def terms_for(layer: Asks, cohort_id: bytes, smallest: int, dropout: int, corrup
     )
 
 
-class SecureCohort:
-    """The server's side of a cohort. Whoever holds it brings messages, and moves it on when their time is over.
+class GroupServer:
+    """The server's side of a group. Whoever holds it brings messages, and moves it on when their time is over.
 
     A device is known by whatever bytes the service knows it by; the other devices never see them.
     """
@@ -93,7 +93,7 @@ class SecureCohort:
         self.terms = terms
         self.stage = Stage.ADVERTISING
         self.outcome: Summed | Nothing | None = None
-        """None until the cohort is over."""
+        """None until the group is over."""
         self._entropy = SecureEntropy() if entropy is None else entropy
         self._received: dict[bytes, set[bytes]] = {}
         """By device, the digests of all messages taken: one that comes again is taken, and does nothing."""
@@ -101,7 +101,7 @@ class SecureCohort:
 
     def _forget(self) -> None:
         """Drop all that devices have sent, and what follows from it."""
-        self._cohort: Cohort | None = None
+        self._group: MaskingGroup | None = None
         self._index: dict[bytes, int] = {}
         self._advertised: list[Advertisement] = []
         self._keys: set[bytes] = set()
@@ -119,7 +119,7 @@ class SecureCohort:
     def ready(self) -> bool:
         """Whether there is nothing to wait for: everybody has sent what is awaited, or enough for the sum is there.
 
-        While keys are advertised a cohort can always grow, so that then only its owner can tell.
+        While keys are advertised a group can always grow, so that then only its owner can tell.
         """
         match self.stage:
             case Stage.SHARING:
@@ -153,19 +153,19 @@ class SecureCohort:
     def message_for(self, device: bytes) -> bytes | None:
         """What a device is to answer in this stage: a roster, a delivery or a request; None if it is out."""
         index = self._index.get(device)
-        if index is None or self._cohort is None:
+        if index is None or self._group is None:
             return None
         around = self._neighbours[index]
         match self.stage:
             case Stage.SHARING:
                 advertised = {other: self._advertised[other] for other in around}
-                return Roster(self._cohort, index, advertised).body()
+                return Roster(self._group, index, advertised).body()
             case Stage.MASKING if index in self._shared:
                 deals = tuple(self._deal(other, index) if other in self._shared else None for other in around)
-                return Delivery(index, deals).body(self._cohort)
+                return Delivery(index, deals).body(self._group)
             case Stage.UNMASKING if index in self._arrived:
                 wanted = tuple(self._wanted(other) for other in around)
-                return Request(index, len(self._arrived), wanted).body(self._cohort)
+                return Request(index, len(self._arrived), wanted).body(self._group)
         return None
 
     def receive(self, device: bytes, message: bytes) -> None:
@@ -184,7 +184,7 @@ class SecureCohort:
             case Stage.UNMASKING:
                 self._take_unmasking(device, message)
             case Stage.OVER:
-                raise MaskingError("the cohort is over")
+                raise MaskingError("the group is over")
         self._received[device] = taken | {digest}
 
     def advance(self) -> None:
@@ -199,32 +199,32 @@ class SecureCohort:
             case Stage.UNMASKING:
                 self._finish()
             case Stage.OVER:
-                raise MaskingError("the cohort is over")
+                raise MaskingError("the group is over")
 
     def abandon(self, reason: str) -> None:
-        """Give the cohort up, whatever its stage; one that is over has its outcome."""
+        """Give the group up, whatever its stage; one that is over has its outcome."""
         if self.stage is not Stage.OVER:
             self._end(Nothing(reason))
 
     def statement(self, operator: Ed25519PrivateKey) -> bytes:
-        """The signed statement that the cohort yielded nothing; a MaskingError unless that is true and certain."""
+        """The signed statement that the group yielded nothing; a MaskingError unless that is true and certain."""
         if not isinstance(self.outcome, Nothing):
-            raise MaskingError("a cohort that yielded a sum, or still may, can't be declared to have yielded nothing")
+            raise MaskingError("a group that yielded a sum, or still may, can't be declared to have yielded nothing")
         return sign_nothing(self.terms, operator)
 
     @property
-    def _formed(self) -> Cohort:
-        """The cohort, in all stages but the first and the last."""
-        assert self._cohort is not None
-        return self._cohort
+    def _formed(self) -> MaskingGroup:
+        """The group, in all stages but the first and the last."""
+        assert self._group is not None
+        return self._group
 
     # What it takes
 
     def _take_keys(self, device: bytes, message: bytes) -> None:
         if device in self._index:
             raise MaskingError("the device has advertised other keys before")
-        if len(self._index) == LARGEST_COHORT:
-            raise MaskingError(f"the cohort has {LARGEST_COHORT:,} devices, and no room for more")
+        if len(self._index) == LARGEST_GROUP:
+            raise MaskingError(f"the group has {LARGEST_GROUP:,} devices, and no room for more")
         advertised = Advertisement.parse(message, self.terms)
         if not advertised.keys.usable:
             raise MaskingError("a public key leads to no secret")
@@ -232,28 +232,28 @@ class SecureCohort:
             raise MaskingError("the keys are not signed by the signer that is named")
         keys = {advertised.keys.sealing, advertised.keys.masking}
         if len(keys) < 2 or keys & self._keys:
-            raise MaskingError("a public key that is in the cohort already")
+            raise MaskingError("a public key that is in the group already")
         self._keys |= keys
         self._index[device] = len(self._advertised)
         self._advertised.append(advertised)
 
     def _take_sharing(self, device: bytes, message: bytes) -> None:
-        index, cohort = self._known(device, self._index.values(), self._shared)
-        sharing = Sharing.parse(message, cohort)
+        index, group = self._known(device, self._index.values(), self._shared)
+        sharing = Sharing.parse(message, group)
         _check_sender(sharing.index, index)
         self._shared[index] = sharing
 
     def _take_vector(self, device: bytes, message: bytes) -> None:
-        index, cohort = self._known(device, self._shared, self._arrived)
-        vector = MaskedVector.parse(message, cohort)
+        index, group = self._known(device, self._shared, self._arrived)
+        vector = MaskedVector.parse(message, group)
         _check_sender(vector.index, index)
-        entries = unpack(vector.packed, cohort.bits, self.terms.entries)
+        entries = unpack(vector.packed, group.bits, self.terms.entries)
         self._total += entries
         self._arrived.add(index)
 
     def _take_unmasking(self, device: bytes, message: bytes) -> None:
-        index, cohort = self._known(device, self._arrived, self._answered)
-        unmasking = Unmasking.parse(message, cohort)
+        index, group = self._known(device, self._arrived, self._answered)
+        unmasking = Unmasking.parse(message, group)
         _check_sender(unmasking.index, index)
         around = self._neighbours[index]
         given = {
@@ -264,20 +264,20 @@ class SecureCohort:
         for owner, (kind, share) in given.items():
             if kind is not self._wanted(owner):
                 raise MaskingError(f"a share of device {owner} that was not asked for")
-            if tag(share, cohort, kind, owner, index) != self._deal(owner, index).tags[kind - 1]:
+            if tag(share, group, kind, owner, index) != self._deal(owner, index).tags[kind - 1]:
                 raise MaskingError(f"the share of device {owner} is not the one that it gave")
         for owner, (_, share) in given.items():
             self._shares[owner][index + 1] = share
         self._answered.add(index)
 
-    def _known(self, device: bytes, awaited: Container[int], done: Container[int]) -> tuple[int, Cohort]:
-        """The index of a device that is awaited in this stage, and the cohort; or a MaskingError."""
+    def _known(self, device: bytes, awaited: Container[int], done: Container[int]) -> tuple[int, MaskingGroup]:
+        """The index of a device that is awaited in this stage, and the group; or a MaskingError."""
         index = self._index.get(device)
-        if index is None or index not in awaited or self._cohort is None:
-            raise MaskingError("the device is not, or no longer, in the cohort")
+        if index is None or index not in awaited or self._group is None:
+            raise MaskingError("the device is not, or no longer, in the group")
         if index in done:
             raise MaskingError("the device has sent another message in this stage before")
-        return index, self._cohort
+        return index, self._group
 
     def _deal(self, owner: int, holder: int) -> Deal:
         """What a device that has shared gave one of its neighbours."""
@@ -294,12 +294,12 @@ class SecureCohort:
     def _form(self) -> None:
         size = len(self._advertised)
         try:
-            cohort = Cohort(self.terms, size)
-            degree = cohort.neighbourhood.degree
+            group = MaskingGroup(self.terms, size)
+            degree = group.neighbourhood.degree
         except MaskingError as error:
             self._end(Nothing(str(error)))
             return
-        self._cohort = cohort
+        self._group = group
         self._neighbours = circle(size, degree, self._entropy)
         self.stage = Stage.SHARING
 

@@ -114,9 +114,9 @@ def audit_layer(mechanism: str, epsilon: float, bound: int) -> Layer:
     characters = alphabet.size - 1
     extension = next(m for m in range(1, 10) if characters * extensions(characters, m) >= size)
     return Layer(
-        passage=1,
+        pass_number=1,
         number=1,
-        cohort=1,
+        layer_size=1,
         alphabet=alphabet,
         frontier=root(alphabet)[: math.ceil(size / extensions(characters, extension))],
         extension=extension,

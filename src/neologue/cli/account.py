@@ -21,13 +21,13 @@ class Account:
 
     def plan(self, campaign: "Campaign", measure: "Measuring | None") -> None:
         """Charge what is foreseen, or refuse before anyone is asked."""
-        from neologue.discovery.measurement import foreseen_cohort
+        from neologue.discovery.measurement import foreseen_batch
         from neologue.layout.schedule import foreseen
 
         if self._book:
             collection = foreseen(campaign)
             if measure:
-                collection = replace(collection, cohorts=(*collection.cohorts, foreseen_cohort(campaign, measure)))
+                collection = replace(collection, batches=(*collection.batches, foreseen_batch(campaign, measure)))
             self._book.plan(self._population, self._campaign, collection)
 
     def settle(self, release: "Release") -> None:

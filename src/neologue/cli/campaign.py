@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from neologue.cli.choices import completes, languages, profiles
-from neologue.cli.cohorts import cohort_options, require_masks
+from neologue.cli.cohorts import group_options, require_masks
 from neologue.cli.remote import SERVER, TOKEN, Remote
 from neologue.errors import ParameterError
 
@@ -61,7 +61,7 @@ def campaign(context: click.Context, server: str, token: str | None) -> None:
 @click.option("--measure", "measure_devices", type=int, help="How many of the devices count the words instead.")
 @click.option("--measure-rate", type=float, help="The chance with which each word of theirs comes into a sample.")
 @click.option("--reserve", type=float, help="The share of devices that no layer counts on  [default: 0.1]")
-@cohort_options
+@group_options
 @click.option("--gather-seconds", type=float, help="How long a cohort waits for its devices  [default: 600]")
 @click.option("--stage-seconds", type=float, help="How long each of its stages waits for answers  [default: 120]")
 @click.option("--issuer", "issuers", multiple=True, help="The public key, in hexadecimal, of an app's own backend.")
@@ -333,7 +333,7 @@ def _show(found: dict[str, Any]) -> None:
 def _row(layer: dict[str, Any]) -> tuple[str, ...]:
     facts = layer["facts"]
     return (
-        str(facts["passage"]) if facts else "",
+        str(facts["pass_number"]) if facts else "",
         str(facts["layer"]) if facts else "",
         layer["state"],
         f"{layer['candidates']:,}",

@@ -46,7 +46,12 @@ def _talks(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option("--largest-epsilon", type=float, help="The largest local ε of one word.  [default: 10]"),
             click.option("--lifetime-epsilon", type=float, help="The largest sum of all local ε, ever.  [default: 40]"),
-            click.option("--smallest-cohort", type=int, help="The fewest devices that must be asked.  [default: 100]"),
+            click.option(
+                "--smallest-cohort",
+                "smallest_layer_size",
+                type=int,
+                help="The fewest devices that must be asked.  [default: 100]",
+            ),
         )
     ):
         command = option(command)

@@ -89,14 +89,14 @@ class Spoken(Watch):
     def layer_ends(self, facts: LayerFacts, words: int) -> None:
         """One line a layer."""
         self.says(
-            f"pass {facts.passage} layer {facts.layer}: {facts.asked:,} users asked about {facts.candidates:,} "
+            f"pass {facts.pass_number} layer {facts.layer}: {facts.asked:,} users asked about {facts.candidates:,} "
             f"candidates of {facts.length + facts.extension} symbols, {facts.kept:,} prefixes kept, "
             f"{words:,} words so far"
         )
 
     def measuring_begins(self, layer: ClosedLayer) -> None:
         """Users count what was found."""
-        self.begins(f"{layer.cohort:,} other users count the {len(layer.words):,} words", layer.cohort)
+        self.begins(f"{layer.layer_size:,} other users count the {len(layer.words):,} words", layer.layer_size)
 
     def scoring_begins(self) -> None:
         """The last step."""
@@ -118,7 +118,8 @@ class Drawn(Spoken):
     def layer_begins(self, layer: Layer) -> None:
         """A bar over the cohort."""
         self.begins(
-            f"pass {layer.passage} layer {layer.number}: {layer.candidates.size:,} candidates", total=layer.cohort
+            f"pass {layer.pass_number} layer {layer.number}: {layer.candidates.size:,} candidates",
+            total=layer.layer_size,
         )
 
     def users_done(self, users: int) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from neologue.cli.choices import completes, languages
-from neologue.cli.cohorts import cohort_options, require_masks
+from neologue.cli.cohorts import group_options, require_masks
 from neologue.cli.remote import Remote
 from neologue.errors import InputError, ParameterError
 
@@ -24,7 +24,7 @@ AT_ONCE = 100_000
 SHOWN_WORDS = 20
 OVER = ("released", "refused", "aborted")
 SECONDS_TO_START = 60
-COHORTS = ("cohort_size", "smallest_cohort", "dropout", "corruption", "gather_seconds", "stage_seconds")
+GROUPS = ("cohort_size", "smallest_cohort", "dropout", "corruption", "gather_seconds", "stage_seconds")
 
 
 @click.command()
@@ -59,7 +59,7 @@ COHORTS = ("cohort_size", "smallest_cohort", "dropout", "corruption", "gather_se
     "--restarts", type=float, default=0.0, show_default=True, help="Share of steps with a restart after them."
 )
 @click.option("--delay", type=float, default=0.0, show_default=True, help="Up to how many seconds a request takes.")
-@cohort_options
+@group_options
 @click.option("--gather-seconds", type=float, help="How long a cohort gathers devices  [default: 5]")
 @click.option("--stage-seconds", type=float, help="How long its stages wait  [default: 5]")
 @click.option("--leaving", type=float, help="Share of devices that leave a cohort  [default: 0]")
@@ -94,7 +94,7 @@ def fleet(data: Path | None, server: str | None, token: str | None, out: Path | 
 def _run(remote: Remote, server: str, population: Any, weather: Any, out: Path | None, options: dict[str, Any]) -> None:  # noqa: ANN401
     from neologue.device.policy import Policy
     from neologue.fleet.fleet import run
-    from neologue.masking.rules import CohortRules
+    from neologue.masking.rules import GroupRules
     from neologue.release.certification import document_in
     from neologue.reporting.files import write_files
 
@@ -122,7 +122,7 @@ def _run(remote: Remote, server: str, population: Any, weather: Any, out: Path |
         weather,
         processes=options["processes"],
         seed=options["seed"],
-        cohort=(options["cohort_size"] or CohortRules.size) if options["aggregation"] == "secure" else 0,
+        group=(options["cohort_size"] or GroupRules.size) if options["aggregation"] == "secure" else 0,
         over=over,
     )
     _await(over)
@@ -159,7 +159,7 @@ def _prepare(remote: Remote, options: dict[str, Any]) -> None:
             parameters.setdefault("candidates", 100_000)
             definition["aggregation"] = "secure"
             definition |= {"gather_seconds": 5.0, "stage_seconds": 5.0}
-            definition |= {name: options[name] for name in COHORTS if options[name] is not None}
+            definition |= {name: options[name] for name in GROUPS if options[name] is not None}
         if options["measure_devices"]:
             definition["measure_devices"] = options["measure_devices"]
         if options["known"]:
@@ -248,7 +248,7 @@ def told(layer: dict[str, Any]) -> str:
     if facts is None:
         return f"measured by {layer['reports']:,} devices"
     return (
-        f"pass {facts['passage']}, layer {facts['layer']}: {facts['reports']:,} reports on {facts['candidates']:,} "
+        f"pass {facts['pass_number']}, layer {facts['layer']}: {facts['reports']:,} reports on {facts['candidates']:,} "
         f"candidates, {facts['kept']:,} prefixes kept, {facts['words']:,} words"
     )
 

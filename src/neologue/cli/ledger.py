@@ -139,7 +139,7 @@ def _document(book: "Ledger", spent: "Spent") -> dict[str, Any]:
                 "epsilon": entry.collection.epsilon,
                 "words_per_user": entry.collection.words_per_user,
                 "cohorts": [
-                    {"reports": cohort.reports, "candidates": cohort.candidates} for cohort in entry.collection.cohorts
+                    {"reports": batch.reports, "candidates": batch.candidates} for batch in entry.collection.batches
                 ],
                 "planned_on": _date(entry.planned_day),
                 "ended_on": None if entry.ended_day is None else _date(entry.ended_day),

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue.cli.choices import alphabet_of, alphabets, completes, languages, profiles
-from neologue.cli.cohorts import cohort_options, require_masks
+from neologue.cli.cohorts import group_options, require_masks
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
     from neologue.campaign.campaign import Campaign
-    from neologue.masking.rules import CohortRules
+    from neologue.masking.rules import GroupRules
     from neologue.planning.masking_cost import MaskingCost
     from neologue.planning.plan import Plan
 
@@ -66,7 +66,7 @@ CHANGEABLE = ("words_per_user", "depth", "passes", "randomizer", "rule", "k_anon
     type=click.Path(path_type=Path),
     help="Known words: a text file, one a line, or a Hunspell .dic  [default: built in]",
 )
-@cohort_options
+@group_options
 @click.option(
     "--upload-bytes",
     type=click.IntRange(1),
@@ -120,7 +120,7 @@ def _plan(options: dict[str, Any], says: Any) -> "Plan":  # noqa: ANN401 - a fun
         users = DEFAULT_USERS
     profile, language = profile_named(options["profile"]), builtin.check_language(options["language"])
     changes = {name: options[name] for name in CHANGEABLE if options[name] is not None}
-    masked = _cohort_rules(options)
+    masked = _group_rules(options)
     if masked:
         parameters = profile.parameters
         votes = _votes(
@@ -142,15 +142,15 @@ def _plan(options: dict[str, Any], says: Any) -> "Plan":  # noqa: ANN401 - a fun
     return replace(found, masked=masked)
 
 
-def _cohort_rules(options: dict[str, Any]) -> "CohortRules | None":
+def _group_rules(options: dict[str, Any]) -> "GroupRules | None":
     """How devices mask their votes, if they do."""
-    from neologue.masking.rules import CohortRules
+    from neologue.masking.rules import GroupRules
 
     require_masks(options)
     if options["aggregation"] != "secure":
         return None
     names = {"size": "cohort_size", "smallest": "smallest_cohort", "dropout": "dropout", "corruption": "corruption"}
-    return CohortRules(**{name: options[option] for name, option in names.items() if options[option] is not None})
+    return GroupRules(**{name: options[option] for name, option in names.items() if options[option] is not None})
 
 
 def _votes(randomizer: str, words_per_user: int) -> int:
@@ -160,7 +160,7 @@ def _votes(randomizer: str, words_per_user: int) -> int:
     return 1 if randomizer == Unary.name else words_per_user
 
 
-def _fitting(upload: int, rules: "CohortRules", votes: int) -> int:
+def _fitting(upload: int, rules: "GroupRules", votes: int) -> int:
     from neologue.planning.masking_cost import candidates_within
 
     fitting = candidates_within(upload, rules, votes)
@@ -186,11 +186,11 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
     campaign, expected = plan.campaign, plan.expected
     layers = [
         (
-            f"{layer.passage}.{layer.layer}",
+            f"{layer.pass_number}.{layer.layer}",
             str(layer.length),
             str(layer.extension),
             f"{layer.candidates:,}",
-            f"{layer.cohort:,}",
+            f"{layer.layer_size:,}",
             f"{layer.kept:,}",
             f"{layer.words:,}",
             f"{layer.word_votes:,}",
@@ -247,7 +247,7 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
         say(line)
 
 
-def _masked_lines(rules: "CohortRules", cost: dict[str, Any]) -> list[str]:
+def _masked_lines(rules: "GroupRules", cost: dict[str, Any]) -> list[str]:
     return [
         f"A device sends {cost['sent_bytes']:,} bytes at most and receives {cost['received_bytes']:,}, in a cohort of "
         f"{rules.size:,} that survives {rules.dropout} % of dropouts: {cost['neighbours']} neighbours, "

@@ -28,9 +28,9 @@ _PATIENCE: Final = 60.0  # seconds to wait for another process that makes its re
 _SINCE_1: Final = (
     """
     CREATE TABLE maskings (
-        campaign BLOB PRIMARY KEY,      -- answers.campaign, if its votes are for cohorts
-        times    INTEGER NOT NULL,      -- for how many cohorts its votes were masked
-        terms    BLOB                   -- of the cohort that may have them in its sum; none if it yielded nothing
+        campaign BLOB PRIMARY KEY,      -- answers.campaign, if its votes are for groups
+        times    INTEGER NOT NULL,      -- for how many groups its votes were masked
+        terms    BLOB                   -- of the group that may have them in its sum; none if it yielded nothing
     ) WITHOUT ROWID
     """,
     f"PRAGMA user_version = {_VERSION}",
@@ -87,9 +87,9 @@ class Masking:
     """For whom the votes of a campaign were masked."""
 
     times: int
-    """For how many cohorts."""
+    """For how many groups."""
     terms: Terms | None
-    """Those of the cohort that may have them in its sum."""
+    """Those of the group that may have them in its sum."""
 
 
 class Account:
@@ -153,7 +153,7 @@ class Account:
         return Masking(times, None if terms is None else Terms.parse(terms))
 
     def mask(self, campaign_id: bytes, terms: Terms) -> None:
-        """Record that the votes are masked for a cohort: they may leave the device as soon as this returns."""
+        """Record that the votes are masked for a group: they may leave the device as soon as this returns."""
         with self._turn() as db:
             self._require_answer(db, campaign_id)
             held = db.execute(
@@ -163,12 +163,12 @@ class Account:
             ).fetchone()
             if not held:
                 raise AnsweredError(
-                    f"the votes for the campaign {campaign_id.hex()} are masked for another cohort, and no other gets "
+                    f"the votes for the campaign {campaign_id.hex()} are masked for another group, and no other gets "
                     "them without the operator's word that it yielded nothing"
                 )
 
     def release(self, campaign_id: bytes, terms: Terms) -> None:
-        """Record that a cohort yielded nothing, by the operator's statement, which the caller has checked."""
+        """Record that a group yielded nothing, by the operator's statement, which the caller has checked."""
         with self._turn() as db:
             db.execute("UPDATE maskings SET terms = NULL WHERE campaign = ? AND terms = ?", (campaign_id, bytes(terms)))
 

@@ -104,7 +104,7 @@ class Client:
         self._failures = 0
         self._participation: Participation | None = None
         self._seated: Asked | None = None
-        """What the device was asked that is in a cohort and has no votes yet; nothing of it is on the disk."""
+        """What the device was asked that is in a group and has no votes yet; nothing of it is on the disk."""
         self._account = Account(folder / "account.db", clock)
         self._membership = Membership(folder / "membership.db")
         try:
@@ -193,8 +193,8 @@ class Client:
         return self._membership.receipts()
 
     @property
-    def in_cohort(self) -> bool:
-        """Whether others of a cohort wait for this device: it drops out if it is closed now."""
+    def in_group(self) -> bool:
+        """Whether others of a group wait for this device: it drops out if it is closed now."""
         return self._participation is not None and self._participation.is_seated
 
     @property
@@ -289,7 +289,7 @@ class Client:
         return report
 
     def _took_part(self, invitation: Invitation, asked: Asked, head: bytes) -> Tick:
-        """One step in a cohort, or towards one."""
+        """One step in a group, or towards one."""
         campaign = invitation.campaign_id
         try:
             # Now, and not when others wait for its votes.
@@ -322,7 +322,7 @@ class Client:
                 return self._ended("final", campaign, "the votes were counted in a sum and erased from this device")
             case "closed":
                 return self._ended("closed", campaign, "the votes are not in a sum that is counted; they were erased")
-        return self._ended("closed", campaign, "too many cohorts with the votes yielded nothing; they were erased")
+        return self._ended("closed", campaign, "too many groups with the votes yielded nothing; they were erased")
 
     def _masked(self, terms: Terms, size: int, times: int) -> None:
         self._membership.file(receipt.masked(self._clock(), terms, size, times))
@@ -407,7 +407,7 @@ class Client:
 
 
 def _promised(asked: Asked) -> Promise | None:
-    """What a check-in says of cohorts, if votes are to be masked."""
+    """What a check-in says of groups, if votes are to be masked."""
     try:
         return None if asked.masked is None else Promise.parse(asked.masked)
     except MaskingError as error:

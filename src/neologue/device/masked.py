@@ -1,6 +1,6 @@
-"""A device in a cohort of secure aggregation: messages in, messages out, and what it refuses.
+"""A device in a group of secure aggregation: messages in, messages out, and what it refuses.
 
-Its votes are randomized once and stay the same. Each cohort that it joins sees them under fresh masks; and once it has
+Its votes are randomized once and stay the same. Each group that it joins sees them under fresh masks; and once it has
 masked them for one, it joins another only with the operator's signed word that the first yielded nothing: two sums with
 the same votes would tell more than one.
 """
@@ -38,14 +38,14 @@ from neologue.masking.messages import (
     Sharing,
     Unmasking,
 )
-from neologue.masking.terms import Cohort, Promise, Terms
+from neologue.masking.terms import MaskingGroup, Promise, Terms
 from neologue.masking.void_group import says_nothing
 from neologue.masking.vote_packing import pack
 from neologue.protocol.report import Asks, read_report
 
 
 class Ballot:
-    """The randomized votes of a device in a layer, and the cohort that may have them in its sum."""
+    """The randomized votes of a device in a layer, and the group that may have them in its sum."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Ballot:
         self.most = most
         self._operator = operator
         self.pending = pending
-        """The terms of the cohort that they were masked for: to be on the disk before the masked vector is sent."""
+        """The terms of the group that they were masked for: to be on the disk before the masked vector is sent."""
 
     @classmethod
     def of_votes(
@@ -84,24 +84,24 @@ class Ballot:
         return cls(layer.digest, entries, votes, randomizer.channel.contributions, operator, pending)
 
     def check(self, terms: Terms) -> None:
-        """Refuse terms that are for other votes than these, or while an earlier cohort may have them in its sum."""
+        """Refuse terms that are for other votes than these, or while an earlier group may have them in its sum."""
         if (terms.layer, terms.entries, terms.votes) != (self.layer, self.entries, self.most):
-            raise MaskingError("the cohort answers another layer than these votes")
+            raise MaskingError("the group answers another layer than these votes")
         if self.pending is not None:
             raise MaskingError(
-                f"the votes are masked for the cohort {self.pending.cohort_id.hex()}: join another one with the "
+                f"the votes are masked for the group {self.pending.group_id.hex()}: join another one with the "
                 "operator's signed statement that it yielded nothing"
             )
 
     def release(self, statement: bytes) -> None:
-        """Let the votes be masked once more, if the operator has signed that the cohort yielded nothing."""
+        """Let the votes be masked once more, if the operator has signed that the group yielded nothing."""
         if self.pending is None or not says_nothing(statement, self.pending, self._operator):
-            raise MaskingError("the statement is not the operator's, or not about the cohort that has these votes")
+            raise MaskingError("the statement is not the operator's, or not about the group that has these votes")
         self.pending = None
 
 
 class Member:
-    """A device's part in one cohort, with secrets that are drawn for it and never leave the memory.
+    """A device's part in one group, with secrets that are drawn for it and never leave the memory.
 
     A message that is refused changes nothing. One that comes too early, or for the second time, is refused.
     """
@@ -145,22 +145,22 @@ class Member:
             raise MaskingError("this device has shared its secrets already, and does so once")
         told = Roster.parse(roster, self._terms)
         self._check_signatures(told)
-        cohort, index = told.cohort, told.index
+        group, index = told.group, told.index
         points = [_point(other) for other in told.neighbours]
         dealt = {
-            kind: shamir.shares(secret, points, cohort.neighbourhood.threshold, self._entropy)
+            kind: shamir.shares(secret, points, group.neighbourhood.threshold, self._entropy)
             for kind, secret in self._secrets.items()
         }
         deals: list[Deal] = []
         for place, (other, advertised) in enumerate(told.neighbours.items()):
             pair = {kind: shares[place] for kind, shares in dealt.items()}
             plain = b"".join(map(field.to_bytes, pair.values()))
-            sealed = seal(plain, self._sealing, advertised.keys.sealing, cohort, index, other)
-            seed_tag, key_tag = (tag(share, cohort, kind, index, other) for kind, share in pair.items())
+            sealed = seal(plain, self._sealing, advertised.keys.sealing, group, index, other)
+            seed_tag, key_tag = (tag(share, group, kind, index, other) for kind, share in pair.items())
             deals.append(Deal(sealed, (seed_tag, key_tag)))
         self._roster = told
-        seed_tag = tag(self._secrets[Kind.SEED], cohort, Kind.SEED, index, index)
-        return Sharing(index, seed_tag, tuple(deals)).body(cohort)
+        seed_tag = tag(self._secrets[Kind.SEED], group, Kind.SEED, index, index)
+        return Sharing(index, seed_tag, tuple(deals)).body(group)
 
     def mask(self, delivery: bytes) -> bytes:
         """The answer to a delivery: the votes under all masks.
@@ -170,21 +170,21 @@ class Member:
         roster = self._roster
         if roster is None or self._shared is not None:
             raise MaskingError("this device masks its votes once, behind sharing its secrets")
-        cohort, index = roster.cohort, roster.index
-        told = Delivery.parse(delivery, cohort)
+        group, index = roster.group, roster.index
+        told = Delivery.parse(delivery, group)
         _check_index(told.index, index)
         shared = {
-            other: self._opened(deal, cohort, other, index)
+            other: self._opened(deal, group, other, index)
             for other, deal in zip(roster.neighbours, told.deals, strict=True)
             if deal is not None
         }
-        if (readable := sum(map(bool, shared.values()))) < cohort.neighbourhood.threshold:
+        if (readable := sum(map(bool, shared.values()))) < group.neighbourhood.threshold:
             raise MaskingError(
                 f"{readable} neighbours have shared their secrets with this device, "
-                f"and it takes {cohort.neighbourhood.threshold}"
+                f"and it takes {group.neighbourhood.threshold}"
             )
         keys = {
-            other: pairwise_mask_key(self._masking, roster.neighbours[other].keys.masking, cohort, (index, other))
+            other: pairwise_mask_key(self._masking, roster.neighbours[other].keys.masking, group, (index, other))
             for other in shared
         }
         self._ballot.check(self._terms)
@@ -192,11 +192,11 @@ class Member:
         # From here on nothing is refused.
         self._ballot.pending = self._terms
         self._shared = shared
-        entries = votes.astype(cohort.lane)
-        add_mask(entries, self_mask_key(self._secrets[Kind.SEED], cohort, index))
+        entries = votes.astype(group.lane)
+        add_mask(entries, self_mask_key(self._secrets[Kind.SEED], group, index))
         for other, key in keys.items():
             (add_mask if index < other else subtract_mask)(entries, key)
-        return MaskedVector(index, pack(entries, cohort.bits)).body(cohort)
+        return MaskedVector(index, pack(entries, group.bits)).body(group)
 
     def unmask(self, request: bytes) -> bytes:
         """The answer to a request: of each neighbour a share of one of its secrets, and never of both.
@@ -205,23 +205,23 @@ class Member:
         """
         if self._roster is None or self._shared is None:
             raise MaskingError("this device gives no shares away before its votes are masked")
-        cohort, index = self._roster.cohort, self._roster.index
-        told = Request.parse(request, cohort)
+        group, index = self._roster.group, self._roster.index
+        told = Request.parse(request, group)
         _check_index(told.index, index)
         if self._answered is not None and told != self._answered:
-            raise MaskingError("this device has answered another request in this cohort, and answers no second one")
+            raise MaskingError("this device has answered another request in this group, and answers no second one")
         for other, kind in zip(self._roster.neighbours, told.wanted, strict=True):
             if (kind is not Kind.NEITHER) != (other in self._shared):
                 raise MaskingError(f"the request contradicts the delivery about whether device {other} has shared")
         arrived = told.wanted.count(Kind.SEED)
-        if arrived < cohort.neighbourhood.threshold:
+        if arrived < group.neighbourhood.threshold:
             raise MaskingError(
-                f"the votes of {arrived} neighbours have arrived, and it takes {cohort.neighbourhood.threshold}"
+                f"the votes of {arrived} neighbours have arrived, and it takes {group.neighbourhood.threshold}"
             )
-        if not max(self._terms.smallest, arrived + 1) <= told.arrived <= cohort.size:
+        if not max(self._terms.smallest, arrived + 1) <= told.arrived <= group.size:
             raise MaskingError(
                 f"a sum of {told.arrived:,} devices, where {self._terms.smallest:,} were promised, "
-                f"the cohort has {cohort.size:,} and {arrived + 1:,} are in sight"
+                f"the group has {group.size:,} and {arrived + 1:,} are in sight"
             )
         self._answered = told
         return Unmasking(
@@ -230,7 +230,7 @@ class Member:
                 (kind, self._shared[other][kind]) if self._shared.get(other) else (Kind.NEITHER, 0)
                 for other, kind in zip(self._roster.neighbours, told.wanted, strict=True)
             ),
-        ).body(cohort)
+        ).body(group)
 
     def _check_signatures(self, roster: Roster) -> None:
         if self._trusts is None:
@@ -239,18 +239,16 @@ class Member:
             if not advertised.is_genuine(self._terms) or not self._trusts(advertised.signer):
                 raise MaskingError(f"the keys of device {other} are not signed by anybody whom this device trusts")
 
-    def _opened(self, deal: Deal, cohort: Cohort, other: int, index: int) -> dict[Kind, int]:
+    def _opened(self, deal: Deal, group: MaskingGroup, other: int, index: int) -> dict[Kind, int]:
         """The shares in a deal; none if the neighbour has sealed nonsense, which must not stop the others."""
         assert self._roster is not None
         try:
-            plain = unseal(
-                deal.sealed, self._sealing, self._roster.neighbours[other].keys.sealing, cohort, other, index
-            )
+            plain = unseal(deal.sealed, self._sealing, self._roster.neighbours[other].keys.sealing, group, other, index)
             seed, key = field.from_bytes(plain[: field.ELEMENT_BYTES]), field.from_bytes(plain[field.ELEMENT_BYTES :])
         except MaskingError:
             return {}
         opened = {Kind.SEED: seed, Kind.KEY: key}
-        tags = tuple(tag(share, cohort, kind, other, index) for kind, share in opened.items())
+        tags = tuple(tag(share, group, kind, other, index) for kind, share in opened.items())
         return opened if tags == deal.tags else {}
 
 

@@ -32,7 +32,7 @@ _SCHEMA: Final = (
         signature  BLOB,
         ticket     BLOB,                -- empty if the one there was is not accepted
         ended      TEXT,                -- final, closed or over
-        masked     BLOB                 -- what is promised of cohorts, if votes are masked
+        masked     BLOB                 -- what is promised of groups, if votes are masked
     )
     """,
     """
@@ -63,7 +63,7 @@ class Asked:
     signature: bytes
     ticket: bytes
     masked: bytes | None = None
-    """What is promised of cohorts, if votes are masked."""
+    """What is promised of groups, if votes are masked."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from neologue.errors import ParameterError, PolicyError
-from neologue.masking.neighbourhood import LARGEST_COHORT
+from neologue.masking.neighbourhood import LARGEST_GROUP
 from neologue.masking.terms import Promise
 from neologue.masking.vote_packing import packed_bytes
 from neologue.protocol.closed_layer import ClosedLayer
@@ -41,7 +41,7 @@ class Policy:
     """The largest B·ε: that of all words of one report together."""
     lifetime_epsilon: float = 40.0
     """The largest sum of the local ε of all campaigns ever answered."""
-    smallest_cohort: int = 100
+    smallest_layer_size: int = 100
     """The fewest users that a layer may say it asks."""
     longest_word: int = 32
     """The most characters of a word that may count; long ones are likelier secrets."""
@@ -49,7 +49,7 @@ class Policy:
     """The most candidates of a layer."""
     largest_report: int = 10_000
     """The most bytes of a report."""
-    smallest_masked_cohort: int = 0
+    smallest_group: int = 0
     """The fewest devices whose votes may be summed under masks; 0 answers layers without masks too."""
     largest_masked: int = 1 << 22
     """The most bytes of votes under masks."""
@@ -66,11 +66,11 @@ class Policy:
         _check_limit("largest epsilon", self.largest_epsilon)
         _check_limit("largest user epsilon", self.largest_user_epsilon)
         _check_limit("lifetime epsilon", self.lifetime_epsilon)
-        check_whole("smallest cohort", self.smallest_cohort, 1, 1 << 30)
+        check_whole("smallest layer size", self.smallest_layer_size, 1, 1 << 30)
         check_whole("longest word", self.longest_word, 1, DEEPEST)
         check_whole("largest layer", self.largest_layer, 1, LARGEST_LAYER)
         check_whole("largest report", self.largest_report, 100, 1 << 30)
-        check_whole("smallest masked cohort", self.smallest_masked_cohort, 0, LARGEST_COHORT)
+        check_whole("smallest masked group", self.smallest_group, 0, LARGEST_GROUP)
         check_whole("largest masked", self.largest_masked, 100, 1 << 30)
         check_whole("most votes", self.most_votes, 1, LARGEST_LAYER)
 
@@ -123,9 +123,10 @@ class Policy:
                 f"{self.largest_user_epsilon!r} for one report",
                 "largest_user_epsilon",
             )
-        if layer.cohort < self.smallest_cohort:
+        if layer.layer_size < self.smallest_layer_size:
             yield _beyond(
-                f"the layer asks {layer.cohort:,} users, below the {self.smallest_cohort:,}", "smallest_cohort"
+                f"the layer asks {layer.layer_size:,} users, below the {self.smallest_layer_size:,}",
+                "smallest_layer_size",
             )
         longest = max(layer.depth, _width(layer))
         if longest > self.longest_word:
@@ -135,19 +136,19 @@ class Policy:
 
     def _masks_too_little(self, layer: Layer | ClosedLayer, masked: Promise | None) -> Iterator[str]:
         if masked is None:
-            if self.smallest_masked_cohort:
+            if self.smallest_group:
                 yield (
                     "the layer wants reports as they are, and this device gives votes under masks alone; its owner can "
-                    "change smallest_masked_cohort"
+                    "change smallest_group"
                 )
             return
-        if masked.smallest < self.smallest_masked_cohort:
+        if masked.smallest < self.smallest_group:
             yield _beyond(
-                f"the votes of {masked.smallest:,} devices may be summed, below the {self.smallest_masked_cohort:,}",
-                "smallest_masked_cohort",
+                f"the votes of {masked.smallest:,} devices may be summed, below the {self.smallest_group:,}",
+                "smallest_group",
             )
         randomizer = layer.randomizer
-        bits = (randomizer.channel.contributions * LARGEST_COHORT).bit_length()
+        bits = (randomizer.channel.contributions * LARGEST_GROUP).bit_length()
         size = packed_bytes(randomizer.candidates, bits)
         if size > self.largest_masked:
             yield _beyond(
@@ -191,9 +192,9 @@ def rounded_up(value: Fraction) -> float:
 
 def _malformed(layer: Layer | ClosedLayer) -> Iterator[str]:
     """What makes a layer unusable under any policy."""
-    numbers = {"cohort": layer.cohort, "depth": layer.depth, "bound": layer.bound}
+    numbers = {"cohort": layer.layer_size, "depth": layer.depth, "bound": layer.bound}
     if isinstance(layer, Layer):
-        numbers |= {"pass": layer.passage, "number": layer.number, "extension": layer.extension}
+        numbers |= {"pass": layer.pass_number, "number": layer.number, "extension": layer.extension}
     for name, value in numbers.items():
         # The value isn't named: Python refuses to write numbers of thousands of digits.
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_NUMBER:

@@ -30,7 +30,7 @@ def sent(day: int, invitation: Invitation, size: int) -> str:
         f"On {date(day)} {how}: a randomized list of about {votes:,} of {layer.randomizer.candidates:,} {what}. "
         f"Any single word you typed changes the chance of what was sent by at most a factor of e^{epsilon:g}; all "
         f"words together, of which it speaks of at most {layer.bound:,}, by e^{layer.bound * epsilon:g}. "
-        f"By the operator's word, {layer.cohort - 1:,} other devices were asked the same."
+        f"By the operator's word, {layer.layer_size - 1:,} other devices were asked the same."
     )
 
 
@@ -38,8 +38,8 @@ def masked(day: int, terms: Terms, size: int, times: int) -> str:
     """That votes leave under masks, the how manieth time, and what can be read of them."""
     again = "" if times == 1 else f" They are the same votes as before, under other masks, for the {times}. time."
     return (
-        f"On {date(day)} this device sent its votes under masks, {size:,} bytes, to the cohort "
-        f"{terms.cohort_id.hex()[:16]}…: by the operator's word at least {terms.smallest:,} devices are summed, and "
+        f"On {date(day)} this device sent its votes under masks, {size:,} bytes, to the group "
+        f"{terms.group_id.hex()[:16]}…: by the operator's word at least {terms.smallest:,} devices are summed, and "
         f"only their sum can be read.{again}"
     )
 

@@ -31,9 +31,9 @@ def discover(campaign: Campaign, hears: Hears = lambda facts, words: None) -> Ge
     facts: list[LayerFacts] = []
     parameters = campaign.parameters
     known = Spelling.of(campaign.alphabet, campaign.known.words)
-    for passage in range(1, parameters.passes + 1):
+    for pass_number in range(1, parameters.passes + 1):
         unasked = campaign.users - sum(layer.asked for layer in facts)
-        schedule = Schedule(campaign, passage, Vocabulary(words), unasked // (parameters.passes + 1 - passage))
+        schedule = Schedule(campaign, pass_number, Vocabulary(words), unasked // (parameters.passes + 1 - pass_number))
         frontier, shares, spelling = root(campaign.alphabet), known.beginning(), known
         doubtful, doubts = strings([]), np.empty(0)
         while layer := schedule.next(frontier, shares, spelling, doubtful):
@@ -61,7 +61,7 @@ def _released(
     found = estimate_holders(law, votes, decision.thresholds[ended])
     figures = zip(votes.tolist(), found.estimate.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
     return [
-        ReleasedWord(prefixes[place], *figure, layer.number, layer.passage)
+        ReleasedWord(prefixes[place], *figure, layer.number, layer.pass_number)
         for place, figure in zip(np.flatnonzero(ended), figures, strict=True)
         if layer.counts(prefixes[place])
     ]
@@ -83,12 +83,12 @@ def _shares(layer: Layer, votes: NDArray[np.int64], reports: int) -> Floats:
 def _facts(layer: Layer, decision: Decision, kept: int, words: int, doubtful: int) -> LayerFacts:
     shown = [int(votes.min()) for votes in (decision.votes, decision.doubts) if len(votes)]
     return LayerFacts(
-        passage=layer.passage,
+        pass_number=layer.pass_number,
         layer=layer.number,
         length=layer.candidates.length,
         extension=layer.extension,
         candidates=layer.candidates.size,
-        asked=layer.cohort,
+        asked=layer.layer_size,
         reports=decision.reports,
         kept=kept,
         words=words,

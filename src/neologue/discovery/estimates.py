@@ -44,10 +44,10 @@ class VoteLaw:
     def moments(self, holders: ArrayLike) -> tuple[Floats, Floats]:
         """Mean and variance of the votes when so many users of the population hold the word."""
         share = np.asarray(holders, np.float64) / self.users
-        in_cohort = share * self.reports
-        drawn = in_cohort * (1 - share) * max(self.users - self.reports, 0) / max(self.users - 1, 1)
-        mean = self.channel.mean(in_cohort, self.reports)
-        return mean, self.channel.variance(in_cohort, self.reports) + self.channel.gain**2 * drawn
+        holders_asked = share * self.reports
+        drawn = holders_asked * (1 - share) * max(self.users - self.reports, 0) / max(self.users - 1, 1)
+        mean = self.channel.mean(holders_asked, self.reports)
+        return mean, self.channel.variance(holders_asked, self.reports) + self.channel.gain**2 * drawn
 
     def at_least(self, votes: ArrayLike, holders: ArrayLike) -> Floats:
         """P(votes ≥ v) when so many users hold the word."""

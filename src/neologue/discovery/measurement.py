@@ -31,7 +31,7 @@ from neologue.discovery.estimates import Estimates, VoteLaw, estimate_holders
 from neologue.discovery.tally import Tally
 from neologue.language.candidates import strings
 from neologue.layout.schedule import foreseen
-from neologue.privacy.collection import Cohort
+from neologue.privacy.collection import Batch
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.randomizers.channel import Channel
 from neologue.randomizers.closed import ClosedDomain, Totals, closed_domain
@@ -87,7 +87,7 @@ class Measurement:
 def closed_layer(campaign: Campaign, words: Iterable[str], measuring: Measuring) -> ClosedLayer:
     """What those who measure are asked, to count the words that a campaign has found."""
     return ClosedLayer(
-        cohort=measuring.users,
+        layer_size=measuring.users,
         alphabet=campaign.alphabet,
         words=strings(sorted(words)),
         depth=campaign.parameters.depth,
@@ -102,14 +102,14 @@ def closed_layer(campaign: Campaign, words: Iterable[str], measuring: Measuring)
 
 def usual_measuring(campaign: Campaign, rate: float = 1.0) -> Measuring:
     """Of a campaign's users as many as a layer would have with one layer more; fewer would make the ε larger."""
-    return Measuring(campaign.users // (len(foreseen(campaign).cohorts) + 1), rate)
+    return Measuring(campaign.users // (len(foreseen(campaign).batches) + 1), rate)
 
 
-def foreseen_cohort(campaign: Campaign, measuring: Measuring) -> Cohort:
+def foreseen_batch(campaign: Campaign, measuring: Measuring) -> Batch:
     """What measuring will collect, as far as can be told: as if as many words were found as a layer keeps prefixes."""
     parameters = campaign.parameters
     domain = closed_domain(parameters.randomizer, parameters.frontier, campaign.epsilon, parameters.words_per_user)
-    return Cohort(measuring.users, domain.randomizer.candidates)
+    return Batch(measuring.users, domain.randomizer.candidates)
 
 
 def nothing_to_measure(rate: float) -> Measurement:
@@ -121,12 +121,12 @@ def measured(layer: ClosedLayer, tally: Tally, campaign: Campaign) -> Measuremen
     """What the votes of a closed layer say, about the users that the campaign is for."""
     candidates, listed = layer.randomizer.candidates, len(layer.words)
     if tally.reports < campaign.parameters.smallest_layer:
-        return Measurement(layer.cohort, tally.reports, candidates, layer.rate, decided=False)
-    share, held = figures(layer.domain, tally, layer.rate, layer.cohort, campaign.users)
+        return Measurement(layer.layer_size, tally.reports, candidates, layer.rate, decided=False)
+    share, held = figures(layer.domain, tally, layer.rate, layer.layer_size, campaign.users)
     columns = (tally.votes[:listed], held.estimate, held.low, held.high)
     rows = zip(layer.words.tolist(), *(column.tolist() for column in columns), strict=True)
     return Measurement(
-        asked=layer.cohort,
+        asked=layer.layer_size,
         reports=tally.reports,
         candidates=candidates,
         rate=layer.rate,

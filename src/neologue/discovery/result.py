@@ -23,14 +23,14 @@ class ReleasedWord:
     low: float
     high: float
     layer: int
-    passage: int
+    pass_number: int
 
 
 @dataclass(frozen=True)
 class LayerFacts:
     """What happened in a layer; everything that its privacy and its words follow from."""
 
-    passage: int
+    pass_number: int
     layer: int
     length: int
     """The characters of the prefixes that the layer began with."""

@@ -33,8 +33,8 @@ from neologue.populations.population import Population
 
 THREADS = 128
 """Devices of a process that talk at once: more than a batch needs, so that nobody waits for one in vain."""
-COHORTS = 4
-"""How many cohorts are under way at once, where there are any: one that gathers, while others come to their end."""
+GROUPS = 4
+"""How many groups are under way at once, where there are any: one that gathers, while others come to their end."""
 LONGEST_DELAY = 20.0
 LOOK = 0.2
 """How often a process looks whether it is to end, in seconds."""
@@ -60,7 +60,7 @@ class Weather:
     delay: float = 0.0
     """Up to how many seconds a request takes to get anywhere."""
     leaving: float = 0.0
-    """Devices that fall silent in a cohort of secure aggregation, each at one of its stages."""
+    """Devices that fall silent in a group of secure aggregation, each at one of its stages."""
 
     def __post_init__(self) -> None:
         for name in ("silent", "lost", "twice", "restarts", "leaving"):
@@ -101,13 +101,13 @@ def run(
     *,
     processes: int = 2,
     seed: int = 0,
-    cohort: int = 0,
+    group: int = 0,
     over: Callable[[], bool],
     pause: float = 1.0,
 ) -> Counter[str]:
     """Run a device for each credential until all are done, or until `over`, which is asked from time to time.
 
-    Devices of a `cohort` wait for each other, so that at least so many must be able to talk at once. Returns how the
+    Devices of a `group` wait for each other, so that at least so many must be able to talk at once. Returns how the
     devices ended, by the state of their last step.
     """
     if len(credentials) > population.users:
@@ -126,7 +126,7 @@ def run(
             population.words,
             weather,
             seed + start,
-            max(THREADS, -(-COHORTS * cohort // processes)),
+            max(THREADS, -(-GROUPS * group // processes)),
         )
         for start, stop in pairwise(bounds)
     ]
@@ -235,7 +235,7 @@ class _Turns:
         return None
 
     def _leaves(self, device: int) -> int | None:
-        """Before which message to its cohort a device falls silent, if it does: the same whenever it is asked."""
+        """Before which message to its group a device falls silent, if it does: the same whenever it is asked."""
         dice = random.Random(f"{self._squad.seed} {device}")
         return dice.choice(_MESSAGES) if dice.random() < self._squad.weather.leaving else None
 
@@ -257,7 +257,7 @@ class _Turns:
                 client.join(squad.credentials[device])
                 tick = client.tick()
             while (
-                (tick.state == "received" or client.in_cohort)
+                (tick.state == "received" or client.in_group)
                 and not (leaving and leaving.has_left)
                 and not self._ended
                 and chance.random() >= squad.weather.restarts
@@ -304,7 +304,7 @@ def _left(turn: threading.Condition) -> Iterator[None]:
 
 
 class Leaving:
-    """A transport of a device that falls silent before it sends one of the messages of its cohort."""
+    """A transport of a device that falls silent before it sends one of the messages of its group."""
 
     def __init__(self, transport: Transport, message: int) -> None:
         self._transport, self._message = transport, message

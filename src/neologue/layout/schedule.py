@@ -10,7 +10,7 @@ from neologue.language.candidates import Strings, extensions
 from neologue.language.spelling import Spelling
 from neologue.language.vocabulary import Vocabulary
 from neologue.layout.shape import Shape
-from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.collection import Batch, Collection
 from neologue.protocol.layer import Layer
 from neologue.randomizers.channel import Floats
 
@@ -20,7 +20,7 @@ class Schedule:
     """The layers of one pass, decided one at a time."""
 
     campaign: Campaign
-    passage: int
+    pass_number: int
     found: Vocabulary
     """The words of earlier passes."""
     users_left: int
@@ -41,12 +41,12 @@ class Schedule:
         size = self.size(len(frontier), length, len(doubtful))
         if size is None:
             return None
-        extension, ways, cohort = size
+        extension, ways, layer_size = size
         every = extensions(self.campaign.alphabet.size - 1, extension)
         return Layer(
-            passage=self.passage,
+            pass_number=self.pass_number,
             number=self.number,
-            cohort=cohort,
+            layer_size=layer_size,
             alphabet=self.campaign.alphabet,
             frontier=frontier,
             extension=extension,
@@ -68,31 +68,31 @@ class Schedule:
         They are then spent. The words in doubt need room among the candidates.
         """
         shape = self._shape(doubtful)
-        cohort = self._cohort(shape, prefixes, length)
-        if cohort < self.campaign.parameters.smallest_layer:
+        layer_size = self._layer_size(shape, prefixes, length)
+        if layer_size < self.campaign.parameters.smallest_layer:
             return None
         self.number += 1
-        self.users_left -= cohort
+        self.users_left -= layer_size
         if not self.campaign.parameters.adaptive:
-            return 1, self.campaign.alphabet.size, cohort
+            return 1, self.campaign.alphabet.size, layer_size
         extension = shape.extension(prefixes, length)
-        return extension, shape.ways(prefixes, extension), cohort
+        return extension, shape.ways(prefixes, extension), layer_size
 
-    def foreseen(self) -> Iterator[Cohort]:
+    def foreseen(self) -> Iterator[Batch]:
         """The cohorts of the pass, if prefixes die out as known words do; the users in them are then spent."""
         parameters = self.campaign.parameters
         prefixes, length = self.campaign.alphabet.size - 1, 1
         while length <= parameters.depth and (size := self.size(prefixes, length)):
-            extension, ways, cohort = size
-            yield Cohort(cohort, prefixes * ways)
+            extension, ways, layer_size = size
+            yield Batch(layer_size, prefixes * ways)
             length += extension
             most = min(parameters.frontier, self.campaign.largest_layer // self.campaign.alphabet.size)
             prefixes = max(1, round(most * self._shape().reaching(length))) if parameters.adaptive else most
 
-    def _cohort(self, shape: Shape, prefixes: int, length: int) -> int:
+    def _layer_size(self, shape: Shape, prefixes: int, length: int) -> int:
         parameters = self.campaign.parameters
         if parameters.adaptive:
-            planned = shape.cohort(self.users_left, prefixes, length)
+            planned = shape.layer_size(self.users_left, prefixes, length)
             return min(self.users_left, max(planned, parameters.smallest_layer))
         return self.campaign.users // (parameters.passes * parameters.depth)
 
@@ -112,9 +112,9 @@ class Schedule:
 def foreseen(campaign: Campaign) -> Collection:
     """What a campaign will collect, as far as can be told before any vote."""
     parameters = campaign.parameters
-    cohorts: list[Cohort] = []
-    for passage in range(1, parameters.passes + 1):
-        unasked = campaign.users - sum(cohort.reports for cohort in cohorts)
-        share = unasked // (parameters.passes + 1 - passage)
-        cohorts.extend(Schedule(campaign, passage, Vocabulary.empty(), share).foreseen())
-    return Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, tuple(cohorts))
+    batches: list[Batch] = []
+    for pass_number in range(1, parameters.passes + 1):
+        unasked = campaign.users - sum(layer_size.reports for layer_size in batches)
+        share = unasked // (parameters.passes + 1 - pass_number)
+        batches.extend(Schedule(campaign, pass_number, Vocabulary.empty(), share).foreseen())
+    return Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, tuple(batches))

@@ -110,7 +110,7 @@ class Shape:
         """
         return max(SMALLEST_WEIGHT, math.sqrt(self.reaching(length)))
 
-    def cohort(self, users_left: int, prefixes: int, length: int) -> int:
+    def layer_size(self, users_left: int, prefixes: int, length: int) -> int:
         """The users of the next layer, so that the layers still to come get their due."""
         weights = [self.weight(start) for start in self.coming(prefixes, length)]
         return int(users_left * weights[0] / sum(weights))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from neologue.ledger.budget import Budget, decimal
 from neologue.privacy.bound import rounded_up, smallest_epsilon
-from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.levels import check_delta
 from neologue.privacy.losses import Losses
 from neologue.privacy.privacy_profile import Profile
@@ -121,44 +121,44 @@ def largest_fitting(spent: Sequence[Collection], planned: Collection, budget: Bu
 
 def happened(collection: Collection) -> bool:
     """Whether anybody took part."""
-    return any(cohort.reports > 0 for cohort in collection.cohorts)
+    return any(batch.reports > 0 for batch in collection.batches)
 
 
 def costliest(collection: Collection) -> Collection:
     """The same without cohorts that show no more than others do, and without those in which nobody took part."""
-    cohorts = sorted({cohort for cohort in collection.cohorts if cohort.reports > 0})
+    batches = sorted({batch for batch in collection.batches if batch.reports > 0})
     if collection.mechanism == Unary.name:
         # Fewer reports hide less, and the number of candidates does not matter.
-        return replace(collection, cohorts=tuple(Cohort(cohort.reports, 1) for cohort in cohorts[:1]))
-    shown = {cohort: _shown(collection, cohort) for cohort in cohorts}
+        return replace(collection, batches=tuple(Batch(batch.reports, 1) for batch in batches[:1]))
+    shown = {batch: _shown(collection, batch) for batch in batches}
     front = [
-        cohort
-        for cohort in cohorts
+        batch
+        for batch in batches
         if not any(
-            other != cohort and all(more >= less for more, less in zip(shown[other], shown[cohort], strict=True))
-            for other in cohorts
+            other != batch and all(more >= less for more, less in zip(shown[other], shown[batch], strict=True))
+            for other in batches
         )
     ]
     # The costliest first: its standard deviation is about √(U/n).
-    return replace(collection, cohorts=tuple(sorted(front, key=lambda cohort: -shown[cohort][1] / cohort.reports)))
+    return replace(collection, batches=tuple(sorted(front, key=lambda batch: -shown[batch][1] / batch.reports)))
 
 
-def _shown(collection: Collection, cohort: Cohort) -> tuple[float, ...]:
+def _shown(collection: Collection, batch: Batch) -> tuple[float, ...]:
     """Four numbers of a Subset Selection cohort; one that is as large in all shows as much, by docs/ledger.md.
 
     The reports, the fewer the more; the chances that a report contains its word and not a given other one, and both;
     and the share of reports that depend on the word.
     """
-    selection = collection.randomizer(cohort)
+    selection = collection.randomizer(batch)
     assert isinstance(selection, SubsetSelection)
     p, d, s = float(selection.channel.p), selection.subset_size, selection.domain
-    return -cohort.reports, p * (s - d) / (s - 1), p * (d - 1) / (s - 1), -(1 - p) * s / (s - d)
+    return -batch.reports, p * (s - d) / (s - 1), p * (d - 1) / (s - 1), -(1 - p) * s / (s - d)
 
 
 @functools.lru_cache(maxsize=256)
 def _part(collection: Collection, unit: str) -> Part:
     """What a collection shows of one word, or of all words of a user."""
-    asked = [(collection.randomizer(cohort), cohort.reports) for cohort in collection.cohorts]
+    asked = [(collection.randomizer(batch), batch.reports) for batch in collection.batches]
     local = max(mechanism.statement.enforced_epsilon for mechanism, _ in asked)
     words = collection.words_per_user if unit == "user" else 1
     unary, reports = asked[0]

@@ -17,7 +17,7 @@ from neologue.errors import BudgetError, InputError, LedgerError, ParameterError
 from neologue.ledger.budget import Budget
 from neologue.ledger.composition import composed_epsilon, fits, happened, largest_fitting, local_sum
 from neologue.ledger.ledger_file import LedgerFile
-from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.collection import Batch, Collection
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import check_epsilon
 
@@ -333,15 +333,15 @@ def _written(collection: Collection) -> str:
             "mechanism": collection.mechanism,
             "epsilon": collection.epsilon,
             "words_per_user": collection.words_per_user,
-            "cohorts": [{"reports": cohort.reports, "candidates": cohort.candidates} for cohort in collection.cohorts],
+            "cohorts": [{"reports": batch.reports, "candidates": batch.candidates} for batch in collection.batches],
         }
     )
 
 
 def _collection(text: str) -> Collection:
     facts = json.loads(text)
-    cohorts = tuple(Cohort(cohort["reports"], cohort["candidates"]) for cohort in facts["cohorts"])
-    collection = Collection(facts["mechanism"], facts["epsilon"], facts["words_per_user"], cohorts)
+    batches = tuple(Batch(batch["reports"], batch["candidates"]) for batch in facts["cohorts"])
+    collection = Collection(facts["mechanism"], facts["epsilon"], facts["words_per_user"], batches)
     _require_facts(collection)
     return collection
 
@@ -353,8 +353,8 @@ def _require_facts(collection: Collection) -> None:
     check_epsilon(collection.epsilon)
     for what, least, numbers in (
         ("words per user", 1, [collection.words_per_user]),
-        ("reports of a cohort", 0, [cohort.reports for cohort in collection.cohorts]),
-        ("candidates of a cohort", 1, [cohort.candidates for cohort in collection.cohorts]),
+        ("reports of a cohort", 0, [batch.reports for batch in collection.batches]),
+        ("candidates of a cohort", 1, [batch.candidates for batch in collection.batches]),
     ):
         for number in numbers:
             if not isinstance(number, int) or number < least:

@@ -1,7 +1,7 @@
-"""The keys of a cohort: X25519 pairs, what two devices derive from them with HKDF-SHA256, and sealed shares.
+"""The keys of a group: X25519 pairs, what two devices derive from them with HKDF-SHA256, and sealed shares.
 
-HKDF takes the cohort's context as its salt. Its info is a label that ends in a NUL byte and says what the key is for,
-the identity of the cohort, and the indices in 2 bytes each, big-endian, of the devices between which it is.
+HKDF takes the group's context as its salt. Its info is a label that ends in a NUL byte and says what the key is for,
+the identity of the group, and the indices in 2 bytes each, big-endian, of the devices between which it is.
 
 A device has two pairs. Under the first, shares are sealed. The second gives the masks; its private key is derived from
 a secret that is shared, for if the device drops out its neighbours give that away.
@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from neologue.errors import MaskingError
 from neologue.masking.field import to_bytes
-from neologue.masking.terms import Cohort
+from neologue.masking.terms import MaskingGroup
 
 KEY_BYTES: Final = 32
 TAG_BYTES: Final = 16
@@ -63,39 +63,41 @@ _PROBE: Final = X25519PrivateKey.from_private_bytes(bytes(KEY_BYTES))
 def mask_pair(secret: int, digest: bytes) -> X25519PrivateKey:
     """The private key for masks that a shared secret stands for, under the digest of the terms.
 
-    It is made before the size of the cohort is known, and so with the terms alone.
+    It is made before the size of the group is known, and so with the terms alone.
     """
     return X25519PrivateKey.from_private_bytes(_derived(to_bytes(secret), digest, _MASK_PAIR))
 
 
-def self_mask_key(seed: int, cohort: Cohort, index: int) -> bytes:
+def self_mask_key(seed: int, group: MaskingGroup, index: int) -> bytes:
     """The key of the mask that a device puts on alone."""
-    return _derived(to_bytes(seed), cohort.context, _SELF + cohort.terms.cohort_id + index_bytes(index))
+    return _derived(to_bytes(seed), group.context, _SELF + group.terms.group_id + index_bytes(index))
 
 
-def pairwise_mask_key(own: X25519PrivateKey, other: bytes, cohort: Cohort, pair: tuple[int, int]) -> bytes:
+def pairwise_mask_key(own: X25519PrivateKey, other: bytes, group: MaskingGroup, pair: tuple[int, int]) -> bytes:
     """The key of the mask that two devices, by their indices in any order, put on with opposite signs."""
     between = b"".join(map(index_bytes, sorted(pair)))
-    return _derived(_agreed(own, other), cohort.context, _PAIRWISE + cohort.terms.cohort_id + between)
+    return _derived(_agreed(own, other), group.context, _PAIRWISE + group.terms.group_id + between)
 
 
-def seal(plain: bytes, own: X25519PrivateKey, other: bytes, cohort: Cohort, sender: int, receiver: int) -> bytes:
+def seal(plain: bytes, own: X25519PrivateKey, other: bytes, group: MaskingGroup, sender: int, receiver: int) -> bytes:
     """Shares for the eyes of one neighbour. A key of its own for each direction, so that none seals twice."""
-    return _cipher(own, other, cohort, sender, receiver).encrypt(_NONCE, plain, None)
+    return _cipher(own, other, group, sender, receiver).encrypt(_NONCE, plain, None)
 
 
-def unseal(sealed: bytes, own: X25519PrivateKey, other: bytes, cohort: Cohort, sender: int, receiver: int) -> bytes:
+def unseal(
+    sealed: bytes, own: X25519PrivateKey, other: bytes, group: MaskingGroup, sender: int, receiver: int
+) -> bytes:
     """What a neighbour has sealed for this device; or a MaskingError."""
     try:
-        return _cipher(own, other, cohort, sender, receiver).decrypt(_NONCE, sealed, None)
+        return _cipher(own, other, group, sender, receiver).decrypt(_NONCE, sealed, None)
     except InvalidTag:
         raise MaskingError(f"what device {sender} sealed for device {receiver} can't be opened") from None
 
 
-def tag(element: int, cohort: Cohort, kind: int, owner: int, holder: int) -> bytes:
+def tag(element: int, group: MaskingGroup, kind: int, owner: int, holder: int) -> bytes:
     """By which a share is known again without being known: uniform elements can't be guessed."""
     place = bytes([kind]) + index_bytes(owner) + index_bytes(holder)
-    return hashlib.sha256(_TAG + cohort.context + place + to_bytes(element)).digest()[:TAG_BYTES]
+    return hashlib.sha256(_TAG + group.context + place + to_bytes(element)).digest()[:TAG_BYTES]
 
 
 def index_bytes(index: int) -> bytes:
@@ -103,9 +105,9 @@ def index_bytes(index: int) -> bytes:
     return index.to_bytes(INDEX_BYTES, "big")
 
 
-def _cipher(own: X25519PrivateKey, other: bytes, cohort: Cohort, sender: int, receiver: int) -> ChaCha20Poly1305:
-    info = _SEAL + cohort.terms.cohort_id + index_bytes(sender) + index_bytes(receiver)
-    return ChaCha20Poly1305(_derived(_agreed(own, other), cohort.context, info))
+def _cipher(own: X25519PrivateKey, other: bytes, group: MaskingGroup, sender: int, receiver: int) -> ChaCha20Poly1305:
+    info = _SEAL + group.terms.group_id + index_bytes(sender) + index_bytes(receiver)
+    return ChaCha20Poly1305(_derived(_agreed(own, other), group.context, info))
 
 
 def _agreed(own: X25519PrivateKey, other: bytes) -> bytes:

@@ -1,7 +1,7 @@
-"""The seven messages of a cohort, as bytes.
+"""The seven messages of a group, as bytes.
 
-Each begins with 18 bytes: the version, 1; the number of the message; the identity of the cohort. Numbers are
-big-endian. A device has an index, its place in the cohort from 0, in 2 bytes. Where there is one record for each
+Each begins with 18 bytes: the version, 1; the number of the message; the identity of the group. Numbers are
+big-endian. A device has an index, its place in the group from 0, in 2 bytes. Where there is one record for each
 neighbour, these are in ascending order of their indices, as in the roster.
 
     1 advertisement  64 keys (sealing, masking); 1 signed or not; if so 32 signer, 64 signature
@@ -14,7 +14,7 @@ neighbour, these are in ascending order of their indices, as in the roster.
                      1 its vector has arrived, 2 it has not
     7 unmasking      2 own index; for each neighbour: 0 no share, 1 of its seed, 2 of its key; if not 0, 32 share
 
-Whoever decodes knows from the cohort how long a message can be, and looks at nothing that is longer.
+Whoever decodes knows from the group how long a message can be, and looks at nothing that is longer.
 """
 
 from collections.abc import Mapping
@@ -28,14 +28,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from neologue.errors import MaskingError
 from neologue.masking.field import ELEMENT_BYTES, from_bytes, to_bytes
 from neologue.masking.keys import INDEX_BYTES, KEY_BYTES, SEAL_BYTES, TAG_BYTES, PublicKeys, index_bytes
-from neologue.masking.neighbourhood import LARGEST_COHORT
-from neologue.masking.terms import COHORT_BYTES, VERSION, Cohort, Terms
+from neologue.masking.neighbourhood import LARGEST_GROUP
+from neologue.masking.terms import GROUP_BYTES, VERSION, MaskingGroup, Terms
 
 SIGNATURE_BYTES: Final = 64
 _SIGNED: Final = b"neologue masking v1 advertisement\0"
 SEALED_BYTES: Final = 2 * ELEMENT_BYTES + SEAL_BYTES
 
-HEADER_BYTES: Final = 2 + COHORT_BYTES
+HEADER_BYTES: Final = 2 + GROUP_BYTES
 DEAL_BYTES: Final = SEALED_BYTES + 2 * TAG_BYTES
 _MOST_ADVERTISED: Final = 2 * KEY_BYTES + 1 + KEY_BYTES + SIGNATURE_BYTES
 
@@ -60,8 +60,8 @@ class _Reader:
             raise MaskingError(f"version {body[0]} of secure aggregation is not spoken here, only {VERSION}")
         if body[1] != number:
             raise MaskingError(f"message {body[1]} where message {number} is awaited")
-        if body[2:HEADER_BYTES] != terms.cohort_id:
-            raise MaskingError("the message belongs to another cohort")
+        if body[2:HEADER_BYTES] != terms.group_id:
+            raise MaskingError("the message belongs to another group")
         self._number = number
         self._rest = memoryview(body)[HEADER_BYTES:]
 
@@ -81,10 +81,10 @@ class _Reader:
     def count(self) -> int:
         return int.from_bytes(self.take(INDEX_BYTES), "big")
 
-    def index(self, cohort: Cohort) -> int:
+    def index(self, group: MaskingGroup) -> int:
         index = self.count()
-        if index >= cohort.size:
-            raise MaskingError(f"device {index} in a cohort of {cohort.size:,}")
+        if index >= group.size:
+            raise MaskingError(f"device {index} in a group of {group.size:,}")
         return index
 
     def end(self) -> None:
@@ -93,7 +93,7 @@ class _Reader:
 
 
 def _header(number: int, terms: Terms) -> bytes:
-    return bytes([VERSION, number]) + terms.cohort_id
+    return bytes([VERSION, number]) + terms.group_id
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Advertisement:
         return cls(keys, signer.public_key().public_bytes_raw(), signer.sign(_SIGNED + terms.digest + bytes(keys)))
 
     def is_genuine(self, terms: Terms) -> bool:
-        """Whether the signer that is named has signed just these keys for the cohort with just these terms."""
+        """Whether the signer that is named has signed just these keys for the group with just these terms."""
         try:
             key = Ed25519PublicKey.from_public_bytes(self.signer)
             key.verify(self.signature, _SIGNED + terms.digest + bytes(self.keys))
@@ -151,7 +151,7 @@ class Roster:
 
     number: ClassVar[int] = 2
 
-    cohort: Cohort
+    group: MaskingGroup
     index: int
     neighbours: Mapping[int, Advertisement]
     """By index, ascending."""
@@ -160,14 +160,14 @@ class Roster:
     def parse(cls, body: bytes, terms: Terms) -> Self:
         """What the server has sent, if each neighbour is there once and there are as many as the terms call for."""
         # Until the size is known, as many as there can be at all.
-        most = 2 * INDEX_BYTES + LARGEST_COHORT * (INDEX_BYTES + _MOST_ADVERTISED)
+        most = 2 * INDEX_BYTES + LARGEST_GROUP * (INDEX_BYTES + _MOST_ADVERTISED)
         reader = _Reader(cls.number, body, terms, most)
-        cohort = Cohort(terms, reader.count())
-        index = reader.index(cohort)
+        group = MaskingGroup(terms, reader.count())
+        index = reader.index(group)
         neighbours: dict[int, Advertisement] = {}
         last = -1
-        for _ in range(cohort.neighbourhood.degree):
-            other = reader.index(cohort)
+        for _ in range(group.neighbourhood.degree):
+            other = reader.index(group)
             if other <= last:
                 raise MaskingError(f"neighbour {other} comes behind {last}: each is there once, in order")
             if other == index:
@@ -175,14 +175,12 @@ class Roster:
             neighbours[other] = Advertisement.take(reader)
             last = other
         reader.end()
-        return cls(cohort, index, neighbours)
+        return cls(group, index, neighbours)
 
     def body(self) -> bytes:
         """The message."""
         records = b"".join(index_bytes(other) + bytes(keys) for other, keys in self.neighbours.items())
-        return (
-            _header(self.number, self.cohort.terms) + index_bytes(self.cohort.size) + index_bytes(self.index) + records
-        )
+        return _header(self.number, self.group.terms) + index_bytes(self.group.size) + index_bytes(self.index) + records
 
 
 @dataclass(frozen=True)
@@ -214,18 +212,18 @@ class Sharing:
     """One for each neighbour."""
 
     @classmethod
-    def parse(cls, body: bytes, cohort: Cohort) -> Self:
+    def parse(cls, body: bytes, group: MaskingGroup) -> Self:
         """What a device has sent; or a MaskingError."""
-        degree = cohort.neighbourhood.degree
-        reader = _Reader(cls.number, body, cohort.terms, INDEX_BYTES + TAG_BYTES + degree * DEAL_BYTES)
-        sharing = cls(reader.index(cohort), reader.take(TAG_BYTES), tuple(Deal.take(reader) for _ in range(degree)))
+        degree = group.neighbourhood.degree
+        reader = _Reader(cls.number, body, group.terms, INDEX_BYTES + TAG_BYTES + degree * DEAL_BYTES)
+        sharing = cls(reader.index(group), reader.take(TAG_BYTES), tuple(Deal.take(reader) for _ in range(degree)))
         reader.end()
         return sharing
 
-    def body(self, cohort: Cohort) -> bytes:
+    def body(self, group: MaskingGroup) -> bytes:
         """The message."""
         return (
-            _header(self.number, cohort.terms)
+            _header(self.number, group.terms)
             + index_bytes(self.index)
             + self.seed_tag
             + b"".join(bytes(deal) for deal in self.deals)
@@ -243,19 +241,19 @@ class Delivery:
     """One for each neighbour, None for those that have not shared."""
 
     @classmethod
-    def parse(cls, body: bytes, cohort: Cohort) -> Self:
+    def parse(cls, body: bytes, group: MaskingGroup) -> Self:
         """What the server has sent; or a MaskingError."""
-        degree = cohort.neighbourhood.degree
-        reader = _Reader(cls.number, body, cohort.terms, INDEX_BYTES + degree * (1 + DEAL_BYTES))
-        index = reader.index(cohort)
+        degree = group.neighbourhood.degree
+        reader = _Reader(cls.number, body, group.terms, INDEX_BYTES + degree * (1 + DEAL_BYTES))
+        index = reader.index(group)
         deals = tuple(Deal.take(reader) if reader.choice(2) else None for _ in range(degree))
         reader.end()
         return cls(index, deals)
 
-    def body(self, cohort: Cohort) -> bytes:
+    def body(self, group: MaskingGroup) -> bytes:
         """The message."""
         records = (b"\0" if deal is None else b"\1" + bytes(deal) for deal in self.deals)
-        return _header(self.number, cohort.terms) + index_bytes(self.index) + b"".join(records)
+        return _header(self.number, group.terms) + index_bytes(self.index) + b"".join(records)
 
 
 @dataclass(frozen=True)
@@ -268,16 +266,16 @@ class MaskedVector:
     packed: bytes
 
     @classmethod
-    def parse(cls, body: bytes, cohort: Cohort) -> Self:
+    def parse(cls, body: bytes, group: MaskingGroup) -> Self:
         """What a device has sent; or a MaskingError."""
-        reader = _Reader(cls.number, body, cohort.terms, INDEX_BYTES + cohort.vector_bytes)
-        vector = cls(reader.index(cohort), reader.take(cohort.vector_bytes))
+        reader = _Reader(cls.number, body, group.terms, INDEX_BYTES + group.vector_bytes)
+        vector = cls(reader.index(group), reader.take(group.vector_bytes))
         reader.end()
         return vector
 
-    def body(self, cohort: Cohort) -> bytes:
+    def body(self, group: MaskingGroup) -> bytes:
         """The message."""
-        return _header(self.number, cohort.terms) + index_bytes(self.index) + self.packed
+        return _header(self.number, group.terms) + index_bytes(self.index) + self.packed
 
 
 @dataclass(frozen=True)
@@ -288,27 +286,24 @@ class Request:
 
     index: int
     arrived: int
-    """The devices of the cohort whose vectors have arrived."""
+    """The devices of the group whose vectors have arrived."""
     wanted: tuple[Kind, ...]
     """Of each neighbour; of one that has not shared, neither."""
 
     @classmethod
-    def parse(cls, body: bytes, cohort: Cohort) -> Self:
+    def parse(cls, body: bytes, group: MaskingGroup) -> Self:
         """What the server has sent; or a MaskingError."""
-        degree = cohort.neighbourhood.degree
-        reader = _Reader(cls.number, body, cohort.terms, 2 * INDEX_BYTES + degree)
-        index, arrived = reader.index(cohort), reader.count()
+        degree = group.neighbourhood.degree
+        reader = _Reader(cls.number, body, group.terms, 2 * INDEX_BYTES + degree)
+        index, arrived = reader.index(group), reader.count()
         wanted = tuple(Kind(reader.choice(len(Kind))) for _ in range(degree))
         reader.end()
         return cls(index, arrived, wanted)
 
-    def body(self, cohort: Cohort) -> bytes:
+    def body(self, group: MaskingGroup) -> bytes:
         """The message."""
         return (
-            _header(self.number, cohort.terms)
-            + index_bytes(self.index)
-            + index_bytes(self.arrived)
-            + bytes(self.wanted)
+            _header(self.number, group.terms) + index_bytes(self.index) + index_bytes(self.arrived) + bytes(self.wanted)
         )
 
 
@@ -323,11 +318,11 @@ class Unmasking:
     """For each neighbour the kind of share, and the share; 0 if there is none."""
 
     @classmethod
-    def parse(cls, body: bytes, cohort: Cohort) -> Self:
+    def parse(cls, body: bytes, group: MaskingGroup) -> Self:
         """What a device has sent; or a MaskingError."""
-        degree = cohort.neighbourhood.degree
-        reader = _Reader(cls.number, body, cohort.terms, INDEX_BYTES + degree * (1 + ELEMENT_BYTES))
-        index = reader.index(cohort)
+        degree = group.neighbourhood.degree
+        reader = _Reader(cls.number, body, group.terms, INDEX_BYTES + degree * (1 + ELEMENT_BYTES))
+        index = reader.index(group)
         shares: list[tuple[Kind, int]] = []
         for _ in range(degree):
             kind = Kind(reader.choice(len(Kind)))
@@ -335,7 +330,7 @@ class Unmasking:
         reader.end()
         return cls(index, tuple(shares))
 
-    def body(self, cohort: Cohort) -> bytes:
+    def body(self, group: MaskingGroup) -> bytes:
         """The message."""
         records = (bytes([kind]) + (to_bytes(share) if kind else b"") for kind, share in self.shares)
-        return _header(self.number, cohort.terms) + index_bytes(self.index) + b"".join(records)
+        return _header(self.number, group.terms) + index_bytes(self.index) + b"".join(records)

@@ -1,7 +1,7 @@
-"""How many neighbours a device of a cohort has, and how many of them it takes to give one of its secrets back.
+"""How many neighbours a device of a group has, and how many of them it takes to give one of its secrets back.
 
 Devices stand in a random circle, and each is a neighbour of the k/2 next ones on either side (k even), or of all others
-where the cohort is small. Say that of n devices C are corrupt, together with the server, and D drop out, both chosen
+where the group is small. Say that of n devices C are corrupt, together with the server, and D drop out, both chosen
 without regard to the circle. Then, exactly:
 
 - The corrupt neighbours of an honest device follow the hypergeometric law of k draws from n-1, C of them marked. Each
@@ -11,9 +11,9 @@ without regard to the circle. Then, exactly:
   neighbouring ones of them are k/2 or longer. The gaps are a uniform composition of C+D into m parts, so that this
   has a probability of at most C(m,2)·C(C+D,k)/C(n-1,k).
 - The neighbours of a device that drop out are hypergeometric too, D marked. If more than k-t do, its secrets are lost
-  and the cohort yields nothing.
+  and the group yields nothing.
 
-The first two together have a probability of at most 2^-40, over all devices of a cohort, and the last one of at most
+The first two together have a probability of at most 2^-40, over all devices of a group, and the last one of at most
 2^-30. Of all that meet both, k is the smallest, and then t the largest. All sums are of integers, without rounding.
 """
 
@@ -27,15 +27,15 @@ from neologue.errors import ParameterError
 
 SECURITY_BITS: Final = 40
 CORRECTNESS_BITS: Final = 30
-SMALLEST_COHORT: Final = 3
-LARGEST_COHORT: Final = 2_000
+SMALLEST_GROUP: Final = 3
+LARGEST_GROUP: Final = 2_000
 LARGEST_RATE: Final = 30
 """In per cent, of dropouts and of corrupt devices each."""
 
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """The neighbours that each device of a cohort has (k), and how many shares give a secret back (t)."""
+    """The neighbours that each device of a group has (k), and how many shares give a secret back (t)."""
 
     degree: int
     threshold: int
@@ -43,8 +43,8 @@ class Neighbourhood:
 
 @lru_cache(maxsize=256)
 def neighbourhood(size: int, dropout: int, corruption: int) -> Neighbourhood:
-    """The neighbourhood in a cohort of this size, where at most so many per cent drop out and are corrupt."""
-    check_cohort(size, dropout, corruption)
+    """The neighbourhood in a group of this size, where at most so many per cent drop out and are corrupt."""
+    check_group(size, dropout, corruption)
     dropped, corrupt = -(-size * dropout // 100), -(-size * corruption // 100)
     if size - dropped - corrupt >= 2:
         for degree in (*range(2, size - 1, 2), size - 1):
@@ -52,22 +52,22 @@ def neighbourhood(size: int, dropout: int, corruption: int) -> Neighbourhood:
             if threshold and _is_secure(size, degree, threshold, dropped, corrupt):
                 return Neighbourhood(degree, threshold)
     raise ParameterError(
-        f"a cohort of {size:,} with {dropped:,} dropouts and {corrupt:,} corrupt devices can't be protected: "
+        f"a group of {size:,} with {dropped:,} dropouts and {corrupt:,} corrupt devices can't be protected: "
         "make it larger, or the rates smaller"
     )
 
 
-def check_cohort(size: int, dropout: int, corruption: int) -> None:
-    """Refuse a size, or rates in per cent, that no cohort can have."""
-    if not SMALLEST_COHORT <= size <= LARGEST_COHORT:
-        raise ParameterError(f"a cohort has {SMALLEST_COHORT} to {LARGEST_COHORT:,} devices, not {size:,}")
+def check_group(size: int, dropout: int, corruption: int) -> None:
+    """Refuse a size, or rates in per cent, that no group can have."""
+    if not SMALLEST_GROUP <= size <= LARGEST_GROUP:
+        raise ParameterError(f"a group has {SMALLEST_GROUP} to {LARGEST_GROUP:,} devices, not {size:,}")
     for what, rate in (("dropouts", dropout), ("corrupt devices", corruption)):
         if not 0 <= rate <= LARGEST_RATE:
             raise ParameterError(f"the rate of {what} must be 0 to {LARGEST_RATE} per cent, not {rate}")
 
 
 def _largest_threshold(size: int, degree: int, dropped: int) -> int:
-    """The most shares that are at hand for every secret, but for one cohort in 2^30; 0 if there are none."""
+    """The most shares that are at hand for every secret, but for one group in 2^30; 0 if there are none."""
     lost, allowed = 0, comb(size - 1, degree) >> CORRECTNESS_BITS
     for missing, ways in _ways(size, degree, dropped):
         lost += size * ways
@@ -77,7 +77,7 @@ def _largest_threshold(size: int, degree: int, dropped: int) -> int:
 
 
 def _is_secure(size: int, degree: int, threshold: int, dropped: int, corrupt: int) -> bool:
-    """Whether no secret is known, and no part of the sum, but for one cohort in 2^40."""
+    """Whether no secret is known, and no part of the sum, but for one group in 2^40."""
     honest, enough = size - corrupt, 2 * threshold - degree
     known = honest * sum(ways for number, ways in _ways(size, degree, corrupt) if number >= enough)
     cut = comb(honest - dropped, 2) * comb(dropped + corrupt, degree)

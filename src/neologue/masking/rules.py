@@ -1,32 +1,32 @@
-"""How a campaign forms the cohorts of its layers: what an operator says once, and what follows from it."""
+"""How a campaign forms the groups of its layers: what an operator says once, and what follows from it."""
 
 from dataclasses import dataclass
 
 from neologue.errors import ParameterError
-from neologue.masking.neighbourhood import check_cohort, neighbourhood
+from neologue.masking.neighbourhood import check_group, neighbourhood
 from neologue.masking.terms import Promise
 
 
 @dataclass(frozen=True)
-class CohortRules:
-    """The cohorts of a campaign; rates are in per cent."""
+class GroupRules:
+    """The groups of a campaign; rates are in per cent."""
 
     size: int = 100
-    """How many devices a cohort waits for."""
+    """How many devices a group waits for."""
     smallest: int = 50
     """The fewest devices whose votes are summed; what every device is promised."""
     dropout: int = 20
-    """The dropouts that a cohort survives."""
+    """The dropouts that a group survives."""
     corruption: int = 5
     """The corrupt devices that it withstands, together with the server."""
 
     def __post_init__(self) -> None:
-        check_cohort(self.smallest, self.dropout, self.corruption)
-        check_cohort(self.size, self.dropout, self.corruption)
+        check_group(self.smallest, self.dropout, self.corruption)
+        check_group(self.size, self.dropout, self.corruption)
         if not self.survives(self.size):
             raise ParameterError(
-                f"of a cohort of {self.size:,} at least {self._staying(self.size):,} devices stay, and "
-                f"{self.smallest:,} must be in a sum: make the cohort larger, or the smallest sum or the dropouts fewer"
+                f"of a group of {self.size:,} at least {self._staying(self.size):,} devices stay, and "
+                f"{self.smallest:,} must be in a sum: make the group larger, or the smallest sum or the dropouts fewer"
             )
         if self.honest < 2:
             raise ParameterError(
@@ -37,17 +37,17 @@ class CohortRules:
         neighbourhood(self.fewest, self.dropout, self.corruption)
 
     def survives(self, devices: int) -> bool:
-        """Whether so many devices are enough for a sum, if no more drop out than the cohort must survive."""
+        """Whether so many devices are enough for a sum, if no more drop out than the group must survive."""
         return self._staying(devices) >= self.smallest
 
     @property
     def fewest(self) -> int:
-        """The fewest devices that a cohort begins with."""
+        """The fewest devices that a group begins with."""
         return next(devices for devices in range(self.smallest, self.size + 1) if self.survives(devices))
 
     @property
     def corrupt(self) -> int:
-        """The most corrupt devices of a cohort."""
+        """The most corrupt devices of a group."""
         return -(-self.size * self.corruption // 100)
 
     @property

@@ -1,15 +1,15 @@
-"""The terms of a cohort: what a device is told before it joins, and what follows from them once its size is known.
+"""The terms of a group: what a device is told before it joins, and what follows from them once its size is known.
 
     byte 0         the version, 1
-    bytes 1–16     the identity of the cohort, 16 random bytes
+    bytes 1–16     the identity of the group, 16 random bytes
     bytes 17–48    the digest of the layer
     bytes 49–52    the entries of a vector
     bytes 53–54    the most votes that one device gives one entry
     bytes 55–56    the fewest devices whose votes may be summed
-    byte 57        the dropouts that the cohort must survive, in per cent
+    byte 57        the dropouts that the group must survive, in per cent
     byte 58        the corrupt devices that it must withstand, in per cent
 
-Numbers are big-endian. All devices of a cohort derive their keys from the digest of these bytes, so that two who were
+Numbers are big-endian. All devices of a group derive their keys from the digest of these bytes, so that two who were
 told different terms can't work together.
 """
 
@@ -22,27 +22,27 @@ from typing import Any, Final, Self
 import numpy as np
 
 from neologue.errors import MaskingError, ParameterError
-from neologue.masking.neighbourhood import LARGEST_COHORT, Neighbourhood, check_cohort, neighbourhood
+from neologue.masking.neighbourhood import LARGEST_GROUP, Neighbourhood, check_group, neighbourhood
 from neologue.masking.vote_packing import lane, packed_bytes
 
 VERSION: Final = 1
-COHORT_BYTES: Final = 16
+GROUP_BYTES: Final = 16
 LAYER_BYTES: Final = 32
 MOST_ENTRIES: Final = 1 << 27
 MOST_VOTES: Final = 1 << 12
 
 PROMISE_BYTES: Final = 3
 
-_FORM: Final = struct.Struct(f">B{COHORT_BYTES}s{LAYER_BYTES}sIHHBB")
+_FORM: Final = struct.Struct(f">B{GROUP_BYTES}s{LAYER_BYTES}sIHHBB")
 TERMS_BYTES: Final = _FORM.size
 _PROMISE: Final = struct.Struct(">HB")
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a device is told before it joins a cohort."""
+    """What a device is told before it joins a group."""
 
-    cohort_id: bytes
+    group_id: bytes
     layer: bytes
     """The digest of the layer that is answered."""
     entries: int
@@ -51,27 +51,27 @@ class Terms:
     smallest: int
     """The fewest devices whose votes may be summed."""
     dropout: int
-    """The dropouts that the cohort must survive, in per cent."""
+    """The dropouts that the group must survive, in per cent."""
     corruption: int
     """The corrupt devices that it must withstand, in per cent."""
 
     def __post_init__(self) -> None:
-        if len(self.cohort_id) != COHORT_BYTES or len(self.layer) != LAYER_BYTES:
+        if len(self.group_id) != GROUP_BYTES or len(self.layer) != LAYER_BYTES:
             raise ParameterError(
-                f"a cohort's identity has {COHORT_BYTES} bytes and a layer's digest {LAYER_BYTES}, "
-                f"not {len(self.cohort_id)} and {len(self.layer)}"
+                f"a group's identity has {GROUP_BYTES} bytes and a layer's digest {LAYER_BYTES}, "
+                f"not {len(self.group_id)} and {len(self.layer)}"
             )
         if not 1 <= self.entries <= MOST_ENTRIES:
             raise ParameterError(f"a vector has 1 to {MOST_ENTRIES:,} entries, not {self.entries:,}")
         if not 1 <= self.votes <= MOST_VOTES:
             raise ParameterError(f"a device gives an entry at most 1 to {MOST_VOTES:,} votes, not {self.votes:,}")
-        check_cohort(self.smallest, self.dropout, self.corruption)
+        check_group(self.smallest, self.dropout, self.corruption)
 
     @classmethod
     def parse(cls, body: bytes) -> Self:
         """The terms in some bytes; or a MaskingError."""
         if len(body) != _FORM.size:
-            raise MaskingError(f"{len(body):,} bytes where the terms of a cohort have {_FORM.size}")
+            raise MaskingError(f"{len(body):,} bytes where the terms of a group have {_FORM.size}")
         version, *fields = _FORM.unpack(body)
         if version != VERSION:
             raise MaskingError(f"version {version} of secure aggregation is not spoken here, only {VERSION}")
@@ -83,7 +83,7 @@ class Terms:
     def __bytes__(self) -> bytes:
         return _FORM.pack(
             VERSION,
-            self.cohort_id,
+            self.group_id,
             self.layer,
             self.entries,
             self.votes,
@@ -100,12 +100,12 @@ class Terms:
 
 @dataclass(frozen=True)
 class Promise:
-    """What a device was promised about its cohorts, or what its owner insists on."""
+    """What a device was promised about its groups, or what its owner insists on."""
 
     smallest: int
     """The fewest devices whose votes are summed."""
     corruption: int
-    """The corrupt devices that a cohort withstands, in per cent."""
+    """The corrupt devices that a group withstands, in per cent."""
 
     @classmethod
     def parse(cls, body: bytes) -> Self:
@@ -114,7 +114,7 @@ class Promise:
             raise MaskingError(f"{len(body):,} bytes where a promise has {PROMISE_BYTES}")
         promise = cls(*_PROMISE.unpack(body))
         try:
-            check_cohort(promise.smallest, 0, promise.corruption)
+            check_group(promise.smallest, 0, promise.corruption)
         except ParameterError as error:
             raise MaskingError(f"the promise can't be kept: {error}") from None
         return promise
@@ -126,27 +126,27 @@ class Promise:
         """Refuse terms that are worse, with a MaskingError."""
         if terms.smallest < self.smallest:
             raise MaskingError(
-                f"the cohort may sum the votes of {terms.smallest:,} devices, and {self.smallest:,} were promised"
+                f"the group may sum the votes of {terms.smallest:,} devices, and {self.smallest:,} were promised"
             )
         if terms.corruption < self.corruption:
             raise MaskingError(
-                f"the cohort withstands {terms.corruption} per cent of corrupt devices, "
+                f"the group withstands {terms.corruption} per cent of corrupt devices, "
                 f"and {self.corruption} were promised"
             )
 
 
 @dataclass(frozen=True)
-class Cohort:
-    """A cohort whose size is known."""
+class MaskingGroup:
+    """A group whose size is known."""
 
     terms: Terms
     size: int
     """How many devices have advertised keys."""
 
     def __post_init__(self) -> None:
-        if not self.terms.smallest <= self.size <= LARGEST_COHORT:
+        if not self.terms.smallest <= self.size <= LARGEST_GROUP:
             raise MaskingError(
-                f"a cohort of {self.size:,} devices, where {self.terms.smallest:,} to {LARGEST_COHORT:,} were promised"
+                f"a group of {self.size:,} devices, where {self.terms.smallest:,} to {LARGEST_GROUP:,} were promised"
             )
 
     @cached_property
@@ -174,5 +174,5 @@ class Cohort:
 
     @cached_property
     def context(self) -> bytes:
-        """What all keys of the cohort are derived with: SHA-256 of the terms and the size, in 2 bytes."""
+        """What all keys of the group are derived with: SHA-256 of the terms and the size, in 2 bytes."""
         return hashlib.sha256(bytes(self.terms) + self.size.to_bytes(2, "big")).digest()

@@ -1,9 +1,9 @@
-"""The operator's word that a cohort yielded nothing, so that its devices may mask the same votes once more.
+"""The operator's word that a group yielded nothing, so that its devices may mask the same votes once more.
 
 The operator signs, with Ed25519, these 70 bytes, and sends the signature:
 
     bytes 0–21     "neologue no sum of v1" and a NUL byte, so that no other signature passes for this one
-    bytes 22–37    the identity of the cohort
+    bytes 22–37    the identity of the group
     bytes 38–69    SHA-256 of its terms
 
 An operator who signs this and has the sum all the same could compare it with the next one; the signature proves the
@@ -21,12 +21,12 @@ DOMAIN: Final = b"neologue no sum of v1\0"
 
 
 def sign_nothing(terms: Terms, operator: Ed25519PrivateKey) -> bytes:
-    """The signed statement that the cohort with these terms yielded nothing, and never will."""
+    """The signed statement that the group with these terms yielded nothing, and never will."""
     return operator.sign(_signed(terms))
 
 
 def says_nothing(statement: bytes, terms: Terms, operator: bytes) -> bool:
-    """Whether the operator with this raw public key has signed it, of the cohort with these terms."""
+    """Whether the operator with this raw public key has signed it, of the group with these terms."""
     try:
         Ed25519PublicKey.from_public_bytes(operator).verify(statement, _signed(terms))
     except (InvalidSignature, ValueError):  # the second if the key is no point of the curve
@@ -35,4 +35,4 @@ def says_nothing(statement: bytes, terms: Terms, operator: bytes) -> bool:
 
 
 def _signed(terms: Terms) -> bytes:
-    return DOMAIN + terms.cohort_id + terms.digest
+    return DOMAIN + terms.group_id + terms.digest

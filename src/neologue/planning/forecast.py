@@ -44,12 +44,12 @@ WEIGHED = 1e-3
 class LayerForecast:
     """A layer as foreseen."""
 
-    passage: int
+    pass_number: int
     layer: int
     length: int
     extension: int
     candidates: int
-    cohort: int
+    layer_size: int
     kept: int
     words: int
     word_votes: int
@@ -80,15 +80,15 @@ def forecast(campaign: Campaign, lexicon: Lexicon) -> Forecast:
     earlier = _Earlier(np.zeros(len(lexicon.words)))
     layers: list[LayerForecast] = []
     false_words = 0.0
-    for passage in range(1, parameters.passes + 1):
-        unasked = campaign.users - sum(layer.cohort for layer in layers)
-        schedule = Schedule(campaign, passage, Vocabulary.empty(), unasked // (parameters.passes + 1 - passage))
+    for pass_number in range(1, parameters.passes + 1):
+        unasked = campaign.users - sum(layer.layer_size for layer in layers)
+        schedule = Schedule(campaign, pass_number, Vocabulary.empty(), unasked // (parameters.passes + 1 - pass_number))
         trie = _Trie(campaign, lexicon, earlier)
         while trie.length <= parameters.depth and trie.prefixes >= 0.5:
             size = schedule.size(max(1, round(trie.prefixes)), trie.length, round(trie.in_doubt))
             if size is None:
                 break
-            layer, false = trie.grow(*size, passage, schedule.number)
+            layer, false = trie.grow(*size, pass_number, schedule.number)
             layers.append(layer)
             false_words += false
         earlier = earlier.and_then(trie.found, trie.reached)
@@ -158,7 +158,9 @@ class _Trie:
         """How many words are asked about again."""
         return float(self.doubtful.sum()) + self.doubtful_noise
 
-    def grow(self, extension: int, ways: int, cohort: int, passage: int, number: int) -> tuple[LayerForecast, float]:
+    def grow(
+        self, extension: int, ways: int, layer_size: int, pass_number: int, number: int
+    ) -> tuple[LayerForecast, float]:
         """One layer: what it looks like, and how many false words come of it."""
         campaign, lexicon, parameters = self.campaign, self.lexicon, self.campaign.parameters
         end = self.length + extension
@@ -178,7 +180,7 @@ class _Trie:
         )
         candidates = max(1, round(self.prefixes)) * ways + round(self.in_doubt)
         channel = randomizer(parameters.randomizer, candidates, campaign.epsilon, parameters.words_per_user).channel
-        votes = ForeseenVotes(VoteLaw(channel, cohort, campaign.users), campaign)
+        votes = ForeseenVotes(VoteLaw(channel, layer_size, campaign.users), campaign)
         weights = self._weights(first, ends, again, asked, endings, votes)[places]
         totals = self.prefixes * np.array([endings, ways - endings]) + [self.in_doubt, 0]
         ending = np.append(ends, np.ones(len(again), np.bool_))[places]
@@ -196,12 +198,12 @@ class _Trie:
         self.reported[live] = self.reported[first][groups]
         self._doubt(first, again, places, numbers * decided.doubtful, decided.doubtful_noise, reported)
         layer = LayerForecast(
-            passage,
+            pass_number,
             number,
             self.length,
             extension,
             candidates,
-            cohort,
+            layer_size,
             round(self.prefixes),
             round(float(real[ending].sum()) + decided.noise[0]),
             *decided.sure,
@@ -327,25 +329,25 @@ class _Trie:
 def _rarest_share(campaign: Campaign, layers: list[LayerForecast]) -> float | None:
     """The share of users from which on a word is found with a chance of 95 % in the first pass, on its own merit."""
     parameters = campaign.parameters
-    passage = [layer for layer in layers if layer.passage == 1]
+    pass_number = [layer for layer in layers if layer.pass_number == 1]
     laws = [
         VoteLaw(
             randomizer(parameters.randomizer, layer.candidates, campaign.epsilon, parameters.words_per_user).channel,
-            layer.cohort,
+            layer.layer_size,
             campaign.users,
         )
-        for layer in passage
+        for layer in pass_number
     ]
 
     def excess(share: float) -> float:
         """By how much the chance of the most unlucky word, whatever the layer it ends in, is above 95 %."""
         worst = going_on = 1.0
-        for layer, law in zip(passage, laws, strict=True):
+        for layer, law in zip(pass_number, laws, strict=True):
             worst = min(worst, going_on * float(law.at_least(layer.word_votes, share * campaign.users)))
             going_on *= float(law.at_least(layer.prefix_votes, share * campaign.users))
         return worst - FOUND
 
-    if not passage or excess(1.0) < 0:
+    if not pass_number or excess(1.0) < 0:
         return None
     return 0.0 if excess(0.0) >= 0 else float(brentq(excess, 0.0, 1.0, xtol=1e-12, rtol=1e-4))
 

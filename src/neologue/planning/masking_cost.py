@@ -1,4 +1,4 @@
-"""What a device does and sends in a cohort of secure aggregation, the work measured on this very machine."""
+"""What a device does and sends in a group of secure aggregation, the work measured on this very machine."""
 
 import os
 import time
@@ -9,12 +9,12 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from neologue.aggregation.masked_group import SecureCohort
+from neologue.aggregation.masked_group import GroupServer
 from neologue.device.masked import Ballot, Member
 from neologue.masking.messages import Kind, Request, Roster
-from neologue.masking.neighbourhood import SMALLEST_COHORT
-from neologue.masking.rules import CohortRules
-from neologue.masking.terms import COHORT_BYTES, LAYER_BYTES, Cohort, Promise, Terms
+from neologue.masking.neighbourhood import SMALLEST_GROUP
+from neologue.masking.rules import GroupRules
+from neologue.masking.terms import GROUP_BYTES, LAYER_BYTES, MaskingGroup, Promise, Terms
 from neologue.masking.traffic import download_bytes, entries_within, upload_bytes
 
 _ROUNDS: Final = 3
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class MaskingCost:
-    """The cost of one device in a full cohort that nobody drops out of."""
+    """The cost of one device in a full group that nobody drops out of."""
 
     candidates: int
     neighbours: int
@@ -35,44 +35,44 @@ class MaskingCost:
     """Of one core of the machine that this was computed on, for all messages together."""
 
 
-def masking_cost(rules: CohortRules, candidates: int, votes: int) -> MaskingCost:
+def masking_cost(rules: GroupRules, candidates: int, votes: int) -> MaskingCost:
     """What votes on so many candidates, at most so many from a device for each, cost that device."""
-    cohort = _cohort(rules, candidates, votes)
+    group = _group(rules, candidates, votes)
     return MaskingCost(
         candidates=candidates,
-        neighbours=cohort.neighbourhood.degree,
-        threshold=cohort.neighbourhood.threshold,
-        sent_bytes=upload_bytes(cohort),
-        received_bytes=download_bytes(cohort),
-        milliseconds=round(median(1000 * device_seconds(cohort) for _ in range(_ROUNDS)), 2),
+        neighbours=group.neighbourhood.degree,
+        threshold=group.neighbourhood.threshold,
+        sent_bytes=upload_bytes(group),
+        received_bytes=download_bytes(group),
+        milliseconds=round(median(1000 * device_seconds(group) for _ in range(_ROUNDS)), 2),
     )
 
 
-def candidates_within(upload: int, rules: CohortRules, votes: int) -> int:
+def candidates_within(upload: int, rules: GroupRules, votes: int) -> int:
     """The most candidates with which a device sends no more than so many bytes."""
-    return entries_within(upload, _cohort(rules, 1, votes))
+    return entries_within(upload, _group(rules, 1, votes))
 
 
-def _cohort(rules: CohortRules, candidates: int, votes: int) -> Cohort:
+def _group(rules: GroupRules, candidates: int, votes: int) -> MaskingGroup:
     terms = Terms(
-        os.urandom(COHORT_BYTES), bytes(LAYER_BYTES), candidates, votes, rules.smallest, rules.dropout, rules.corruption
+        os.urandom(GROUP_BYTES), bytes(LAYER_BYTES), candidates, votes, rules.smallest, rules.dropout, rules.corruption
     )
-    return Cohort(terms, rules.size)
+    return MaskingGroup(terms, rules.size)
 
 
-def device_seconds(full: Cohort) -> float:
+def device_seconds(full: MaskingGroup) -> float:
     """The CPU time of one device, among as many others as it takes to keep it busy."""
     # The others need not stay: only the neighbours of the one have anything to say to it.
     terms = Terms(
-        full.terms.cohort_id,
+        full.terms.group_id,
         full.terms.layer,
         full.terms.entries,
         full.terms.votes,
-        SMALLEST_COHORT,
+        SMALLEST_GROUP,
         full.terms.dropout,
         full.terms.corruption,
     )
-    cohort, server = Cohort(terms, full.size), SecureCohort(terms)
+    group, server = MaskingGroup(terms, full.size), GroupServer(terms)
     counts = np.zeros(terms.entries, np.int64)
     names = [number.to_bytes(2, "big") for number in range(full.size)]
     members: dict[bytes, Member] = {}
@@ -87,7 +87,7 @@ def device_seconds(full: Cohort) -> float:
 
     def member() -> Member:
         ballot = Ballot.of_votes(terms.layer, counts, terms.votes, bytes(32))
-        return Member(terms, ballot, Promise(SMALLEST_COHORT, terms.corruption))
+        return Member(terms, ballot, Promise(SMALLEST_GROUP, terms.corruption))
 
     members[names[0]] = timed(member)
     server.receive(names[0], timed(members[names[0]].advertise))
@@ -107,6 +107,6 @@ def device_seconds(full: Cohort) -> float:
     delivery = server.message_for(names[0])
     assert delivery is not None
     timed(lambda: members[names[0]].mask(delivery))
-    request = Request(0, full.size, (Kind.SEED,) * len(around)).body(cohort)
+    request = Request(0, full.size, (Kind.SEED,) * len(around)).body(group)
     timed(lambda: members[names[0]].unmask(request))
     return took

@@ -9,10 +9,10 @@ from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.campaign.local_epsilon import LARGEST_CHOSEN_EPSILON, SMALLEST_CHOSEN_EPSILON
 from neologue.discovery.selection import room
 from neologue.errors import ParameterError
-from neologue.masking.rules import CohortRules
+from neologue.masking.rules import GroupRules
 from neologue.planning.forecast import Forecast, forecast
 from neologue.populations.lexicon import Lexicon
-from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
 from neologue.privacy.statement import Exposure, Facts, LayerShown, privacy_statement
 from neologue.randomizers.registry import randomizer
@@ -67,13 +67,13 @@ class Plan:
     limits: Limits
     expected: Forecast
     tradeoff: tuple[Point, ...]
-    masked: CohortRules | None = None
+    masked: GroupRules | None = None
     """How votes are to be masked, if they are."""
 
     @property
     def facts(self) -> Facts:
         """The facts of the run, if it goes as foreseen."""
-        shown = tuple(LayerShown(cohort, 0, 0) for cohort in _cohorts(self.expected))
+        shown = tuple(LayerShown(batch, 0, 0) for batch in _batches(self.expected))
         return replace(facts_of(self.campaign.parameters, shown), exposure=Exposure(masked=self.masked))
 
     @property
@@ -88,8 +88,8 @@ class Plan:
         if parameters.rule != "top" or parameters.randomizer != SubsetSelection.name:
             return None
         widest = room(self.campaign) * self.campaign.alphabet.size
-        reports = min(layer.cohort for layer in self.expected.layers)
-        return _spent(self.campaign, (Cohort(reports, widest),), "item")
+        reports = min(layer.layer_size for layer in self.expected.layers)
+        return _spent(self.campaign, (Batch(reports, widest),), "item")
 
 
 Campaigns = Callable[[int, float | None], Campaign]
@@ -126,7 +126,7 @@ def _largest_epsilon(campaigns: Campaigns, lexicon: Lexicon, users: int, limits:
     while breaks - keeps > 1:
         campaign = campaigns(users, min(most, round(step * STEP, 2)))
         expected = forecast(campaign, lexicon)
-        excess = math.log(_spent(campaign, _cohorts(expected), limits.unit) / limits.central_epsilon)
+        excess = math.log(_spent(campaign, _batches(expected), limits.unit) / limits.central_epsilon)
         if excess <= 0:
             keeps, best = step, (campaign, expected)
         else:
@@ -152,7 +152,7 @@ def _fewest_users(campaigns: Campaigns, lexicon: Lexicon, limits: Limits, says: 
         says(f"Foreseeing a campaign among {users:,} users …")
         campaign = campaigns(users, limits.local_epsilon)
         expected = forecast(campaign, lexicon)
-        excess = _spent(campaign, _cohorts(expected), limits.unit) / limits.central_epsilon
+        excess = _spent(campaign, _batches(expected), limits.unit) / limits.central_epsilon
         breaks, keeps = (breaks, users) if excess <= 1 else (users, keeps)
         # Four times as many users make about half as much central ε; and a little beyond that, for the other side.
         users = _round_up(users * excess**2 * CLOSE ** (-0.25 if excess <= 1 else 0.25))
@@ -168,35 +168,35 @@ def _fewest_users(campaigns: Campaigns, lexicon: Lexicon, limits: Limits, says: 
     return keeps
 
 
-def _spent(campaign: Campaign, cohorts: tuple[Cohort, ...], unit: str) -> float:
-    """The central ε of some cohorts of a campaign."""
+def _spent(campaign: Campaign, batches: tuple[Batch, ...], unit: str) -> float:
+    """The central ε of some batches of a campaign."""
     parameters = campaign.parameters
-    collected = Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, cohorts)
+    collected = Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, batches)
     return central_epsilon(collected.in_sums_of(None, parameters.colluders), parameters.delta, unit)
 
 
-def _cohorts(expected: Forecast) -> tuple[Cohort, ...]:
-    return tuple(Cohort(layer.cohort, layer.candidates) for layer in expected.layers)
+def _batches(expected: Forecast) -> tuple[Batch, ...]:
+    return tuple(Batch(layer.layer_size, layer.candidates) for layer in expected.layers)
 
 
-def _costliest(campaign: Campaign, expected: Forecast) -> tuple[Cohort, ...]:
-    """The cohorts of which one costs as much as the costliest of all, but for rounding.
+def _costliest(campaign: Campaign, expected: Forecast) -> tuple[Batch, ...]:
+    """The batches of which one costs as much as the costliest of all, but for rounding.
 
     Fewer reports cost more. Subset Selection also costs the more the larger its subsets are beside all candidates: but
     for rounding, its blanket depends on nothing else.
     """
     parameters = campaign.parameters
 
-    def density(cohort: Cohort) -> float:
-        asked = randomizer(parameters.randomizer, cohort.candidates, campaign.epsilon, parameters.words_per_user)
+    def density(batch: Batch) -> float:
+        asked = randomizer(parameters.randomizer, batch.candidates, campaign.epsilon, parameters.words_per_user)
         return asked.subset_size / asked.domain if isinstance(asked, SubsetSelection) else 1.0
 
-    chosen: list[Cohort] = []
+    chosen: list[Batch] = []
     densest = 0.0
-    for cohort in sorted(set(_cohorts(expected)), key=lambda cohort: (cohort.reports, -density(cohort))):
-        if density(cohort) > densest:
-            chosen.append(cohort)
-            densest = density(cohort)
+    for batch in sorted(set(_batches(expected)), key=lambda batch: (batch.reports, -density(batch))):
+        if density(batch) > densest:
+            chosen.append(batch)
+            densest = density(batch)
     return tuple(chosen)
 
 

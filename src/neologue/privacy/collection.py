@@ -10,7 +10,7 @@ from neologue.randomizers.registry import randomizer
 
 
 @dataclass(frozen=True, order=True)
-class Cohort:
+class Batch:
     """The users of one layer: how many reports came, and on how many candidates."""
 
     reports: int
@@ -24,11 +24,11 @@ class Collection:
     mechanism: str
     epsilon: float
     words_per_user: int
-    cohorts: tuple[Cohort, ...]
+    batches: tuple[Batch, ...]
 
-    def randomizer(self, cohort: Cohort) -> Randomizer[Any]:
+    def randomizer(self, batch: Batch) -> Randomizer[Any]:
         """The randomizer that the devices of a cohort used."""
-        return randomizer(self.mechanism, cohort.candidates, self.epsilon, self.words_per_user)
+        return randomizer(self.mechanism, batch.candidates, self.epsilon, self.words_per_user)
 
     def in_sums_of(self, reports: int | None, colluders: float = 0.0) -> "Collection":
         """The same as seen by someone who sees sums of so many reports, a share of which hides nothing.
@@ -36,11 +36,11 @@ class Collection:
         Reports of colluders, or that they made up, are known to them and hide nobody; the share is that in every sum.
         """
         seen = tuple(
-            Cohort(
-                _honest(cohort.reports if reports is None else min(cohort.reports, reports), colluders),
-                cohort.candidates,
+            Batch(
+                _honest(batch.reports if reports is None else min(batch.reports, reports), colluders),
+                batch.candidates,
             )
-            for cohort in self.cohorts
+            for batch in self.batches
         )
         return Collection(self.mechanism, self.epsilon, self.words_per_user, seen)
 

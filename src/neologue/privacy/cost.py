@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from neologue.privacy.bound import Bound, rounded_up
-from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.levels import check_delta
 from neologue.privacy.shuffling import (
     BLANKET,
@@ -98,11 +98,11 @@ def central_epsilon(collection: Collection, delta: float, unit: str) -> float:
     return _best(bounds.values(), rounded_up(words * _local(asked))).epsilon or 0.0
 
 
-Asked = tuple[Randomizer[Any], Cohort]
+Asked = tuple[Randomizer[Any], Batch]
 
 
 def _asked(collection: Collection) -> list[Asked]:
-    return [(collection.randomizer(cohort), cohort) for cohort in sorted(set(collection.cohorts)) if cohort.reports]
+    return [(collection.randomizer(batch), batch) for batch in sorted(set(collection.batches)) if batch.reports]
 
 
 def _local(asked: list[Asked]) -> float:
@@ -140,9 +140,9 @@ def _unary_floor(asked: list[Asked], delta: float) -> float:
 
 
 def _fewest(asked: list[Asked]) -> tuple[Unary, int]:
-    unary, cohort = asked[0]
+    unary, batch = asked[0]
     assert isinstance(unary, Unary)
-    return unary, cohort.reports
+    return unary, batch.reports
 
 
 def _selection_item(asked: list[Asked], delta: float) -> dict[str, Bound]:
@@ -174,9 +174,9 @@ def _selection_floor(asked: list[Asked], delta: float) -> float:
 
 def _selections(asked: list[Asked]) -> Iterator[tuple[SubsetSelection, int]]:
     """The mechanism of each cohort, and the words in its reports."""
-    for selection, cohort in asked:
+    for selection, batch in asked:
         assert isinstance(selection, SubsetSelection)
-        yield selection, cohort.reports * selection.bound
+        yield selection, batch.reports * selection.bound
 
 
 def _best(bounds: Iterable[Bound], local: float) -> Bound:

@@ -6,10 +6,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from neologue.masking.rules import CohortRules
+from neologue.masking.rules import GroupRules
 from neologue.privacy.anonymity import printed_k, release_threshold, top_k
 from neologue.privacy.bound import Bound
-from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import cost
 from neologue.randomizers.subset_selection import SubsetSelection
 
@@ -41,7 +41,7 @@ class Exposure:
 
     disk: int | None = None
     server: int | None = 1
-    masked: CohortRules | None = None
+    masked: GroupRules | None = None
     """How votes were masked, if they were: then the server sees sums of cohorts, and none that is smaller."""
 
     def observers(self) -> tuple[tuple[str, str, int | None], ...]:
@@ -64,7 +64,7 @@ class Exposure:
 class LayerShown:
     """A layer of which something was published, as far as its privacy depends on it."""
 
-    cohort: Cohort
+    batch: Batch
     kept: int
     """The prefixes and words that were kept."""
     fewest_votes: int
@@ -86,21 +86,21 @@ class Facts:
     """The k that the release thresholds enforce."""
     alpha: float
     exposure: Exposure = Exposure()
-    withheld: tuple[Cohort, ...] = ()
+    withheld: tuple[Batch, ...] = ()
     """The cohorts whose reports came, but of whose layers nothing was published."""
-    measured: tuple[Cohort, ...] = ()
+    measured: tuple[Batch, ...] = ()
     """The cohorts that counted words which were released before: they publish sums, and no word that is new."""
 
     @property
     def collection(self) -> Collection:
         """The sums of which something was published: those of layers, and of the measurement."""
-        cohorts = (*(layer.cohort for layer in self.layers), *self.measured)
-        return Collection(self.mechanism, self.epsilon, self.words_per_user, cohorts)
+        batches = (*(layer.batch for layer in self.layers), *self.measured)
+        return Collection(self.mechanism, self.epsilon, self.words_per_user, batches)
 
     @property
     def received(self) -> Collection:
         """The sums of all layers: what disks and servers see."""
-        return replace(self.collection, cohorts=(*self.collection.cohorts, *self.withheld))
+        return replace(self.collection, batches=(*self.collection.batches, *self.withheld))
 
 
 def privacy_statement(facts: Facts) -> dict[str, object]:
@@ -155,8 +155,8 @@ def anonymity_statement(facts: Facts) -> dict[str, object]:
     if not k and number:
         layer = facts.layers[number - 1]
         later = min((found for found, _ in certain if found), default=0)
-        if facts.frontier is not None and layer.cohort.candidates <= facts.frontier:
-            reason = f"the layer on {layer.cohort.candidates:,} candidates keeps them without a threshold"
+        if facts.frontier is not None and layer.batch.candidates <= facts.frontier:
+            reason = f"the layer on {layer.batch.candidates:,} candidates keeps them without a threshold"
         elif not facts.k and not (facts.mechanism == SubsetSelection.name and facts.frontier is not None):
             reason = "no threshold on the votes is set"
         else:
@@ -172,12 +172,12 @@ def anonymity_statement(facts: Facts) -> dict[str, object]:
 
 def _layer_k(facts: Facts, layer: LayerShown) -> int:
     """The k of one layer: the one its threshold enforces, or the one that follows from keeping the most voted."""
-    mechanism = facts.collection.randomizer(layer.cohort)
-    needed = release_threshold(mechanism.channel, layer.cohort.reports, facts.k, facts.alpha)
+    mechanism = facts.collection.randomizer(layer.batch)
+    needed = release_threshold(mechanism.channel, layer.batch.reports, facts.k, facts.alpha)
     enforced = facts.k if not layer.kept or layer.fewest_votes >= needed else 0
     if facts.frontier is None or not isinstance(mechanism, SubsetSelection):
         return enforced
-    return max(enforced, top_k(mechanism, layer.cohort.reports, facts.frontier, facts.alpha))
+    return max(enforced, top_k(mechanism, layer.batch.reports, facts.frontier, facts.alpha))
 
 
 def _printed(facts: Facts) -> tuple[int | None, str | None]:
@@ -186,7 +186,7 @@ def _printed(facts: Facts) -> tuple[int | None, str | None]:
         return None, "the lemma is about keeping the candidates with the most votes of Subset Selection"
     if not facts.layers:
         return None, "no layer was decided"
-    fullest = max((layer.cohort for layer in facts.layers), key=lambda cohort: cohort.candidates)
+    fullest = max((layer.batch for layer in facts.layers), key=lambda batch: batch.candidates)
     mechanism = facts.collection.randomizer(fullest)
     assert isinstance(mechanism, SubsetSelection)
     k = printed_k(mechanism, fullest.reports, facts.frontier, facts.alpha)
@@ -208,7 +208,7 @@ def _central(bounds: Mapping[str, Bound], best: Bound) -> dict[str, object]:
 def _observer(facts: Facts, collection: Collection, who: str, sees: str, smallest: int | None) -> dict[str, object]:
     """What one observer of a collection learns at most, from the smallest sum that they see."""
     view = collection.in_sums_of(smallest, facts.colluders)
-    reports = min((cohort.reports for cohort in view.cohorts), default=0)
+    reports = min((batch.reports for batch in view.batches), default=0)
     seen = cost(view, facts.delta)
     return {
         "who": who,

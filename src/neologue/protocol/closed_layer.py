@@ -28,7 +28,7 @@ from neologue.randomizers.randomizer import Randomizer
 class ClosedLayer:
     """One round of votes on whole words, and how a device answers."""
 
-    cohort: int
+    layer_size: int
     """How many users are asked."""
     alphabet: Alphabet
     words: Strings
@@ -86,7 +86,7 @@ class ClosedLayer:
         """Everything a device is told; the known words by their digest."""
         told = {
             "version": PROTOCOL_VERSION,
-            "cohort": self.cohort,
+            "cohort": self.layer_size,
             "alphabet": self.alphabet.characters,
             "words": self.words.tolist(),
             "depth": self.depth,

@@ -157,9 +157,9 @@ def _described(build: Callable[[], Layer | ClosedLayer]) -> Layer | ClosedLayer:
 
 def _layer(told: dict[str, Any], known: Vocabulary) -> Layer:
     return Layer(
-        passage=told["pass"],
+        pass_number=told["pass"],
         number=told["layer"],
-        cohort=told["cohort"],
+        layer_size=told["cohort"],
         alphabet=Alphabet(told["alphabet"]),
         frontier=_array(told["frontier"]),
         extension=told["extension"],
@@ -178,7 +178,7 @@ def _layer(told: dict[str, Any], known: Vocabulary) -> Layer:
 
 def _closed_layer(told: dict[str, Any], known: Vocabulary) -> ClosedLayer:
     return ClosedLayer(
-        cohort=told["cohort"],
+        layer_size=told["cohort"],
         alphabet=Alphabet(told["alphabet"]),
         words=_array(told["words"]),
         depth=told["depth"],

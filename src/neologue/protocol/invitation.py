@@ -11,7 +11,7 @@ Where votes are summed under masks (docs/secure-aggregation.md), it signs these 
     bytes 0–29     "neologue masked invitation v1" and a NUL byte
     bytes 30–77    campaign and digest, as above
     bytes 78–80    the promise: the fewest devices whose votes are summed, in 2 bytes, big-endian, and the corrupt ones
-                   that a cohort withstands, in per cent
+                   that a group withstands, in per cent
 
 All parts have one length each, so that no two invitations share a message. The digest covers all that a device is
 told, except where a known word has a line break: see `neologue.device.policy`.
@@ -44,7 +44,7 @@ class Invitation:
     """The operator's raw public key."""
     signature: bytes
     masked: Promise | None = None
-    """What is promised of the cohorts in which votes are summed under masks; None if reports are sent as they are."""
+    """What is promised of the groups in which votes are summed under masks; None if reports are sent as they are."""
 
     def __post_init__(self) -> None:
         check_bytes("the identity of a campaign", self.campaign_id, CAMPAIGN_BYTES)

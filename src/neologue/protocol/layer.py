@@ -24,11 +24,11 @@ PROTOCOL_VERSION = 1
 class Layer:
     """One round of votes: which prefixes, and how a device answers."""
 
-    passage: int
+    pass_number: int
     """The pass that the layer belongs to, from 1."""
     number: int
     """Its place in the pass, from 1."""
-    cohort: int
+    layer_size: int
     """How many users are asked."""
     alphabet: Alphabet
     frontier: Strings
@@ -98,9 +98,9 @@ class Layer:
         """Everything a device is told; the known words by their digest."""
         told = {
             "version": PROTOCOL_VERSION,
-            "pass": self.passage,
+            "pass": self.pass_number,
             "layer": self.number,
-            "cohort": self.cohort,
+            "cohort": self.layer_size,
             "alphabet": self.alphabet.characters,
             "frontier": self.frontier.tolist(),
             "extension": self.extension,

@@ -116,8 +116,8 @@ def document_in(text: bytes, path: Path | str) -> Document:
             parameters=msgspec.convert({field.name: stated[field.name] for field in fields(Parameters)}, Parameters),
             symbols=msgspec.convert(stated["alphabet"]["symbols"], int),
             users=msgspec.convert(whole["population"]["users"], int),
-            layers=msgspec.convert([_passage(row) for row in whole["layers"]], tuple[LayerFacts, ...]),
-            words=msgspec.convert([_passage(row) for row in whole["words"]], tuple[ReleasedWord, ...]),
+            layers=msgspec.convert([_pass_number(row) for row in whole["layers"]], tuple[LayerFacts, ...]),
+            words=msgspec.convert([_pass_number(row) for row in whole["words"]], tuple[ReleasedWord, ...]),
             measurement=msgspec.convert(whole.get("measurement"), Measurement | None),
             exposure=msgspec.convert(whole["exposure"], Exposure),
             privacy=msgspec.convert(whole["privacy"], dict[str, Any]),
@@ -164,8 +164,8 @@ def _deeper_than(value: object, levels: int) -> bool:
     return bool(inside)
 
 
-def _passage(row: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a file has in its place
-    return {"passage" if name == "pass" else name: value for name, value in row.items()}
+def _pass_number(row: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a file has in its place
+    return {"pass_number" if name == "pass" else name: value for name, value in row.items()}
 
 
 def _impossible(document: Document) -> Iterator[str]:
@@ -213,14 +213,14 @@ def _wrong_layers(document: Document) -> Iterator[str]:
             yield f"{_name(layer)} is in doubt about {layer.doubtful:,} words, above {parameters.doubtful:,}"
         if not layer.decided and layer.kept + layer.words + layer.doubtful + layer.fewest_votes:
             yield f"{_name(layer)} is not decided, but something of it was kept"
-    passage, number = 1, 0
+    pass_number, number = 1, 0
     for layer in document.layers:
-        if (layer.passage, layer.layer) not in {(passage, number + 1), (passage + 1, 1)}:
-            yield f"{_name(layer)} comes after pass {passage} layer {number}"
-        passage, number = layer.passage, layer.layer
-    if passage > parameters.passes:
-        yield f"pass {passage} is one more than the parameters allow"
-    firsts = {layer.passage: layer for layer in reversed(document.layers)}
+        if (layer.pass_number, layer.layer) not in {(pass_number, number + 1), (pass_number + 1, 1)}:
+            yield f"{_name(layer)} comes after pass {pass_number} layer {number}"
+        pass_number, number = layer.pass_number, layer.layer
+    if pass_number > parameters.passes:
+        yield f"pass {pass_number} is one more than the parameters allow"
+    firsts = {layer.pass_number: layer for layer in reversed(document.layers)}
     characters = document.symbols - 1
     largest = largest_layer(parameters)
 
@@ -233,7 +233,7 @@ def _wrong_layers(document: Document) -> Iterator[str]:
         if first.length != 1 or first.candidates != candidates(characters, first.extension):
             yield f"{_name(first)} does not begin with the {characters:,} characters of the alphabet"
     for before, after in pairwise(document.layers):
-        if before.passage == after.passage and (
+        if before.pass_number == after.pass_number and (
             after.length != before.length + before.extension
             or after.candidates != candidates(before.kept, after.extension, before.doubtful)
         ):
@@ -242,12 +242,12 @@ def _wrong_layers(document: Document) -> Iterator[str]:
 
 def _wrong_words(document: Document) -> Iterator[str]:
     parameters = document.parameters
-    layers = {(layer.passage, layer.layer): layer for layer in document.layers}
+    layers = {(layer.pass_number, layer.layer): layer for layer in document.layers}
     if len({word.word for word in document.words}) != len(document.words):
         yield "a word is released twice"
     listed: dict[tuple[int, int], list[tuple[int, ReleasedWord]]] = {}
     for number, word in enumerate(document.words, 1):
-        listed.setdefault((word.passage, word.layer), []).append((number, word))
+        listed.setdefault((word.pass_number, word.layer), []).append((number, word))
     for place, layer in layers.items():
         if len(listed.get(place, [])) != layer.words:
             yield f"{_name(layer)} ended {layer.words:,} words, and {len(listed.get(place, [])):,} are listed"
@@ -263,7 +263,7 @@ def _wrong_words(document: Document) -> Iterator[str]:
         least = release_threshold(channel, layer.reports, parameters.k_anonymity, parameters.alpha)
         if layer.fewest_votes < least:
             yield f"{_name(layer)} kept what has {layer.fewest_votes:,} votes, and {least:,} are needed"
-        before = layers.get((layer.passage, layer.layer - 1))
+        before = layers.get((layer.pass_number, layer.layer - 1))
         again = before.doubtful if before else 0
         short = sum(len(word.word) < layer.length for _, word in listed.get(place, []))
         if again and short > again:
@@ -376,7 +376,7 @@ def _covered(name: str, stated: object, recomputed: object) -> bool:
 
 
 def _name(layer: LayerFacts) -> str:
-    return f"pass {layer.passage} layer {layer.layer}"
+    return f"pass {layer.pass_number} layer {layer.layer}"
 
 
 def claim_rows(certification: Certification) -> list[dict[str, object]]:

@@ -59,7 +59,7 @@ def parameters_document(campaign: Campaign) -> dict[str, object]:
 
 
 def _layer(facts: LayerFacts) -> dict[str, object]:
-    return {"pass" if name == "passage" else name: value for name, value in asdict(facts).items()}
+    return {"pass" if name == "pass_number" else name: value for name, value in asdict(facts).items()}
 
 
 def _measurement(measurement: Measurement) -> dict[str, object]:
@@ -93,5 +93,5 @@ def _word(word: ReleasedWord) -> dict[str, object]:
         "low": round(word.low, 1),
         "high": round(word.high, 1),
         "layer": word.layer,
-        "pass": word.passage,
+        "pass": word.pass_number,
     }

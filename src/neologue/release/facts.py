@@ -6,7 +6,7 @@ from dataclasses import replace
 from neologue.campaign.parameters import Parameters
 from neologue.discovery.measurement import Measurement
 from neologue.discovery.result import LayerFacts, Release
-from neologue.privacy.collection import Cohort
+from neologue.privacy.collection import Batch
 from neologue.privacy.statement import Exposure, Facts, LayerShown
 
 
@@ -25,15 +25,15 @@ def privacy_facts(
     layers = tuple(layers)
     shown = tuple(
         LayerShown(
-            Cohort(layer.reports, layer.candidates), layer.kept + layer.words + layer.doubtful, layer.fewest_votes
+            Batch(layer.reports, layer.candidates), layer.kept + layer.words + layer.doubtful, layer.fewest_votes
         )
         for layer in layers
         if layer.decided
     )
-    withheld = tuple(Cohort(layer.reports, layer.candidates) for layer in layers if layer.reports and not layer.decided)
-    measured: tuple[Cohort, ...] = ()
+    withheld = tuple(Batch(layer.reports, layer.candidates) for layer in layers if layer.reports and not layer.decided)
+    measured: tuple[Batch, ...] = ()
     if measurement and measurement.reports:
-        counted = (Cohort(measurement.reports, measurement.candidates),)
+        counted = (Batch(measurement.reports, measurement.candidates),)
         measured, withheld = (counted, withheld) if measurement.decided else ((), withheld + counted)
     return replace(facts_of(parameters, shown, withheld, measured), exposure=exposure or Exposure())
 
@@ -41,8 +41,8 @@ def privacy_facts(
 def facts_of(
     parameters: Parameters,
     shown: tuple[LayerShown, ...],
-    withheld: tuple[Cohort, ...] = (),
-    measured: tuple[Cohort, ...] = (),
+    withheld: tuple[Batch, ...] = (),
+    measured: tuple[Batch, ...] = (),
 ) -> Facts:
     """The facts of a run with these layers, whether they happened or are foreseen."""
     assert parameters.epsilon is not None

@@ -3,8 +3,8 @@
 A hostile device sends what it likes in place of an honest report, one report in one layer. Its report votes for a
 candidate at most once (unary) or at most B times (Subset Selection), so m of them move the votes of any candidate by at
 most m·c, c being the contributions of a report. Nothing tells such votes from those of holders: they can be bounded,
-not found. Where votes are summed under masks, c is that times the devices of a cohort: no vote can be checked, and a
-hostile device can turn the sum of its cohort into any that so many honest ones could have. Which layer a device is
+not found. Where votes are summed under masks, c is that times the devices of a group: no vote can be checked, and a
+hostile device can turn the sum of its group into any that so many honest ones could have. Which layer a device is
 asked in falls by lot, so m devices in one layer is more than m devices can hope for.
 
 **Estimates.** The unbiased estimate of a word's holders is (v - n·q)/(p - q) times users per report, so it moves by at
@@ -53,7 +53,7 @@ from neologue.randomizers.unary import Unary
 class LayerInfluence:
     """What hostile devices can do in one layer, if it is the one that they are all asked in."""
 
-    passage: int
+    pass_number: int
     layer: int
     hostile: int
     """How many of its reports they can be."""
@@ -83,8 +83,8 @@ class Influence:
     drawn: int | None
     """As many as the population must have for that on average, as layers are drawn by lot."""
     words: int
-    cohort: int
-    """How many reports one hostile device can speak for: those of its whole cohort under masks, and else its own."""
+    reports_each: int
+    """How many reports one hostile device can speak for: those of its whole group under masks, and else its own."""
     unsure: int
     """The words that might not have been released from their layer without votes of the hostile devices."""
 
@@ -100,12 +100,12 @@ class Influence:
         )
         masked = (
             "Votes were summed under masks and could not be checked: one hostile device can move every candidate by "
-            f"all votes of its cohort, of up to {self.cohort:,} devices, and nobody can tell which device it was."
+            f"all votes of its group, of up to {self.reports_each:,} devices, and nobody can tell which device it was."
         )
         return (
             f"{self.hostile:,} hostile devices could have moved the estimate of a word by at most {self.moved:,} of "
             f"{self.users:,} users, if all of them were in the layer that released it.",
-            alone if self.cohort == 1 else masked,
+            alone if self.reports_each == 1 else masked,
             "A word that nobody holds could have been released with noise alone."
             if not self.planted
             else f"To release a word that nobody holds takes at least {self.planted:,} hostile devices in just the "
@@ -117,49 +117,52 @@ class Influence:
 
 
 def influence(
-    campaign: Campaign, layers: Sequence[LayerFacts], words: Iterable[ReleasedWord], hostile: int, cohort: int = 1
+    campaign: Campaign, layers: Sequence[LayerFacts], words: Iterable[ReleasedWord], hostile: int, reports_each: int = 1
 ) -> Influence:
     """What so many hostile devices can have done, at most, in the layers of a campaign and to its words.
 
-    Where votes are summed under masks, each can speak for a whole `cohort` of so many devices.
+    Where votes are summed under masks, each can speak for a whole `reports_each` of so many devices.
     """
     check_whole("hostile devices", hostile, 0, MOST_USERS)
     decided = [facts for facts in layers if facts.decided and facts.reports]
-    found = {(facts.passage, facts.layer): _in_layer(campaign, facts, hostile, cohort) for facts in decided}
+    found = {(facts.pass_number, facts.layer): _in_layer(campaign, facts, hostile, reports_each) for facts in decided}
     ending = [facts for facts in decided if facts.words]
     paths = [
-        [facts for facts in decided if facts.passage == last.passage and facts.layer <= last.layer] for last in ending
+        [facts for facts in decided if facts.pass_number == last.pass_number and facts.layer <= last.layer]
+        for last in ending
     ]
-    needed = [[(found[facts.passage, facts.layer].planted or 0, facts.asked) for facts in path] for path in paths]
-    sure = {(facts.passage, facts.layer): _surely_enough(campaign, facts, hostile * cohort) for facts in ending}
-    released = [(word.votes, (word.passage, word.layer)) for word in words]
+    needed = [[(found[facts.pass_number, facts.layer].planted or 0, facts.asked) for facts in path] for path in paths]
+    sure = {
+        (facts.pass_number, facts.layer): _surely_enough(campaign, facts, hostile * reports_each) for facts in ending
+    }
+    released = [(word.votes, (word.pass_number, word.layer)) for word in words]
     return Influence(
         hostile=hostile,
         users=campaign.users,
         layers=tuple(found.values()),
-        moved=max((found[facts.passage, facts.layer].moved for facts in ending), default=0),
+        moved=max((found[facts.pass_number, facts.layer].moved for facts in ending), default=0),
         planted=min((sum(planted for planted, _ in path) for path in needed), default=None),
         drawn=min(
             (max(-(-planted * campaign.users // asked) for planted, asked in path) for path in needed), default=None
         ),
         words=len(released),
-        cohort=cohort,
+        reports_each=reports_each,
         unsure=sum(votes - found[place].votes < sure[place] for votes, place in released) if hostile else 0,
     )
 
 
-def _in_layer(campaign: Campaign, facts: LayerFacts, hostile: int, cohort: int) -> LayerInfluence:
+def _in_layer(campaign: Campaign, facts: LayerFacts, hostile: int, reports_each: int) -> LayerInfluence:
     asked = _randomizer(campaign, facts)
     channel = asked.channel
     among = min(hostile, facts.reports)
-    votes = min(hostile * cohort, facts.reports) * channel.contributions
+    votes = min(hostile * reports_each, facts.reports) * channel.contributions
     return LayerInfluence(
-        passage=facts.passage,
+        pass_number=facts.pass_number,
         layer=facts.layer,
         hostile=among,
         votes=votes,
         moved=math.ceil(votes * campaign.users / ((channel.p - channel.q) * facts.reports)),
-        planted=-(-_planted(asked, facts) // cohort) if facts.fewest_votes else None,
+        planted=-(-_planted(asked, facts) // reports_each) if facts.fewest_votes else None,
         most_votes=most_votes(asked),
     )
 

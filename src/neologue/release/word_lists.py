@@ -27,7 +27,7 @@ def words_csv(words: Iterable[ReleasedWord]) -> str:
     for word in words:
         figures = (f"{figure:.1f}" for figure in (word.estimate, word.low, word.high))
         shown = f"'{word.word}" if word.word.lstrip().startswith(FORMULA) else word.word
-        (quoted if "\r" in shown else table).writerow([shown, word.votes, *figures, word.layer, word.passage])
+        (quoted if "\r" in shown else table).writerow([shown, word.votes, *figures, word.layer, word.pass_number])
     return text.getvalue()
 
 

@@ -128,8 +128,8 @@ def words_by_length(words: Sequence[ReleasedWord], truth: Mapping[str, int]) -> 
 
 def layer_labels(layers: Sequence[LayerFacts]) -> list[str]:
     """The layers' numbers, with those of their passes where there are several."""
-    several = len({layer.passage for layer in layers}) > 1
-    return [f"{layer.passage}.{layer.layer}" if several else str(layer.layer) for layer in layers]
+    several = len({layer.pass_number for layer in layers}) > 1
+    return [f"{layer.pass_number}.{layer.layer}" if several else str(layer.layer) for layer in layers]
 
 
 def _edges(most: int) -> list[int]:

@@ -33,7 +33,7 @@ def discovery_report(discovery: Discovery, document: Mapping[str, Any], growth: 
     trie = trie_data(growth.layers, words, truth, discovery.users)
     by_layer = defaultdict[tuple[int, int], list[ReleasedWord]](list)
     for word in words:
-        by_layer[word.passage, word.layer].append(word)
+        by_layer[word.pass_number, word.layer].append(word)
     return render(
         "discovery.html",
         scripts=["trie.js"],
@@ -45,7 +45,9 @@ def discovery_report(discovery: Discovery, document: Mapping[str, Any], growth: 
         privacy_lines=privacy_lines(document["privacy"]),
         right=_share_right(words, truth),
         layers=[
-            LayerRow(label, facts, *_noise(growth, facts), _share_right(by_layer[facts.passage, facts.layer], truth))
+            LayerRow(
+                label, facts, *_noise(growth, facts), _share_right(by_layer[facts.pass_number, facts.layer], truth)
+            )
             for label, facts in zip(layer_labels(layers), layers, strict=True)
         ],
         words=words[:MOST_WORDS],
@@ -77,7 +79,7 @@ class LayerRow:
 
 def _noise(growth: Growth, facts: LayerFacts) -> tuple[float | None, float | None]:
     for layer in growth.layers:
-        if (layer.passage, layer.number) == (facts.passage, facts.layer):
+        if (layer.pass_number, layer.number) == (facts.pass_number, facts.layer):
             return layer.noise, layer.deviation
     return None, None
 

@@ -15,7 +15,7 @@ class Fate:
 
     word: str
     holders: int
-    passage: int
+    pass_number: int
     layer: int
     prefix: str
     """What was dropped: the word itself, or a beginning of it."""
@@ -42,9 +42,9 @@ def fates(layers: Sequence[LayerGrowth], truth: Mapping[str, int], found: Collec
                 (None, None) if row is None else (int(layer.dropped.votes[row]), int(layer.dropped.needed[row]))
             )
             prefix = word[: layer.length + layer.extension]
-            told[word] = Fate(word, truth[word], layer.passage, layer.number, prefix, votes, needed)
+            told[word] = Fate(word, truth[word], layer.pass_number, layer.number, prefix, votes, needed)
         for place in np.flatnonzero((places < 0) & began).tolist():
             word = missed[place]
             prefix = word[: layer.length + layer.extension]
-            told[word] = Fate(word, truth[word], layer.passage, layer.number, prefix, None, None, asked=False)
+            told[word] = Fate(word, truth[word], layer.pass_number, layer.number, prefix, None, None, asked=False)
     return [told[word] for word in missed if word in told]

@@ -11,6 +11,8 @@ from neologue.planning.plan import Plan
 from neologue.release.document import parameters_document
 
 FORMAT = 1
+_FIELDS = {"pass_number": "pass", "layer_size": "cohort"}
+"""Fields of a layer that a document calls otherwise than the code."""
 NOTHING_SURE = "not even a word that every user reports is found with a chance of 95 %"
 NOT_FULL = "it is about Subset Selection with the rule top, whose cost depends on the candidates"
 
@@ -34,8 +36,7 @@ def plan_document(plan: Plan, language: str, masked: MaskingCost | None = None) 
         "limits": asdict(plan.limits),
         "parameters": parameters_document(campaign),
         "layers": [
-            {"pass" if name == "passage" else name: value for name, value in asdict(layer).items()}
-            for layer in expected.layers
+            {_FIELDS.get(name, name): value for name, value in asdict(layer).items()} for layer in expected.layers
         ],
         "expected": {
             "coverage": expected.coverage,

@@ -42,7 +42,7 @@ class Shown:
         """How many released words are shown."""
         kept, dropped = self.growth.kept, self.growth.dropped
         ending = kept.texts[self.kept[kept.ended[self.kept]]].tolist()
-        found = sum((self.growth.passage, text) in released for text in ending)
+        found = sum((self.growth.pass_number, text) in released for text in ending)
         return found + sum(text in self.again for text in dropped.texts[self.dropped].tolist())
 
 
@@ -51,7 +51,7 @@ def trie_data(
 ) -> dict[str, object]:
     """The shown part of the trie as plain values, in lists that a script walks from each prefix to its children."""
     shown = list(_shown(layers, _paths(layers, words), _again(layers, words)))
-    released = {(word.passage, word.word) for word in words}
+    released = {(word.pass_number, word.word) for word in words}
     held = strings(sorted(truth))
     return {
         "users": users,
@@ -64,7 +64,7 @@ def trie_data(
 
 def _paths(layers: Sequence[LayerGrowth], words: Iterable[ReleasedWord]) -> list[set[int]]:
     """The kept candidates of each layer on the way to as many words as there is room for."""
-    places = {(layer.passage, layer.number): number for number, layer in enumerate(layers)}
+    places = {(layer.pass_number, layer.number): number for number, layer in enumerate(layers)}
     living, ending = (
         [{text: place for place, (text, ended) in enumerate(_items(layer.kept)) if ended == wanted} for layer in layers]
         for wanted in (False, True)
@@ -74,7 +74,7 @@ def _paths(layers: Sequence[LayerGrowth], words: Iterable[ReleasedWord]) -> list
     for word in words:
         steps = []
         for number in range(1, word.layer + 1):
-            place = places[word.passage, number]
+            place = places[word.pass_number, number]
             stop = layers[place].length + layers[place].extension
             ends = len(word.word) < stop
             if ends and number < word.layer:
@@ -95,7 +95,7 @@ def _again(layers: Sequence[LayerGrowth], words: Iterable[ReleasedWord]) -> list
     again: list[dict[str, int]] = [{} for _ in layers]
     for word in words:
         for number, layer in enumerate(layers):
-            if layer.passage == word.passage and len(word.word) < layer.length + layer.extension:
+            if layer.pass_number == word.pass_number and len(word.word) < layer.length + layer.extension:
                 if layer.number < word.layer:
                     again[number][word.word] = word.layer
                 break
@@ -107,9 +107,9 @@ def _shown(
 ) -> Iterator[Shown]:
     share = MOST_BESIDE // max(len(layers), 1)
     numbered = zip(layers, paths, again, strict=True)
-    for _, passage in groupby(numbered, key=lambda pair: pair[0].passage):
+    for _, pass_number in groupby(numbered, key=lambda pair: pair[0].pass_number):
         parents: Strings | None = None
-        for layer, path, later in passage:
+        for layer, path, later in pass_number:
             if parents is None:
                 parents = np.unique(_heads(np.append(layer.kept.texts, layer.dropped.texts), layer.length))
             on_path = np.array(sorted(path), np.int64)
@@ -140,7 +140,7 @@ def _layer(
     more = kept - _children(layer.kept.texts[shown.kept], layer.length, parents)
     passed = zip(texts.tolist(), ended.tolist(), (votes >= needed)[order].tolist(), strict=True)
     return {
-        "pass": layer.passage,
+        "pass": layer.pass_number,
         "layer": layer.number,
         "length": layer.length,
         "extension": layer.extension,
@@ -158,7 +158,7 @@ def _layer(
         "known": [
             place
             for place, (text, ends, enough) in enumerate(passed)
-            if ends and enough and (layer.passage, text) not in released
+            if ends and enough and (layer.pass_number, text) not in released
         ],
         "again": {
             place: shown.again[text]

@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 from neologue.errors import StorageError
 from neologue.ledger.ledger import Ledger
 from neologue.service.api.device_routes import CHECK_IN, KNOWN, LAYERS, DeviceDesk
-from neologue.service.api.group_routes import CohortDesk
+from neologue.service.api.group_routes import GroupRoutes
 from neologue.service.api.messages import Health
 from neologue.service.api.openapi import description
 from neologue.service.api.operator_api import Desk
@@ -37,7 +37,7 @@ from neologue.service.campaigns.coordinator import Coordinator
 from neologue.service.collect.intake import Intake, Limits
 from neologue.service.collect.late_reports import Latecomers
 from neologue.service.collect.layer_cache import Board
-from neologue.service.masked.groups import Cohorts
+from neologue.service.masked.groups import MaskingGroups
 from neologue.service.ops.garbage_collection import seldom_searched
 from neologue.service.ops.keys import keys_of
 from neologue.service.ops.metrics import MEDIA, Metrics
@@ -106,7 +106,7 @@ class Service:
             self.metrics.reports,
             settings.patience,
         )
-        self._cohort_desk = CohortDesk(lambda: self.cohorts, self.board, self._arrivals, keys.ticket, latecomers)
+        self._group_routes = GroupRoutes(lambda: self.groups, self.board, self._arrivals, keys.ticket, latecomers)
         self._people_desk = PeopleDesk(self.desk, self._arrivals, self.threads, self.refresh, settings.largest_request)
         routes = [*self._routes(), *more(self)]
         self._people = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=HANDLERS)
@@ -173,7 +173,7 @@ class Service:
     def _routes(self) -> list[Route]:
         return [
             *self._device_desk.routes(),
-            *self._cohort_desk.routes(),
+            *self._group_routes.routes(),
             *self._people_desk.routes(),
             Route("/healthz", self._health),
             Route("/readyz", self._ready),
@@ -185,18 +185,18 @@ class Service:
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         limits = Limits(patience=self.settings.patience, most_bytes=self.settings.waiting_bytes)
         self.intake = Intake(self._storage, limits)
-        self.cohorts = Cohorts(
+        self.groups = MaskingGroups(
             self._storage,
             self._keys.operator,
             leads=lambda campaign: campaign in self.coordinator.leading,
-            patience=self.settings.cohort_patience,
+            patience=self.settings.group_patience,
             clock=self._clock,
-            ended=self.metrics.cohorts.add,
+            ended=self.metrics.groups.add,
         )
         self._refreshing = asyncio.Lock()
         try:
             await self.refresh()
-            async with self.intake, self.cohorts:
+            async with self.intake, self.groups:
                 clockwork = [asyncio.create_task(self._keep_on(each)) for each in (self.refresh, self._turn)]
                 arrivals = asyncio.create_task(self._arrivals.watch())
                 log.info("serving", database=self.database.name, workers_key=self._keys.public.hex())
@@ -232,8 +232,8 @@ class Service:
         """Look at the board anew, and drop what waits for layers that are closed."""
         async with self._refreshing:
             for closed in await self.threads.run(self.board.refresh):
-                self.intake.close(closed.campaign_id, closed.place)
-                self.cohorts.close(closed.campaign_id, closed.place)
+                self.intake.close(closed.campaign_id, closed.layer_index)
+                self.groups.close(closed.campaign_id, closed.layer_index)
 
     async def _turn(self) -> None:
         """Move campaigns on."""

@@ -17,7 +17,7 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.simulation.engine import Engine, LocalEngine
 from neologue.simulation.journal import Journal
-from neologue.simulation.layer_tallies import Cohorts
+from neologue.simulation.layer_tallies import SimulatedUsers
 from neologue.simulation.memory import check_memory
 from neologue.simulation.scoring import Score, score, true_holders
 
@@ -88,20 +88,20 @@ def discover(
     machine = engine or LocalEngine()
     check_memory(asked_of, machine.threads)
     onlooker = watch or Watch()
-    cohorts = Cohorts(population, machine, fidelity, seed, onlooker.users_done)
+    asked_users = SimulatedUsers(population, machine, fidelity, seed, onlooker.users_done)
     course = Course(asked_of, measure, onlooker.layer_ends)
     while layer := course.layer:
         tally = journal.recall(layer) if journal else None
         if tally is None:
-            tally = _asked(layer, asked_of, cohorts, onlooker)
+            tally = _asked(layer, asked_of, asked_users, onlooker)
             if journal:
                 journal.record(layer, tally)
         elif isinstance(layer, Layer):
-            cohorts.skip(layer)
+            asked_users.skip(layer)
         course.take(course.decide(tally, witness))
     release = course.release
     onlooker.scoring_begins()
-    truth = true_holders(population.words, cohorts.holders(asked_of.users), course.first)
+    truth = true_holders(population.words, asked_users.holders(asked_of.users), course.first)
     return Discovery(
         release=release,
         score=score(release, truth),
@@ -113,13 +113,13 @@ def discover(
     )
 
 
-def _asked(layer: Layer | ClosedLayer, campaign: Campaign, cohorts: Cohorts, onlooker: Watch) -> Tally:
+def _asked(layer: Layer | ClosedLayer, campaign: Campaign, asked_users: SimulatedUsers, onlooker: Watch) -> Tally:
     """The votes of the users whose turn it is; those who measure stand behind those of the campaign."""
     if isinstance(layer, ClosedLayer):
         onlooker.measuring_begins(layer)
-        return cohorts.measure(layer, campaign.users)
+        return asked_users.measure(layer, campaign.users)
     onlooker.layer_begins(layer)
-    return cohorts.ask(layer)
+    return asked_users.ask(layer)
 
 
 def identity(

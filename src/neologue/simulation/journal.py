@@ -44,7 +44,7 @@ class Journal:
                 digest, votes, reports = bytes(stored["digest"]), stored["votes"], int(stored["reports"])
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise JournalError(f"{path} is damaged; delete it, and its layer is asked again with --resume") from error
-        if votes.dtype.kind != "u" or not 0 <= reports <= layer.cohort:
+        if votes.dtype.kind != "u" or not 0 <= reports <= layer.layer_size:
             raise JournalError(f"{path} is damaged; delete it, and its layer is asked again with --resume")
         if digest != layer.digest or len(votes) != layer.randomizer.candidates:
             raise JournalError(f"{path} is of another layer; delete {folder} to start anew")
@@ -68,4 +68,4 @@ class Journal:
 def _name(layer: Layer | ClosedLayer) -> str:
     if isinstance(layer, ClosedLayer):
         return "measurement.npz"
-    return f"pass-{layer.passage}-layer-{layer.number}.npz"
+    return f"pass-{layer.pass_number}-layer-{layer.number}.npz"

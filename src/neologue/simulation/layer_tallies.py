@@ -23,7 +23,7 @@ from neologue.simulation.tree import subset_votes
 FIDELITIES = ("fast", "exact", "devices")
 
 
-class Cohorts:
+class SimulatedUsers:
     """Asks the users of a population, each at most once: every cohort is the next users in their order."""
 
     def __init__(
@@ -49,19 +49,19 @@ class Cohorts:
     def ask(self, layer: Layer) -> Tally:
         """The tally of the layer's cohort."""
         first = self._first
-        self._first += layer.cohort
-        return Tally(self._ask(layer, first), layer.cohort)
+        self._first += layer.layer_size
+        return Tally(self._ask(layer, first), layer.layer_size)
 
     def measure(self, layer: ClosedLayer, first: int) -> Tally:
         """The tally of a closed layer, whose cohort are the users from `first` on."""
         if self._first > first:
             raise ValueError(f"user {first:,} was asked before, and nobody is asked twice")
-        return Tally(self._ask(layer, first), layer.cohort)
+        return Tally(self._ask(layer, first), layer.layer_size)
 
     def skip(self, layer: Layer) -> None:
         """Pass over the layer's cohort, who were asked before."""
-        self._skipped.append((self._first, self._first + layer.cohort))
-        self._first += layer.cohort
+        self._skipped.append((self._first, self._first + layer.layer_size))
+        self._first += layer.layer_size
 
     def holders(self, users: int) -> NDArray[np.int64]:
         """How many of the first so many users hold each word; only those who were not asked are counted now."""
@@ -90,7 +90,11 @@ class Cohorts:
         candidates, sampler = self._sampler(layer)
         samples = self._votes(Sampled(sampler), layer, first)
         randomizer = layer.randomizer
-        p, q, trials = float(randomizer.channel.p), float(randomizer.channel.q), randomizer.channel.trials(layer.cohort)
+        p, q, trials = (
+            float(randomizer.channel.p),
+            float(randomizer.channel.q),
+            randomizer.channel.trials(layer.layer_size),
+        )
         if isinstance(randomizer, SubsetSelection):
             words = np.zeros(randomizer.domain, np.int64)
             words[candidates] = samples
@@ -103,7 +107,7 @@ class Cohorts:
 
     def _votes(self, work: Made | Reported | Sampled, layer: Layer | ClosedLayer, first: int) -> NDArray[np.int64]:
         """What the cohort's answers count, without the holders of words, who are put aside."""
-        counts = self._engine.count(work, self._population, first, first + layer.cohort, self._advance)
+        counts = self._engine.count(work, self._population, first, first + layer.layer_size, self._advance)
         if isinstance(layer, Layer):  # whoever measures is not among those who are to be found out about
             self._holders += counts[work.votes :]
         return counts[: work.votes]
@@ -136,11 +140,11 @@ class Cohorts:
 
     def _words_that_count(self, layer: Layer) -> tuple[NDArray[np.int64], Strings]:
         """Where in the lexicon the words that count are, and the words; the same for all layers of a pass."""
-        if self._counting_for != layer.passage:
+        if self._counting_for != layer.pass_number:
             lexicon = self._population.words
             self._places = np.array([place for place, word in enumerate(lexicon) if layer.counts(word)], np.int64)
             self._words = strings([lexicon[place] for place in self._places])
-            self._counting_for = layer.passage
+            self._counting_for = layer.pass_number
         return self._places, self._words
 
 

@@ -51,7 +51,7 @@ class Voted:
 class LayerGrowth:
     """One decided layer."""
 
-    passage: int
+    pass_number: int
     number: int
     length: int
     """The characters of the prefixes that the layer began with."""
@@ -85,7 +85,7 @@ class Growth:
         candidates = replace(layer.candidates)
         self.layers.append(
             LayerGrowth(
-                passage=layer.passage,
+                pass_number=layer.pass_number,
                 number=layer.number,
                 length=layer.candidates.length,
                 extension=layer.extension,
@@ -114,7 +114,7 @@ class Growth:
 
     def _words(self, layer: Layer) -> Strings:
         """The words of the population that count, which are the same for all layers of a pass."""
-        if self._counting_for != layer.passage:
+        if self._counting_for != layer.pass_number:
             self._counting = strings([word for word in self._lexicon if layer.counts(word)])
-            self._counting_for = layer.passage
+            self._counting_for = layer.pass_number
         return self._counting

@@ -24,7 +24,7 @@ from neologue.discovery.selection import NullLaw
 from neologue.language.candidates import Candidates, extensions, root
 from neologue.layout.shape import longest_extension
 from neologue.populations.streams import Stream, generator
-from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
 from neologue.randomizers.unary import Unary
 from neologue.studies.budget import Budget, Privacy
@@ -32,7 +32,7 @@ from neologue.studies.method import Advance, Found, Task, ranked, unheard
 from neologue.studies.oracles import Integers, draw_votes
 from neologue.studies.samples import one_word
 
-SMALLEST_COHORT = 100
+SMALLEST_LAYER = 100
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,14 @@ class OptPrefixTree:
 
     def fewest_users(self, task: Task) -> int:
         """Enough for each iteration of each run."""
-        return SMALLEST_COHORT * self.runs * self.iterations(task)
+        return SMALLEST_LAYER * self.runs * self.iterations(task)
 
     def discover(self, task: Task, budget: Budget, seed: int, advance: Advance = unheard) -> Found:
         """Grow one tree after the other."""
-        cohort = task.users // (self.runs * self.iterations(task))
+        layer_size = task.users // (self.runs * self.iterations(task))
 
         def collection(epsilon: float) -> Collection:
-            return Collection(Unary.name, epsilon, 1, (Cohort(cohort, self.dimension),))
+            return Collection(Unary.name, epsilon, 1, (Batch(layer_size, self.dimension),))
 
         epsilon = budget.local_epsilon(lambda local: central_epsilon(collection(local), budget.delta, budget.unit))
         words: dict[str, float] = {}
@@ -78,16 +78,16 @@ class OptPrefixTree:
             while len(frontier) and length <= task.depth:
                 candidates = Candidates(task.alphabet, frontier, self._extension(task, len(frontier), length))
                 index = np.where(eligible, candidates.index(task.words), -1)
-                first = rounds * cohort
+                first = rounds * layer_size
                 speakers = one_word(
-                    task, (first, first + cohort), seed, advance, by_use=self.by_use, eligible=index >= 0
+                    task, (first, first + layer_size), seed, advance, by_use=self.by_use, eligible=index >= 0
                 )
                 randomizer = Unary(candidates.size, epsilon, 1)
                 rng = generator(Stream.BASELINES, seed, rounds)
-                votes = draw_votes(randomizer.channel, candidates.size, index, speakers, cohort, rng)
-                kept = self._kept(task, candidates, votes, randomizer, cohort)
+                votes = draw_votes(randomizer.channel, candidates.size, index, speakers, layer_size, rng)
+                kept = self._kept(task, candidates, votes, randomizer, layer_size)
                 prefixes, ended = candidates.prefixes(kept)
-                counts = randomizer.channel.estimate(votes[kept], cohort) * (task.users / cohort)
+                counts = randomizer.channel.estimate(votes[kept], layer_size) * (task.users / layer_size)
                 words |= task.countable(prefixes[ended], counts[ended])
                 frontier = prefixes[~ended]
                 length += candidates.extension
@@ -97,7 +97,7 @@ class OptPrefixTree:
             words=ranked(words),
             rounds=rounds,
             bytes_per_device=longest,
-            users_asked=rounds * cohort,
+            users_asked=rounds * layer_size,
             privacy=Privacy(
                 local_item=epsilon,
                 local_user=epsilon,
@@ -112,9 +112,11 @@ class OptPrefixTree:
     def _extension(self, task: Task, prefixes: int, length: int) -> int:
         return longest_extension(prefixes, task.alphabet.size - 1, self.dimension, task.depth + 1 - length)
 
-    def _kept(self, task: Task, candidates: Candidates, votes: Integers, randomizer: Unary, cohort: int) -> Integers:
+    def _kept(
+        self, task: Task, candidates: Candidates, votes: Integers, randomizer: Unary, layer_size: int
+    ) -> Integers:
         """The candidates, in order, that noise does not explain at the false positive ratio of their kind."""
-        null = NullLaw.of(cohort, float(randomizer.channel.q), int(votes.max()))
+        null = NullLaw.of(layer_size, float(randomizer.channel.q), int(votes.max()))
         passed = []
         for members, level in ((candidates.ended, self.false_words), (~candidates.ended, self.false_prefixes)):
             places = np.flatnonzero(members)

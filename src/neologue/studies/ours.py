@@ -59,7 +59,7 @@ class Ours:
         release = discover(task.population, asked, seed=seed, watch=Progress(advance)).release
         collection = release_facts(release).received
         spent = cost(collection, budget.delta)
-        payloads = [collection.randomizer(cohort).payload_bytes for cohort in collection.cohorts]
+        payloads = [collection.randomizer(batch).payload_bytes for batch in collection.batches]
         return Found(
             words=tuple(FoundWord(word.word, word.estimate) for word in release.words),
             rounds=len(release.layers),

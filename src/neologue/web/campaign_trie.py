@@ -58,19 +58,19 @@ class Trie:
         return cls(sorted({*prefixes, *estimates}), estimates)
 
     def branches(self, prefix: str, start: int = 0) -> Branches:
-        """How a prefix goes on, from some place in that list."""
+        """How a prefix goes on, from some layer_index in that list."""
         every = sorted(self._branches(prefix), key=lambda branch: (-branch.below, branch.text))
         some = every[start : start + AT_ONCE]
         return Branches(prefix, some, max(0, len(every) - start - len(some)))
 
     def _branches(self, prefix: str) -> Iterator[Branch]:
-        place, last = self._span(prefix, 0, len(self.texts))
-        if place < last and self.texts[place] == prefix:
-            place += 1
-        while place < last:
-            text = self.texts[place][: len(prefix) + 1]
-            first, place = self._span(text, place, last)
-            yield Branch(text, place - first - (self.texts[first] == text), self.estimates.get(text))
+        layer_index, last = self._span(prefix, 0, len(self.texts))
+        if layer_index < last and self.texts[layer_index] == prefix:
+            layer_index += 1
+        while layer_index < last:
+            text = self.texts[layer_index][: len(prefix) + 1]
+            first, layer_index = self._span(text, layer_index, last)
+            yield Branch(text, layer_index - first - (self.texts[first] == text), self.estimates.get(text))
 
     def _span(self, prefix: str, low: int, high: int) -> tuple[int, int]:
         """From where to where texts begin with this prefix."""

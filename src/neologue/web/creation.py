@@ -118,7 +118,7 @@ def price(visit: Visit) -> Response:
             users=definition.campaign.users,
             statement=statement,
             lines=privacy_lines(statement),
-            layers=len(charge(definition).cohorts),
+            layers=len(charge(definition).batches),
             account=account(visit.service.ledger, definition),
         )
 

@@ -57,8 +57,8 @@ def account(ledger: Ledger | None, definition: Definition) -> Account | None:
 @lru_cache(KEPT)
 def _stated(text: bytes) -> dict[str, Any]:
     definition = msgspec.json.decode(text, type=Definition)
-    cohorts = charge(definition).cohorts
-    shown = tuple(LayerShown(cohort, 0, 0) for cohort in cohorts)
+    batches = charge(definition).batches
+    shown = tuple(LayerShown(batch, 0, 0) for batch in batches)
     return privacy_statement(facts_of(definition.campaign.parameters, shown))
 
 

@@ -58,7 +58,7 @@ class Standing:
     @property
     def share(self) -> float:
         """How much of its cohort has reported in the layer that is asked now."""
-        return self.now.reports / self.now.cohort if self.now and self.now.cohort else 0.0
+        return self.now.reports / self.now.layer_size if self.now and self.now.layer_size else 0.0
 
     @property
     def doing(self) -> str:
@@ -77,7 +77,7 @@ class Standing:
             return f"{held}Gets its next layer ready."
         if self.now.state == campaign_store.CLOSED:
             return f"{held}{self.label}: deciding what is kept."
-        return f"{held}{self.label}: {self.now.reports:,} of {self.now.cohort:,} reports."
+        return f"{held}{self.label}: {self.now.reports:,} of {self.now.layer_size:,} reports."
 
     @property
     def said(self) -> str:
@@ -141,7 +141,7 @@ def _label(service: Service, entry: Entry, layers: int) -> str:
     notice = service.board.notice(entry.id)
     asks = notice.layer.served.asks if notice and notice.layer else None
     if isinstance(asks, Layer):
-        return f"Pass {asks.passage}, layer {asks.number}"
+        return f"Pass {asks.pass_number}, layer {asks.number}"
     return "Counting the words" if isinstance(asks, ClosedLayer) else f"Layer {layers}"
 
 

@@ -92,7 +92,7 @@ def _scale(found: tuple[ReleasedWord, ...]) -> Callable[[ReleasedWord], Bar]:
     least = math.log(max(1.0, min((word.low for word in found), default=1.0)))
     most = math.log(max(2.0, max((word.high for word in found), default=2.0)))
 
-    def place(users: float) -> float:
+    def layer_index(users: float) -> float:
         return round(100 * (math.log(max(1.0, users)) - least) / max(1e-9, most - least), 2)
 
-    return lambda word: Bar(place(word.low), place(word.high), place(word.estimate))
+    return lambda word: Bar(layer_index(word.low), layer_index(word.high), layer_index(word.estimate))

@@ -1,10 +1,10 @@
 """What devices of secure aggregation send and are answered over HTTP; docs/protocol.md specifies it.
 
-The body of every request is that of a report, with the layer's whole digest and a message of the cohort in its place:
+The body of every request is that of a report, with the layer's whole digest and a message of the group in its place:
 
     bytes 0–47     campaign, serial and ticket, as in a submission
     bytes 48–79    the digest of the layer
-    bytes 80–      the message; nothing to join a cohort, or to ask how one fares
+    bytes 80–      the message; nothing to join a group, or to ask how one fares
 """
 
 import re
@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from neologue.errors import MaskingError, ReportError
-from neologue.masking.terms import COHORT_BYTES, LAYER_BYTES
+from neologue.masking.terms import GROUP_BYTES, LAYER_BYTES
 from neologue.protocol.report import TAG_BYTES
 from neologue.protocol.submission import HEAD_BYTES, Submission
 from neologue.protocol.ticket import is_ticket
@@ -26,22 +26,22 @@ from neologue.service.api.responses import answer, failure
 from neologue.service.campaigns import campaign_store
 from neologue.service.collect.late_reports import Latecomers, Standing
 from neologue.service.collect.layer_cache import Board, Posted
-from neologue.service.collect.replies import Cohort, Nothing, Received
 from neologue.service.collect.replies import Final as FinalAnswer
-from neologue.service.masked.groups import Cohorts, Statement, Told, Word
+from neologue.service.collect.replies import GroupOffer, Nothing, Received
+from neologue.service.masked.groups import MaskingGroups, Statement, Told, Word
 
 OCTETS: Final = "application/octet-stream"
 _HEAD: Final = HEAD_BYTES + LAYER_BYTES
-_COHORT: Final = re.compile(f"[0-9a-f]{{{2 * COHORT_BYTES}}}", re.ASCII)
+_GROUP: Final = re.compile(f"[0-9a-f]{{{2 * GROUP_BYTES}}}", re.ASCII)
 _AGAIN: Final = 1.0
 """After how many seconds a device that waits for others asks again."""
 
 
 @dataclass(frozen=True)
-class CohortDesk:
+class GroupRoutes:
     """What it takes to serve devices of secure aggregation."""
 
-    cohorts: Callable[[], Cohorts]
+    groups: Callable[[], MaskingGroups]
     board: Board
     arrivals: Arrivals
     ticket_secret: bytes
@@ -51,7 +51,7 @@ class CohortDesk:
         """The paths that devices send to."""
         return [
             Route("/v1/cohorts", self._join, methods=["POST"]),
-            Route("/v1/cohorts/{cohort}", self._message, methods=["POST"]),
+            Route("/v1/cohorts/{group}", self._message, methods=["POST"]),
         ]
 
     async def _join(self, request: Request) -> Response:
@@ -63,21 +63,21 @@ class CohortDesk:
         notice = self.board.notice(submission.campaign_id)
         if notice is None or notice.entry.state != campaign_store.RUNNING:
             return failure(503, "busy", "the campaign is held; join later", 60)
-        told = await self.cohorts().join(posted.gathers, submission.serial)
-        return answer(Cohort(told.hex())) if isinstance(told, bytes) else _worded(told)
+        told = await self.groups().join(posted.gathers, submission.serial)
+        return answer(GroupOffer(told.hex())) if isinstance(told, bytes) else _worded(told)
 
     async def _message(self, request: Request) -> Response:
-        name = request.path_params["cohort"]
-        if not _COHORT.fullmatch(name):
-            return failure(404, "unknown", "a cohort has a name of 32 hexadecimal digits")
+        name = request.path_params["group"]
+        if not _GROUP.fullmatch(name):
+            return failure(404, "unknown", "a group has a name of 32 hexadecimal digits")
         sent = await self._read(request)
         if isinstance(sent, Response):
             return sent
         submission, message, _ = sent
         try:
-            told = await self.cohorts().receive(submission.campaign_id, submission.serial, bytes.fromhex(name), message)
+            told = await self.groups().receive(submission.campaign_id, submission.serial, bytes.fromhex(name), message)
         except MaskingError as error:
-            # These name numbers of devices in the cohort and of bytes, and nothing that a device holds.
+            # These name numbers of devices in the group and of bytes, and nothing that a device holds.
             return failure(400, "malformed", f"the message can't be used: {error}")
         return _worded(told)
 
@@ -85,18 +85,18 @@ class CohortDesk:
         """What a device of an open layer has sent; or the answer to anything else."""
         body = await self.arrivals.body(request.receive, _HEAD + self.board.longest_message)
         if body is None:
-            return failure(413, "too_large", "no cohort has messages as long")
+            return failure(413, "too_large", "no group has messages as long")
         submission = Submission.parse(body)
         digest, message = submission.report[:LAYER_BYTES], submission.report[LAYER_BYTES:]
         if len(digest) < LAYER_BYTES:
-            raise ReportError(f"{len(body)} bytes are too few for a message of a cohort")
+            raise ReportError(f"{len(body)} bytes are too few for a message of a group")
         posted = self.board.answering(submission.campaign_id, digest[:TAG_BYTES])
         if posted is None or posted.digest != digest:
             return await self._late(submission, digest)
         if not is_ticket(submission.ticket, self.ticket_secret, posted.campaign_id, digest, submission.serial):
             return failure(401, "forged", "this is not the ticket of an invitation")
         if posted.gathers is None:
-            return failure(404, "unknown", "the campaign has no cohorts: it takes reports as they are")
+            return failure(404, "unknown", "the campaign has no groups: it takes reports as they are")
         return submission, message, posted
 
     async def _late(self, submission: Submission, digest: bytes) -> Response:
@@ -124,10 +124,10 @@ def _worded(told: Told) -> Response:
         case Word.WAIT:
             return answer(Received(_AGAIN), 202)
         case Word.OUT:
-            return failure(409, "out", "the cohort goes on without this device; join another")
+            return failure(409, "out", "the group goes on without this device; join another")
         case Word.CLOSED:
             return failure(410, "closed", "the votes are not in a sum that is counted, and never will be; erase them")
-    busy = failure(503, "busy", "there is no cohort here for this device now; try again", _AGAIN)
+    busy = failure(503, "busy", "there is no group here for this device now; try again", _AGAIN)
     # Another worker may have it, which a new connection may reach.
     busy.headers["Connection"] = "close"
     return busy

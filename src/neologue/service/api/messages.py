@@ -31,9 +31,9 @@ class Failure(msgspec.Struct, frozen=True):
 class LayerView(msgspec.Struct, frozen=True):
     """A layer as operators see it: how many reported, never who, and no votes."""
 
-    place: int
+    layer_index: int = msgspec.field(name="place")
     state: str
-    cohort: int
+    layer_size: int = msgspec.field(name="cohort")
     candidates: int
     reports: int
     invited: float
@@ -49,9 +49,9 @@ class LayerView(msgspec.Struct, frozen=True):
         """The view of a layer, in a space of so many slots."""
         round_ = asked.round
         return cls(
-            place=asked.place,
+            layer_index=asked.layer_index,
             state=asked.state,
-            cohort=round_.cohort,
+            layer_size=round_.layer_size,
             candidates=asked.candidates,
             reports=round_.reports,
             invited=(round_.high - round_.low) / slots,
@@ -102,7 +102,7 @@ class CampaignView(msgspec.Struct, frozen=True):
 class Prefixes(msgspec.Struct, frozen=True):
     """The prefixes that live: what all devices of the open layer are told."""
 
-    place: int
+    layer_index: int = msgspec.field(name="place")
     prefixes: list[str]
 
 

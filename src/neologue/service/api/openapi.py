@@ -8,10 +8,10 @@ import msgspec
 from neologue import __version__
 from neologue.service.api.messages import Failure, Health
 from neologue.service.api.operator_api import ENDPOINTS, Text
-from neologue.service.collect.replies import CheckIn, Cohort, Final, Nothing, Received, Told
+from neologue.service.collect.replies import CheckIn, Final, GroupOffer, Nothing, Received, Told
 
 DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-COHORT = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
+GROUP = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
 BYTES = {"type": "string", "format": "binary"}
 
 
@@ -19,7 +19,7 @@ def description() -> dict[str, Any]:
     """The whole description, as plain values."""
     types = {
         kind for endpoint in ENDPOINTS for kind in (endpoint.takes, endpoint.gives) if kind not in (None, Text)
-    } | {CheckIn, Cohort, Failure, Final, Health, Nothing, Received, Told}
+    } | {CheckIn, GroupOffer, Failure, Final, Health, Nothing, Received, Told}
     ordered = sorted(types, key=str)
     schemas, components = msgspec.json.schema_components(ordered, ref_template="#/components/schemas/{name}")
     schema = dict(zip(ordered, schemas, strict=True))
@@ -77,11 +77,11 @@ def _devices(schema: dict[Any, Any]) -> dict[str, Any]:
         "description": "It has arrived, but may still be lost: send the same bytes again",
         "content": {"application/json": {"schema": schema[Received]}},
     }
-    join = given("Join a cohort", "join_cohort", "application/json", {"oneOf": [schema[Cohort], schema[Final]]})
+    join = given("Join a cohort", "join_cohort", "application/json", {"oneOf": [schema[GroupOffer], schema[Final]]})
     message = given("Send a message to a cohort", "cohort_message", "application/octet-stream", BYTES)
     message["responses"]["200"]["content"]["application/json"] = {"schema": {"oneOf": [schema[Final], schema[Nothing]]}}
     message["responses"]["202"] = report["responses"]["202"]
-    message["parameters"] = [{"name": "cohort", "in": "path", "required": True, "schema": COHORT}]
+    message["parameters"] = [{"name": "cohort", "in": "path", "required": True, "schema": GROUP}]
     join["requestBody"] = message["requestBody"] = report["requestBody"]
     check_in = given("Ask what there is to do", "check_in", "application/json", schema[Told])
     check_in["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema[CheckIn]}}}

@@ -144,11 +144,11 @@ def prefixes(desk: Desk, call: Call) -> Prefixes:
     with desk.database.reading() as db:
         asked = campaign_store.asked(db, _named(db, call).id)
         if not asked:
-            return Prefixes(place=0, prefixes=[])
+            return Prefixes(layer_index=0, prefixes=[])
         document = zlib.decompress(campaign_store.document_of(db, asked[-1].digest) or b"")
         known = zlib.decompress(campaign_store.known_of(db, bytes.fromhex(known_digest(document))) or b"")
     layer = read_layer(document, read_known(known))
-    return Prefixes(asked[-1].place, layer.frontier.tolist() if isinstance(layer, Layer) else [])
+    return Prefixes(asked[-1].layer_index, layer.frontier.tolist() if isinstance(layer, Layer) else [])
 
 
 def words(desk: Desk, call: Call) -> list[WordView]:
@@ -174,9 +174,9 @@ def influence(desk: Desk, call: Call) -> InfluenceView:
     with desk.database.reading() as db:
         entry = _named(db, call)
         facts = [asked.facts.layer for asked in campaign_store.asked(db, entry.id) if asked.facts and asked.facts.layer]
-    cohorts = entry.definition.cohorts
-    cohort = cohorts.size if cohorts else 1
-    bounded = bound_influence(entry.definition.campaign, facts, released, int(hostile), cohort)
+    groups = entry.definition.groups
+    group = groups.size if groups else 1
+    bounded = bound_influence(entry.definition.campaign, facts, released, int(hostile), group)
     return InfluenceView(int(hostile), list(bounded.sentences))
 
 

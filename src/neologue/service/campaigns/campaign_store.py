@@ -44,8 +44,8 @@ class Entry:
 class Asked:
     """A layer that was asked, or is."""
 
-    place: int
-    """Its place among all layers of the campaign, from 0."""
+    layer_index: int
+    """Its layer_index among all layers of the campaign, from 0."""
     digest: bytes
     candidates: int
     state: str
@@ -63,7 +63,7 @@ class Facts(msgspec.Struct, frozen=True):
 
 _ENTRY = "SELECT id, name, definition, state, slot_secret, created, changed, note FROM campaigns"
 _ASKED = (
-    "SELECT place, digest, candidates, state, cohort, low, high, opened, deadline, looks, extensions, reports, facts"
+    "SELECT layer_index, digest, candidates, state, layer_size, low, high, opened, deadline, looks, extensions, reports, facts"
     " FROM layers"
 )
 
@@ -120,17 +120,17 @@ def leave(db: Connection, worker: str) -> None:
 
 def asked(db: Connection, campaign: bytes) -> list[Asked]:
     """The layers of a campaign, in order."""
-    return [_asked(row) for row in db.execute(f"{_ASKED} WHERE campaign = ? ORDER BY place", (campaign,))]
+    return [_asked(row) for row in db.execute(f"{_ASKED} WHERE campaign = ? ORDER BY layer_index", (campaign,))]
 
 
 def open_layer(db: Connection, campaign: bytes, layer: Asked, document: bytes) -> None:
     """Add a layer that devices may answer from now on."""
     db.execute(
-        "INSERT INTO layers (campaign, place, digest, document, candidates, state, cohort, low, high, opened, deadline,"
+        "INSERT INTO layers (campaign, layer_index, digest, document, candidates, state, layer_size, low, high, opened, deadline,"
         " looks, extensions, reports) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             campaign,
-            layer.place,
+            layer.layer_index,
             layer.digest,
             zlib.compress(document),
             layer.candidates,
@@ -141,19 +141,20 @@ def open_layer(db: Connection, campaign: bytes, layer: Asked, document: bytes) -
     )
 
 
-def update_round(db: Connection, campaign: bytes, place: int, round_: Round) -> None:
+def update_round(db: Connection, campaign: bytes, layer_index: int, round_: Round) -> None:
     """Change whom an open layer invites, and how long it waits; how many have reported is not for this to say."""
     db.execute(
-        "UPDATE layers SET cohort = ?, low = ?, high = ?, opened = ?, deadline = ?, looks = ?, extensions = ?"
-        " WHERE campaign = ? AND place = ? AND state = ?",
-        (*_columns(round_), campaign, place, OPEN),
+        "UPDATE layers SET layer_size = ?, low = ?, high = ?, opened = ?, deadline = ?, looks = ?, extensions = ?"
+        " WHERE campaign = ? AND layer_index = ? AND state = ?",
+        (*_columns(round_), campaign, layer_index, OPEN),
     )
 
 
-def close_layer(db: Connection, campaign: bytes, place: int) -> None:
+def close_layer(db: Connection, campaign: bytes, layer_index: int) -> None:
     """From now on no report is counted in the layer."""
     db.execute(
-        "UPDATE layers SET state = ? WHERE campaign = ? AND place = ? AND state = ?", (CLOSED, campaign, place, OPEN)
+        "UPDATE layers SET state = ? WHERE campaign = ? AND layer_index = ? AND state = ?",
+        (CLOSED, campaign, layer_index, OPEN),
     )
 
 
@@ -164,23 +165,23 @@ def drop_layers(db: Connection, campaign: bytes) -> None:
     db.execute("DELETE FROM sums WHERE campaign = ?", (campaign,))
 
 
-def settle_layer(db: Connection, campaign: bytes, place: int, decision: Decision, facts: Facts) -> bool:
+def settle_layer(db: Connection, campaign: bytes, layer_index: int, decision: Decision, facts: Facts) -> bool:
     """Keep what was decided of a closed layer, and erase its votes; False if another worker has done so."""
     settled = db.execute(
-        "UPDATE layers SET state = ?, decision = ?, facts = ? WHERE campaign = ? AND place = ? AND state = ?"
+        "UPDATE layers SET state = ?, decision = ?, facts = ? WHERE campaign = ? AND layer_index = ? AND state = ?"
         " RETURNING 1",
-        (DECIDED, _written(decision), msgspec.json.encode(facts).decode(), campaign, place, CLOSED),
+        (DECIDED, _written(decision), msgspec.json.encode(facts).decode(), campaign, layer_index, CLOSED),
     )
     if settled:
-        for table in ("sums", "cohorts"):
-            db.execute(f"DELETE FROM {table} WHERE campaign = ? AND place = ?", (campaign, place))
+        for table in ("sums", "masking_groups"):
+            db.execute(f"DELETE FROM {table} WHERE campaign = ? AND layer_index = ?", (campaign, layer_index))
     return bool(settled)
 
 
 def decisions(db: Connection, campaign: bytes) -> list[Decision]:
     """What was decided, layer by layer."""
     rows = db.execute(
-        "SELECT decision FROM layers WHERE campaign = ? AND state = ? ORDER BY place", (campaign, DECIDED)
+        "SELECT decision FROM layers WHERE campaign = ? AND state = ? ORDER BY layer_index", (campaign, DECIDED)
     )
     return [_read(written) for (written,) in rows]
 
@@ -235,9 +236,9 @@ def _definition(text: str) -> Definition:
 
 
 def _asked(row: tuple[object, ...]) -> Asked:
-    place, digest, candidates, state, *round_, facts = row
+    layer_index, digest, candidates, state, *round_, facts = row
     return Asked(
-        place=msgspec.convert(place, int),
+        layer_index=msgspec.convert(layer_index, int),
         digest=_bytes(digest),
         candidates=msgspec.convert(candidates, int),
         state=str(state),
@@ -248,7 +249,7 @@ def _asked(row: tuple[object, ...]) -> Asked:
 
 def _columns(round_: Round) -> tuple[float, ...]:
     return (
-        round_.cohort,
+        round_.layer_size,
         round_.low,
         round_.high,
         round_.opened,

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from neologue.discovery.measurement import foreseen_cohort
+from neologue.discovery.measurement import foreseen_batch
 from neologue.discovery.plausibility import scrutinise
 from neologue.discovery.result import LayerFacts, Release
 from neologue.discovery.state import Course
 from neologue.errors import BudgetError, CampaignError, LedgerError, StorageError
 from neologue.layout.schedule import foreseen
 from neologue.ledger.ledger import PLANNED, SETTLED, Ledger
-from neologue.privacy.collection import Cohort, Collection
+from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.statement import Exposure
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_document
@@ -210,7 +210,7 @@ class Coordinator:
         with self._database.transaction() as db:
             leads = self._leads(db, entry, now)
             if leads:
-                self._open(db, entry, standing, place=0, low=0, now=now)
+                self._open(db, entry, standing, layer_index=0, low=0, now=now)
         return leads
 
     def _look(self, entry: Entry, last: Asked, now: float) -> bool:
@@ -218,18 +218,18 @@ class Coordinator:
         with self._database.transaction() as db:
             if not self._leads(db, entry, now):
                 return False
-            # Who is in a cohort has come, and is as good as counted: nobody else is to be invited for them.
-            coming = under_way(db, entry.id, last.place, now) if entry.definition.cohorts else 0
+            # Who is in a group has come, and is as good as counted: nobody else is to be invited for them.
+            coming = under_way(db, entry.id, last.layer_index, now) if entry.definition.groups else 0
             with_them = replace(last.round, reports=last.round.reports + coming)
             later = looked_at(with_them, entry.definition.rules, now)
             if later is None and coming:
-                return False  # a sum may yet come, and no cohort is begun any more
+                return False  # a sum may yet come, and no group is begun any more
             if later is None:
-                campaign_store.close_layer(db, entry.id, last.place)
+                campaign_store.close_layer(db, entry.id, last.layer_index)
             elif later != with_them:
-                campaign_store.update_round(db, entry.id, last.place, later)
+                campaign_store.update_round(db, entry.id, last.layer_index, later)
         if later is not None:
-            self._storage.merge_sums(entry.id, last.place, SUMS)
+            self._storage.merge_sums(entry.id, last.layer_index, SUMS)
         return later is None
 
     def _decide(self, entry: Entry, last: Asked, now: float) -> bool:
@@ -241,7 +241,7 @@ class Coordinator:
                 f"the campaign {entry.name!r} was begun by another version of neologue: go on with that version, or "
                 "abort it"
             )
-        tally = self._storage.tally(entry.id, last.place)
+        tally = self._storage.tally(entry.id, last.layer_index)
         decision = standing.course.decide(tally)
         warnings = scrutinise(layer, tally)
         standing.course.take(decision)
@@ -250,21 +250,23 @@ class Coordinator:
         with self._database.transaction() as db:
             # Not if the campaign was paused or aborted meanwhile.
             settled = self._leads(db, entry, now) and campaign_store.settle_layer(
-                db, entry.id, last.place, decision, facts
+                db, entry.id, last.layer_index, decision, facts
             )
             if settled and standing.course.layer is not None:
-                self._open(db, entry, standing, place=last.place + 1, low=last.round.high, now=now)
+                self._open(db, entry, standing, layer_index=last.layer_index + 1, low=last.round.high, now=now)
         self._scrub()
         if not settled:
             # Another worker was faster, or the campaign was held: what this one knows is of no use.
             self._standings.pop(entry.id, None)
         return settled
 
-    def _open(self, db: Connection, entry: Entry, standing: Standing, *, place: int, low: int, now: float) -> None:
+    def _open(
+        self, db: Connection, entry: Entry, standing: Standing, *, layer_index: int, low: int, now: float
+    ) -> None:
         layer = standing.course.layer
         assert layer is not None
-        round_ = opened(layer.cohort, low, entry.definition.rules, now)
-        row = Asked(place, layer.digest, layer.randomizer.candidates, campaign_store.OPEN, round_, None)
+        round_ = opened(layer.layer_size, low, entry.definition.rules, now)
+        row = Asked(layer_index, layer.digest, layer.randomizer.candidates, campaign_store.OPEN, round_, None)
         campaign_store.open_layer(db, entry.id, row, layer.document)
 
     def _finish(self, entry: Entry, release: Release, now: float) -> bool:
@@ -276,7 +278,7 @@ class Coordinator:
                 _move(db, entry, (campaign_store.RUNNING,), campaign_store.REFUSED, now, note=str(error))
             return True
         definition = entry.definition
-        release = replace(release, exposure=Exposure(disk=definition.batch, masked=definition.cohorts))
+        release = replace(release, exposure=Exposure(disk=definition.batch, masked=definition.groups))
         document = release_document(release, population=_described(entry), fidelity="live", seed=None, score=None)
         with self._database.transaction() as db:
             ended = campaign_store.move(db, entry.id, (campaign_store.RUNNING,), campaign_store.RELEASED, now)
@@ -305,7 +307,9 @@ class Coordinator:
             running = _move(db, entry, (campaign_store.PAUSED,), campaign_store.RUNNING, now)
             for layer in campaign_store.asked(db, entry.id):
                 if layer.state == campaign_store.OPEN:
-                    campaign_store.update_round(db, entry.id, layer.place, resumed(layer.round, now - entry.changed))
+                    campaign_store.update_round(
+                        db, entry.id, layer.layer_index, resumed(layer.round, now - entry.changed)
+                    )
             access.audit(db, by, START, entry.name, now)
         return running
 
@@ -347,7 +351,7 @@ class Coordinator:
         known = next((known for known in entries if known.campaign == entry.name), None)
         if known is None or known.state == SETTLED:
             return False
-        if self._collected(entry).cohorts:
+        if self._collected(entry).batches:
             # It happened, even if it was thought abandoned; what began before there were references has none.
             return known.reference in (None, entry.id.hex())
         return known.state == PLANNED and known.reference == entry.id.hex()
@@ -356,10 +360,10 @@ class Coordinator:
         """What reports there are of a campaign that is over, decided upon or not."""
         with self._database.reading() as db:
             layers = campaign_store.asked(db, entry.id)
-        cohorts = (Cohort(layer.round.reports, layer.candidates) for layer in layers if layer.round.reports)
+        batches = (Batch(layer.round.reports, layer.candidates) for layer in layers if layer.round.reports)
         campaign = entry.definition.campaign
         parameters = campaign.parameters
-        return Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, tuple(cohorts))
+        return Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, tuple(batches))
 
     def _scrub(self) -> None:
         """Remove what deleted sums have left behind, now or, while somebody reads, at a later turn."""
@@ -373,8 +377,8 @@ def charge(definition: Definition) -> Collection:
     planned = foreseen(definition.campaign)
     if definition.measuring is None:
         return planned
-    measuring = foreseen_cohort(definition.campaign, definition.measuring)
-    return replace(planned, cohorts=(*planned.cohorts, measuring))
+    measuring = foreseen_batch(definition.campaign, definition.measuring)
+    return replace(planned, batches=(*planned.batches, measuring))
 
 
 def _move(db: Connection, entry: Entry, states: tuple[str, ...], state: str, now: float, note: str = "") -> Entry:

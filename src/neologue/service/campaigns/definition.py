@@ -15,7 +15,7 @@ from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.builtin import alphabet as alphabet_of_language
 from neologue.language.vocabulary import Vocabulary
-from neologue.masking.rules import CohortRules
+from neologue.masking.rules import GroupRules
 from neologue.protocol.invitation import KEY_BYTES
 from neologue.protocol.limits import check_whole
 from neologue.service.campaigns.rounds import Rules
@@ -63,16 +63,16 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     """The public keys, in hexadecimal, of others who may issue credentials: an app's own backend."""
     aggregation: Literal["ephemeral", "secure"] = "ephemeral"
     """How reports become one sum: as they are, in memory; or under masks, of which the service learns the sum alone."""
-    cohort_size: int = CohortRules.size
+    cohort_size: int = GroupRules.size
     """How many devices mask their votes for each other."""
-    smallest_cohort: int = CohortRules.smallest
+    smallest_cohort: int = GroupRules.smallest
     """The fewest devices whose masked votes are summed."""
-    dropout: int = CohortRules.dropout
-    """The dropouts that a cohort survives, in per cent."""
-    corruption: int = CohortRules.corruption
-    """The corrupt devices that a cohort withstands, in per cent."""
+    dropout: int = GroupRules.dropout
+    """The dropouts that a group survives, in per cent."""
+    corruption: int = GroupRules.corruption
+    """The corrupt devices that a group withstands, in per cent."""
     gather_seconds: float = 600.0
-    """How long a cohort waits for its devices."""
+    """How long a group waits for its devices."""
     stage_seconds: float = 120.0
     """How long each of its three stages after that waits for those who have not answered."""
 
@@ -137,16 +137,16 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         return Measuring(self.measure_devices, self.measure_rate) if self.measure_devices else None
 
     @cached_property
-    def cohorts(self) -> CohortRules | None:
+    def groups(self) -> GroupRules | None:
         """How devices mask their votes, if they do."""
         if self.aggregation != SECURE:
             return None
-        return CohortRules(self.cohort_size, self.smallest_cohort, self.dropout, self.corruption)
+        return GroupRules(self.cohort_size, self.smallest_cohort, self.dropout, self.corruption)
 
     @property
     def together(self) -> int:
-        """The fewest reports that are counted together: a batch, or what a cohort begins with."""
-        return self.cohorts.fewest if self.cohorts else self.batch
+        """The fewest reports that are counted together: a batch, or what a group begins with."""
+        return self.groups.fewest if self.groups else self.batch
 
     @property
     def rules(self) -> Rules:
@@ -166,7 +166,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         if self.measuring:
             self.measuring.check(campaign, self.devices)
         if self.together > campaign.parameters.smallest_layer:
-            what = "smallest cohort" if self.cohorts else "batch"
+            what = "smallest group" if self.groups else "batch"
             raise ParameterError(
                 f"a {what} of {self.together:,} is more than the {campaign.parameters.smallest_layer:,} reports that "
                 f"decide a layer; give a smaller {what} or a larger smallest layer"

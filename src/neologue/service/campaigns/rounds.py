@@ -3,7 +3,7 @@
 Every device of a campaign has a slot (`neologue.protocol.slot`), as good as drawn at random. A layer invites the slots
 of a range, and the ranges of a campaign follow each other. So each device belongs to one layer of one pass at most,
 which no one has to remember, and each layer's devices are a random sample of all, whenever they happen to check in.
-Where votes are masked, those who were invited before and found no cohort come on top.
+Where votes are masked, those who were invited before and found no group come on top.
 """
 
 import math
@@ -39,7 +39,7 @@ class Rules:
 class Round:
     """A layer that waits for reports."""
 
-    cohort: int
+    layer_size: int
     """The most reports that are counted."""
     low: int
     high: int
@@ -53,13 +53,13 @@ class Round:
     @property
     def missing(self) -> int:
         """How many reports would still be counted."""
-        return self.cohort - self.reports
+        return self.layer_size - self.reports
 
 
-def opened(cohort: int, low: int, rules: Rules, now: float) -> Round:
-    """A new round, with slots for its cohort and its part of the reserve, behind those invited before."""
-    wanted = math.ceil(max(cohort / (1 - rules.reserve), cohort + SPREAD * math.sqrt(cohort)))
-    return Round(cohort, low, _beyond(low, wanted, rules), now, now + rules.seconds)
+def opened(layer_size: int, low: int, rules: Rules, now: float) -> Round:
+    """A new round, with slots for its size and its part of the reserve, behind those invited before."""
+    wanted = math.ceil(max(layer_size / (1 - rules.reserve), layer_size + SPREAD * math.sqrt(layer_size)))
+    return Round(layer_size, low, _beyond(low, wanted, rules), now, now + rules.seconds)
 
 
 def looked_at(round_: Round, rules: Rules, now: float) -> Round | None:
@@ -76,7 +76,7 @@ def looked_at(round_: Round, rules: Rules, now: float) -> Round | None:
 def rounds_ahead(slot: int, round_: Round, devices: int) -> int:
     """The rounds like this one that come before a slot behind it is invited, even if only half of them answer."""
     between = (slot - round_.high) * devices // SLOTS
-    return max(0, between // (2 * round_.cohort))
+    return max(0, between // (2 * round_.layer_size))
 
 
 def resumed(round_: Round, pause: float) -> Round:
@@ -90,7 +90,7 @@ def _widened(round_: Round, rules: Rules, now: float) -> Round:
     if due <= round_.looks:
         return round_
     # Devices check in over time: by now that part of them should have, which is gone of the first deadline.
-    behind = round_.cohort * min(due, LOOKS) // LOOKS - round_.reports
+    behind = round_.layer_size * min(due, LOOKS) // LOOKS - round_.reports
     return replace(round_, looks=due, high=_beyond(round_.high, max(0, behind), rules))
 
 

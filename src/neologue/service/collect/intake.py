@@ -63,7 +63,7 @@ class Limits:
 class ServedLayer:
     """A layer as the intake needs it."""
 
-    place: int
+    layer_index: int
     asks: Asks
     minimum: int
     """The fewest reports that are written together."""
@@ -143,14 +143,14 @@ class Intake:
         """What to tell the sender of a report; a ReportError if it is none of this layer."""
         if self._stopping.is_set():
             return Receipt.BUSY
-        queue = self._queues.get((campaign, layer.place))
+        queue = self._queues.get((campaign, layer.layer_index))
         # Of two with the same serial the first one counts, whatever the second one says.
         if queue is None or serial not in queue.pending:
             if self.held_bytes >= self._limits.most_bytes:
                 return Receipt.BUSY
             votes = layer.decoder.votes(report)
             if queue is None:
-                queue = self._queues[campaign, layer.place] = _Queue(layer.minimum)
+                queue = self._queues[campaign, layer.layer_index] = _Queue(layer.minimum)
             queue.pending.add(serial, votes)
             if len(queue.pending) >= self._largest(queue):
                 self._hurry.set()
@@ -160,9 +160,9 @@ class Intake:
         self._news.set()
         return await sender
 
-    def close(self, campaign: bytes, place: int) -> None:
+    def close(self, campaign: bytes, layer_index: int) -> None:
         """Look at once at what waits for a layer, because it was closed: what is not counted is dropped."""
-        queue = self._queues.get((campaign, place))
+        queue = self._queues.get((campaign, layer_index))
         if queue is not None:
             queue.news = True
             self._news.set()
@@ -212,9 +212,9 @@ class Intake:
 
     async def _written(self) -> bool:
         """Whether everything new that there is enough of could be written."""
-        for (campaign, place), queue in list(self._queues.items()):
+        for (campaign, layer_index), queue in list(self._queues.items()):
             try:
-                await self._write(campaign, place, queue)
+                await self._write(campaign, layer_index, queue)
             except Exception as error:  # whatever it is: senders must not wait for somebody who has gone
                 # Of our own errors we know that they quote nothing.
                 told = str(error) if isinstance(error, StorageError) else type(error).__name__
@@ -224,14 +224,14 @@ class Intake:
                 return False
         return True
 
-    async def _write(self, campaign: bytes, place: int, queue: _Queue) -> None:
+    async def _write(self, campaign: bytes, layer_index: int, queue: _Queue) -> None:
         """Write what waits for a layer, if it is enough; in any case, tell those who turn out to be counted already."""
         loop = asyncio.get_running_loop()
         while queue.news:
             queue.news = False
             batch = queue.pending.first(self._largest(queue))
             outcome = await loop.run_in_executor(
-                self._thread, self._storage.commit_batch, campaign, place, batch, queue.minimum
+                self._thread, self._storage.commit_batch, campaign, layer_index, batch, queue.minimum
             )
             queue.answer(outcome.final, Receipt.FINAL)
             if outcome.over:
@@ -242,7 +242,7 @@ class Intake:
         if queue.news:
             self._news.set()
         if not queue.pending:
-            del self._queues[campaign, place]
+            del self._queues[campaign, layer_index]
 
     def _largest(self, queue: _Queue) -> int:
         """How many reports are written at once, at most; they could always be enough."""

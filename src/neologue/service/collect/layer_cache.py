@@ -40,15 +40,15 @@ class Posted:
     """A layer as devices are invited to it."""
 
     campaign_id: bytes
-    place: int
+    layer_index: int
     digest: bytes
     round: Round
     signature: bytes
     served: ServedLayer
     gathers: Gathers | None = None
-    """Its cohorts, if votes are masked."""
+    """Its groups, if votes are masked."""
     full: bool = False
-    """Whether it has room for no other cohort."""
+    """Whether it has room for no other group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ class Board:
 
     @property
     def longest_message(self) -> int:
-        """The most bytes that are read of a message to a cohort, likewise."""
+        """The most bytes that are read of a message to a group, likewise."""
         return max((LATE_MESSAGE, *(posted.gathers.longest for posted in self._posted.values() if posted.gathers)))
 
     def check_in(self, credential: Credential) -> Told:
@@ -122,12 +122,12 @@ class Board:
         wait = Wait(entry.definition.check_in_seconds)
         if entry.state != campaign_store.RUNNING or layer is None:
             return wait
-        place = slot(entry.slot_secret, credential.serial)
-        # Who was asked before and found no cohort has made no votes, and is asked again. Who has made some knows.
-        if place < layer.round.low and not layer.gathers:
+        layer_index = slot(entry.slot_secret, credential.serial)
+        # Who was asked before and found no group has made no votes, and is asked again. Who has made some knows.
+        if layer_index < layer.round.low and not layer.gathers:
             return Over()
-        if place >= layer.round.high:
-            rounds = rounds_ahead(place, layer.round, entry.definition.devices)
+        if layer_index >= layer.round.high:
+            rounds = rounds_ahead(layer_index, layer.round, entry.definition.devices)
             return Wait(entry.definition.check_in_seconds * max(1, rounds))
         if layer.full:
             return wait
@@ -144,15 +144,15 @@ class Board:
         if before and before.campaign_id == entry.id:
             return replace(before, round=asked.round)
         layer, definition = self._layer(asked.digest), entry.definition
-        rules = definition.cohorts
+        rules = definition.groups
         invitation = invite(entry.id, layer, self._keys.operator, rules.promise if rules else None)
-        served = ServedLayer(asked.place, layer, definition.batch)
+        served = ServedLayer(asked.layer_index, layer, definition.batch)
         gathers = (
-            Gathers(entry.id, asked.place, layer, rules, definition.gather_seconds, definition.stage_seconds)
+            Gathers(entry.id, asked.layer_index, layer, rules, definition.gather_seconds, definition.stage_seconds)
             if rules
             else None
         )
-        return Posted(entry.id, asked.place, asked.digest, asked.round, invitation.signature, served, gathers)
+        return Posted(entry.id, asked.layer_index, asked.digest, asked.round, invitation.signature, served, gathers)
 
     def _layer(self, digest: bytes) -> Layer | ClosedLayer:
         """The layer itself, read from the very document that its devices read."""
@@ -166,11 +166,11 @@ class Board:
 
 
 def _full(db: Connection, entry: Entry, layer: Asked, now: float) -> bool:
-    """Whether cohorts under way leave a layer no room for another."""
-    cohorts = entry.definition.cohorts
-    if cohorts is None:
+    """Whether groups under way leave a layer no room for another."""
+    groups = entry.definition.groups
+    if groups is None:
         return False
-    return layer.round.missing - under_way(db, entry.id, layer.place, now) < cohorts.fewest
+    return layer.round.missing - under_way(db, entry.id, layer.layer_index, now) < groups.fewest
 
 
 def _open(layers: Sequence[Asked]) -> Asked | None:

@@ -25,7 +25,7 @@ class Invited(msgspec.Struct, frozen=True, tag_field="state", tag="invited", omi
     signature: str
     ticket: str
     masked: str | None = None
-    """What is promised of cohorts, if votes are masked."""
+    """What is promised of groups, if votes are masked."""
 
 
 class Over(msgspec.Struct, frozen=True, tag_field="state", tag="over"):
@@ -42,14 +42,14 @@ class Received(msgspec.Struct, frozen=True, tag_field="state", tag="received"):
     retry_after: float
 
 
-class Cohort(msgspec.Struct, frozen=True, tag_field="state", tag="cohort"):
-    """A cohort that the device may join, by its terms in hexadecimal."""
+class GroupOffer(msgspec.Struct, frozen=True, tag_field="state", tag="cohort"):
+    """A group that the device may join, by its terms in hexadecimal."""
 
     terms: str
 
 
 class Nothing(msgspec.Struct, frozen=True, tag_field="state", tag="nothing"):
-    """The cohort yielded nothing, by the operator's signature in hexadecimal: the votes may be masked once more."""
+    """The group yielded nothing, by the operator's signature in hexadecimal: the votes may be masked once more."""
 
     statement: str
 

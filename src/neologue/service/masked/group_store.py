@@ -1,6 +1,6 @@
-"""What the database knows of cohorts of secure aggregation: enough to count each once, and to say what became of it.
+"""What the database knows of groups of secure aggregation: enough to count each once, and to say what became of it.
 
-A cohort is written down before anybody masks votes for it, and goes
+A group is written down before anybody masks votes for it, and goes
 
     masking ──► unmasking ──► summed     the sum, the spending of its serials and this are one transaction
        │             ├──────► nothing    its worker knows that the shares were too few
@@ -9,7 +9,7 @@ A cohort is written down before anybody masks votes for it, and goes
 
 Each step is taken by one statement that asks for the state before it, so that of two workers one takes it. Only what is
 `nothing` is ever signed: from there nothing leads on. A worker asks devices for shares only once `unmasking` is on
-record; so whoever finds a cohort of a worker that is gone in `masking` knows that no sum of it was or will be known,
+record; so whoever finds a group of a worker that is gone in `masking` knows that no sum of it was or will be known,
 and of one in `unmasking` nobody can say so.
 """
 
@@ -24,7 +24,7 @@ from neologue.service.storage.report_store import add_sum, spend, spent_among
 
 MASKING, UNMASKING, SUMMED, NOTHING, LOST = "masking", "unmasking", "summed", "nothing", "lost"
 
-_LAYER: Final = "campaign = ? AND place = ?"
+_LAYER: Final = "campaign = ? AND layer_index = ?"
 
 
 @dataclass(frozen=True)
@@ -32,130 +32,130 @@ class Room:
     """How many more devices a layer has room for."""
 
     free: int
-    """Those that no cohort under way can fill."""
+    """Those that no group under way can fill."""
     taken: int
-    """Those that cohorts under way may fill, or leave."""
+    """Those that groups under way may fill, or leave."""
 
 
-class CohortStore:
-    """The cohorts in a database."""
+class GroupStore:
+    """The groups in a database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def room(self, campaign: bytes, place: int, now: float) -> Room:
+    def room(self, campaign: bytes, layer_index: int, now: float) -> Room:
         """The room of a layer; none if it is closed, or its time is over."""
         with self._database.reading() as db:
-            return _room(db, db.execute(_OF_LAYER, (campaign, place)), campaign, place, now)
+            return _room(db, db.execute(_OF_LAYER, (campaign, layer_index)), campaign, layer_index, now)
 
-    def form(self, campaign: bytes, place: int, terms: Terms, devices: int, now: float, until: float) -> bool:
-        """Write a cohort down that so many devices will mask votes for; False if the layer has no room for them."""
+    def form(self, campaign: bytes, layer_index: int, terms: Terms, devices: int, now: float, until: float) -> bool:
+        """Write a group down that so many devices will mask votes for; False if the layer has no room for them."""
         with self._database.transaction() as db:
-            layer = db.locked(_OF_LAYER, (campaign, place))
-            if _state(db, terms.cohort_id):
+            layer = db.locked(_OF_LAYER, (campaign, layer_index))
+            if _state(db, terms.group_id):
                 return True  # written before, and the answer was lost
-            if _room(db, layer, campaign, place, now).free < devices:
+            if _room(db, layer, campaign, layer_index, now).free < devices:
                 return False
             db.execute(
-                "INSERT INTO cohorts (id, campaign, place, terms, devices, until, state) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (terms.cohort_id, campaign, place, bytes(terms), devices, until, MASKING),
+                "INSERT INTO masking_groups (id, campaign, layer_index, terms, devices, until, state) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (terms.group_id, campaign, layer_index, bytes(terms), devices, until, MASKING),
             )
         return True
 
-    def ask_for_shares(self, cohort_id: bytes, now: float) -> bool:
+    def ask_for_shares(self, group_id: bytes, now: float) -> bool:
         """Write down that devices will be asked for shares; False, and nobody may be, if its time is over."""
         with self._database.transaction() as db:
-            return _moved(db, cohort_id, (MASKING,), UNMASKING, now) or _state(db, cohort_id) == UNMASKING
+            return _moved(db, group_id, (MASKING,), UNMASKING, now) or _state(db, group_id) == UNMASKING
 
-    def count(self, cohort_id: bytes, votes: Votes, serials: Collection[bytes]) -> bool:
+    def count(self, group_id: bytes, votes: Votes, serials: Collection[bytes]) -> bool:
         """Count a sum, and spend its serials; False if it can't be counted any more, which is then on record.
 
         It may be counted again at any time: what was counted before is found so.
         """
         with self._database.transaction() as db:
-            of_cohort = db.execute("SELECT campaign, place FROM cohorts WHERE id = ?", (cohort_id,))
-            if not of_cohort:
+            of_group = db.execute("SELECT campaign, layer_index FROM masking_groups WHERE id = ?", (group_id,))
+            if not of_group:
                 return False
-            ((campaign, place),) = of_cohort
+            ((campaign, layer_index),) = of_group
             # The layer first, as everywhere, so that nobody waits for each other.
-            ((layer, cohort, counted),) = db.locked(
-                f"SELECT state, cohort, reports FROM layers WHERE {_LAYER}", (campaign, place)
+            ((layer, group, counted),) = db.locked(
+                f"SELECT state, layer_size, reports FROM layers WHERE {_LAYER}", (campaign, layer_index)
             )
-            if (state := _state(db, cohort_id)) != UNMASKING:
+            if (state := _state(db, group_id)) != UNMASKING:
                 return state == SUMMED
-            fits = layer == "open" and counted + len(serials) <= cohort
+            fits = layer == "open" and counted + len(serials) <= group
             # The sum can't be taken apart, so that somebody who is counted already costs all of it.
             if not fits or spent_among(db, campaign, list(serials)):
-                _moved(db, cohort_id, (UNMASKING,), LOST)
+                _moved(db, group_id, (UNMASKING,), LOST)
                 return False
-            _moved(db, cohort_id, (UNMASKING,), SUMMED)
+            _moved(db, group_id, (UNMASKING,), SUMMED)
             spend(db, campaign, sorted(serials))
-            add_sum(db, campaign, place, len(serials), votes)
-            db.execute(f"UPDATE layers SET reports = reports + ? WHERE {_LAYER}", (len(serials), campaign, place))
+            add_sum(db, campaign, layer_index, len(serials), votes)
+            db.execute(f"UPDATE layers SET reports = reports + ? WHERE {_LAYER}", (len(serials), campaign, layer_index))
         # Only here, behind the commit.
         return True
 
-    def give_up(self, cohort_id: bytes, *, certain: bool) -> str:
-        """Write down that a cohort yields nothing, or, if that is not certain, that it is lost; what is on record then.
+    def give_up(self, group_id: bytes, *, certain: bool) -> str:
+        """Write down that a group yields nothing, or, if that is not certain, that it is lost; what is on record then.
 
-        For the worker that has the cohort in its memory, and no other.
+        For the worker that has the group in its memory, and no other.
         """
         with self._database.transaction() as db:
-            _moved(db, cohort_id, (MASKING, UNMASKING), NOTHING if certain else LOST)
-            return _state(db, cohort_id) or LOST
+            _moved(db, group_id, (MASKING, UNMASKING), NOTHING if certain else LOST)
+            return _state(db, group_id) or LOST
 
-    def found(self, campaign: bytes, cohort_id: bytes, now: float) -> tuple[str, Terms] | None:
-        """What is on record of a cohort, and its terms; one whose time is over has come to its end."""
+    def found(self, campaign: bytes, group_id: bytes, now: float) -> tuple[str, Terms] | None:
+        """What is on record of a group, and its terms; one whose time is over has come to its end."""
         with self._database.reading() as db:
             rows = db.execute(
-                "SELECT state, until, terms FROM cohorts WHERE id = ? AND campaign = ?", (cohort_id, campaign)
+                "SELECT state, until, terms FROM masking_groups WHERE id = ? AND campaign = ?", (group_id, campaign)
             )
         if not rows:
             return None
         ((state, until, terms),) = rows
         if state in (MASKING, UNMASKING) and until <= now:
             with self._database.transaction() as db:
-                _moved(db, cohort_id, (MASKING,), NOTHING)
-                _moved(db, cohort_id, (UNMASKING,), LOST)
-                state = _state(db, cohort_id) or LOST
+                _moved(db, group_id, (MASKING,), NOTHING)
+                _moved(db, group_id, (UNMASKING,), LOST)
+                state = _state(db, group_id) or LOST
         return state, Terms.parse(bytes(terms))
 
 
-_OF_LAYER: Final = f"SELECT state, deadline, cohort, reports FROM layers WHERE {_LAYER}"
+_OF_LAYER: Final = f"SELECT state, deadline, layer_size, reports FROM layers WHERE {_LAYER}"
 
 
-def under_way(db: Connection, campaign: bytes, place: int, now: float) -> int:
-    """How many devices of a layer are in cohorts that may still yield a sum."""
+def under_way(db: Connection, campaign: bytes, layer_index: int, now: float) -> int:
+    """How many devices of a layer are in groups that may still yield a sum."""
     ((devices,),) = db.execute(
-        f"SELECT CAST(COALESCE(SUM(devices), 0) AS INTEGER) FROM cohorts WHERE {_LAYER} AND state IN (?, ?)"
+        f"SELECT CAST(COALESCE(SUM(devices), 0) AS INTEGER) FROM masking_groups WHERE {_LAYER} AND state IN (?, ?)"
         " AND until > ?",
-        (campaign, place, MASKING, UNMASKING, now),
+        (campaign, layer_index, MASKING, UNMASKING, now),
     )
     return int(devices)
 
 
-def _room(db: Connection, rows: list[tuple[object, ...]], campaign: bytes, place: int, now: float) -> Room:
-    taken = under_way(db, campaign, place, now)
-    for state, deadline, cohort, reports in rows:
-        assert isinstance(cohort, int)
+def _room(db: Connection, rows: list[tuple[object, ...]], campaign: bytes, layer_index: int, now: float) -> Room:
+    taken = under_way(db, campaign, layer_index, now)
+    for state, deadline, group, reports in rows:
+        assert isinstance(group, int)
         assert isinstance(reports, int)
         assert isinstance(deadline, float)
         if state == "open" and now < deadline:
-            return Room(cohort - reports - taken, taken)
+            return Room(group - reports - taken, taken)
     return Room(0, taken)
 
 
-def _state(db: Connection, cohort_id: bytes) -> str | None:
-    rows = db.execute("SELECT state FROM cohorts WHERE id = ?", (cohort_id,))
+def _state(db: Connection, group_id: bytes) -> str | None:
+    rows = db.execute("SELECT state FROM masking_groups WHERE id = ?", (group_id,))
     return str(rows[0][0]) if rows else None
 
 
-def _moved(db: Connection, cohort_id: bytes, states: tuple[str, ...], state: str, now: float | None = None) -> bool:
-    """Whether a cohort that was in one of some states, and whose time was not over by now, is in another one."""
+def _moved(db: Connection, group_id: bytes, states: tuple[str, ...], state: str, now: float | None = None) -> bool:
+    """Whether a group that was in one of some states, and whose time was not over by now, is in another one."""
     marks = ", ".join("?" * len(states))
     in_time, times = ("", ()) if now is None else (" AND until > ?", (now,))
     moved = db.execute(
-        f"UPDATE cohorts SET state = ? WHERE id = ? AND state IN ({marks}){in_time} RETURNING 1",
-        (state, cohort_id, *states, *times),
+        f"UPDATE masking_groups SET state = ? WHERE id = ? AND state IN ({marks}){in_time} RETURNING 1",
+        (state, group_id, *states, *times),
     )
     return bool(moved)

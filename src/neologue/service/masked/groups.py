@@ -1,9 +1,9 @@
-"""Cohorts of secure aggregation as they live in the memory of one worker: gathered, moved on, and told of.
+"""Groups of secure aggregation as they live in the memory of one worker: gathered, moved on, and told of.
 
-Devices come one by one and are gathered; when enough are there, or their time is over, the cohort goes through its
+Devices come one by one and are gathered; when enough are there, or their time is over, the group goes through its
 stages. Who has sent what a stage awaits waits for the next one, but not for long: then it is told to ask again. The
-work is done by threads, on one message of a cohort at a time; one task alone moves cohorts on, because a stage is
-complete or its time is over. What becomes of a cohort is on record (`secure_store`) before anybody is told.
+work is done by threads, on one message of a group at a time; one task alone moves groups on, because a stage is
+complete or its time is over. What becomes of a group is on record (`secure_store`) before anybody is told.
 """
 
 import asyncio
@@ -20,15 +20,15 @@ from typing import Final, Self, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from neologue.aggregation.masked_group import Nothing, SecureCohort, Stage, Summed, terms_for
+from neologue.aggregation.masked_group import GroupServer, Nothing, Stage, Summed, terms_for
 from neologue.errors import MaskingError, StorageError
 from neologue.masking.messages import DEAL_BYTES, Advertisement, MaskedVector, Sharing, Unmasking
-from neologue.masking.rules import CohortRules
-from neologue.masking.terms import COHORT_BYTES
+from neologue.masking.rules import GroupRules
+from neologue.masking.terms import GROUP_BYTES
 from neologue.masking.void_group import sign_nothing
 from neologue.masking.vote_packing import packed_bytes
 from neologue.protocol.report import Asks
-from neologue.service.masked.group_store import LOST, NOTHING, SUMMED, CohortStore
+from neologue.service.masked.group_store import LOST, NOTHING, SUMMED, GroupStore
 from neologue.service.storage.report_store import Storage
 
 _LOG: Final = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ _LOG: Final = logging.getLogger(__name__)
 _LOOK: Final = 0.25
 """How often deadlines are looked at, in seconds."""
 _STAGES_LONG: Final = 4
-"""The stages that a cohort's time has room for: one more than it has, in which a sum is counted, although the database
+"""The stages that a group's time has room for: one more than it has, in which a sum is counted, although the database
 may be away for a while."""
 MOST_BESIDES: Final = 256
 """The most bytes of a message beside its votes or shares."""
@@ -57,41 +57,41 @@ class Word(StrEnum):
     WAIT = "wait"
     """The others are waited for: the same is to be sent again."""
     OUT = "out"
-    """The cohort goes on without it, or was never formed: it may join another, unless its votes are masked."""
+    """The group goes on without it, or was never formed: it may join another, unless its votes are masked."""
     FINAL = "final"
     """Its votes are in a sum that is counted and durable."""
     CLOSED = "closed"
     """Its votes are not counted, and never will be."""
     BUSY = "busy"
-    """There is no cohort for it now, or another worker has it."""
+    """There is no group for it now, or another worker has it."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """That a cohort yielded nothing, signed."""
+    """That a group yielded nothing, signed."""
 
     signature: bytes
 
 
 Told = bytes | Word | Statement
-"""What a device is told: the next message of its cohort, a word, or a statement."""
+"""What a device is told: the next message of its group, a word, or a statement."""
 
 
 @dataclass(frozen=True, eq=False)
 class Gathers:
-    """A layer that gathers cohorts."""
+    """A layer that gathers groups."""
 
     campaign: bytes
-    place: int
+    layer_index: int
     asks: Asks
-    rules: CohortRules
+    rules: GroupRules
     gather_seconds: float
     stage_seconds: float
 
     @property
     def key(self) -> tuple[bytes, int]:
         """By what it is known."""
-        return self.campaign, self.place
+        return self.campaign, self.layer_index
 
     @cached_property
     def longest(self) -> int:
@@ -104,10 +104,10 @@ class Gathers:
 
 @dataclass(eq=False)
 class _Live:
-    """A cohort in the memory of this worker."""
+    """A group in the memory of this worker."""
 
     layer: Gathers
-    cohort: SecureCohort
+    group: GroupServer
     size: int
     """How many devices it waits for."""
     deadline: float
@@ -123,23 +123,23 @@ class _Live:
     @property
     def complete(self) -> bool:
         """Whether all have come that it gathers."""
-        return self.cohort.devices >= self.size
+        return self.group.devices >= self.size
 
     @property
     def due(self) -> bool:
         """Whether it is to be moved on."""
-        if self.cohort.stage is Stage.ADVERTISING:
+        if self.group.stage is Stage.ADVERTISING:
             done = self.complete
         else:
-            done = self.cohort.ready or self.cohort.stage is Stage.OVER
+            done = self.group.ready or self.group.stage is Stage.OVER
         return done or time.monotonic() >= self.deadline
 
 
 _UNFORMED: Final = "unformed"
 
 
-class Cohorts:
-    """The cohorts of all campaigns that this worker has opened, on one event loop."""
+class MaskingGroups:
+    """The groups of all campaigns that this worker has opened, on one event loop."""
 
     def __init__(
         self,
@@ -152,20 +152,20 @@ class Cohorts:
         clock: Callable[[], float] = time.time,
         ended: Callable[[str], None] = lambda how: None,
     ) -> None:
-        """`leads` says whether it is this worker that opens cohorts for a campaign, so that all devices meet in one.
+        """`leads` says whether it is this worker that opens groups for a campaign, so that all devices meet in one.
 
         `patience` is how long a device waits for others before it is told to ask again; `ended` hears each end.
         """
-        self._storage, self._store = storage, CohortStore(storage.database)
+        self._storage, self._store = storage, GroupStore(storage.database)
         self._operator, self._leads, self._patience = operator, leads, patience
         self._clock, self._heard = clock, ended
         self._gathering: dict[tuple[bytes, int], _Live] = {}
         self._opening: dict[tuple[bytes, int], asyncio.Lock] = {}
         self._live: dict[bytes, _Live] = {}
         self._votes: dict[tuple[bytes, bytes], bytes] = {}
-        """By campaign and serial, the cohort that has the votes of a device in its sum."""
+        """By campaign and serial, the group that has the votes of a device in its sum."""
         self._news = asyncio.Event()
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="cohort")
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="group")
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -179,13 +179,13 @@ class Cohorts:
 
     @property
     def devices(self) -> int:
-        """How many devices are in cohorts."""
-        return sum(live.cohort.devices for live in self._live.values())
+        """How many devices are in groups."""
+        return sum(live.group.devices for live in self._live.values())
 
     # What devices ask
 
     async def join(self, layer: Gathers, serial: bytes) -> bytes | Word:
-        """The terms of a cohort that a device may join, or why there is none."""
+        """The terms of a group that a device may join, or why there is none."""
         if await self._in_thread(self._storage.spent, layer.campaign, serial):
             return Word.FINAL
         if not self._leads(layer.campaign):
@@ -198,23 +198,23 @@ class Cohorts:
             return Word.BUSY
         async with live.turn:
             # One that has lost its keys is waited for in vain, and joins the next.
-            fresh = live.cohort.stage is Stage.ADVERTISING and live.cohort.awaits(serial)
-        return bytes(live.cohort.terms) if fresh else Word.BUSY
+            fresh = live.group.stage is Stage.ADVERTISING and live.group.awaits(serial)
+        return bytes(live.group.terms) if fresh else Word.BUSY
 
-    async def receive(self, campaign: bytes, serial: bytes, cohort_id: bytes, message: bytes) -> Told:
-        """What to tell a device that has sent a message, or nothing to ask how its cohort fares; or a MaskingError."""
-        live = self._live.get(cohort_id)
+    async def receive(self, campaign: bytes, serial: bytes, group_id: bytes, message: bytes) -> Told:
+        """What to tell a device that has sent a message, or nothing to ask how its group fares; or a MaskingError."""
+        live = self._live.get(group_id)
         if live is None or live.layer.campaign != campaign:
-            return await self._on_record(campaign, serial, cohort_id)
+            return await self._on_record(campaign, serial, group_id)
         stage = _stage_of(message)
         async with live.turn:
-            if live.cohort.stage is Stage.ADVERTISING and live.complete and live.cohort.awaits(serial):
+            if live.group.stage is Stage.ADVERTISING and live.complete and live.group.awaits(serial):
                 return Word.OUT  # the layer may have no room for more than it gathers
-            if stage is not None and stage >= live.cohort.stage:
+            if stage is not None and stage >= live.group.stage:
                 await self._taken(live, stage, serial, message)
             if live.due:
                 self._news.set()
-            moved, answered = live.moved, stage is not None and stage < live.cohort.stage
+            moved, answered = live.moved, stage is not None and stage < live.group.stage
         if not answered:
             try:
                 await asyncio.wait_for(moved.wait(), self._patience)
@@ -224,24 +224,21 @@ class Cohorts:
             return await self._told(live, serial, stage)
 
     async def _taken(self, live: _Live, stage: Stage, serial: bytes, message: bytes) -> None:
-        if stage > live.cohort.stage:
+        if stage > live.group.stage:
             raise MaskingError("the message comes before its turn")
         claim = (live.layer.campaign, serial)
-        if (
-            stage is Stage.MASKING
-            and self._votes.get(claim, live.cohort.terms.cohort_id) != live.cohort.terms.cohort_id
-        ):
-            raise MaskingError("another cohort has votes of this device in its sum")
-        await self._in_thread(live.cohort.receive, serial, message)
+        if stage is Stage.MASKING and self._votes.get(claim, live.group.terms.group_id) != live.group.terms.group_id:
+            raise MaskingError("another group has votes of this device in its sum")
+        await self._in_thread(live.group.receive, serial, message)
         if stage is Stage.MASKING:
-            self._votes[claim] = live.cohort.terms.cohort_id
+            self._votes[claim] = live.group.terms.group_id
 
     async def _told(self, live: _Live, serial: bytes, stage: Stage | None) -> Told:
-        """What a device is told by a cohort as it stands now."""
+        """What a device is told by a group as it stands now."""
         if live.ended is not None:
             return self._said(live.ended, live, serial)
-        if stage is not None and stage < live.cohort.stage < Stage.OVER:
-            message = await self._in_thread(live.cohort.message_for, serial)
+        if stage is not None and stage < live.group.stage < Stage.OVER:
+            message = await self._in_thread(live.group.message_for, serial)
             if message is not None:
                 return message
             # Who may have masked votes for it is told by its end.
@@ -253,16 +250,16 @@ class Cohorts:
             case "summed":
                 return Word.FINAL if serial in live.counted else Word.CLOSED
             case "nothing":
-                return Statement(sign_nothing(live.cohort.terms, self._operator))
+                return Statement(sign_nothing(live.group.terms, self._operator))
             case "lost":
                 return Word.CLOSED
         return Word.OUT
 
-    async def _on_record(self, campaign: bytes, serial: bytes, cohort_id: bytes) -> Told:
-        """What the database says of a cohort that is not in this worker's memory."""
+    async def _on_record(self, campaign: bytes, serial: bytes, group_id: bytes) -> Told:
+        """What the database says of a group that is not in this worker's memory."""
         if await self._in_thread(self._storage.spent, campaign, serial):
             return Word.FINAL
-        found = await self._in_thread(self._store.found, campaign, cohort_id, self._clock())
+        found = await self._in_thread(self._store.found, campaign, group_id, self._clock())
         if found is None:
             # It was never formed, or another worker is about to.
             return Word.OUT if self._leads(campaign) else Word.BUSY
@@ -272,57 +269,57 @@ class Cohorts:
         # What is summed has not counted this device, or it would be spent.
         return Word.CLOSED if state in (SUMMED, LOST) else Word.BUSY
 
-    # How cohorts go on
+    # How groups go on
 
     async def _opened(self, layer: Gathers) -> _Live | None:
-        """A new cohort that gathers devices, if the layer has room for one."""
+        """A new group that gathers devices, if the layer has room for one."""
         if self._task is None or self._task.done():
             return None
-        room = await self._in_thread(self._store.room, layer.campaign, layer.place, self._clock())
+        room = await self._in_thread(self._store.room, layer.campaign, layer.layer_index, self._clock())
         # Those that have come and are yet to be written down.
         complete = sum(other.size for other in self._live.values() if other.layer.key == layer.key and not other.formed)
         size = min(layer.rules.size, room.free - complete)
         if size < layer.rules.fewest:
             return None
         rules = layer.rules
-        terms = terms_for(layer.asks, os.urandom(COHORT_BYTES), rules.smallest, rules.dropout, rules.corruption)
-        live = _Live(layer, SecureCohort(terms), size, time.monotonic() + layer.gather_seconds)
-        self._live[terms.cohort_id] = self._gathering[layer.key] = live
+        terms = terms_for(layer.asks, os.urandom(GROUP_BYTES), rules.smallest, rules.dropout, rules.corruption)
+        live = _Live(layer, GroupServer(terms), size, time.monotonic() + layer.gather_seconds)
+        self._live[terms.group_id] = self._gathering[layer.key] = live
         return live
 
-    def close(self, campaign: bytes, place: int) -> None:
+    def close(self, campaign: bytes, layer_index: int) -> None:
         """Gather no more devices for a layer that was closed: those who wait are told when they ask again."""
-        self._opening.pop((campaign, place), None)
-        live = self._gathering.get((campaign, place))
+        self._opening.pop((campaign, layer_index), None)
+        live = self._gathering.get((campaign, layer_index))
         if live is not None:
             live.deadline = 0.0
             self._news.set()
 
     async def stop(self) -> None:
-        """Bring all cohorts to their end, which is on record if it can be: where shares are missing, to nothing."""
+        """Bring all groups to their end, which is on record if it can be: where shares are missing, to nothing."""
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         for live in list(self._live.values()):
             async with live.turn:
                 try:
-                    if live.cohort.stage is Stage.UNMASKING:
+                    if live.group.stage is Stage.UNMASKING:
                         # With the shares at hand, for nobody can tell any more that they were too few.
-                        await self._in_thread(live.cohort.advance)
-                    live.cohort.abandon("the service stops")
+                        await self._in_thread(live.group.advance)
+                    live.group.abandon("the service stops")
                     await self._settled(live)
-                except Exception as error:  # whatever it is: the other cohorts are brought to their ends
-                    _LOG.warning("what became of a cohort could not be written: %s", _reason(error))
+                except Exception as error:  # whatever it is: the other groups are brought to their ends
+                    _LOG.warning("what became of a group could not be written: %s", _reason(error))
         self._threads.shutdown()
 
     async def _watch(self) -> None:
-        """Move cohorts on, each when it is complete or its time is over."""
+        """Move groups on, each when it is complete or its time is over."""
         while True:
             self._news.clear()
             due = [live for live in self._live.values() if live.due]
             failed = [error for error in await asyncio.gather(*map(self._moved_on, due)) if error]
             for error in failed:
-                _LOG.error("a cohort could not be moved on, and will be tried again: %s", _reason(error))
+                _LOG.error("a group could not be moved on, and will be tried again: %s", _reason(error))
             try:
                 # What has failed is tried again later, not at once.
                 await asyncio.wait_for(asyncio.sleep(_LOOK) if failed else self._news.wait(), _LOOK)
@@ -330,18 +327,18 @@ class Cohorts:
                 continue
 
     async def _moved_on(self, live: _Live) -> Exception | None:
-        """Move a cohort on by one stage, or to its end; what went wrong, if anything did."""
+        """Move a group on by one stage, or to its end; what went wrong, if anything did."""
         async with live.turn:
             try:
-                if live.cohort.stage is Stage.ADVERTISING:
+                if live.group.stage is Stage.ADVERTISING:
                     await self._formed(live)
-                elif live.cohort.stage is Stage.MASKING:
+                elif live.group.stage is Stage.MASKING:
                     await self._begin_unmasking(live)
-                elif live.cohort.stage is not Stage.OVER:
-                    await self._in_thread(live.cohort.advance)
-                if live.cohort.stage is Stage.OVER:
+                elif live.group.stage is not Stage.OVER:
+                    await self._in_thread(live.group.advance)
+                if live.group.stage is Stage.OVER:
                     await self._settled(live)
-            except Exception as error:  # whatever it is: the cohorts of others go on
+            except Exception as error:  # whatever it is: the groups of others go on
                 return error
             live.deadline = time.monotonic() + live.layer.stage_seconds
             live.moved.set()
@@ -350,57 +347,57 @@ class Cohorts:
 
     async def _formed(self, live: _Live) -> None:
         """Go on with who has come, if they are enough and the layer has room for them; else nothing was begun."""
-        layer, cohort = live.layer, live.cohort
+        layer, group = live.layer, live.group
         if self._gathering.get(layer.key) is live:
             del self._gathering[layer.key]
-        if not layer.rules.survives(cohort.devices):
-            cohort.abandon("too few devices have come")
+        if not layer.rules.survives(group.devices):
+            group.abandon("too few devices have come")
             return
         now = self._clock()
         until = now + _STAGES_LONG * layer.stage_seconds
-        form = partial(self._store.form, layer.campaign, layer.place, cohort.terms, cohort.devices, now, until)
+        form = partial(self._store.form, layer.campaign, layer.layer_index, group.terms, group.devices, now, until)
         live.formed = await self._in_thread(form)
         if live.formed:
-            await self._in_thread(cohort.advance)
+            await self._in_thread(group.advance)
         else:
-            cohort.abandon("the layer has no room")
+            group.abandon("the layer has no room")
 
     async def _begin_unmasking(self, live: _Live) -> None:
         """Ask for shares, once it is on record that they are asked for."""
-        if await self._in_thread(self._store.ask_for_shares, live.cohort.terms.cohort_id, self._clock()):
-            await self._in_thread(live.cohort.advance)
+        if await self._in_thread(self._store.ask_for_shares, live.group.terms.group_id, self._clock()):
+            await self._in_thread(live.group.advance)
         else:
-            live.cohort.abandon("its time is over")
+            live.group.abandon("its time is over")
 
     async def _settled(self, live: _Live) -> None:
-        """Write down what became of a cohort, and let it go."""
-        cohort_id, outcome = live.cohort.terms.cohort_id, live.cohort.outcome
+        """Write down what became of a group, and let it go."""
+        group_id, outcome = live.group.terms.group_id, live.group.outcome
         if not live.formed:
             ended = _UNFORMED
         elif isinstance(outcome, Summed):
             ended = await self._in_thread(self._counted, live, outcome)
         else:
             assert isinstance(outcome, Nothing)
-            ended = await self._in_thread(partial(self._store.give_up, cohort_id, certain=True))
+            ended = await self._in_thread(partial(self._store.give_up, group_id, certain=True))
         live.ended = ended
         live.counted = outcome.counted if isinstance(outcome, Summed) else frozenset()
         # A sum of a layer is long, and nobody needs it any more.
-        live.cohort.outcome = None
-        del self._live[cohort_id]
-        self._votes = {claim: where for claim, where in self._votes.items() if where != cohort_id}
+        live.group.outcome = None
+        del self._live[group_id]
+        self._votes = {claim: where for claim, where in self._votes.items() if where != group_id}
         self._heard(ended)
         live.moved.set()
 
     def _counted(self, live: _Live, summed: Summed) -> str:
         """Count a sum, unless it can't be one of honest votes."""
-        terms = live.cohort.terms
+        terms = live.group.terms
         if int(summed.votes.max()) > summed.devices * terms.votes:
-            _LOG.warning("a device of a cohort has voted more often than it may: all its votes are dropped")
-            return self._store.give_up(terms.cohort_id, certain=False)
-        return SUMMED if self._store.count(terms.cohort_id, summed.votes, summed.counted) else LOST
+            _LOG.warning("a device of a group has voted more often than it may: all its votes are dropped")
+            return self._store.give_up(terms.group_id, certain=False)
+        return SUMMED if self._store.count(terms.group_id, summed.votes, summed.counted) else LOST
 
     async def _in_thread(self, work: Callable[..., T], *arguments: object) -> T:
-        """Do something in a thread, and wait for it to the end: whoever has the turn of a cohort keeps it so long."""
+        """Do something in a thread, and wait for it to the end: whoever has the turn of a group keeps it so long."""
         done = asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
         try:
             return await asyncio.shield(done)

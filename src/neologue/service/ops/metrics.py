@@ -42,8 +42,8 @@ class Metrics:
         )
         self.check_ins = Counts("neologue_check_ins", "Check-ins, by answer.", ("answer",), self._registry)
         self.reports = Counts("neologue_reports", "Reports, by what became of them.", ("outcome",), self._registry)
-        self.cohorts = Counts(
-            "neologue_cohorts", "Cohorts of secure aggregation, by how they ended.", ("outcome",), self._registry
+        self.groups = Counts(
+            "neologue_cohorts", "Groups of secure aggregation, by how they ended.", ("outcome",), self._registry
         )
         self.waiting = Gauge("neologue_waiting_reports", "Reports that wait for their batch.", registry=self._registry)
         self.faults = Counter("neologue_faults", "Faults of the service itself.", registry=self._registry)

@@ -12,7 +12,7 @@ SHORTEST_PATIENCE = 0.2
 _POSITIVE = (
     "seconds_to_send",
     "patience",
-    "cohort_patience",
+    "group_patience",
     "refresh",
     "requests_per_second",
     "failures_per_minute",
@@ -33,8 +33,8 @@ class Settings:
     """How long a request may take to arrive."""
     patience: float = 2.0
     """How long a report waits for its batch before its device is told to ask again."""
-    cohort_patience: float = 10.0
-    """How long a device waits for the others of its cohort before it is told to ask again."""
+    group_patience: float = 10.0
+    """How long a device waits for the others of its group before it is told to ask again."""
     waiting_bytes: int = 512 * MEGABYTE
     """The most memory for reports that wait."""
     refresh: float = 0.5

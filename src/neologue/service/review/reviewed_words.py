@@ -102,7 +102,7 @@ def check_released(words: Iterable[str], released: Iterable[Reviewed]) -> None:
 def released_words(release: str) -> list[ReleasedWord]:
     """The words of a release.json."""
     found = json.loads(release)["words"]
-    named = [{("passage" if name == "pass" else name): value for name, value in word.items()} for word in found]
+    named = [{("pass_number" if name == "pass" else name): value for name, value in word.items()} for word in found]
     return msgspec.convert(named, list[ReleasedWord])
 
 

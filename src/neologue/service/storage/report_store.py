@@ -38,9 +38,9 @@ class OpenLayer:
     """A layer that takes reports."""
 
     campaign: bytes
-    place: int
+    layer_index: int
     digest: bytes
-    cohort: int
+    layer_size: int
     reports: int
     """How many are counted."""
 
@@ -51,18 +51,18 @@ class Storage:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def commit_batch(self, campaign: bytes, place: int, reports: Mapping[bytes, Votes], minimum: int) -> Outcome:
+    def commit_batch(self, campaign: bytes, layer_index: int, reports: Mapping[bytes, Votes], minimum: int) -> Outcome:
         """Count the reports of a batch, by serial, the earliest first, if at least `minimum` of them are new.
 
-        At most the layer's cohort is counted; once less than `minimum` are missing to it, the layer is over.
+        At most the layer's size is counted; once less than `minimum` are missing to it, the layer is over.
         """
         with self.database.transaction() as db:
             layers = db.locked(
-                "SELECT state, cohort, reports, candidates FROM layers WHERE campaign = ? AND place = ?",
-                (campaign, place),
+                "SELECT state, layer_size, reports, candidates FROM layers WHERE campaign = ? AND layer_index = ?",
+                (campaign, layer_index),
             )
-            state, cohort, counted, candidates = layers[0] if layers else ("closed", 0, 0, 0)
-            room = cohort - counted
+            state, layer_size, counted, candidates = layers[0] if layers else ("closed", 0, 0, 0)
+            room = layer_size - counted
             over = state != "open" or room < minimum
             spent = spent_among(db, campaign, list(reports))
             new = [serial for serial in reports if serial not in spent]
@@ -72,10 +72,10 @@ class Storage:
             chosen = sorted(new[:room])
             spend(db, campaign, chosen)
             votes = sum_of(candidates, (reports[serial] for serial in chosen))
-            add_sum(db, campaign, place, len(chosen), votes)
+            add_sum(db, campaign, layer_index, len(chosen), votes)
             db.execute(
-                "UPDATE layers SET reports = reports + ? WHERE campaign = ? AND place = ?",
-                (len(chosen), campaign, place),
+                "UPDATE layers SET reports = reports + ? WHERE campaign = ? AND layer_index = ?",
+                (len(chosen), campaign, layer_index),
             )
         # Only here, behind the commit.
         return Outcome(spent.union(chosen), len(chosen), over=room - len(chosen) < minimum)
@@ -88,19 +88,21 @@ class Storage:
     def open_layers(self) -> list[OpenLayer]:
         """The layers that take reports."""
         with self.database.reading() as db:
-            rows = db.execute("SELECT campaign, place, digest, cohort, reports FROM layers WHERE state = 'open'")
+            rows = db.execute(
+                "SELECT campaign, layer_index, digest, layer_size, reports FROM layers WHERE state = 'open'"
+            )
         return [OpenLayer(*row) for row in rows]
 
-    def tally(self, campaign: bytes, place: int) -> Tally:
+    def tally(self, campaign: bytes, layer_index: int) -> Tally:
         """The votes of a layer so far."""
         with self.database.reading() as db:
             layers = db.execute(
-                "SELECT candidates, reports FROM layers WHERE campaign = ? AND place = ?", (campaign, place)
+                "SELECT candidates, reports FROM layers WHERE campaign = ? AND layer_index = ?", (campaign, layer_index)
             )
             if not layers:
-                raise StorageError(f"the campaign {campaign.hex()} has no layer {place} in {self.database.name}")
+                raise StorageError(f"the campaign {campaign.hex()} has no layer {layer_index} in {self.database.name}")
             ((candidates, counted),) = layers
-            votes, reports = _added_up(db, campaign, place, candidates)
+            votes, reports = _added_up(db, campaign, layer_index, candidates)
         if reports != counted:
             raise StorageError(
                 f"the database {self.database.name} has the votes of {reports} reports where {counted} were counted:"
@@ -108,19 +110,19 @@ class Storage:
             )
         return Tally(votes.astype(np.int64), reports)
 
-    def merge_sums(self, campaign: bytes, place: int, most: int) -> None:
+    def merge_sums(self, campaign: bytes, layer_index: int, most: int) -> None:
         """Make one sum of a layer's, if there are more than so many."""
-        of_layer = "campaign = ? AND place = ?"
+        of_layer = "campaign = ? AND layer_index = ?"
         with self.database.reading() as db:
-            ((sums,),) = db.execute(f"SELECT COUNT(*) FROM sums WHERE {of_layer}", (campaign, place))
+            ((sums,),) = db.execute(f"SELECT COUNT(*) FROM sums WHERE {of_layer}", (campaign, layer_index))
         if sums <= most:
             return
         with self.database.transaction() as db:
-            ((candidates,),) = db.locked(f"SELECT candidates FROM layers WHERE {of_layer}", (campaign, place))
-            votes, reports = _added_up(db, campaign, place, candidates)
+            ((candidates,),) = db.locked(f"SELECT candidates FROM layers WHERE {of_layer}", (campaign, layer_index))
+            votes, reports = _added_up(db, campaign, layer_index, candidates)
             if reports:
-                db.execute(f"DELETE FROM sums WHERE {of_layer}", (campaign, place))
-                add_sum(db, campaign, place, reports, votes)
+                db.execute(f"DELETE FROM sums WHERE {of_layer}", (campaign, layer_index))
+                add_sum(db, campaign, layer_index, reports, votes)
 
     def scrub(self) -> bool:
         """Remove what deleted sums have left behind; False if somebody is still reading, so try again later."""
@@ -149,18 +151,18 @@ def _pieces(serials: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     return (serials[start : start + _AT_ONCE] for start in range(0, len(serials), _AT_ONCE))
 
 
-def add_sum(db: Connection, campaign: bytes, place: int, reports: int, votes: Votes) -> None:
+def add_sum(db: Connection, campaign: bytes, layer_index: int, reports: int, votes: Votes) -> None:
     """Keep the votes of so many reports, as one sum."""
     db.execute(
-        "INSERT INTO sums (campaign, place, reports, votes) VALUES (?, ?, ?, ?)",
-        (campaign, place, reports, pack_sum(votes)),
+        "INSERT INTO sums (campaign, layer_index, reports, votes) VALUES (?, ?, ?, ?)",
+        (campaign, layer_index, reports, pack_sum(votes)),
     )
 
 
-def _added_up(db: Connection, campaign: bytes, place: int, candidates: int) -> tuple[Votes, int]:
+def _added_up(db: Connection, campaign: bytes, layer_index: int, candidates: int) -> tuple[Votes, int]:
     """The votes of all sums of a layer, and of how many reports they are."""
     votes = np.zeros(candidates, np.uint32)
-    rows = db.execute("SELECT id, reports FROM sums WHERE campaign = ? AND place = ?", (campaign, place))
+    rows = db.execute("SELECT id, reports FROM sums WHERE campaign = ? AND layer_index = ?", (campaign, layer_index))
     # One at a time: together they may be larger than the memory.
     for number, _ in rows:
         ((packed,),) = db.execute("SELECT votes FROM sums WHERE id = ?", (number,))

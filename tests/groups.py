@@ -1,4 +1,4 @@
-"""Small cohorts of secure aggregation, with dropouts at every stage, for tests."""
+"""Small groups of secure aggregation, with dropouts at every stage, for tests."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -8,7 +8,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
-from neologue.aggregation.masked_group import SecureCohort, Stage
+from neologue.aggregation.masked_group import GroupServer, Stage
 from neologue.device.masked import Ballot, Member
 from neologue.entropy import Entropy, SeededEntropy
 from neologue.errors import MaskingError
@@ -28,9 +28,9 @@ def some_terms(
     smallest: int = 3,
     dropout: int = 20,
     corruption: int = 0,
-    cohort_id: bytes = b"a cohort, 16 b.",
+    group_id: bytes = b"a cohort, 16 b.",
 ) -> Terms:
-    return Terms(cohort_id.ljust(16), LAYER, entries, votes, smallest, dropout, corruption)
+    return Terms(group_id.ljust(16), LAYER, entries, votes, smallest, dropout, corruption)
 
 
 def ballot(counts: Sequence[int] | Counts, most: int = 1) -> Ballot:
@@ -44,18 +44,18 @@ def name(number: int) -> bytes:
 
 @dataclass
 class Run:
-    """A cohort and its devices, moved by a test one stage at a time."""
+    """A group and its devices, moved by a test one stage at a time."""
 
     terms: Terms
     votes: InitVar[Sequence[Sequence[int] | Counts]]
     seed: int = 0
     vectors: list[Counts] = field(init=False)
-    server: SecureCohort = field(init=False)
+    server: GroupServer = field(init=False)
     members: dict[bytes, Member] = field(init=False)
 
     def __post_init__(self, votes: Sequence[Sequence[int] | Counts]) -> None:
         self.vectors = [np.asarray(vector, np.int64) for vector in votes]
-        self.server = SecureCohort(self.terms, self._entropy(0))
+        self.server = GroupServer(self.terms, self._entropy(0))
         self.members = {
             name(number): Member(self.terms, ballot(vector, self.terms.votes), PROMISE, self._entropy(1 + number))
             for number, vector in enumerate(self.vectors)
