@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from neologue.simulation.population import Population
     from neologue.simulation.records import Columns
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Alphabet",
