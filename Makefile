@@ -1,11 +1,12 @@
-# Each makes its own environment: `make discover` runs a discovery, `make sandbox` a live one to watch, `make test` every check, `make bench` the benchmarks.
+# Each target makes the environment that it needs. `make discover` runs a discovery, `make sandbox` a live one to watch.
+# `make unit` runs the quick tests, `make lint` the static checks, `make test` everything, `make bench` the benchmarks.
 
 PYTHON ?= python3
 ARGS ?=
 DEVICES ?= 200000
 KILLS ?= 300
 
-.PHONY: discover sandbox test browser soak bench lock clean
+.PHONY: discover sandbox test lint ruff-check ruff-format mypy unit browser soak bench lock clean
 
 discover: .venv/discover/ready
 	.venv/discover/bin/neologue discover $(ARGS)
@@ -14,11 +15,25 @@ discover: .venv/discover/ready
 sandbox: .venv/serve/ready
 	.venv/serve/bin/neologue sandbox $(ARGS)
 
-test: .venv/test/ready browser
-	.venv/test/bin/ruff check .
-	.venv/test/bin/ruff format --check .
-	.venv/test/bin/mypy
+# Every check.
+test: lint browser
 	.venv/test/bin/python -m pytest -n auto --dist worksteal
+
+# The tests that need no server process, browser, cluster or database server.
+unit: .venv/test/ready
+	.venv/test/bin/python -m pytest -n auto --dist worksteal -m "not service and not browser and not cluster and not postgres and not slow"
+
+# The static checks; .pre-commit-config.yaml runs them one by one.
+lint: ruff-check ruff-format mypy
+
+ruff-check: .venv/test/ready
+	.venv/test/bin/ruff check .
+
+ruff-format: .venv/test/ready
+	.venv/test/bin/ruff format --check .
+
+mypy: .venv/test/ready
+	.venv/test/bin/mypy
 
 # The long form of the tests of the service: whole campaigns, and hundreds of kills.
 soak: .venv/test/ready

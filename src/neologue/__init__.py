@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from neologue.populations.records import Columns
     from neologue.simulation.discovery_run import Discovery, Watch, discover
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Alphabet",
