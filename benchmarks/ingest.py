@@ -23,14 +23,14 @@ from neologue.protocol.layer import Layer
 from neologue.protocol.slot import SLOTS
 from neologue.randomizers.unary import Unary
 from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import Asked
+from neologue.service.campaigns.campaign_store import LayerRow
 from neologue.service.campaigns.coordinator import Coordinator
 from neologue.service.campaigns.definition import DAY, Definition
 from neologue.service.campaigns.rounds import Round
-from neologue.service.ops.keys import keys_of
+from neologue.service.ops.service_keys import keys_of
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 
 GOAL = 1 / 3.5
 """A report may cost the CPU of so many echoes: by reports per CPU-second, the service reaches this part of them."""
@@ -165,12 +165,12 @@ def _campaign(url: str, layer: Layer) -> tuple[bytes, bytes]:
     database, now = open_database(url), time.time()
     migrate(database)
     keys = keys_of(database)
-    coordinator = Coordinator(Storage(database), keys, None, "benchmark")
+    coordinator = Coordinator(ReportStore(database), keys, None, "benchmark")
     definition = Definition(name="benchmark", devices=10**9, known=[], layer_seconds=DAY)
     campaign = coordinator.create(definition, now).id
     coordinator.start("benchmark", now)
     round_ = Round(layer_size=10**9, low=0, high=SLOTS, opened=now, deadline=now + DAY)
-    asked = Asked(0, layer.digest, layer.randomizer.candidates, campaign_store.OPEN, round_, None)
+    asked = LayerRow(0, layer.digest, layer.randomizer.candidates, campaign_store.OPEN, round_, None)
     with database.transaction() as db:
         campaign_store.open_layer(db, campaign, asked, layer.document)
     database.close()

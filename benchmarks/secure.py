@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.measure import Measured, Part, Ratio, Work, in_turn, ratio
 from benchmarks.peers import Peer
 from benchmarks.setting import Setting
-from neologue.aggregation.masked_group import GroupServer, Summed
+from neologue.aggregation.masked_group import GroupServer, GroupSum
 from neologue.device.masked import Ballot, Member
 from neologue.masking.terms import MaskingGroup, Promise, Terms
 from neologue.masking.traffic import download_bytes, upload_bytes
@@ -72,5 +72,5 @@ def server_seconds(group: MaskingGroup) -> float:
         began = time.thread_time()
         server.advance()
         took += time.thread_time() - began
-    assert isinstance(server.outcome, Summed)
+    assert isinstance(server.outcome, GroupSum)
     return took

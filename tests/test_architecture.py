@@ -253,7 +253,7 @@ def test_a_device_needs_numpy_cryptography_and_the_standard_library_alone(tmp_pa
 
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         import neologue.device.masked
-        from neologue.device import Account, Policy, contribute
+        from neologue.device import SpendingRecord, Policy, contribute
         from neologue.entropy import SeededEntropy
         from neologue.language.alphabet import Alphabet
         from neologue.language.candidates import root
@@ -263,13 +263,14 @@ def test_a_device_needs_numpy_cryptography_and_the_standard_library_alone(tmp_pa
         from neologue.protocol.report import read_report
 
         key = Ed25519PrivateKey.generate()
-        account = Account(sys.argv[1])
+        account = SpendingRecord(sys.argv[1])
         policy = Policy(operators=frozenset({key.public_key().public_bytes_raw()}), largest_epsilon=20.0)
         alphabet = Alphabet("abc")
         answers = {}
         for mechanism in ("unary", "subset-selection"):
             layer = Layer(
-                pass_number=1, number=1, layer_size=100, alphabet=alphabet, frontier=root(alphabet), extension=2, depth=5,
+                pass_number=1, number=1, layer_size=100, alphabet=alphabet, frontier=root(alphabet), extension=2,
+                depth=5,
                 mechanism=mechanism, epsilon=20.0, bound=2, sampler="greedy", known=Vocabulary(["cab"]),
             )
             invitation = invite(mechanism.encode().ljust(16), layer, key)

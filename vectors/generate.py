@@ -10,7 +10,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
-from neologue.aggregation.masked_group import GroupServer, Stage, Summed
+from neologue.aggregation.masked_group import GroupServer, GroupSum, Stage
 from neologue.device.contribution import contribute, counting_words, held_prefixes
 from neologue.device.masked import Ballot, Member
 from neologue.entropy import Entropy, SeededEntropy
@@ -578,7 +578,7 @@ def cohort_case(name: str, devices: int, votes: int, dropout: int, corruption: i
             server.receive(bytes([index]), answered)
             told[index] |= {message: body.hex(), answer: answered.hex()}
     server.advance()
-    if not isinstance(server.outcome, Summed):
+    if not isinstance(server.outcome, GroupSum):
         raise TypeError(f"the cohort {name!r} yielded nothing: {server.outcome}")
     return {
         "name": name,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from neologue.language.vocabulary import Vocabulary
     from neologue.populations.population import Population
     from neologue.populations.records import Columns
-    from neologue.simulation.discovery_run import Discovery, Watch, discover
+    from neologue.simulation.discovery_run import Discovery, Progress, discover
 
 __version__ = "0.2.0"
 
@@ -30,8 +30,8 @@ __all__ = [
     "Measuring",
     "NeologueError",
     "Population",
+    "Progress",
     "Vocabulary",
-    "Watch",
     "contribute",
     "discover",
 ]
@@ -46,7 +46,7 @@ _HOMES = {
     "NeologueError": "neologue.errors",
     "Population": "neologue.populations.population",
     "Vocabulary": "neologue.language.vocabulary",
-    "Watch": "neologue.simulation.discovery_run",
+    "Progress": "neologue.simulation.discovery_run",
     "contribute": "neologue.device.contribution",
     "discover": "neologue.simulation.discovery_run",
 }

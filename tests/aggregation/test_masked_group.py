@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from groups import OPERATOR, OPERATOR_KEY, PROMISE, Counts, Run, ballot, name, some_terms
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from groups import OPERATOR, OPERATOR_KEY, PROMISE, Counts, Run, ballot, name, some_terms
 from layers import small_layer
 from neologue.aggregation.ephemeral import sum_of
-from neologue.aggregation.masked_group import GroupServer, Nothing, Stage, Summed, terms_for
+from neologue.aggregation.masked_group import GroupServer, GroupSum, NoSum, Stage, terms_for
 from neologue.device import masked
 from neologue.device.contribution import contribute
 from neologue.device.masked import Ballot, Member
@@ -77,7 +77,7 @@ class TestSum:
 
         run.step(staying(Stage.ADVERTISING))
         if run.server.stage is Stage.OVER:
-            assert isinstance(run.server.outcome, Nothing)
+            assert isinstance(run.server.outcome, NoSum)
             return
         neighbours = around(run)
         size = len(neighbours)
@@ -95,13 +95,13 @@ class TestSum:
             len(answered & set(neighbours[device])) >= threshold for device in shared
         )
         if possible:
-            assert isinstance(run.server.outcome, Summed)
+            assert isinstance(run.server.outcome, GroupSum)
             wanted = sum((run.vectors[int(device.split()[1])] for device in arrived), np.zeros(terms.entries, np.int64))
             assert run.server.outcome.votes.tolist() == wanted.tolist()
             assert run.server.outcome.counted == arrived
             assert run.server.outcome.devices == len(arrived)
         else:
-            assert isinstance(run.server.outcome, Nothing)
+            assert isinstance(run.server.outcome, NoSum)
 
     @pytest.mark.parametrize(("devices", "most", "entries"), [(60, 1, 1000), (130, 1, 300), (70, 60, 500)])
     def test_sparse_groups_survive_the_dropouts_they_are_made_for(self, devices: int, most: int, entries: int) -> None:
@@ -113,7 +113,7 @@ class TestSum:
         third = devices // 30
         for stage in (1, 2, 3):
             run.step([name(number) for number in range(stage * third, devices)])
-        assert isinstance(run.server.outcome, Summed)
+        assert isinstance(run.server.outcome, GroupSum)
         arrived = run.vectors[2 * third :]
         assert run.server.outcome.votes.tolist() == np.sum(arrived, axis=0).tolist()
         assert run.server.outcome.devices == len(arrived)
@@ -130,12 +130,12 @@ class TestSum:
         }
         run.go_to(Stage.OVER)
         plain = sum_of(terms.entries, (read_report(layer, report).astype(np.uint32) for report in reports))
-        assert isinstance(run.server.outcome, Summed)
+        assert isinstance(run.server.outcome, GroupSum)
         assert run.server.outcome.votes.tolist() == plain.tolist()
 
     def test_every_entry_can_have_all_votes(self) -> None:
         run = Run(some_terms(votes=3), [[3] * 5] * 5).go_to(Stage.OVER)
-        assert isinstance(run.server.outcome, Summed)
+        assert isinstance(run.server.outcome, GroupSum)
         assert run.server.outcome.votes.tolist() == [15] * 5
 
 
@@ -171,7 +171,7 @@ class TestStages:
                     assert not run.server.awaits(device)
             assert run.server.awaits(b"stranger") is (stage is Stage.ADVERTISING)
             run.server.advance()
-        assert isinstance(run.server.outcome, Summed)
+        assert isinstance(run.server.outcome, GroupSum)
         assert run.server.outcome.counted == run.members.keys() - {name(0)}
         assert not run.server.awaits(name(1))
 
@@ -182,21 +182,21 @@ class TestStages:
             run.server.receive(*answers.popitem())
         assert answers
         run.server.advance()
-        assert isinstance(run.server.outcome, Summed)
+        assert isinstance(run.server.outcome, GroupSum)
         assert run.server.outcome.devices == 10
 
     @named_stages
     def test_a_group_that_was_given_up_yields_nothing(self, stage: Stage) -> None:
         run = Run(some_terms(), vectors(6)).go_to(stage)
         run.server.abandon("the layer is closed")
-        assert run.server.outcome == Nothing("the layer is closed")
+        assert run.server.outcome == NoSum("the layer is closed")
         run.server.abandon("again")
-        assert run.server.outcome == Nothing("the layer is closed")
+        assert run.server.outcome == NoSum("the layer is closed")
 
     def test_a_sum_is_not_given_up(self) -> None:
         run = Run(some_terms(), vectors(6)).go_to(Stage.OVER)
         run.server.abandon("too late")
-        assert isinstance(run.server.outcome, Summed)
+        assert isinstance(run.server.outcome, GroupSum)
 
     @named_stages
     def test_too_few_devices_yield_nothing_and_a_signed_word_of_it(self, stage: Stage) -> None:
@@ -206,7 +206,7 @@ class TestStages:
         run.step([name(0), name(1)])
         while run.server.stage is not Stage.OVER:
             run.step()
-        assert isinstance(run.server.outcome, Nothing)
+        assert isinstance(run.server.outcome, NoSum)
         assert says_nothing(run.server.statement(OPERATOR), run.terms, OPERATOR_KEY)
 
     def test_of_a_sum_there_is_no_statement_that_it_is_none(self) -> None:
@@ -226,7 +226,7 @@ class TestStages:
             votes.release(statement)
         again.members = {name(number): Member(again.terms, votes, PROMISE) for number, votes in enumerate(ballots)}
         again.go_to(Stage.OVER)
-        assert isinstance(again.server.outcome, Summed)
+        assert isinstance(again.server.outcome, GroupSum)
         assert again.server.outcome.votes.tolist() == np.sum(run.vectors, axis=0).tolist()
 
     def test_no_single_vector_is_kept(self) -> None:
@@ -286,7 +286,7 @@ class TestHostileMessages:
         counted = range(1, self.DEVICES) if stage < Stage.UNMASKING else range(self.DEVICES)
         while run.server.stage is not Stage.OVER:
             run.step([device for device in run.members if device != name(0)])
-        assert isinstance(run.server.outcome, Summed)
+        assert isinstance(run.server.outcome, GroupSum)
         assert run.server.outcome.votes.tolist() == np.sum([run.vectors[n] for n in counted], axis=0).tolist()
 
     @named_stages
@@ -325,7 +325,7 @@ class TestHostileMessages:
         run.server.advance()
         while run.server.stage is not Stage.OVER:
             run.step()
-        assert isinstance(run.server.outcome, Summed)
+        assert isinstance(run.server.outcome, GroupSum)
         assert run.server.outcome.votes.tolist() == np.sum(run.vectors, axis=0).tolist()
 
     @named_stages
@@ -338,7 +338,7 @@ class TestHostileMessages:
             run.server.receive(device, answer)
         assert run.server.devices == 0
         run.go_to(Stage.OVER)
-        assert isinstance(run.server.outcome, Summed)
+        assert isinstance(run.server.outcome, GroupSum)
         assert run.server.outcome.votes.tolist() == np.sum(run.vectors, axis=0).tolist()
 
     @pytest.mark.parametrize("stage", STAGES[1:], ids=lambda stage: stage.name)
@@ -378,7 +378,7 @@ class TestHostileMessages:
             with pytest.raises(MaskingError, match="not signed by the signer"):
                 run.server.receive(name(0), bytes(changed))
         run.go_to(Stage.OVER)
-        assert isinstance(run.server.outcome, Summed)
+        assert isinstance(run.server.outcome, GroupSum)
 
     def test_keys_that_lead_to_no_secret(self) -> None:
         self.refused(Stage.ADVERTISING, lambda answers: answers[name(0)][:18] + bytes(65), "leads to no secret")
@@ -398,7 +398,7 @@ class TestHostileMessages:
         run.server.receive(name(0), Sharing(0, sharing.seed_tag, (broken, *sharing.deals[1:])).body(group))
         run.server.advance()
         run.go_to(Stage.OVER)
-        assert isinstance(run.server.outcome, Summed)
+        assert isinstance(run.server.outcome, GroupSum)
         assert run.server.outcome.votes.tolist() == np.sum(run.vectors, axis=0).tolist()
 
     @pytest.mark.parametrize("silent", [[], [0]], ids=["whose vector arrives", "who drops out"])
@@ -415,7 +415,7 @@ class TestHostileMessages:
         run.step(device for device in run.members if device != name(0))
         run.step(device for device in run.members if int(device.split()[1]) not in silent)
         run.step()
-        assert run.server.outcome == Nothing("a device has shared something else than its secret")
+        assert run.server.outcome == NoSum("a device has shared something else than its secret")
 
     def test_a_wrong_share_is_refused_and_the_others_do(self) -> None:
         group = MaskingGroup(self.TERMS, self.DEVICES)

@@ -18,7 +18,7 @@ import pytest
 from closed import small_closed_layer
 from invitations import OPERATOR, STRANGER, campaign_id, policy
 from layers import small_layer
-from neologue.device import Account, Client, HttpTransport, Library, Policy, Response, Tick
+from neologue.device import Client, HttpTransport, Library, Policy, Response, SpendingRecord, Tick
 from neologue.device.answers import LATEST
 from neologue.errors import AccountError, CredentialError, DiaryError, LaterError, MembershipError, ParameterError
 from neologue.language.vocabulary import Vocabulary
@@ -257,7 +257,7 @@ def test_a_ticket_that_is_not_accepted_is_exchanged(service: Service, client: Cl
 def test_a_report_whose_layer_is_over_by_then_is_given_up(service: Service, client: Client, tmp_path: Path) -> None:
     service.ahead("/v1/reports", instead(error(401, "forged")))
     client.tick()
-    report = Account(tmp_path / "device" / "account.db")
+    report = SpendingRecord(tmp_path / "device" / "account.db")
     assert not report.answers()[0].confirmed
     service.state = "over"
     assert client.tick().state == "over"

@@ -12,8 +12,8 @@ import pytest
 from closed import small_closed_layer
 from invitations import OPERATOR, campaign_id, policy
 from laws import Dictated, Held, Law, array, exp_bounds, largest_ratio, mixture, unary_law
-from neologue.device.account import Account
 from neologue.device.contribution import contribute, held_places
+from neologue.device.spending_record import SpendingRecord
 from neologue.entropy import ONE, SeededEntropy
 from neologue.errors import AnsweredError, PolicyError
 from neologue.language.vocabulary import Vocabulary
@@ -103,7 +103,7 @@ def test_a_report_has_one_length_and_its_votes_are_read_back(mechanism: str) -> 
 
 
 def test_a_device_answers_a_closed_layer_once_and_then_nothing_else_of_the_campaign(tmp_path: object) -> None:
-    account = Account(f"{tmp_path}/account.db")
+    account = SpendingRecord(f"{tmp_path}/account.db")
     closed = invite(campaign_id(1), small_closed_layer(LISTED), OPERATOR)
     report = account.answer(closed, {"ab": 1}, policy())
     assert account.answer(closed, {"a": 5}, policy()) == report

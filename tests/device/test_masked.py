@@ -5,11 +5,11 @@ from functools import partial
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from groups import OPERATOR, OPERATOR_KEY, PROMISE, Run, ballot, name, some_terms
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from groups import OPERATOR, OPERATOR_KEY, PROMISE, Run, ballot, name, some_terms
 from layers import small_layer
 from neologue.aggregation.masked_group import GroupServer, Stage, terms_for
 from neologue.device.contribution import contribute

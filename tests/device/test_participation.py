@@ -11,10 +11,10 @@ import pytest
 from invitations import OPERATOR, STRANGER, policy
 from layers import small_layer
 from neologue.aggregation.masked_group import terms_for
-from neologue.device import Account, Client, Policy, receipt
-from neologue.device.account import Masking
-from neologue.device.membership import Asked, Membership
+from neologue.device import Client, Policy, SpendingRecord, receipt
+from neologue.device.membership import AnsweredInvitation, Membership
 from neologue.device.participation import MOST_TIMES, Participation
+from neologue.device.spending_record import MaskedVotes
 from neologue.errors import AnsweredError, PolicyError
 from neologue.masking.terms import Promise, Terms
 from neologue.masking.void_group import sign_nothing
@@ -70,20 +70,22 @@ def layer_size(terms: Terms) -> Reply:
     return Reply.of(200, {"state": "cohort", "terms": bytes(terms).hex()})
 
 
-def masked(service: SecureService, folder: Path, terms: Terms) -> Account:
+def masked(service: SecureService, folder: Path, terms: Terms) -> SpendingRecord:
     """The account of a device that has masked its votes for a group and was ended then."""
     account = made(service, folder)
     account.mask(CAMPAIGN, terms)
     return account
 
 
-def made(service: SecureService, folder: Path) -> Account:
+def made(service: SecureService, folder: Path) -> SpendingRecord:
     """The account of a device that has made its votes and was ended then."""
     client_of(service, folder).close()
     told = service.invited(Credential.parse(issued(service, folder)))
-    asked = Asked(*(bytes.fromhex(told[name]) for name in ("layer", "operator", "signature", "ticket", "masked")))
+    asked = AnsweredInvitation(
+        *(bytes.fromhex(told[name]) for name in ("layer", "operator", "signature", "ticket", "masked"))
+    )
     invitation = Invitation(service.layer, CAMPAIGN, asked.operator, asked.signature, PROMISE)
-    account = Account(folder / "account.db")
+    account = SpendingRecord(folder / "account.db")
     report = account.answer(invitation, {"abba": 1}, policy(smallest_layer_size=1))
     with closing(Membership(folder / "membership.db")) as membership:
         membership.send(asked, receipt.sent(0, invitation, len(report)))
@@ -167,7 +169,7 @@ def test_a_device_that_finds_no_group_has_made_no_votes(
         service.ahead("/v1/cohorts", instead(turned_away))
         client.tick()
         assert (client.spent, client.receipts()) == (0, [])
-    assert Account(tmp_path / "device" / "account.db").answers() == []
+    assert SpendingRecord(tmp_path / "device" / "account.db").answers() == []
 
 
 @pytest.mark.parametrize("out", [error(409, "out"), error(410, "closed")])
@@ -213,11 +215,11 @@ def test_votes_are_masked_again_only_with_the_operators_statement(service: Secur
         for statement in wrong:
             service.ahead(path, instead(Reply.of(200, {"state": "nothing", "statement": statement.hex()})))
             assert client.tick().state == "refused"
-            assert account.masking(CAMPAIGN) == Masking(1, terms)
+            assert account.masking(CAMPAIGN) == MaskedVotes(1, terms)
         right = sign_nothing(terms, OPERATOR)
         service.ahead(path, instead(Reply.of(200, {"state": "nothing", "statement": right.hex()})))
         assert client.tick().state == "received"
-        assert account.masking(CAMPAIGN) == Masking(1, None)
+        assert account.masking(CAMPAIGN) == MaskedVotes(1, None)
         joined = service.asked("/v1/cohorts")
         service.ahead("/v1/cohorts", instead(error(503, "busy")))
         assert client.tick().state == "later"
@@ -264,7 +266,7 @@ def test_an_account_holds_votes_for_one_group_at_a_time(service: SecureService, 
     with pytest.raises(AnsweredError, match="masked for another group"):
         account.mask(CAMPAIGN, service.terms(2))
     account.release(CAMPAIGN, service.terms(2))
-    assert account.masking(CAMPAIGN) == Masking(1, service.terms())
+    assert account.masking(CAMPAIGN) == MaskedVotes(1, service.terms())
 
 
 def test_files_from_before_there_were_masks_go_on(service: SecureService, tmp_path: Path) -> None:
@@ -284,7 +286,7 @@ def test_files_from_before_there_were_masks_go_on(service: SecureService, tmp_pa
     with client_of(service, folder, policy(smallest_layer_size=1)) as client:
         assert client.spent > 0
         assert len(client.receipts()) == 1
-    assert Account(folder / "account.db").masking(CAMPAIGN) == Masking(0, None)
+    assert SpendingRecord(folder / "account.db").masking(CAMPAIGN) == MaskedVotes(0, None)
 
 
 def test_what_is_promised_of_a_group_is_in_the_receipt(service: SecureService, tmp_path: Path) -> None:
@@ -297,4 +299,4 @@ def test_what_is_promised_of_a_group_is_in_the_receipt(service: SecureService, t
 def test_a_participation_needs_a_promise(service: SecureService, tmp_path: Path) -> None:
     plain = invite(CAMPAIGN, service.layer, OPERATOR)
     with pytest.raises(PolicyError, match="promises nothing"):
-        Participation(plain, bytes, Account(tmp_path / "account.db"), lambda terms, size, times: None)
+        Participation(plain, bytes, SpendingRecord(tmp_path / "account.db"), lambda terms, size, times: None)

@@ -21,7 +21,7 @@ from neologue import Campaign, Population, Vocabulary, discover
 from neologue.campaign.measuring import Measuring
 from neologue.discovery import plausibility
 from neologue.discovery.measurement import closed_layer
-from neologue.discovery.plausibility import scrutinise
+from neologue.discovery.plausibility import find_implausible
 from neologue.discovery.selection import Selection
 from neologue.discovery.tally import Tally
 from neologue.entropy import SeededEntropy
@@ -79,7 +79,7 @@ def unary_votes(layer: Layer | ClosedLayer, holders: Integers, reports: int, rng
 
 
 def flagged(layer: Layer | ClosedLayer, votes: Integers, reports: int = REPORTS) -> bool:
-    return bool(scrutinise(layer, Tally(votes, reports)))
+    return bool(find_implausible(layer, Tally(votes, reports)))
 
 
 @pytest.mark.parametrize("holding", HOLDINGS)
@@ -88,11 +88,11 @@ def test_honest_votes_are_never_flagged_whatever_is_held(layer: Layer, holding: 
     for reports in (1, 7, 300, REPORTS):
         holders = holding(layer.candidates.size, reports, layer.bound)
         for _ in SEEDS:
-            assert scrutinise(layer, Tally(unary_votes(layer, holders, reports, rng), reports)) == []
+            assert find_implausible(layer, Tally(unary_votes(layer, holders, reports, rng), reports)) == []
 
 
 def test_a_layer_without_reports_is_not_odd(layer: Layer) -> None:
-    assert scrutinise(layer, Tally(np.zeros(layer.candidates.size, np.int64), 0)) == []
+    assert find_implausible(layer, Tally(np.zeros(layer.candidates.size, np.int64), 0)) == []
 
 
 @pytest.mark.parametrize("randomizer", ["unary", "subset-selection"])
@@ -101,8 +101,8 @@ def test_simulated_campaigns_are_never_flagged(randomizer: str, fidelity: str) -
     said: list[str] = []
     seen: list[int] = []
 
-    def witness(layer: Layer, tally: Tally, selection: Selection) -> None:
-        said.extend(scrutinise(layer, tally))
+    def trace(layer: Layer, tally: Tally, selection: Selection) -> None:
+        said.extend(find_implausible(layer, tally))
         seen.append(layer.candidates.size)
 
     wanted = Campaign.from_profile(
@@ -115,9 +115,9 @@ def test_simulated_campaigns_are_never_flagged(randomizer: str, fidelity: str) -
         words_per_user=10,
     )
     people = Population.embedded("en", 22_000, seed=1)
-    found = discover(people, wanted, fidelity=fidelity, seed=2, witness=witness)
+    found = discover(people, wanted, fidelity=fidelity, seed=2, trace=trace)
     closed = closed_layer(wanted, [word.word for word in found.release.words] or ["thta"], Measuring(2000, 1.0))
-    said.extend(scrutinise(closed, SimulatedUsers(people, LocalEngine(), fidelity, 3).measure(closed, 20_000)))
+    said.extend(find_implausible(closed, SimulatedUsers(people, LocalEngine(), fidelity, 3).measure(closed, 20_000)))
     assert len(seen) >= 2
     assert not said
 
@@ -244,7 +244,7 @@ class TestSubsetSelection:
         seeds = iter(range(100_000))
         for held in ([], [3], [3, 5, 7, 9], [0, 1092]):
             holding = np.array(held, np.int64)
-            assert scrutinise(subsets, Tally(self.votes(subsets, seeds, holding, 1000), 1000)) == []
+            assert find_implausible(subsets, Tally(self.votes(subsets, seeds, holding, 1000), 1000)) == []
         for _ in range(5):
             honest, copied = (self.votes(subsets, seeds, np.array([2]), count) for count in (700, 1))
             assert flagged(subsets, honest + 300 * copied, 1000)
@@ -287,15 +287,15 @@ class TestClosedLayer:
         outside = layer.domain.held(np.empty(0, np.int64), layer.bound)
         cast = (read_report(layer, make_report(layer, outside, SeededEntropy(seed))) for seed in range(400))
         tally = Tally.of(layer.randomizer.candidates, cast)
-        assert scrutinise(layer, tally) == []
+        assert find_implausible(layer, tally) == []
         tally.votes[-1] = 400 * layer.bound
-        assert scrutinise(layer, tally)
+        assert find_implausible(layer, tally)
 
 
 def test_no_sentence_names_a_candidate_or_its_votes(layer: Layer) -> None:
     votes = unary_votes(layer, nothing(layer.candidates.size, 0, 0), REPORTS - 7000, np.random.default_rng(12))
     votes[17] = 19_817
-    said = scrutinise(layer, Tally(votes, REPORTS))
+    said = find_implausible(layer, Tally(votes, REPORTS))
     assert len(said) == 3
     text = " ".join(said)
     assert "19,817" not in text

@@ -22,7 +22,7 @@ from neologue.ledger.composition import (
 from neologue.privacy.bound import smallest_epsilon
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import cost
-from neologue.privacy.privacy_profile import Profile
+from neologue.privacy.privacy_profile import PrivacyProfile
 from neologue.privacy.shuffling import blanket_delta
 from neologue.privacy.sums import Sums
 from neologue.randomizers.subset_selection import SubsetSelection
@@ -248,7 +248,7 @@ def test_local_epsilons_add_up_as_they_are_written() -> None:
 
 def test_a_profile_is_the_convex_hull_of_its_dots() -> None:
     epsilons, deltas = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.5, 0.4, 0.1, 0.2])
-    profile = Profile.through(epsilons, deltas)
+    profile = PrivacyProfile.through(epsilons, deltas)
     assert np.all(profile.at(epsilons) <= deltas + 1e-15)
     slopes = np.diff(profile.deltas) / np.diff(np.exp(profile.epsilons))
     assert np.all(np.diff(slopes) > 0)
@@ -256,7 +256,7 @@ def test_a_profile_is_the_convex_hull_of_its_dots() -> None:
 
 @pytest.mark.parametrize("step", [0.003, 0.1, 1.7])
 def test_a_law_of_losses_never_understates_its_profile(step: float) -> None:
-    profile = Profile.of_local(3.0)
+    profile = PrivacyProfile.of_local(3.0)
     law = profile.losses(step)
     for epsilon in np.linspace(0, 4, 41):
         assert law.delta(float(epsilon)) >= profile.at(np.array([epsilon]))[0] - 1e-15

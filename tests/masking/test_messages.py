@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from groups import LAYER, OPERATOR, OPERATOR_KEY, some_terms
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groups import LAYER, OPERATOR, OPERATOR_KEY, some_terms
 from neologue.errors import MaskingError, ParameterError
 from neologue.masking.keys import PublicKeys, pairwise_mask_key, seal, unseal
 from neologue.masking.messages import (

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from groups import Run, name, some_terms
 
+from groups import Run, name, some_terms
 from neologue.aggregation.masked_group import Stage
 from neologue.masking.terms import MOST_ENTRIES, MaskingGroup
 from neologue.masking.traffic import download_bytes, entries_within, upload_bytes

@@ -171,7 +171,7 @@ def test_of_the_rarest_words_that_a_forecast_promises_95_percent_are_found(plant
     found = cases = 0
     for seed in (3, 4):
         promised = Promised(set(enough))
-        released = discover(planted.population, planted.campaign, seed=seed, witness=promised.witness).release.words
+        released = discover(planted.population, planted.campaign, seed=seed, trace=promised.trace).release.words
         found += len(promised.words.intersection(word.word for word in released))
         cases += len(promised.words)
     assert cases > 60
@@ -184,7 +184,7 @@ class Promised:
 
     words: set[str]
 
-    def witness(self, layer: Layer, tally: Tally, selection: Selection) -> None:
+    def trace(self, layer: Layer, tally: Tally, selection: Selection) -> None:
         """Take out the words whose prefix is asked about, but not with what follows it."""
         words = strings(sorted(self.words))
         begun = np.isin(words.astype(layer.frontier.dtype), layer.frontier)

@@ -11,7 +11,7 @@ import pytest
 from neologue import Alphabet, Campaign, Vocabulary, discover
 from neologue.errors import ParameterError
 from neologue.planning.forecast import forecast
-from neologue.planning.plan import STEP, Limits, Plan, plan
+from neologue.planning.plan import STEP, EpsilonLimits, Plan, plan
 from neologue.populations.lexicon import Lexicon
 from neologue.populations.population import EmbeddedPopulation
 from neologue.privacy.collection import Batch, Collection
@@ -51,16 +51,16 @@ def campaign(users: int, epsilon: float | None, **changes: object) -> Campaign:
     )
 
 
-def planned(limits: Limits, users: int | None = USERS, **changes: object) -> Plan:
+def planned(limits: EpsilonLimits, users: int | None = USERS, **changes: object) -> Plan:
     return plan(lambda asked, epsilon: campaign(asked, epsilon, **changes), lexicon(), users, limits)
 
 
-LIMITED: dict[str, tuple[Limits, dict[str, Any]]] = {
-    "unary, item": (Limits(central_epsilon=1.0), UNARY),
-    "unary, user": (Limits(central_epsilon=4.0, unit="user"), UNARY),
-    "unary, some collude": (Limits(central_epsilon=1.0), {"colluders": 0.3}),
-    "subset-selection, item": (Limits(central_epsilon=0.5), SELECTION),
-    "subset-selection, user": (Limits(central_epsilon=3.0, unit="user"), SELECTION),
+LIMITED: dict[str, tuple[EpsilonLimits, dict[str, Any]]] = {
+    "unary, item": (EpsilonLimits(central_epsilon=1.0), UNARY),
+    "unary, user": (EpsilonLimits(central_epsilon=4.0, unit="user"), UNARY),
+    "unary, some collude": (EpsilonLimits(central_epsilon=1.0), {"colluders": 0.3}),
+    "subset-selection, item": (EpsilonLimits(central_epsilon=0.5), SELECTION),
+    "subset-selection, user": (EpsilonLimits(central_epsilon=3.0, unit="user"), SELECTION),
 }
 
 
@@ -120,7 +120,7 @@ def test_the_trade_off_has_the_costs_of_the_plan(name: str) -> None:
 
 
 def test_without_users_the_fewest_are_found_that_keep_both_epsilons() -> None:
-    found = planned(Limits(local_epsilon=6.0, central_epsilon=0.6), None)
+    found = planned(EpsilonLimits(local_epsilon=6.0, central_epsilon=0.6), None)
     assert found.campaign.epsilon == 6.0
     assert spent(found, "item") <= 0.6
     fewer = campaign(int(0.95 * found.campaign.users), 6.0)
@@ -128,36 +128,36 @@ def test_without_users_the_fewest_are_found_that_keep_both_epsilons() -> None:
 
 
 def test_where_every_population_keeps_the_limit_the_smallest_possible_is_planned() -> None:
-    found = planned(Limits(local_epsilon=1.0, central_epsilon=5.0), None)
+    found = planned(EpsilonLimits(local_epsilon=1.0, central_epsilon=5.0), None)
     assert found.campaign.users == 100 * DEPTH
 
 
 def test_without_limits_the_profile_decides() -> None:
-    assert planned(Limits()).campaign.epsilon == campaign(USERS, None).epsilon
-    assert planned(Limits(local_epsilon=3.3)).campaign.epsilon == 3.3
+    assert planned(EpsilonLimits()).campaign.epsilon == campaign(USERS, None).epsilon
+    assert planned(EpsilonLimits(local_epsilon=3.3)).campaign.epsilon == 3.3
 
 
 def test_a_generous_limit_gives_the_largest_local_epsilon_allowed() -> None:
-    assert planned(Limits(central_epsilon=1000.0)).campaign.epsilon == 10.0
-    assert planned(Limits(local_epsilon=7.77, central_epsilon=1000.0)).campaign.epsilon == 7.77
+    assert planned(EpsilonLimits(central_epsilon=1000.0)).campaign.epsilon == 10.0
+    assert planned(EpsilonLimits(local_epsilon=7.77, central_epsilon=1000.0)).campaign.epsilon == 7.77
 
 
 def test_a_limit_that_nothing_keeps_is_refused_with_a_remedy() -> None:
     with pytest.raises(ParameterError, match=r"no local epsilon keeps a central epsilon of 0.0001 .* take more users"):
-        planned(Limits(central_epsilon=0.0001))
+        planned(EpsilonLimits(central_epsilon=0.0001))
     with pytest.raises(ParameterError, match=r"not even 1,000,000,000 users .* take a smaller local epsilon"):
-        planned(Limits(local_epsilon=10.0, central_epsilon=0.0001), None)
+        planned(EpsilonLimits(local_epsilon=10.0, central_epsilon=0.0001), None)
     with pytest.raises(ParameterError, match="give two of the three"):
-        planned(Limits(local_epsilon=10.0), None)
+        planned(EpsilonLimits(local_epsilon=10.0), None)
     with pytest.raises(ParameterError, match="not 'household'"):
-        Limits(unit="household")
+        EpsilonLimits(unit="household")
     for bad in (0.0, -1.0, float("nan"), 1001.0):
         with pytest.raises(ParameterError, match="above 0 and at most 1000"):
-            Limits(central_epsilon=bad)
+            EpsilonLimits(central_epsilon=bad)
 
 
 def test_a_full_layer_is_told_of_where_its_cost_is_another() -> None:
-    paper = planned(Limits(), rule="top", **SELECTION)
+    paper = planned(EpsilonLimits(), rule="top", **SELECTION)
     assert paper.full_layer is not None
     assert 0 < paper.full_layer <= spent(paper, "item") * 1.01
     assert limited("unary, item").full_layer is None
@@ -175,7 +175,7 @@ def test_an_alphabet_that_needs_long_reports_shortens_the_trade_off() -> None:
 
     with pytest.raises(ParameterError, match="pairs"):
         campaigns(USERS, 3.0)
-    found = plan(campaigns, Lexicon.of(people, campaigns(USERS, 6.0)), USERS, Limits(local_epsilon=6.0))
+    found = plan(campaigns, Lexicon.of(people, campaigns(USERS, 6.0)), USERS, EpsilonLimits(local_epsilon=6.0))
     assert 1 < len(found.tradeoff) < 5
     assert min(point.local_epsilon for point in found.tradeoff) > 3.0
 

@@ -81,11 +81,11 @@ def test_the_order_is_random_and_the_seeds() -> None:
 
 
 def test_users_of_one_name_in_two_files_are_one() -> None:
-    from neologue.populations.shards import Part
+    from neologue.populations.shards import FilePart
 
     keys = keys_of(["anna", "berta"])
-    one = Part(keys[:1], Holdings(np.array([0, 2]), np.array([0, 3], np.int32), np.array([1, 2**31 - 2], np.int32)))
-    two = Part(keys, Holdings(np.array([0, 1, 2]), np.array([3, 1], np.int32), np.array([5, 1], np.int32)))
+    one = FilePart(keys[:1], Holdings(np.array([0, 2]), np.array([0, 3], np.int32), np.array([1, 2**31 - 2], np.int32)))
+    two = FilePart(keys, Holdings(np.array([0, 1, 2]), np.array([3, 1], np.int32), np.array([5, 1], np.int32)))
     shard = gather([one, two], 4, SEED)
     rows = [shard.holdings.rows(user, user + 1) for user in range(shard.holdings.users)]
     held = sorted((row.words.tolist(), row.counts.tolist()) for row in rows)

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neologue.privacy.collection import Batch, Collection
-from neologue.privacy.statement import Exposure, Facts, LayerShown, anonymity_statement, privacy_statement
+from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts, anonymity_statement, privacy_statement
 
 FIRST = LayerShown(Batch(500_000, 9_900), kept=9_900, fewest_votes=900)
 FULL = LayerShown(Batch(500_000, 1_000_000), kept=10_000, fewest_votes=1_400)
 
 
-def gboard_facts(**changes: Any) -> Facts:  # noqa: ANN401
+def gboard_facts(**changes: Any) -> PrivacyFacts:  # noqa: ANN401
     """A run like the paper's, of two layers."""
     told: dict[str, Any] = {
         "mechanism": "subset-selection",
@@ -27,10 +27,10 @@ def gboard_facts(**changes: Any) -> Facts:  # noqa: ANN401
         "k": 0,
         "alpha": 0.95,
     }
-    return Facts(**told | changes)
+    return PrivacyFacts(**told | changes)
 
 
-def unary_facts(**changes: Any) -> Facts:  # noqa: ANN401
+def unary_facts(**changes: Any) -> PrivacyFacts:  # noqa: ANN401
     """A run of two layers of one-report unary, with a threshold for 10-anonymity."""
     layers = (LayerShown(Batch(100_000, 5_000), 100, 200), LayerShown(Batch(80_000, 50_000), 100, 200))
     told = {"mechanism": "unary", "epsilon": 7.0, "layers": layers, "frontier": None, "k": 10}

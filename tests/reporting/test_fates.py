@@ -6,16 +6,16 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, strings
 from neologue.language.lists import Lists
 from neologue.reporting.fates import fates
-from neologue.simulation.trie_trace import LayerGrowth, Voted
+from neologue.simulation.trie_trace import LayerTrace, Voted
 
 
-def layer(listed: list[int] | None) -> LayerGrowth:
+def layer(listed: list[int] | None) -> LayerTrace:
     """A layer that extends a and b by two symbols, and keeps the word "ab" alone."""
     lists = None if listed is None else Lists((np.array(listed), np.array(listed)), np.full(2, len(listed)))
     candidates = Candidates(Alphabet("ab"), strings(["a", "b"]), 2, lists)
     kept = candidates.index(strings(["ab"]))
     dropped = candidates.index(strings(["ba"]))
-    return LayerGrowth(
+    return LayerTrace(
         pass_number=1,
         number=1,
         length=1,

@@ -20,7 +20,7 @@ from neologue.reporting.simulated_release import discovery_document
 from neologue.reporting.svg import INK, WORD, plot
 from neologue.reporting.trie_data import trie_data
 from neologue.simulation.discovery_run import Discovery
-from neologue.simulation.trie_trace import Growth
+from neologue.simulation.trie_trace import TrieTrace
 
 HOSTILE = ("</script>", "<!--", "<img/src=x>", "{{7*7}}", "&lt;", "'\">", "</style>")
 RARE = "rarely"
@@ -29,7 +29,7 @@ USERS = 1500
 
 
 @pytest.fixture(scope="module")
-def run() -> tuple[Discovery, Growth]:
+def run() -> tuple[Discovery, TrieTrace]:
     """Users who all hold words that look like markup, and one who holds another word."""
     held = {f"user {n}": dict.fromkeys(HOSTILE, 1) for n in range(USERS)}
     held["user 0"] = {RARE: 1}
@@ -45,15 +45,15 @@ def run() -> tuple[Discovery, Growth]:
         words_per_user=10,
         adaptive=False,
     )
-    growth = Growth(population.words)
-    return discover(population, campaign, seed=1, witness=growth.witness), growth
+    trie_trace = TrieTrace(population.words)
+    return discover(population, campaign, seed=1, trace=trie_trace.trace), trie_trace
 
 
 @pytest.fixture(scope="module")
-def page(run: tuple[Discovery, Growth]) -> str:
+def page(run: tuple[Discovery, TrieTrace]) -> str:
     """The page of that run."""
-    discovery, growth = run
-    return discovery_report(discovery, discovery_document(discovery), growth, COMMAND)
+    discovery, trie_trace = run
+    return discovery_report(discovery, discovery_document(discovery), trie_trace, COMMAND)
 
 
 @dataclass
@@ -162,7 +162,7 @@ class TestPage:
         assert "{{7*7}}" in page
         assert page.count("</script>") == 2
 
-    def test_it_says_what_the_release_says(self, run: tuple[Discovery, Growth], read: Reader) -> None:
+    def test_it_says_what_the_release_says(self, run: tuple[Discovery, TrieTrace], read: Reader) -> None:
         score = run[0].score
         cards = [" ".join(card.text.split()) for card in read.all("dd") if "div" in card.within]
         assert cards[0].startswith(f"{100 * score.coverage:.1f} %")
@@ -192,25 +192,25 @@ class TestPage:
         assert len(tables) == len(boxes) == 5
         assert all(box.attributes["tabindex"] == "0" and box.attributes["aria-label"] for box in boxes)
 
-    def test_without_scripts_there_is_an_outline(self, run: tuple[Discovery, Growth], read: Reader) -> None:
+    def test_without_scripts_there_is_an_outline(self, run: tuple[Discovery, TrieTrace], read: Reader) -> None:
         assert "hidden" in read.the("div", id="explorer").attributes
         assert "hidden" not in read.the("div", id="outline").attributes
         firsts = {summary.text.strip()[0] for summary in read.all("summary")}
         assert firsts >= {word[0] for word in HOSTILE}
 
-    def test_the_same_run_gives_the_same_bytes(self, run: tuple[Discovery, Growth], page: str) -> None:
-        discovery, growth = run
-        again = Growth(["</script>"])
-        again.layers = growth.layers
+    def test_the_same_run_gives_the_same_bytes(self, run: tuple[Discovery, TrieTrace], page: str) -> None:
+        discovery, trie_trace = run
+        again = TrieTrace(["</script>"])
+        again.layers = trie_trace.layers
         assert discovery_report(discovery, discovery_document(discovery), again, COMMAND) == page
 
     def test_a_run_that_finds_nothing_has_a_page_too(self) -> None:
         population = Population.from_words({f"user {n}": {"abba": 1} for n in range(600)})
         campaign = Campaign.from_profile(users=600, alphabet=Alphabet("ab"), depth=6, epsilon=0.01)
-        growth = Growth(population.words)
-        discovery = discover(population, campaign, witness=growth.witness)
+        trie_trace = TrieTrace(population.words)
+        discovery = discover(population, campaign, trace=trie_trace.trace)
         assert not discovery.release.words
-        empty = Reader(discovery_report(discovery, discovery_document(discovery), growth, "neologue discover"))
+        empty = Reader(discovery_report(discovery, discovery_document(discovery), trie_trace, "neologue discover"))
         assert "No new word found among 600 users" in empty.the("h1").text
 
 
@@ -234,18 +234,18 @@ def nodes(data: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, bool, int
 
 
 class TestTrie:
-    def test_the_page_holds_the_data_whole(self, run: tuple[Discovery, Growth], read: Reader) -> None:
-        discovery, growth = run
-        data = trie_data(growth.layers, discovery.release.words, discovery.truth, USERS)
+    def test_the_page_holds_the_data_whole(self, run: tuple[Discovery, TrieTrace], read: Reader) -> None:
+        discovery, trie_trace = run
+        data = trie_data(trie_trace.layers, discovery.release.words, discovery.truth, USERS)
         embedded = read.the("script", id="trie-data").text
         assert json.loads(embedded) == json.loads(json.dumps(data))
         assert not set(embedded) & set("<>&")
 
     def test_words_and_prefixes_have_the_votes_estimates_and_truth_of_the_run(
-        self, run: tuple[Discovery, Growth]
+        self, run: tuple[Discovery, TrieTrace]
     ) -> None:
-        discovery, growth = run
-        data: Any = trie_data(growth.layers, discovery.release.words, discovery.truth, USERS)
+        discovery, trie_trace = run
+        data: Any = trie_data(trie_trace.layers, discovery.release.words, discovery.truth, USERS)
         released = {word.word: word for word in discovery.release.words}
         seen = {}
         for layer, text, ends, place in nodes(data):
@@ -260,32 +260,32 @@ class TestTrie:
                 assert layer["held"][place] == sum(word.startswith(text) for word in discovery.truth)
         assert seen.keys() == released.keys()
         assert data["words"] == len(released)
-        assert data["shown"] == data["kept"] == sum(len(layer.kept.index) for layer in growth.layers)
+        assert data["shown"] == data["kept"] == sum(len(layer.kept.index) for layer in trie_trace.layers)
 
-    def test_a_real_word_that_died_is_there_with_what_it_lacked(self, run: tuple[Discovery, Growth]) -> None:
-        discovery, growth = run
-        data: Any = trie_data(growth.layers, discovery.release.words, discovery.truth, USERS)
+    def test_a_real_word_that_died_is_there_with_what_it_lacked(self, run: tuple[Discovery, TrieTrace]) -> None:
+        discovery, trie_trace = run
+        data: Any = trie_data(trie_trace.layers, discovery.release.words, discovery.truth, USERS)
         (died,) = [
             (layer["votes"][place], layer["needed"][place])
             for layer, text, _, place in nodes(data)
             if RARE.startswith(text) and layer["votes"][place] < layer["needed"][place]
         ]
-        (fate,) = fates(growth.layers, discovery.truth, {word.word for word in discovery.release.words}, 10)
+        (fate,) = fates(trie_trace.layers, discovery.truth, {word.word for word in discovery.release.words}, 10)
         assert (fate.word, fate.holders, fate.layer) == (RARE, 1, 1)
         assert (fate.votes, fate.needed) == died
         assert RARE.startswith(fate.prefix)
 
     def test_its_size_is_bounded_and_the_most_widely_held_words_come_first(
-        self, run: tuple[Discovery, Growth], monkeypatch: pytest.MonkeyPatch
+        self, run: tuple[Discovery, TrieTrace], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        discovery, growth = run
+        discovery, trie_trace = run
         words = discovery.release.words
         steps = words[0].layer + words[1].layer
         monkeypatch.setattr(trie_module, "MOST_ON_PATHS", steps)
-        monkeypatch.setattr(trie_module, "MOST_BESIDE", len(growth.layers))
-        data: Any = trie_data(growth.layers, words, discovery.truth, USERS)
+        monkeypatch.setattr(trie_module, "MOST_BESIDE", len(trie_trace.layers))
+        data: Any = trie_data(trie_trace.layers, words, discovery.truth, USERS)
         walked = list(nodes(data))
-        assert len(walked) <= steps + 2 * len(growth.layers)
+        assert len(walked) <= steps + 2 * len(trie_trace.layers)
         assert {words[0].word, words[1].word} <= {text for _, text, ends, _ in walked if ends}
         assert data["shown"] < data["kept"]
         assert data["words"] < len(words)
@@ -303,9 +303,9 @@ class TestTrie:
             rule="top",
             k_anonymity=0,
         )
-        growth = Growth(population.words)
-        discovery = discover(population, campaign, witness=growth.witness)
-        data: Any = trie_data(growth.layers, discovery.release.words, discovery.truth, 600)
+        trie_trace = TrieTrace(population.words)
+        discovery = discover(population, campaign, trace=trie_trace.trace)
+        data: Any = trie_data(trie_trace.layers, discovery.release.words, discovery.truth, 600)
         marked = {text for layer, text, _, place in nodes(data) if place in layer["known"]}
         assert marked == {"ba"}
 

@@ -11,10 +11,10 @@ from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
 from neologue.service.campaigns.coordinator import Coordinator
 from neologue.service.campaigns.definition import Definition
-from neologue.service.collect.layer_cache import Board
-from neologue.service.ops.keys import keys_of
+from neologue.service.collect.layer_cache import LayerCache
+from neologue.service.ops.service_keys import keys_of
 from neologue.service.storage.database import Database
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 
 WORDS = {"lol": 5, "tbh": 2, "xbox": 1}
 PARAMETERS: dict[str, Any] = {
@@ -50,15 +50,15 @@ class Town:
 
     def __init__(self, database: Database, ledger: Ledger | None = None) -> None:
         self.database = database
-        self.storage = Storage(database)
+        self.storage = ReportStore(database)
         self.keys = keys_of(database)
         self.coordinator = Coordinator(self.storage, self.keys, ledger, os.urandom(4).hex())
-        self.board = Board(database, self.keys)
+        self.layer_cache = LayerCache(database, self.keys)
 
     def layer(self, campaign: bytes) -> tuple[Layer | ClosedLayer, int] | None:
         """The layer that a campaign asks now, and its layer_index."""
-        self.board.refresh()
-        notice = self.board.notice(campaign)
+        self.layer_cache.refresh()
+        notice = self.layer_cache.notice(campaign)
         assert notice
         if notice.layer is None:
             return None
@@ -85,8 +85,8 @@ class Town:
         while True:
             now += 1.0
             self.coordinator.turn(now)
-            self.board.refresh()
-            notice = self.board.notice(campaign)
+            self.layer_cache.refresh()
+            notice = self.layer_cache.notice(campaign)
             assert notice
             if notice.entry.state != "running":
                 return now

@@ -15,10 +15,10 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
 from typing import Final
 
-from neologue.service.collect.intake import Intake, Limits, Receipt, ServedLayer
+from neologue.service.collect.intake import Intake, IntakeLayer, IntakeLimits, Receipt
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 from service.stores import (
     CAMPAIGN,
     LAYER,
@@ -50,7 +50,7 @@ def endure(url: str, kills: int, seed: int = 0) -> int:
     database = open_database(url)
     migrate(database)
     add_layer(database)
-    storage = Storage(database)
+    storage = ReportStore(database)
     # Compiles, before anybody is forked who would have to.
     storage.commit_batch(CAMPAIGN, 0, batch_of(range(MINIMUM)), MINIMUM)
     known = MINIMUM
@@ -109,13 +109,13 @@ def _serve(url: str, reports: list[tuple[int, bytes]], seed: float, tell: Connec
 
     async def forever() -> None:
         dice = random.Random(seed)
-        layer = ServedLayer(0, LAYER, MINIMUM)
+        layer = IntakeLayer(0, LAYER, MINIMUM)
 
         async def send(intake: Intake, device: int, report: bytes) -> None:
             if await intake.receive(CAMPAIGN, layer, serial_of(device), report) == Receipt.FINAL:
                 tell.send(device)
 
-        async with Intake(Storage(open_database(url)), Limits(patience=0.05, interval=0.002)) as intake:
+        async with Intake(ReportStore(open_database(url)), IntakeLimits(patience=0.05, interval=0.002)) as intake:
             while True:
                 some = dice.sample(reports, min(GROUP, len(reports)))
                 await asyncio.gather(*(send(intake, device, report) for device, report in some))
@@ -123,10 +123,10 @@ def _serve(url: str, reports: list[tuple[int, bytes]], seed: float, tell: Connec
     asyncio.run(forever())
 
 
-async def _heard(storage: Storage, reports: list[tuple[int, bytes]]) -> list[int]:
+async def _heard(storage: ReportStore, reports: list[tuple[int, bytes]]) -> list[int]:
     """The devices that are counted, when all send until each is told so."""
-    layer = ServedLayer(0, LAYER, MINIMUM)
-    async with Intake(storage, Limits(patience=60.0, interval=0.01)) as intake:
+    layer = IntakeLayer(0, LAYER, MINIMUM)
+    async with Intake(storage, IntakeLimits(patience=60.0, interval=0.01)) as intake:
         told = await asyncio.gather(
             *(intake.receive(CAMPAIGN, layer, serial_of(device), report) for device, report in reports)
         )

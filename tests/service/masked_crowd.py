@@ -31,7 +31,7 @@ PAUSE: Final = 0.3
 SECURE: dict[str, Any] = {
     "aggregation": "secure",
     "cohort_size": 12,
-    "smallest_group": 6,
+    "smallest_cohort": 6,
     "dropout": 25,
     "corruption": 5,
     "gather_seconds": 1.0,

@@ -28,7 +28,7 @@ from neologue.protocol.credential import Credential
 from neologue.protocol.report import read_report
 from neologue.protocol.submission import Submission
 from neologue.service.storage.database import open_database
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 from service.campaigns import WORDS, definition
 from service.serving import Process, Served, free_port, wait_until
 from service.stores import same, spent_serials
@@ -149,7 +149,7 @@ def endure(url: str, kills: int, workers: int = 1, seed: int = 0) -> int:
     with closing(open_database(url)) as database:
         assert spent_serials(database) == crowd.final, "what devices were told is not what is on record"
         told = Tally.of(layer.randomizer.candidates, (read_report(layer, reports[serial]) for serial in crowd.final))
-        assert same(Storage(database).tally(campaign, 0), told), "the tally is not the sum of the confirmed reports"
+        assert same(ReportStore(database).tally(campaign, 0), told), "the tally is not the sum of the confirmed reports"
     return counted
 
 

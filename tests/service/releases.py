@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.storage.database import Database
 
 from .campaigns import Town, definition
 
 
-def released(database: Database, words: Mapping[str, float], name: str = "spring", **changes: Any) -> Entry:  # noqa: ANN401
+def released(database: Database, words: Mapping[str, float], name: str = "spring", **changes: Any) -> CampaignRow:  # noqa: ANN401
     """A released campaign with these words, each with its estimate."""
     town = Town(database)
     entry = town.coordinator.create(definition(name=name, **changes), 0.0)

@@ -22,7 +22,7 @@ import uvicorn
 
 from neologue.service.ops import access
 from neologue.service.ops.settings import Settings
-from neologue.service.worker import Service
+from neologue.service.worker import Worker
 
 PATIENCE = 60.0
 
@@ -79,7 +79,7 @@ class Served:
 
 
 @contextmanager
-def served(url: str, made: Callable[[Settings], Service] = Service, **settings: Any) -> Iterator[Served]:  # noqa: ANN401
+def served(url: str, made: Callable[[Settings], Worker] = Worker, **settings: Any) -> Iterator[Served]:  # noqa: ANN401
     """A service in a thread of this process, with or without pages."""
     service = made(Settings(database=url, **{"refresh": 0.05, "patience": 0.3, **settings}))
     with service.database.transaction() as db:

@@ -36,8 +36,8 @@ def add_layer(
             (campaign, campaign.hex(), bytes(32)),
         )
         db.execute(
-            "INSERT INTO layers (campaign, layer_index, digest, layer_size, candidates, low, high, opened, deadline, state,"
-            " document) VALUES (?, ?, ?, ?, ?, 0, 1, 0.0, 1.0, ?, ?)",
+            "INSERT INTO layers (campaign, layer_index, digest, layer_size, candidates, low, high, opened, deadline,"
+            " state, document) VALUES (?, ?, ?, ?, ?, 0, 1, 0.0, 1.0, ?, ?)",
             (campaign, layer_index, layer.digest, layer_size, layer.randomizer.candidates, state, b"document"),
         )
 

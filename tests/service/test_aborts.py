@@ -20,8 +20,8 @@ from neologue.ledger.ledger import Ledger, Spent
 from neologue.protocol.layer import Layer
 from neologue.release.document import release_document
 from neologue.service.campaigns import campaign_store, coordinator
-from neologue.service.campaigns.campaign_store import Entry
-from neologue.service.collect.intake import Intake, Limits, Receipt
+from neologue.service.campaigns.campaign_store import CampaignRow
+from neologue.service.collect.intake import Intake, IntakeLimits, Receipt
 from neologue.service.ops import access
 from neologue.service.storage import report_store
 from neologue.service.storage.database import Connection, Database, open_database
@@ -30,7 +30,7 @@ from service.campaigns import WORDS, Town, definition
 from service.serving import wait_until
 from service.stores import spent_serials
 
-PATIENT = Limits(patience=30.0, interval=0.01)
+PATIENT = IntakeLimits(patience=30.0, interval=0.01)
 """Only what is decided answers a sender, never the time."""
 
 
@@ -54,7 +54,7 @@ def other(town: Town, url: str, ledger: Ledger) -> Iterator[Town]:
     database.close()
 
 
-def opened(town: Town, **changes: Any) -> Entry:  # noqa: ANN401 - checked by the definition itself
+def opened(town: Town, **changes: Any) -> CampaignRow:  # noqa: ANN401 - checked by the definition itself
     """A campaign whose first layer is open."""
     described = definition(population="people", **changes)
     town.coordinator.create(described, 0.0)
@@ -63,7 +63,7 @@ def opened(town: Town, **changes: Any) -> Entry:  # noqa: ANN401 - checked by th
     return entry
 
 
-def counts(town: Town, entry: Entry) -> tuple[str, list[int], list[int], str | None]:
+def counts(town: Town, entry: CampaignRow) -> tuple[str, list[int], list[int], str | None]:
     """The campaign's state, the reports of its layers and of the sums of them, and its release."""
     with town.database.reading() as db:
         state = campaign_store.named(db, entry.name).state
@@ -77,9 +77,11 @@ def charged(ledger: Ledger) -> tuple[str, list[int]]:
     return entry.state, [layer_size.reports for layer_size in entry.collection.batches]
 
 
-async def sent(intake: Intake, town: Town, entry: Entry, serials: Iterable[bytes]) -> "asyncio.Future[list[Receipt]]":
+async def sent(
+    intake: Intake, town: Town, entry: CampaignRow, serials: Iterable[bytes]
+) -> "asyncio.Future[list[Receipt]]":
     """Reports under way to an intake that knows the layer from before."""
-    notice = town.board.notice(entry.id)
+    notice = town.layer_cache.notice(entry.id)
     assert notice
     assert notice.layer
     asked = notice.layer.served
@@ -92,7 +94,7 @@ def test_reports_that_come_later_are_told_so_and_change_nothing(town: Town, othe
     """Some wait for a batch when the campaign is aborted; others come to a worker that has not heard of it."""
     entry = opened(town)
     for each in (town, other):
-        each.board.refresh()
+        each.layer_cache.refresh()
     early, waiting, late = ([os.urandom(16) for _ in range(count)] for count in (20, 5, 30))
 
     async def scene() -> None:

@@ -12,7 +12,7 @@ from neologue.ledger.budget import Budget
 from neologue.ledger.ledger import Ledger
 from neologue.release.certification import certify, document_in
 from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import Asked, Entry
+from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
 from neologue.service.campaigns.coordinator import charge
 from neologue.service.campaigns.definition import read_definition
 from neologue.service.storage.database import Database
@@ -20,18 +20,18 @@ from neologue.service.storage.database import Database
 from .campaigns import PARAMETERS, WORDS, Town, definition
 
 
-def started(town: Town, **changes: object) -> Entry:
+def started(town: Town, **changes: object) -> CampaignRow:
     """A campaign that has begun, at time 0."""
     entry = town.coordinator.create(definition(**changes), 0.0)
     return town.coordinator.start(entry.name, 0.0)
 
 
-def layers(town: Town, entry: Entry) -> list[Asked]:
+def layers(town: Town, entry: CampaignRow) -> list[LayerRow]:
     with town.database.reading() as db:
         return campaign_store.asked(db, entry.id)
 
 
-def released(town: Town, entry: Entry) -> str:
+def released(town: Town, entry: CampaignRow) -> str:
     with town.database.reading() as db:
         assert campaign_store.named(db, entry.name).state == "released"
         text = campaign_store.release_of(db, entry.id)

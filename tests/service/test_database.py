@@ -16,7 +16,7 @@ from neologue.aggregation.kernels import Votes
 from neologue.errors import InputError, StorageError
 from neologue.service.storage.database import Connection, Database, PostgresDatabase, SqliteDatabase, open_database
 from neologue.service.storage.migrations import migrate
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 from service.stores import CAMPAIGN, add_layer, batch_of, same, spent_serials, tally_of
 
 WRITTEN = [file for file in files("neologue.service.storage.migrations").iterdir() if file.name.endswith(".sql")]
@@ -144,7 +144,7 @@ def test_a_database_in_use_says_so(file_database: SqliteDatabase) -> None:
 def test_a_full_disk_loses_nothing_that_was_confirmed(file_database: SqliteDatabase) -> None:
     """SQLite is told that the file may not grow: the error and all behind it are those of a full disk."""
     add_layer(file_database)
-    storage = Storage(file_database)
+    storage = ReportStore(file_database)
     storage.commit_batch(CAMPAIGN, 0, batch_of(range(10)), minimum=10)
     with file_database.transaction() as db:
         ((pages,),) = db.execute("PRAGMA page_count")
@@ -201,7 +201,7 @@ def end_connections(database: PostgresDatabase) -> None:
 
 def test_connections_that_were_lost_meanwhile_are_replaced(server_database: PostgresDatabase) -> None:
     add_layer(server_database)
-    storage = Storage(server_database)
+    storage = ReportStore(server_database)
     with server_database.reading(), server_database.reading():
         pass  # two connections wait to be used again
     end_connections(server_database)
@@ -213,7 +213,7 @@ def test_a_batch_whose_connection_is_lost_counts_nothing_and_can_be_repeated(
     server_database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_layer(server_database)
-    storage = Storage(server_database)
+    storage = ReportStore(server_database)
     storage.commit_batch(CAMPAIGN, 0, batch_of(range(10)), minimum=10)
 
     def lose_it(candidates: int, reports: Iterable[Votes]) -> Votes:

@@ -20,11 +20,11 @@ from neologue.protocol.ticket import ticket
 from neologue.service import worker
 from neologue.service.api.device_routes import CHECK_IN
 from neologue.service.api.report_route import PATH as REPORTS
-from neologue.service.collect.intake import Intake, Receipt, ServedLayer
-from neologue.service.collect.layer_cache import Posted
-from neologue.service.ops.keys import keys_of
+from neologue.service.collect.intake import Intake, IntakeLayer, Receipt
+from neologue.service.collect.layer_cache import ServedLayer
+from neologue.service.ops.service_keys import keys_of
 from neologue.service.ops.settings import Settings
-from neologue.service.worker import Service
+from neologue.service.worker import Worker
 from service.campaigns import WORDS, definition
 
 FEW = 1_000
@@ -37,7 +37,7 @@ SLACK = 24_000
 
 
 @asynccontextmanager
-async def running(service: Service) -> AsyncIterator[None]:
+async def running(service: Worker) -> AsyncIterator[None]:
     """A service that was started as a server does, and is stopped in the end."""
     begun, end = asyncio.Event(), asyncio.Event()
     asked = iter(["lifespan.startup", "lifespan.shutdown"])
@@ -61,7 +61,7 @@ async def running(service: Service) -> AsyncIterator[None]:
         await serving
 
 
-async def asked(service: Service, path: str, body: bytes) -> int:
+async def asked(service: Worker, path: str, body: bytes) -> int:
     """The status that a request is answered with."""
     statuses: list[int] = []
 
@@ -81,20 +81,20 @@ async def asked(service: Service, path: str, body: bytes) -> int:
 class Crowd:
     """Devices that come, do what they do, and are gone."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Worker) -> None:
         self._service = service
         self._keys = keys_of(service.database)
         entry = service.coordinator.create(definition(devices=50_000, layer_seconds=1e6, batch=BATCH), 0.0)
         self._campaign = service.coordinator.start(entry.name, 0.0).id
         service.coordinator.turn(0.0)
-        service.board.refresh()
+        service.layer_cache.refresh()
         layer = self._posted.served.asks
         assert isinstance(layer, Layer)
         self._report = contribute(WORDS, layer)
 
     @property
-    def _posted(self) -> Posted:
-        notice = self._service.board.notice(self._campaign)
+    def _posted(self) -> ServedLayer:
+        notice = self._service.layer_cache.notice(self._campaign)
         assert notice
         assert notice.layer
         return notice.layer
@@ -135,7 +135,7 @@ class Crowd:
         return bytes(Submission(self._campaign, serial, shown, self._report))
 
 
-async def weight(service: Service) -> int:
+async def weight(service: Worker) -> int:
     """How many bytes are alive once nobody waits; when somebody's patience ends is remembered until then."""
     while service.intake._patient:
         await asyncio.sleep(0.01)
@@ -146,7 +146,7 @@ async def weight(service: Service) -> int:
 
 def growth(folder: Path) -> int:
     """How many bytes more are alive after four times as many reports."""
-    service = Service(
+    service = Worker(
         Settings(
             database=str(folder / "service.db"),
             patience=0.2,
@@ -182,7 +182,7 @@ class Remembering(Intake):
 
     kept: ClassVar[list[bytes]] = []
 
-    async def receive(self, campaign: bytes, layer: ServedLayer, serial: bytes, report: bytes) -> Receipt:
+    async def receive(self, campaign: bytes, layer: IntakeLayer, serial: bytes, report: bytes) -> Receipt:
         self.kept.append(serial)
         return await super().receive(campaign, layer, serial, report)
 

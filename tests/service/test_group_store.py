@@ -6,7 +6,7 @@ import pytest
 from neologue.aggregation.masked_group import terms_for
 from neologue.service.masked.group_store import GroupStore
 from neologue.service.storage.database import Database
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 from service.stores import CAMPAIGN, LAYER, add_layer, close_layer, serial_of, spent_serials
 
 NOW = 0.5
@@ -37,7 +37,7 @@ def test_a_sum_is_counted_once_with_its_serials(store: GroupStore, database: Dat
     assert store.ask_for_shares(group, NOW)
     assert store.count(group, VOTES, SERIALS)
     assert store.count(group, VOTES, SERIALS), "the answer of the first may have been lost"
-    tally = Storage(database).tally(CAMPAIGN, 0)
+    tally = ReportStore(database).tally(CAMPAIGN, 0)
     assert (tally.reports, tally.votes.tolist()) == (4, VOTES.tolist())
     assert spent_serials(database) == set(SERIALS)
     assert state(store, group) == "summed"

@@ -11,9 +11,9 @@ from neologue.aggregation.kernels import Votes
 from neologue.entropy import SeededEntropy
 from neologue.errors import ReportError, StorageError
 from neologue.protocol.report import make_report
-from neologue.service.collect.intake import Intake, Limits, Receipt, ServedLayer
+from neologue.service.collect.intake import Intake, IntakeLayer, IntakeLimits, Receipt
 from neologue.service.storage.database import Database, open_database
-from neologue.service.storage.report_store import Outcome, Storage
+from neologue.service.storage.report_store import BatchOutcome, ReportStore
 from service.stores import (
     CAMPAIGN,
     LAYER,
@@ -28,16 +28,16 @@ from service.stores import (
     tally_of,
 )
 
-SERVED = ServedLayer(layer_index=0, asks=LAYER, minimum=10)
-PATIENT = Limits(patience=30.0, interval=0.01)
+SERVED = IntakeLayer(layer_index=0, asks=LAYER, minimum=10)
+PATIENT = IntakeLimits(patience=30.0, interval=0.01)
 """Only what is decided answers a sender, never the time."""
-HASTY = Limits(patience=0.05, interval=0.01)
+HASTY = IntakeLimits(patience=0.05, interval=0.01)
 
 
 @pytest.fixture
-def storage(database: Database) -> Storage:
+def storage(database: Database) -> ReportStore:
     add_layer(database)
-    return Storage(database)
+    return ReportStore(database)
 
 
 def send(intake: Intake, device: int) -> Awaitable[Receipt]:
@@ -54,7 +54,7 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.002)
 
 
-class Hindered(Storage):
+class Hindered(ReportStore):
     """A storage that fails for a while."""
 
     def __init__(self, database: Database) -> None:
@@ -62,14 +62,16 @@ class Hindered(Storage):
         self.away = True
         self.tries = 0
 
-    def commit_batch(self, campaign: bytes, layer_index: int, reports: Mapping[bytes, Votes], minimum: int) -> Outcome:
+    def commit_batch(
+        self, campaign: bytes, layer_index: int, reports: Mapping[bytes, Votes], minimum: int
+    ) -> BatchOutcome:
         self.tries += 1
         if self.away:
             raise StorageError("the database is away")
         return super().commit_batch(campaign, layer_index, reports, minimum)
 
 
-def test_reports_are_final_once_they_are_enough(storage: Storage) -> None:
+def test_reports_are_final_once_they_are_enough(storage: ReportStore) -> None:
     async def scene() -> None:
         async with Intake(storage, PATIENT) as intake:
             early = [send(intake, device) for device in range(9)]
@@ -83,7 +85,7 @@ def test_reports_are_final_once_they_are_enough(storage: Storage) -> None:
     asyncio.run(scene())
 
 
-def test_too_few_are_told_to_ask_again_and_wait_for_others(storage: Storage) -> None:
+def test_too_few_are_told_to_ask_again_and_wait_for_others(storage: ReportStore) -> None:
     async def scene() -> None:
         async with Intake(storage, HASTY) as intake:
             assert await send_all(intake, range(9)) == [Receipt.RECEIVED] * 9
@@ -97,7 +99,7 @@ def test_too_few_are_told_to_ask_again_and_wait_for_others(storage: Storage) -> 
     asyncio.run(scene())
 
 
-def test_one_who_sends_twice_at_once_is_one(storage: Storage) -> None:
+def test_one_who_sends_twice_at_once_is_one(storage: ReportStore) -> None:
     async def scene() -> None:
         async with Intake(storage, PATIENT) as intake:
             twice = [send(intake, device) for device in [*range(9), *range(9)]]
@@ -112,7 +114,7 @@ def test_one_who_sends_twice_at_once_is_one(storage: Storage) -> None:
     asyncio.run(scene())
 
 
-def test_one_who_was_counted_is_told_so_whoever_else_is_there(storage: Storage) -> None:
+def test_one_who_was_counted_is_told_so_whoever_else_is_there(storage: ReportStore) -> None:
     storage.commit_batch(CAMPAIGN, 0, batch_of(range(10)), minimum=10)
 
     async def scene() -> None:
@@ -124,7 +126,7 @@ def test_one_who_was_counted_is_told_so_whoever_else_is_there(storage: Storage) 
     assert same(storage.tally(CAMPAIGN, 0), tally_of(range(10)))
 
 
-def test_a_sender_who_hangs_up_takes_nobody_along(storage: Storage) -> None:
+def test_a_sender_who_hangs_up_takes_nobody_along(storage: ReportStore) -> None:
     async def scene() -> None:
         async with Intake(storage, PATIENT) as intake:
             tasks = [asyncio.create_task(intake.receive(CAMPAIGN, SERVED, serial_of(0), report_of(0)))]
@@ -137,7 +139,7 @@ def test_a_sender_who_hangs_up_takes_nobody_along(storage: Storage) -> None:
     asyncio.run(scene())
 
 
-def test_what_is_no_report_is_refused_at_once(storage: Storage) -> None:
+def test_what_is_no_report_is_refused_at_once(storage: ReportStore) -> None:
     async def scene() -> None:
         async with Intake(storage, PATIENT) as intake:
             with pytest.raises(ReportError):
@@ -147,7 +149,7 @@ def test_what_is_no_report_is_refused_at_once(storage: Storage) -> None:
     asyncio.run(scene())
 
 
-def test_what_waits_when_a_layer_closes_is_told_and_dropped(storage: Storage) -> None:
+def test_what_waits_when_a_layer_closes_is_told_and_dropped(storage: ReportStore) -> None:
     storage.commit_batch(CAMPAIGN, 0, batch_of(range(10)), minimum=10)
 
     async def scene() -> None:
@@ -170,7 +172,7 @@ def test_a_group_that_is_full_closes_to_the_rest(database: Database) -> None:
     add_layer(database, layer_size=25)
 
     async def scene() -> None:
-        async with Intake(Storage(database), PATIENT) as intake:
+        async with Intake(ReportStore(database), PATIENT) as intake:
             told = await send_all(intake, range(40))
             assert (told.count(Receipt.FINAL), told.count(Receipt.CLOSED)) == (25, 15)
             assert told[:25] == [Receipt.FINAL] * 25
@@ -178,9 +180,9 @@ def test_a_group_that_is_full_closes_to_the_rest(database: Database) -> None:
     asyncio.run(scene())
 
 
-def test_more_than_a_batch_is_written_in_several(storage: Storage) -> None:
+def test_more_than_a_batch_is_written_in_several(storage: ReportStore) -> None:
     async def scene() -> None:
-        async with Intake(storage, Limits(patience=30.0, interval=0.01, most_reports=40)) as intake:
+        async with Intake(storage, IntakeLimits(patience=30.0, interval=0.01, most_reports=40)) as intake:
             assert set(await send_all(intake, range(215))) == {Receipt.FINAL}
         assert same(storage.tally(CAMPAIGN, 0), tally_of(range(215)))
 
@@ -188,7 +190,7 @@ def test_more_than_a_batch_is_written_in_several(storage: Storage) -> None:
 
 
 def test_a_database_that_is_away_confirms_nothing_and_loses_nothing(
-    storage: Storage, caplog: pytest.LogCaptureFixture
+    storage: ReportStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     hindered = Hindered(storage.database)
 
@@ -210,9 +212,9 @@ def test_a_database_that_is_away_confirms_nothing_and_loses_nothing(
     )
 
 
-def test_when_too_much_waits_the_intake_is_busy(storage: Storage) -> None:
+def test_when_too_much_waits_the_intake_is_busy(storage: ReportStore) -> None:
     hindered = Hindered(storage.database)
-    limits = Limits(patience=0.05, interval=0.01, most_bytes=20_000)
+    limits = IntakeLimits(patience=0.05, interval=0.01, most_bytes=20_000)
 
     async def scene() -> None:
         async with Intake(hindered, limits) as intake:
@@ -228,11 +230,13 @@ def test_when_too_much_waits_the_intake_is_busy(storage: Storage) -> None:
     asyncio.run(scene())
 
 
-def test_an_error_nobody_thought_of_does_not_end_the_intake(storage: Storage, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_nobody_thought_of_does_not_end_the_intake(
+    storage: ReportStore, caplog: pytest.LogCaptureFixture
+) -> None:
     class Broken(Hindered):
         def commit_batch(
             self, campaign: bytes, layer_index: int, reports: Mapping[bytes, Votes], minimum: int
-        ) -> Outcome:
+        ) -> BatchOutcome:
             if self.away:
                 self.tries += 1
                 raise ValueError(f"{list(reports)}")
@@ -251,12 +255,12 @@ def test_an_error_nobody_thought_of_does_not_end_the_intake(storage: Storage, ca
     assert caplog.messages[0].endswith("tried again: ValueError"), "and nothing that it quotes"
 
 
-def test_stopping_writes_what_is_enough_and_confirms_nothing_else(storage: Storage) -> None:
+def test_stopping_writes_what_is_enough_and_confirms_nothing_else(storage: ReportStore) -> None:
     add_layer(storage.database, layer_index=1)
-    other = ServedLayer(layer_index=1, asks=LAYER, minimum=10)
+    other = IntakeLayer(layer_index=1, asks=LAYER, minimum=10)
 
     async def scene() -> None:
-        intake = Intake(storage, Limits(patience=30.0, interval=30.0))
+        intake = Intake(storage, IntakeLimits(patience=30.0, interval=30.0))
         async with intake:
             enough = [send(intake, device) for device in range(12)]
             few = [
@@ -274,7 +278,7 @@ def test_stopping_writes_what_is_enough_and_confirms_nothing_else(storage: Stora
     assert same(storage.tally(CAMPAIGN, 1), tally_of([]))
 
 
-def test_stopping_does_not_wait_for_a_database_that_is_away(storage: Storage) -> None:
+def test_stopping_does_not_wait_for_a_database_that_is_away(storage: ReportStore) -> None:
     hindered = Hindered(storage.database)
 
     async def scene() -> None:
@@ -287,7 +291,7 @@ def test_stopping_does_not_wait_for_a_database_that_is_away(storage: Storage) ->
     assert not spent_serials(storage.database)
 
 
-def test_two_workers_with_the_same_devices_count_each_once(storage: Storage, url: str) -> None:
+def test_two_workers_with_the_same_devices_count_each_once(storage: ReportStore, url: str) -> None:
     """Every device sends to one worker, and as long as it is not final, to the other."""
     devices = range(150)
 
@@ -297,7 +301,7 @@ def test_two_workers_with_the_same_devices_count_each_once(storage: Storage, url
             turn += 1
 
     async def scene() -> None:
-        second = Storage(open_database(url))
+        second = ReportStore(open_database(url))
         async with Intake(storage, HASTY) as one, Intake(second, HASTY) as two:
             await asyncio.wait_for(asyncio.gather(*(device([one, two], number) for number in devices)), 120)
         second.database.close()

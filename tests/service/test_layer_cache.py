@@ -7,7 +7,7 @@ import pytest
 
 from neologue.protocol.credential import Credential, issue
 from neologue.protocol.slot import SLOTS, slot
-from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.collect.replies import Invited, Over, Wait
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
@@ -27,7 +27,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
 
 
 @pytest.fixture(scope="module")
-def entry(town: Town) -> Entry:
+def entry(town: Town) -> CampaignRow:
     """A campaign whose first layer is open."""
     described = definition(devices=DEVICES, check_in_seconds=SECONDS, parameters={"passes": 3})
     town.coordinator.create(described, 0.0)
@@ -37,7 +37,7 @@ def entry(town: Town) -> Entry:
 
 
 @pytest.fixture(scope="module")
-def credential(town: Town, entry: Entry) -> Credential:
+def credential(town: Town, entry: CampaignRow) -> Credential:
     """One of a device with one of the last slots."""
     while True:
         credential = issue(entry.id, town.keys.issuer)
@@ -46,14 +46,14 @@ def credential(town: Town, entry: Entry) -> Credential:
 
 
 @pytest.fixture
-def layer_index(entry: Entry, credential: Credential) -> int:
+def layer_index(entry: CampaignRow, credential: Credential) -> int:
     return slot(entry.slot_secret, credential.serial)
 
 
 def invite_slots(town: Town, low: int, high: int) -> None:
     with town.database.transaction() as db:
         db.execute("UPDATE layers SET low = ?, high = ?", (low, high))
-    town.board.refresh()
+    town.layer_cache.refresh()
 
 
 def group_of(town: Town) -> int:
@@ -65,7 +65,7 @@ def group_of(town: Town) -> int:
 def wait_behind(town: Town, credential: Credential, layer_index: int, devices: int) -> int:
     """How long a device waits that so many others lie before, behind the range that is open."""
     invite_slots(town, 0, layer_index - -(-devices * SLOTS // DEVICES))
-    told = town.board.check_in(credential)
+    told = town.layer_cache.check_in(credential)
     assert isinstance(told, Wait)
     return told.retry_after
 
@@ -79,7 +79,7 @@ def test_the_slots_of_the_range_are_invited_and_no_other(town: Town, credential:
         (layer_index + 1, SLOTS, Over),
     ):
         invite_slots(town, low, high)
-        assert isinstance(town.board.check_in(credential), told)
+        assert isinstance(town.layer_cache.check_in(credential), told)
 
 
 def test_who_lies_just_behind_the_range_waits_no_longer_than_anybody(
@@ -108,7 +108,7 @@ def test_a_device_waits_the_longer_the_farther_away_it_is_and_never_less_than_a_
 
 
 def test_while_nobody_is_asked_everybody_waits_the_same(
-    town: Town, entry: Entry, credential: Credential, layer_index: int
+    town: Town, entry: CampaignRow, credential: Credential, layer_index: int
 ) -> None:
     """How far away a slot is says nothing as long as no layer goes on."""
     assert wait_behind(town, credential, layer_index, DEVICES * 9 // 10) > SECONDS
@@ -116,6 +116,6 @@ def test_while_nobody_is_asked_everybody_waits_the_same(
     try:
         for low, high in ((0, SLOTS // 100), (0, SLOTS), (SLOTS, SLOTS)):
             invite_slots(town, low, high)
-            assert town.board.check_in(credential) == Wait(SECONDS)
+            assert town.layer_cache.check_in(credential) == Wait(SECONDS)
     finally:
         town.coordinator.start(entry.name, 1.0)

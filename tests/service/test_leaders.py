@@ -20,7 +20,7 @@ from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
 from neologue.release.certification import certify, document_in
 from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.coordinator import LEASE
 from neologue.service.storage.database import Database, open_database
 from service.campaigns import WORDS, Town, definition
@@ -30,18 +30,18 @@ MADE: dict[bytes, list[Votes]] = {}
 """Votes on layers, by their digests."""
 HELD = """
 import sys
-from neologue.service import register
+from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.coordinator import LEASE, Coordinator
 from neologue.service.storage.database import open_database
-from neologue.service.ops.keys import keys_of
-from neologue.service.storage.report_store import Storage
+from neologue.service.ops.service_keys import keys_of
+from neologue.service.storage.report_store import ReportStore
 
 database = open_database(sys.argv[1])
-Coordinator(Storage(database), keys_of(database), None, "worker").turn(0.0)
+Coordinator(ReportStore(database), keys_of(database), None, "worker").turn(0.0)
 with database.transaction() as db:
-    (entry,) = register.entries(db)
-    assert register.lead(db, entry.id, "worker", 1.0, 1e9)
-    register.close_layer(db, entry.id, 0)
+    (entry,) = campaign_store.entries(db)
+    assert campaign_store.lead(db, entry.id, "worker", 1.0, 1e9)
+    campaign_store.close_layer(db, entry.id, 0)
     print("holds", flush=True)
     sys.stdin.read()
 """
@@ -61,13 +61,13 @@ def second(first: Town, url: str) -> Iterator[Town]:
     other.close()
 
 
-def started(town: Town, name: str = "small") -> Entry:
+def started(town: Town, name: str = "small") -> CampaignRow:
     """A small campaign that has begun, at time 0."""
     town.coordinator.create(definition(name=name, devices=80, too_few="end", parameters={"depth": 3}), 0.0)
     return town.coordinator.start(name, 0.0)
 
 
-def record(town: Town, entry: Entry) -> tuple[Any, ...]:
+def record(town: Town, entry: CampaignRow) -> tuple[Any, ...]:
     """All that moving a campaign on changes."""
     with town.database.reading() as db:
         now = campaign_store.named(db, entry.name)
@@ -88,7 +88,7 @@ def votes_on(layer: Layer | ClosedLayer) -> list[Votes]:
     return MADE[layer.digest]
 
 
-def fill(town: Town, entry: Entry) -> None:
+def fill(town: Town, entry: CampaignRow) -> None:
     """Answer the layer that is open, until it is full."""
     asked = town.layer(entry.id)
     assert asked
@@ -97,7 +97,7 @@ def fill(town: Town, entry: Entry) -> None:
     assert town.storage.commit_batch(entry.id, layer_index, reports, entry.definition.batch).counted == layer.layer_size
 
 
-def run(town: Town, entry: Entry, now: float) -> None:
+def run(town: Town, entry: CampaignRow, now: float) -> None:
     """Move a campaign on until it is over."""
     while record(town, entry)[0] == campaign_store.RUNNING:
         town.coordinator.turn(now)
@@ -106,22 +106,22 @@ def run(town: Town, entry: Entry, now: float) -> None:
         now += 1.0
 
 
-def begun(town: Town, entry: Entry) -> float:
+def begun(town: Town, entry: CampaignRow) -> float:
     return 1.0
 
 
-def lagging(town: Town, entry: Entry) -> float:
+def lagging(town: Town, entry: CampaignRow) -> float:
     town.coordinator.turn(1.0)
     return 51.0
 
 
-def full(town: Town, entry: Entry) -> float:
+def full(town: Town, entry: CampaignRow) -> float:
     town.coordinator.turn(1.0)
     fill(town, entry)
     return 2.0
 
 
-def ending(town: Town, entry: Entry) -> float:
+def ending(town: Town, entry: CampaignRow) -> float:
     for now in itertools.count(1.0):
         town.coordinator.turn(now)
         if record(town, entry)[2][-1][2] == campaign_store.DECIDED:
@@ -130,19 +130,19 @@ def ending(town: Town, entry: Entry) -> float:
     raise AssertionError
 
 
-def abort(town: Town, entry: Entry, now: float) -> None:
+def abort(town: Town, entry: CampaignRow, now: float) -> None:
     town.coordinator.abort(entry.name, now)
 
 
-def pause(town: Town, entry: Entry, now: float) -> None:
+def pause(town: Town, entry: CampaignRow, now: float) -> None:
     town.coordinator.pause(entry.name, now)
 
 
-def start(town: Town, entry: Entry, now: float) -> None:
+def start(town: Town, entry: CampaignRow, now: float) -> None:
     town.coordinator.start(entry.name, now)
 
 
-def take_over(town: Town, entry: Entry, now: float) -> None:
+def take_over(town: Town, entry: CampaignRow, now: float) -> None:
     town.coordinator.turn(now + LATER)
 
 
@@ -163,8 +163,8 @@ def interrupt(database: Database, use: int, act: Callable[[], None], monkeypatch
 def test_who_is_overtaken_in_the_middle_of_a_turn_changes_nothing(
     first: Town,
     second: Town,
-    stage: Callable[[Town, Entry], float],
-    act: Callable[[Town, Entry, float], None],
+    stage: Callable[[Town, CampaignRow], float],
+    act: Callable[[Town, CampaignRow, float], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Between any two steps of a worker somebody aborts or pauses the campaign, or another worker thinks it dead."""

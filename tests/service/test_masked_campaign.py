@@ -25,7 +25,7 @@ from service.serving import served
     ("changes", "named"),
     [
         ({"cohort_size": 7}, "5 devices stay, and 6 must be"),
-        ({"smallest_group": 2}, "not 2"),
+        ({"smallest_cohort": 2}, "not 2"),
         ({"corruption": 40}, "0 to 30 per cent, not 40"),
         ({"gather_seconds": 0.0}, "gather seconds must be above 0"),
         ({"stage_seconds": 1e9}, "stage seconds must be above 0 and at most a day"),

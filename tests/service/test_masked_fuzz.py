@@ -20,7 +20,7 @@ from neologue.protocol.credential import Credential
 from neologue.protocol.documents import known_digest, read_known, read_layer
 from neologue.protocol.report import Asks, make_report, read_report
 from neologue.service.storage.database import open_database
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 from service.masked_crowd import invited, started
 from service.serving import Reply, Served, served
 from service.stores import same
@@ -126,7 +126,7 @@ def test_a_group_goes_on_whatever_one_of_its_devices_sends(town: Town, tmp_path:
     assert town.answered(messages) == [b'{"state":"final"}'] * DEVICES
     with closing(open_database(f"{tmp_path}/service.db")) as database:
         votes = Tally.of(town.layer.randomizer.candidates, (read_report(town.layer, each) for each in town.reports))
-        assert same(Storage(database).tally(town.campaign, 0), votes)
+        assert same(ReportStore(database).tally(town.campaign, 0), votes)
 
 
 def test_what_belongs_to_nobody_is_refused(town: Town) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from neologue.discovery.state import Course
+from neologue.discovery.state import DiscoveryState
 from neologue.discovery.tally import Tally
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
@@ -18,7 +18,7 @@ from neologue.service.campaigns import campaign_store
 from neologue.service.review.reviewed_words import released_words
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 from service.campaigns import Town, definition
 from service.masked_crowd import (
     SECURE,
@@ -90,13 +90,13 @@ def test_a_campaign_with_dropouts_finds_the_words_that_the_plain_votes_decide(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tallies: list[Tally] = []
-    counted = Storage.tally
+    counted = ReportStore.tally
 
-    def tally(storage: Storage, campaign: bytes, layer_index: int) -> Tally:
+    def tally(storage: ReportStore, campaign: bytes, layer_index: int) -> Tally:
         tallies.append(counted(storage, campaign, layer_index))
         return tallies[-1]
 
-    monkeypatch.setattr(Storage, "tally", tally)
+    monkeypatch.setattr(ReportStore, "tally", tally)
     with served(f"sqlite:///{tmp_path}/service.db", failures_per_minute=1e6) as service:
         started(service, devices=DEVICES, reserve=RESERVE, layer_seconds=40.0)
         credentials = service.ask("POST", "/v1/campaigns/small/credentials", {"count": DEVICES}).body.decode().split()
@@ -107,7 +107,7 @@ def test_a_campaign_with_dropouts_finds_the_words_that_the_plain_votes_decide(
         words = [word["word"] for word in service.ask("GET", "/v1/campaigns/small/words").json]
         release = service.ask("GET", "/v1/campaigns/small/release").json
     spent = counted_serials(f"{tmp_path}/service.db", crowd)
-    course = Course(definition(**{**SECURE, "devices": DEVICES, "reserve": RESERVE}).campaign)
+    course = DiscoveryState(definition(**{**SECURE, "devices": DEVICES, "reserve": RESERVE}).campaign)
     for tally_ in tallies:
         layer = course.layer
         assert layer
@@ -143,7 +143,7 @@ def test_two_workers_and_postgresql_count_every_vote_once(postgres: Callable[[],
     with closing(open_database(url)) as database:
         spent = spent_serials(database)
         assert crowd.told("final") <= spent
-        assert same(Storage(database).tally(campaign, 0), crowd.sum_of(layer, spent))
+        assert same(ReportStore(database).tally(campaign, 0), crowd.sum_of(layer, spent))
     assert len(crowd.told("final")) >= devices - 4 - 7
 
 
@@ -180,7 +180,7 @@ def test_a_group_of_a_service_that_is_killed_yields_nothing_that_could_be_known(
     with closing(open_database(url)) as database:
         spent = spent_serials(database)
         assert crowd.told("final") == spent
-        assert same(Storage(database).tally(campaign, 0), crowd.sum_of(layer, spent))
+        assert same(ReportStore(database).tally(campaign, 0), crowd.sum_of(layer, spent))
         with database.reading() as db:
             states = [state for (state,) in db.execute("SELECT state FROM masking_groups ORDER BY until")]
     if nothing:

@@ -15,9 +15,9 @@ from neologue.protocol.credential import issue
 from neologue.protocol.slot import SLOTS
 from neologue.service.collect.replies import Invited, Over, Wait
 from neologue.service.masked.group_store import GroupStore
-from neologue.service.masked.groups import Gathers, MaskingGroups, Told, Word
+from neologue.service.masked.groups import GatheringLayer, GroupAnswer, GroupReply, MaskingGroups
 from neologue.service.storage.database import Database
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 from service.campaigns import Town, definition
 from service.masked_crowd import SECURE
 from service.stores import CAMPAIGN, LAYER, add_layer, serial_of
@@ -34,12 +34,12 @@ def advertisement(terms: Terms) -> bytes:
 def test_a_group_takes_no_more_devices_than_it_gathers(database: Database) -> None:
     """However many have its terms and come at the same time: the layer has no room for them."""
     add_layer(database, layer_size=10)
-    layer = Gathers(CAMPAIGN, 0, LAYER, RULES, gather_seconds=60.0, stage_seconds=60.0)
+    layer = GatheringLayer(CAMPAIGN, 0, LAYER, RULES, gather_seconds=60.0, stage_seconds=60.0)
 
-    async def come() -> tuple[list[Told], bytes | Word]:
+    async def come() -> tuple[list[GroupReply], bytes | GroupAnswer]:
         operator = Ed25519PrivateKey.generate()
         async with MaskingGroups(
-            Storage(database), operator, leads=lambda campaign: True, patience=0.01, clock=lambda: NOW
+            ReportStore(database), operator, leads=lambda campaign: True, patience=0.01, clock=lambda: NOW
         ) as groups:
             given = [await groups.join(layer, serial_of(device)) for device in range(9)]
             assert isinstance(given[0], bytes)
@@ -51,8 +51,8 @@ def test_a_group_takes_no_more_devices_than_it_gathers(database: Database) -> No
             return await asyncio.gather(*messages), await groups.join(layer, serial_of(9))
 
     told, later = asyncio.run(come())
-    assert told.count(Word.OUT) == 3
-    assert later is Word.BUSY, "4 places are left, and no group begins with so few"
+    assert told.count(GroupAnswer.OUT) == 3
+    assert later is GroupAnswer.BUSY, "4 places are left, and no group begins with so few"
     with database.reading() as db:
         assert db.execute("SELECT devices FROM masking_groups") == [(6,)]
 
@@ -62,7 +62,7 @@ def test_a_service_that_stops_leaves_a_group_alone_until_its_thread_is_done(
 ) -> None:
     """Two threads that take masks off one sum at once would leave another sum."""
     add_layer(database, layer_size=10)
-    layer = Gathers(CAMPAIGN, 0, LAYER, RULES, gather_seconds=60.0, stage_seconds=60.0)
+    layer = GatheringLayer(CAMPAIGN, 0, LAYER, RULES, gather_seconds=60.0, stage_seconds=60.0)
     begun, allowed, happened = threading.Event(), threading.Event(), list[str]()
     advance, abandon = GroupServer.advance, GroupServer.abandon
 
@@ -83,7 +83,7 @@ def test_a_service_that_stops_leaves_a_group_alone_until_its_thread_is_done(
     async def scene() -> None:
         operator = Ed25519PrivateKey.generate()
         async with MaskingGroups(
-            Storage(database), operator, leads=lambda campaign: True, patience=0.01, clock=lambda: NOW
+            ReportStore(database), operator, leads=lambda campaign: True, patience=0.01, clock=lambda: NOW
         ) as groups:
             given = await groups.join(layer, serial_of(0))
             assert isinstance(given, bytes)
@@ -112,8 +112,8 @@ def test_who_was_asked_before_is_asked_again_only_where_votes_are_made_late(
     town.coordinator.turn(0.0)
     with database.transaction() as db:
         db.execute("UPDATE layers SET low = ?, high = ?", (SLOTS, SLOTS))
-    town.board.refresh()
-    assert isinstance(town.board.check_in(issue(entry.id, town.keys.issuer)), told)
+    town.layer_cache.refresh()
+    assert isinstance(town.layer_cache.check_in(issue(entry.id, town.keys.issuer)), told)
 
 
 def test_a_layer_that_groups_under_way_fill_invites_nobody(database: Database) -> None:
@@ -127,12 +127,12 @@ def test_a_layer_that_groups_under_way_fill_invites_nobody(database: Database) -
     assert asked
     layer, layer_index = asked
     credential = issue(entry.id, town.keys.issuer)
-    assert isinstance(town.board.check_in(credential), Invited)
+    assert isinstance(town.layer_cache.check_in(credential), Invited)
     terms = terms_for(layer, bytes(16), 6, 25, 5)
     store = GroupStore(database)
     assert store.form(entry.id, layer_index, terms, layer.layer_size - 7, NOW, until=1e12)
-    town.board.refresh()
-    assert isinstance(town.board.check_in(credential), Wait)
+    town.layer_cache.refresh()
+    assert isinstance(town.layer_cache.check_in(credential), Wait)
     store.give_up(terms.group_id, certain=True)
-    town.board.refresh()
-    assert isinstance(town.board.check_in(credential), Invited)
+    town.layer_cache.refresh()
+    assert isinstance(town.layer_cache.check_in(credential), Invited)

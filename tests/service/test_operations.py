@@ -26,7 +26,7 @@ from neologue.protocol.credential import Credential
 from neologue.protocol.layer import Layer
 from neologue.protocol.submission import Submission
 from neologue.service.storage.database import open_database
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 
 from .campaigns import WORDS, definition
 from .serving import Process, Served, free_port, served, wait_until
@@ -362,7 +362,7 @@ def test_a_service_that_is_stopped_has_confirmed_nothing_that_it_loses(
     with closing(database):
         assert spent_serials(database) >= devices.final
         campaign = Credential.parse(devices.asleep[0]).campaign_id
-        assert Storage(database).tally(campaign, 0).reports == len(spent_serials(database))
+        assert ReportStore(database).tally(campaign, 0).reports == len(spent_serials(database))
     log = process.log.read_text()
     assert "stopped" in log
     assert "Traceback" not in log

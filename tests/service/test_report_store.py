@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from neologue.errors import StorageError
 from neologue.service.storage.database import Database, open_database
 from neologue.service.storage.migrations import migrate
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 from service.stores import (
     CAMPAIGN,
     LAYER,
@@ -25,9 +25,9 @@ from service.stores import (
 
 
 @pytest.fixture
-def storage(database: Database) -> Storage:
+def storage(database: Database) -> ReportStore:
     add_layer(database)
-    return Storage(database)
+    return ReportStore(database)
 
 
 def sums(database: Database) -> list[int]:
@@ -36,7 +36,7 @@ def sums(database: Database) -> list[int]:
         return [reports for (reports,) in db.execute("SELECT reports FROM sums ORDER BY id")]
 
 
-def test_a_batch_is_counted(storage: Storage) -> None:
+def test_a_batch_is_counted(storage: ReportStore) -> None:
     outcome = storage.commit_batch(CAMPAIGN, 0, batch_of(range(12)), minimum=10)
     assert (outcome.final, outcome.counted, outcome.over) == (frozenset(batch_of(range(12))), 12, False)
     assert same(storage.tally(CAMPAIGN, 0), tally_of(range(12)))
@@ -45,14 +45,14 @@ def test_a_batch_is_counted(storage: Storage) -> None:
     assert not storage.spent(b"another campaign", serial_of(0))
 
 
-def test_fewer_than_the_minimum_are_never_written(storage: Storage) -> None:
+def test_fewer_than_the_minimum_are_never_written(storage: ReportStore) -> None:
     outcome = storage.commit_batch(CAMPAIGN, 0, batch_of(range(9)), minimum=10)
     assert (outcome.final, outcome.counted, outcome.over) == (frozenset(), 0, False)
     assert same(storage.tally(CAMPAIGN, 0), tally_of([]))
     assert not spent_serials(storage.database)
 
 
-def test_what_was_counted_is_final_and_not_counted_again(storage: Storage) -> None:
+def test_what_was_counted_is_final_and_not_counted_again(storage: ReportStore) -> None:
     storage.commit_batch(CAMPAIGN, 0, batch_of(range(10)), minimum=10)
     again = storage.commit_batch(CAMPAIGN, 0, batch_of(range(10)), minimum=10)
     assert (again.final, again.counted) == (frozenset(batch_of(range(10))), 0)
@@ -61,7 +61,7 @@ def test_what_was_counted_is_final_and_not_counted_again(storage: Storage) -> No
     assert same(storage.tally(CAMPAIGN, 0), tally_of(range(20)))
 
 
-def test_only_new_reports_count_towards_the_minimum(storage: Storage) -> None:
+def test_only_new_reports_count_towards_the_minimum(storage: ReportStore) -> None:
     storage.commit_batch(CAMPAIGN, 0, batch_of(range(10)), minimum=10)
     outcome = storage.commit_batch(CAMPAIGN, 0, batch_of(range(19)), minimum=10)
     assert (outcome.final, outcome.counted) == (frozenset(batch_of(range(10))), 0), "nine new ones would stand out"
@@ -71,7 +71,7 @@ def test_only_new_reports_count_towards_the_minimum(storage: Storage) -> None:
 
 def test_at_most_the_group_is_counted(database: Database) -> None:
     add_layer(database, layer_size=25)
-    storage = Storage(database)
+    storage = ReportStore(database)
     assert not storage.commit_batch(CAMPAIGN, 0, batch_of(range(10)), minimum=10).over
     outcome = storage.commit_batch(CAMPAIGN, 0, batch_of(range(10, 30)), minimum=10)
     assert (outcome.final, outcome.counted, outcome.over) == (frozenset(batch_of(range(10, 25))), 15, True)
@@ -82,13 +82,13 @@ def test_at_most_the_group_is_counted(database: Database) -> None:
 
 def test_a_layer_is_over_when_less_than_a_batch_is_missing(database: Database) -> None:
     add_layer(database, layer_size=25)
-    storage = Storage(database)
+    storage = ReportStore(database)
     outcome = storage.commit_batch(CAMPAIGN, 0, batch_of(range(16)), minimum=10)
     assert (outcome.counted, outcome.over) == (16, True)
     assert storage.commit_batch(CAMPAIGN, 0, batch_of(range(16, 40)), minimum=10).counted == 0
 
 
-def test_a_closed_layer_counts_nothing_and_still_knows_who_was_counted(storage: Storage) -> None:
+def test_a_closed_layer_counts_nothing_and_still_knows_who_was_counted(storage: ReportStore) -> None:
     storage.commit_batch(CAMPAIGN, 0, batch_of(range(10)), minimum=10)
     close_layer(storage.database)
     outcome = storage.commit_batch(CAMPAIGN, 0, batch_of(range(30)), minimum=10)
@@ -96,13 +96,13 @@ def test_a_closed_layer_counts_nothing_and_still_knows_who_was_counted(storage: 
     assert same(storage.tally(CAMPAIGN, 0), tally_of(range(10)))
 
 
-def test_a_layer_that_is_not_there_counts_nothing(storage: Storage) -> None:
+def test_a_layer_that_is_not_there_counts_nothing(storage: ReportStore) -> None:
     assert storage.commit_batch(CAMPAIGN, 7, batch_of(range(30)), minimum=10).over
     with pytest.raises(StorageError, match="no layer 7"):
         storage.tally(CAMPAIGN, 7)
 
 
-def test_layers_are_told_apart(storage: Storage) -> None:
+def test_layers_are_told_apart(storage: ReportStore) -> None:
     add_layer(storage.database, layer_index=1)
     storage.commit_batch(CAMPAIGN, 0, batch_of(range(10)), minimum=10)
     storage.commit_batch(CAMPAIGN, 1, batch_of(range(10, 30)), minimum=10)
@@ -114,14 +114,14 @@ def test_layers_are_told_apart(storage: Storage) -> None:
     ]
 
 
-def test_a_batch_of_many_is_counted(storage: Storage) -> None:
+def test_a_batch_of_many_is_counted(storage: ReportStore) -> None:
     outcome = storage.commit_batch(CAMPAIGN, 0, batch_of(range(1203)), minimum=10)
     assert outcome.counted == 1203
     assert storage.commit_batch(CAMPAIGN, 0, batch_of(range(1210)), minimum=5).final == set(batch_of(range(1210)))
     assert same(storage.tally(CAMPAIGN, 0), tally_of(range(1210)))
 
 
-def test_sums_are_merged_without_a_trace_in_the_tally(storage: Storage) -> None:
+def test_sums_are_merged_without_a_trace_in_the_tally(storage: ReportStore) -> None:
     add_layer(storage.database, layer_index=1)
     for start in range(0, 50, 10):
         storage.commit_batch(CAMPAIGN, 0, batch_of(range(start, start + 10)), minimum=10)
@@ -134,7 +134,7 @@ def test_sums_are_merged_without_a_trace_in_the_tally(storage: Storage) -> None:
     assert same(storage.tally(CAMPAIGN, 1), tally_of(range(50, 60)))
 
 
-def test_a_sum_that_is_missing_is_noticed(storage: Storage) -> None:
+def test_a_sum_that_is_missing_is_noticed(storage: ReportStore) -> None:
     storage.commit_batch(CAMPAIGN, 0, batch_of(range(10)), minimum=10)
     with storage.database.transaction() as db:
         db.execute("DELETE FROM sums")
@@ -142,27 +142,27 @@ def test_a_sum_that_is_missing_is_noticed(storage: Storage) -> None:
         storage.tally(CAMPAIGN, 0)
 
 
-def test_who_was_counted_is_stored_beside_nothing(storage: Storage) -> None:
+def test_who_was_counted_is_stored_beside_nothing(storage: ReportStore) -> None:
     storage.commit_batch(CAMPAIGN, 0, batch_of(range(10)), minimum=10)
     with storage.database.reading() as db:
         rows = db.execute("SELECT * FROM spent")
     assert sorted(rows) == sorted((CAMPAIGN, serial_of(device)) for device in range(10))
 
 
-def test_the_order_in_which_reports_came_is_not_stored(storage: Storage) -> None:
+def test_the_order_in_which_reports_came_is_not_stored(storage: ReportStore) -> None:
     storage.commit_batch(CAMPAIGN, 0, batch_of(range(40)), minimum=10)
     with storage.database.reading() as db:
         stored = [serial for (serial,) in db.execute("SELECT serial FROM spent")]
     assert stored == sorted(stored)
 
 
-def test_two_workers_count_each_report_once(storage: Storage, url: str) -> None:
+def test_two_workers_count_each_report_once(storage: ReportStore, url: str) -> None:
     """Both commit the same reports in batches that overlap, each on connections of its own."""
-    workers = [storage, Storage(open_database(url))]
+    workers = [storage, ReportStore(open_database(url))]
     start = threading.Barrier(len(workers))
     counted: list[int] = []
 
-    def work(worker: Storage, step: int) -> None:
+    def work(worker: ReportStore, step: int) -> None:
         start.wait(timeout=60)
         for first in range(0, 600, step):
             outcome = worker.commit_batch(CAMPAIGN, 0, batch_of(range(first, first + 60)), minimum=5)
@@ -192,7 +192,7 @@ def test_whatever_comes_the_tally_is_the_sum_of_what_is_final(
     database = open_database(str(tmp_path_factory.mktemp("store") / "service.db"))
     migrate(database)
     add_layer(database, layer_size=layer_size)
-    storage = Storage(database)
+    storage = ReportStore(database)
     final: set[bytes] = set()
     for first, length in batches:
         outcome = storage.commit_batch(CAMPAIGN, 0, batch_of(range(first, first + length)), minimum)

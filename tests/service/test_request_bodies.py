@@ -8,7 +8,7 @@ import pytest
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
-from neologue.service.api.request_bodies import Arrivals
+from neologue.service.api.request_bodies import RequestBodies
 
 
 def pieces(*bodies: bytes) -> list[dict[str, Any]]:
@@ -33,7 +33,7 @@ def receiving(messages: Iterable[dict[str, Any]]) -> Receive:
 
 
 def arrived(messages: Iterable[dict[str, Any]], most: int = 10) -> bytes | None:
-    return asyncio.run(Arrivals(60.0).body(receiving(messages), most))
+    return asyncio.run(RequestBodies(60.0).body(receiving(messages), most))
 
 
 def test_a_body_is_the_sum_of_its_pieces() -> None:
@@ -53,11 +53,11 @@ def test_who_hangs_up_has_sent_nothing() -> None:
         arrived([*pieces(b"a", b"b")[:1], {"type": "http.disconnect"}])
 
 
-def ended_by(end: Callable[[asyncio.Task[bytes | None], Arrivals], object]) -> None:
+def ended_by(end: Callable[[asyncio.Task[bytes | None], RequestBodies], object]) -> None:
     """A body of which only the first half comes, and something that ends it."""
 
     async def scene() -> None:
-        arrivals = Arrivals(0.01)
+        arrivals = RequestBodies(0.01)
         task = asyncio.create_task(arrivals.body(receiving(pieces(b"a", b"b")[:1]), 10))
         await asyncio.sleep(0)
         other = end(task, arrivals)

@@ -60,7 +60,7 @@ class TestRulings:
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Database, campaign_store.Entry]]:
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Database, campaign_store.CampaignRow]]:
     """A released campaign on which two rulings were made."""
     from neologue.service.storage.migrations import migrate
 
@@ -97,11 +97,11 @@ class TestLists:
         ids=str,
     )
     def test_what_is_asked_for_is_found_in_order(
-        self, opened: tuple[Database, campaign_store.Entry], asked: dict[str, Any], found: list[str]
+        self, opened: tuple[Database, campaign_store.CampaignRow], asked: dict[str, Any], found: list[str]
     ) -> None:
         assert [one.word for one in chosen(reviewed(*opened), Choice(**asked))] == found
 
-    def test_a_page_is_a_part_of_it(self, opened: tuple[Database, campaign_store.Entry]) -> None:
+    def test_a_page_is_a_part_of_it(self, opened: tuple[Database, campaign_store.CampaignRow]) -> None:
         choice = Choice(offset=2, limit=2)
         assert [one.word for one in page(chosen(reviewed(*opened), choice), choice)] == ["jo@x.org", "=1+1"]
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from neologue.service.ops.settings import Settings
-from neologue.service.worker import Service
+from neologue.service.worker import Worker
 
 LONG = 0.5
 """Far longer than a service that waits for nobody takes to stop."""
 
 
-async def begun_and_stopped(service: Service, wait: Callable[[], Any]) -> list[str]:
+async def begun_and_stopped(service: Worker, wait: Callable[[], Any]) -> list[str]:
     """Start a service as a server does, wait for something in a thread, and stop it; what it says."""
     said: list[str] = []
     asked = iter(["lifespan.startup", "lifespan.shutdown"])
@@ -37,8 +37,8 @@ async def begun_and_stopped(service: Service, wait: Callable[[], Any]) -> list[s
 def test_the_database_is_closed_behind_the_last_thread(
     url: str, clockwork: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service = Service(Settings(database=url, refresh=0.01))
-    owner = {"refresh": service.board, "turn": service.coordinator}[clockwork]
+    service = Worker(Settings(database=url, refresh=0.01))
+    owner = {"refresh": service.layer_cache, "turn": service.coordinator}[clockwork]
     really, close = getattr(owner, clockwork), service.database.close
     under_way, closed = threading.Event(), threading.Event()
     too_early: list[bool] = []
@@ -64,12 +64,12 @@ def test_the_database_is_closed_behind_the_last_thread(
 
 
 def test_a_service_that_can_not_start_keeps_no_connection(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    service = Service(Settings(database=url))
+    service = Worker(Settings(database=url))
 
     def away() -> list[Any]:
         raise OSError("made up")
 
-    monkeypatch.setattr(service.board, "refresh", away)
+    monkeypatch.setattr(service.layer_cache, "refresh", away)
     with pytest.raises(OSError, match="made up"):
         asyncio.run(begun_and_stopped(service, time.monotonic))
     assert not service.database._idle

@@ -20,11 +20,11 @@ from neologue.aggregation.packed_sum import pack_sum
 from neologue.entropy import SeededEntropy
 from neologue.errors import StorageError
 from neologue.protocol.report import HEADER_BYTES, make_report
-from neologue.service.campaigns.campaign_store import Entry
-from neologue.service.collect.intake import Intake, Limits, ServedLayer
+from neologue.service.campaigns.campaign_store import CampaignRow
+from neologue.service.collect.intake import Intake, IntakeLayer, IntakeLimits
 from neologue.service.storage.database import SqliteDatabase
 from neologue.service.storage.migrations import migrate
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 from service.campaigns import Town, definition
 from service.stores import CAMPAIGN, add_layer
 
@@ -59,12 +59,12 @@ def is_found(wanted: Iterable[bytes], disk: bytes) -> bool:
     return any(windows(data) & found for data in wanted)
 
 
-def send_all(storage: Storage, reports: dict[bytes, bytes]) -> None:
+def send_all(storage: ReportStore, reports: dict[bytes, bytes]) -> None:
     """Send reports to an intake that writes whenever it may, and stop it."""
 
     async def scene() -> None:
-        async with Intake(storage, Limits(patience=0.1, interval=0.01, most_reports=25)) as intake:
-            layer = ServedLayer(0, LAYER, MINIMUM)
+        async with Intake(storage, IntakeLimits(patience=0.1, interval=0.01, most_reports=25)) as intake:
+            layer = IntakeLayer(0, LAYER, MINIMUM)
             await asyncio.gather(
                 *(intake.receive(CAMPAIGN, layer, serial, report) for serial, report in reports.items())
             )
@@ -81,7 +81,7 @@ def some_reports(count: int) -> dict[bytes, bytes]:
 
 def test_no_report_is_on_disk_nor_a_sum_of_one(database: SqliteDatabase) -> None:
     add_layer(database, layer=LAYER)
-    storage = Storage(database)
+    storage = ReportStore(database)
     reports = some_reports(107)
     send_all(storage, reports)
     disk = on_disk(database)
@@ -100,7 +100,7 @@ def test_the_search_finds_what_is_there(database: SqliteDatabase) -> None:
     add_layer(database, layer=LAYER)
     ((serial, report),) = some_reports(1).items()
     votes = Decoder(LAYER).votes(report)
-    Storage(database).commit_batch(CAMPAIGN, 0, {serial: votes}, minimum=1)
+    ReportStore(database).commit_batch(CAMPAIGN, 0, {serial: votes}, minimum=1)
     assert is_found([pack_sum(sum_of(LAYER.randomizer.candidates, [votes]))[1:]], on_disk(database))
 
 
@@ -109,7 +109,7 @@ def test_the_sums_of_a_decided_layer_are_gone(database: SqliteDatabase, others: 
     """Whether or not the sums of another layer stay."""
     for layer_index in (0, 1):
         add_layer(database, layer=LAYER, layer_index=layer_index)
-    storage = Storage(database)
+    storage = ReportStore(database)
     decoder = Decoder(LAYER)
     packed = []
     for layer_index in [0, 1] * others + [0] * 5:
@@ -162,11 +162,11 @@ def test_whoever_writes_does_not_wait_long_for_a_log_that_somebody_reads(tmp_pat
 # What the coordinator leaves
 
 
-def decide(town: Town, entry: Entry) -> None:
+def decide(town: Town, entry: CampaignRow) -> None:
     town.coordinator.turn(2.0)
 
 
-def abort(town: Town, entry: Entry) -> None:
+def abort(town: Town, entry: CampaignRow) -> None:
     town.coordinator.abort(entry.name, 2.0)
 
 
@@ -175,7 +175,7 @@ class Voted:
     """A campaign whose first layer is full, and all sums of it that are on disk."""
 
     town: Town
-    entry: Entry
+    entry: CampaignRow
     sums: list[bytes]
 
     def is_on_disk(self) -> bool:
@@ -209,7 +209,7 @@ def voted(database: SqliteDatabase) -> Voted:
 
 @pytest.mark.parametrize("end", [decide, abort])
 def test_the_votes_of_a_layer_are_off_the_disk_when_it_is_over(
-    voted: Voted, end: Callable[[Town, Entry], None]
+    voted: Voted, end: Callable[[Town, CampaignRow], None]
 ) -> None:
     end(voted.town, voted.entry)
     assert not voted.is_on_disk()
@@ -217,7 +217,7 @@ def test_the_votes_of_a_layer_are_off_the_disk_when_it_is_over(
 
 @pytest.mark.parametrize("end", [decide, abort])
 def test_while_somebody_reads_every_turn_tries_to_get_votes_off_the_disk(
-    voted: Voted, database: SqliteDatabase, end: Callable[[Town, Entry], None]
+    voted: Voted, database: SqliteDatabase, end: Callable[[Town, CampaignRow], None]
 ) -> None:
     with closing(sqlite3.connect(database.file, isolation_level=None)) as reader:
         reader.execute("BEGIN")
@@ -233,7 +233,7 @@ def test_while_somebody_reads_every_turn_tries_to_get_votes_off_the_disk(
 
 @pytest.mark.parametrize("end", [decide, abort])
 def test_what_a_worker_that_died_has_left_on_the_disk_the_next_removes(
-    voted: Voted, end: Callable[[Town, Entry], None], monkeypatch: pytest.MonkeyPatch
+    voted: Voted, end: Callable[[Town, CampaignRow], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is no matter whether a campaign is running then."""
     with monkeypatch.context() as patch:

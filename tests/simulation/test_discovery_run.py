@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from neologue import Campaign, Population, Vocabulary, Watch, discover
+from neologue import Campaign, Population, Progress, Vocabulary, discover
 from neologue.discovery.result import LayerFacts
 from neologue.errors import ParameterError
 from neologue.protocol.layer import Layer
@@ -61,23 +61,23 @@ def test_the_same_seed_gives_the_same_bytes_on_any_number_of_cores(
 
 
 def test_an_onlooker_hears_of_every_layer_and_every_user(population: Population) -> None:
-    class Diarist(Watch):
+    class Diarist(Progress):
         def __init__(self) -> None:
             self.layers: list[Layer] = []
             self.facts: list[LayerFacts] = []
             self.users = 0
 
-        def layer_begins(self, layer: Layer) -> None:
+        def on_layer_start(self, layer: Layer) -> None:
             self.layers.append(layer)
 
-        def users_done(self, users: int) -> None:
+        def on_users(self, users: int) -> None:
             self.users += users
 
-        def layer_ends(self, facts: LayerFacts, words: int) -> None:
+        def on_layer_end(self, facts: LayerFacts, words: int) -> None:
             self.facts.append(facts)
 
     diarist = Diarist()
-    found = discover(population, campaign(), watch=diarist)
+    found = discover(population, campaign(), progress=diarist)
     assert tuple(diarist.facts) == found.release.layers
     assert [layer.layer_size for layer in diarist.layers] == [facts.asked for facts in diarist.facts]
     assert diarist.users == sum(facts.reports for facts in diarist.facts)

@@ -12,20 +12,20 @@ from neologue.campaign.campaign import Campaign
 from neologue.discovery.tally import Tally
 from neologue.errors import JournalError
 from neologue.populations.population import Population
-from neologue.simulation.discovery_run import Watch, discover, identity
+from neologue.simulation.discovery_run import Progress, discover, identity
 from neologue.simulation.journal import Journal
 
 IDENTITY: dict[str, object] = {"seed": 1, "users": 10}
 
 
-class Interrupted(Watch):
+class Interrupted(Progress):
     """Somebody who breaks off when a certain layer begins."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.begun: list[int] = []
 
-    def layer_begins(self, layer: object) -> None:
+    def on_layer_start(self, layer: object) -> None:
         number = layer.number  # type: ignore[attr-defined]
         if number == self.number:
             raise KeyboardInterrupt
@@ -111,9 +111,9 @@ def test_a_discovery_broken_off_at_any_layer_ends_like_one_that_was_not(tmp_path
         folder = tmp_path / str(number)
         first = Interrupted(number)
         with pytest.raises(KeyboardInterrupt):
-            discover(population, campaign, seed=4, watch=first, journal=Journal(folder, run, resume=False))
+            discover(population, campaign, seed=4, progress=first, journal=Journal(folder, run, resume=False))
         later = Interrupted(0)
-        resumed = discover(population, campaign, seed=4, watch=later, journal=Journal(folder, run, resume=True))
+        resumed = discover(population, campaign, seed=4, progress=later, journal=Journal(folder, run, resume=True))
         assert resumed == whole
         assert later.begun == [layer.layer for layer in whole.release.layers][number - 1 :]
 

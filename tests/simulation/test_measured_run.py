@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from neologue import Alphabet, Campaign, Discovery, Measuring, Population, Vocabulary, Watch, discover
+from neologue import Alphabet, Campaign, Discovery, Measuring, Population, Progress, Vocabulary, discover
 from neologue.errors import ParameterError
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.release.facts import release_facts
@@ -91,11 +91,11 @@ def test_with_nothing_released_nobody_is_asked_to_measure() -> None:
     crowd = Population.from_words({f"{n}": {"bb": 1} for n in range(4000)})
     seen: list[ClosedLayer] = []
 
-    class Looking(Watch):
-        def measuring_begins(self, layer: ClosedLayer) -> None:
+    class Looking(Progress):
+        def on_measuring(self, layer: ClosedLayer) -> None:
             seen.append(layer)
 
-    found = discover(crowd, campaign_of(), watch=Looking(), measure=Measuring(1000))
+    found = discover(crowd, campaign_of(), progress=Looking(), measure=Measuring(1000))
     assert not found.release.words
     assert found.release.measurement is not None
     assert (found.release.measurement.asked, found.release.measurement.coverage) == (0, None)

@@ -12,7 +12,7 @@ from neologue.discovery.algorithm import discover as algorithm
 from neologue.discovery.selection import select
 from neologue.discovery.tally import Tally
 from neologue.simulation import trie_trace as growth_module
-from neologue.simulation.trie_trace import Growth
+from neologue.simulation.trie_trace import TrieTrace
 
 
 def test_what_was_kept_and_the_nearest_misses_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,10 +23,10 @@ def test_what_was_kept_and_the_nearest_misses_are_remembered(monkeypatch: pytest
     votes[[1, 6]] = 200
     tally = Tally(votes, 2000)
     held = np.array(["aab", "aba", "aca", "acb", "ac"])
-    growth = Growth(["aaa", *held.tolist(), "cab", "zzz"])
+    trie_trace = TrieTrace(["aaa", *held.tolist(), "cab", "zzz"])
     selection = select(layer, tally, small_campaign())
-    growth.witness(layer, tally, selection)
-    (seen,) = growth.layers
+    trie_trace.trace(layer, tally, selection)
+    (seen,) = trie_trace.layers
     assert seen.kept.texts.tolist() == ["aaa", "abb"]
     assert seen.kept.votes.tolist() == [200, 200]
     assert (seen.kept.votes >= seen.kept.needed).all()
@@ -42,10 +42,10 @@ def test_what_was_kept_and_the_nearest_misses_are_remembered(monkeypatch: pytest
 
 def test_noise_and_its_deviation_are_those_of_a_candidate_that_nobody_holds() -> None:
     layer = small_layer(["aa"], layer_size=5000, epsilon=3.0)
-    growth = Growth(["aaa"])
+    trie_trace = TrieTrace(["aaa"])
     tally = Tally(np.full(4, 300), 5000)
-    growth.witness(layer, tally, select(layer, tally, small_campaign()))
-    (seen,) = growth.layers
+    trie_trace.trace(layer, tally, select(layer, tally, small_campaign()))
+    (seen,) = trie_trace.layers
     q = float(layer.randomizer.channel.q)
     assert seen.noise == pytest.approx(5000 * q)
     assert seen.deviation == pytest.approx(np.sqrt(5000 * q * (1 - q)))
@@ -53,13 +53,13 @@ def test_noise_and_its_deviation_are_those_of_a_candidate_that_nobody_holds() ->
 
 
 def test_every_decided_layer_is_witnessed_and_no_other() -> None:
-    growth = Growth(["ab"])
+    trie_trace = TrieTrace(["ab"])
     question = next(algorithm(small_campaign(smallest_layer=100)))
     votes = np.zeros(question.layer.candidates.size, np.int64)
-    assert not question.decide(Tally(votes, 99), growth.witness).made
-    assert growth.layers == []
-    assert question.decide(Tally(votes, 100), growth.witness).made
-    assert [layer.number for layer in growth.layers] == [1]
+    assert not question.decide(Tally(votes, 99), trie_trace.trace).made
+    assert trie_trace.layers == []
+    assert question.decide(Tally(votes, 100), trie_trace.trace).made
+    assert [layer.number for layer in trie_trace.layers] == [1]
 
 
 def test_a_witness_changes_nothing_and_sees_what_the_release_tells() -> None:
@@ -67,19 +67,19 @@ def test_a_witness_changes_nothing_and_sees_what_the_release_tells() -> None:
     campaign = Campaign.from_profile(
         users=2000, known=Vocabulary(["hello"]), alphabet=Alphabet.named("en"), depth=6, epsilon=8.0
     )
-    growth = Growth(population.words)
-    seen, unseen = discover(population, campaign, witness=growth.witness), discover(population, campaign)
+    trie_trace = TrieTrace(population.words)
+    seen, unseen = discover(population, campaign, trace=trie_trace.trace), discover(population, campaign)
     assert seen.release.words == unseen.release.words
-    assert [(layer.pass_number, layer.number) for layer in growth.layers] == [
+    assert [(layer.pass_number, layer.number) for layer in trie_trace.layers] == [
         (facts.pass_number, facts.layer) for facts in seen.release.layers
     ]
-    for layer, facts in zip(growth.layers, seen.release.layers, strict=True):
+    for layer, facts in zip(trie_trace.layers, seen.release.layers, strict=True):
         assert int((~layer.kept.ended).sum()) == facts.kept
         assert layer.kept.votes.min() == facts.fewest_votes
         assert layer.reports == facts.reports
     ends = {
         (text, int(votes))
-        for layer in growth.layers
+        for layer in trie_trace.layers
         for text, ended, votes in zip(layer.kept.texts, layer.kept.ended, layer.kept.votes, strict=True)
         if ended
     }

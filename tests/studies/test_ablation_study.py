@@ -9,7 +9,7 @@ import pytest
 from neologue.campaign.campaign import Campaign
 from neologue.errors import LanguageError, ParameterError
 from neologue.language.candidates import extensions
-from neologue.studies.ablation import Ablation, AblationStudy, Found, Result, Run, ablate
+from neologue.studies.ablation import Ablation, AblationOutcome, AblationResult, AblationRun, AblationStudy, ablate
 from neologue.studies.factors import Factor, Variation, chosen, factors
 
 FACTORS = factors()
@@ -68,11 +68,11 @@ def test_what_several_factors_are_measured_against_is_run_once() -> None:
 def imagined(study: AblationStudy, coverage: dict[str, float]) -> dict[str, Any]:
     """The rows of a study whose runs had a coverage by sampler, more with every seed."""
 
-    def found(run: Run) -> Found:
+    def found(run: AblationRun) -> AblationOutcome:
         sampler = str(dict(run.changes).get("sampler", "random"))
-        return Found(coverage[sampler] + 0.1 * run.seed, 1.0, 10, 3, 9.0, 1.0, 20.0)
+        return AblationOutcome(coverage[sampler] + 0.1 * run.seed, 1.0, 10, 3, 9.0, 1.0, 20.0)
 
-    results = tuple(Result(run, found(run)) for run in study.runs)
+    results = tuple(AblationResult(run, found(run)) for run in study.runs)
     document: dict[str, Any] = json.loads(json.dumps(Ablation(study, results).as_dict()))
     return document
 
@@ -109,7 +109,7 @@ def test_a_real_study_goes_on_where_it_was_broken_off() -> None:
     assert "refusal" in limit["variations"][1]
     assert "refusal" not in limit["variations"][0]
     heard.clear()
-    done = {result.run: Result.from_dict(json.loads(json.dumps(result.as_dict()))) for result in results}
+    done = {result.run: AblationResult.from_dict(json.loads(json.dumps(result.as_dict()))) for result in results}
     assert list(ablate(study, done=done, advance=heard.append)) == results
     assert not heard
 

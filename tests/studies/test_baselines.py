@@ -10,14 +10,14 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.vocabulary import Vocabulary
 from neologue.populations.population import Population
 from neologue.simulation.discovery_run import discover
-from neologue.studies.budget import Budget
 from neologue.studies.compare import METHODS
 from neologue.studies.fragment_puzzle import FragmentPuzzle
 from neologue.studies.method import Found, Method, Task
 from neologue.studies.opt_prefix_tree import OptPrefixTree
 from neologue.studies.outcome import outcome, truth_of
 from neologue.studies.pem import Pem
-from neologue.studies.samples import one_word, several_words
+from neologue.studies.privacy_grant import PrivacyGrant
+from neologue.studies.user_samples import one_word, several_words
 
 USERS = 30_000
 HEAVY = {"abba": 0.3, "cab": 0.25, "badge": 0.2, "face": 0.15, "deed": 0.1}
@@ -45,13 +45,13 @@ def task() -> Task:
 
 @pytest.fixture(scope="module")
 def findings(task: Task) -> dict[str, Found]:
-    return {name: method.discover(task, Budget(9.0), 1) for name, method in FOUND_BY.items()}
+    return {name: method.discover(task, PrivacyGrant(9.0), 1) for name, method in FOUND_BY.items()}
 
 
 @pytest.mark.parametrize("name", FOUND_BY)
 def test_what_many_hold_is_found_and_found_again(name: str, findings: dict[str, Found], task: Task) -> None:
     heard: list[int] = []
-    found = FOUND_BY[name].discover(task, Budget(9.0), 1, heard.append)
+    found = FOUND_BY[name].discover(task, PrivacyGrant(9.0), 1, heard.append)
     assert found == findings[name]
     words = [word.word for word in found.words]
     assert set(HEAVY) <= set(words)
@@ -66,16 +66,16 @@ def test_what_many_hold_is_found_and_found_again(name: str, findings: dict[str, 
 @pytest.mark.parametrize(
     ("name", "budget"),
     [
-        ("neologue", Budget(4.0, "central", "item")),
-        ("opt-prefix-tree", Budget(4.0, "central", "user")),
-        ("pem", Budget(4.0, "central", "user")),
-        ("sfp", Budget(4.0, "central", "item")),
-        ("triehh", Budget(8.0, "central", "user")),
-        ("partition-selection", Budget(1.0, "central", "item")),
-        ("partition-selection", Budget(1.0, "central", "user")),
+        ("neologue", PrivacyGrant(4.0, "central", "item")),
+        ("opt-prefix-tree", PrivacyGrant(4.0, "central", "user")),
+        ("pem", PrivacyGrant(4.0, "central", "user")),
+        ("sfp", PrivacyGrant(4.0, "central", "item")),
+        ("triehh", PrivacyGrant(8.0, "central", "user")),
+        ("partition-selection", PrivacyGrant(1.0, "central", "item")),
+        ("partition-selection", PrivacyGrant(1.0, "central", "user")),
     ],
 )
-def test_a_central_budget_is_kept(name: str, budget: Budget, task: Task) -> None:
+def test_a_central_budget_is_kept(name: str, budget: PrivacyGrant, task: Task) -> None:
     found = FOUND_BY[name].discover(task, budget, 1)
     assert set(HEAVY) <= {word.word for word in found.words}
     assert found.privacy.keeps(budget)
@@ -141,7 +141,7 @@ def test_ours_is_scored_as_a_discovery_is(findings: dict[str, Found], task: Task
 def test_where_nobody_holds_a_new_word_no_more_are_found_than_the_method_makes_up(name: str, most: int) -> None:
     idle = Population.from_words({str(user): {KNOWN: 1} for user in range(3000)})
     task = Task(idle, 3000, Alphabet("abcdefgh"), Vocabulary([KNOWN]), depth=6, top=5)
-    found = [word.word for word in FOUND_BY[name].discover(task, Budget(9.0), 1).words]
+    found = [word.word for word in FOUND_BY[name].discover(task, PrivacyGrant(9.0), 1).words]
     assert truth_of(task) == {}
     assert len(found) <= most
     assert outcome(found, {}, task.top).coverage == 0.0
@@ -167,7 +167,7 @@ def test_groups_of_pem_extend_as_far_as_the_server_can_afford(task: Task) -> Non
 def test_segments_of_the_prefix_tree_adapt_to_what_is_found(task: Task) -> None:
     """With room for 20,000 prefixes of 8 letters four come at once; those found then leave room for the rest."""
     tree = OptPrefixTree(dimension=20_000)
-    found = tree.discover(task, Budget(9.0), 1)
+    found = tree.discover(task, PrivacyGrant(9.0), 1)
     assert tree.iterations(task) == 2
     assert found.rounds == 2
     assert set(HEAVY) <= {word.word for word in found.words}
@@ -175,6 +175,6 @@ def test_segments_of_the_prefix_tree_adapt_to_what_is_found(task: Task) -> None:
 
 def test_fragments_are_joined_by_their_hash_alone(task: Task) -> None:
     """With hardly any noise the puzzle gives the words that were put in, and no word whose fragments others lent."""
-    clear = FragmentPuzzle(false_fragments=0.01).discover(task, Budget(18.0), 5)
+    clear = FragmentPuzzle(false_fragments=0.01).discover(task, PrivacyGrant(18.0), 5)
     assert [word.word for word in clear.words] == list(HEAVY)
     assert clear.bytes_per_device == 1 + 2 * (2 + 128)

@@ -9,8 +9,8 @@ import pytest
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.populations.population import Population
-from neologue.studies.budget import Budget, Privacy
-from neologue.studies.compare import METHODS, Comparison, Result, Run, Study, compare
+from neologue.studies.compare import METHODS, Comparison, ComparisonResult, ComparisonRun, Study, compare
+from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 
 USERS = 8000
 FAST = ("triehh", "partition-selection")
@@ -29,7 +29,7 @@ def study(**changes: object) -> Study:
     return Study(**settings | changes)  # type: ignore[arg-type]
 
 
-def results(population: Population, what: Study, **more: object) -> Iterator[Result]:
+def results(population: Population, what: Study, **more: object) -> Iterator[ComparisonResult]:
     return compare(population, what, alphabet=Alphabet("abcdefghijklmnopqrstuvwxyz"), **more)  # type: ignore[arg-type]
 
 
@@ -58,7 +58,7 @@ def test_a_study_goes_on_where_it_was_interrupted(population: Population) -> Non
 
 def test_results_can_be_recorded_and_read_again(population: Population) -> None:
     found = tuple(results(population, study()))
-    assert tuple(Result.from_dict(json.loads(json.dumps(result.as_dict()))) for result in found) == found
+    assert tuple(ComparisonResult.from_dict(json.loads(json.dumps(result.as_dict()))) for result in found) == found
     recorded = json.loads(json.dumps(Comparison(study(), population.description, found).as_dict()))
     assert [method["name"] for method in recorded["methods"]] == list(FAST)
     assert recorded["results"][0]["cost"]["privacy"]["local_item"] is None
@@ -74,7 +74,7 @@ def test_what_cannot_keep_the_budget_is_refused_with_a_reason(population: Popula
     assert refused.outcome is None
     assert refused.cost is None
     assert "take more users or a larger epsilon" in (refused.refusal or "")
-    assert Result.from_dict(json.loads(json.dumps(refused.as_dict()))) == refused
+    assert ComparisonResult.from_dict(json.loads(json.dumps(refused.as_dict()))) == refused
 
 
 def test_the_users_needed_are_the_fewest_tried_that_cover_enough(population: Population) -> None:
@@ -124,11 +124,11 @@ def test_a_study_that_makes_no_sense_is_refused(changes: dict[str, object], mess
 
 def test_a_promise_is_kept_for_its_own_model_and_unit() -> None:
     promise = Privacy(3.0, 180.0, 0.5, None, 1e-10, "")
-    assert promise.keeps(Budget(3.0))
-    assert not promise.keeps(Budget(3.0, "local", "user"))
-    assert promise.keeps(Budget(0.5, "central", "item"))
-    assert not promise.keeps(Budget(0.5, "central", "item", 1e-12))
-    assert not promise.keeps(Budget(900.0, "central", "user"))
+    assert promise.keeps(PrivacyGrant(3.0))
+    assert not promise.keeps(PrivacyGrant(3.0, "local", "user"))
+    assert promise.keeps(PrivacyGrant(0.5, "central", "item"))
+    assert not promise.keeps(PrivacyGrant(0.5, "central", "item", 1e-12))
+    assert not promise.keeps(PrivacyGrant(900.0, "central", "user"))
 
 
 def test_the_largest_local_epsilon_is_searched_for() -> None:
@@ -138,13 +138,16 @@ def test_the_largest_local_epsilon_is_searched_for() -> None:
         asked.append(epsilon)
         return float(0.01 * 1.7**epsilon)
 
-    assert Budget(6.0, "local", "user").local_epsilon(central, 60) == 0.1
+    assert PrivacyGrant(6.0, "local", "user").local_epsilon(central, 60) == 0.1
     assert not asked
-    found = Budget(1.0, "central").local_epsilon(central)
+    found = PrivacyGrant(1.0, "central").local_epsilon(central)
     assert central(found) <= 1.0 < central(found + 0.05)
     assert len(asked) < 10
-    assert Budget(1e3, "central").local_epsilon(lambda epsilon: epsilon) == 20.0
+    assert PrivacyGrant(1e3, "central").local_epsilon(lambda epsilon: epsilon) == 20.0
 
 
 def test_runs_are_named_by_what_they_depend_on() -> None:
-    assert study().runs == (Run("triehh", 10.0, USERS, 0), Run("partition-selection", 10.0, USERS, 0))
+    assert study().runs == (
+        ComparisonRun("triehh", 10.0, USERS, 0),
+        ComparisonRun("partition-selection", 10.0, USERS, 0),
+    )

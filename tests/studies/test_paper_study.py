@@ -18,9 +18,9 @@ from neologue.studies.paper import (
     NO_PRIVACY,
     PRODUCTION,
     TABLE,
+    PaperResult,
+    PaperRun,
     PaperStudy,
-    Result,
-    Run,
     Setting,
     figure_setting,
     reproduce,
@@ -39,7 +39,7 @@ STATEMENT: dict[str, Any] = {
 def imagined(study: PaperStudy, coverage: dict[Setting, float]) -> Reproduction:
     """A study whose runs had these coverages, a little more with each seed."""
     results = [
-        Result(run, coverage[run.setting] + 0.01 * number, 1.0, 10, 20, 0.1)
+        PaperResult(run, coverage[run.setting] + 0.01 * number, 1.0, 10, 20, 0.1)
         for run in study.runs
         for number, seed in enumerate(study.seeds)
         if run.seed == seed
@@ -75,8 +75,8 @@ def test_targets_are_the_known_words_of_the_bottom_five_percent() -> None:
 def test_a_run_of_the_table_is_a_point_of_the_figure_and_is_run_once() -> None:
     study = PaperStudy(seeds=(3, 4), beyond_table=1)
     assert len(study.runs) == len(set(study.runs)) == 3 + 1 + 4 + 1 + 3
-    assert Run(figure_setting(EPSILON), 3) in study.runs
-    assert Run(PRODUCTION, 4) not in study.runs
+    assert PaperRun(figure_setting(EPSILON), 3) in study.runs
+    assert PaperRun(PRODUCTION, 4) not in study.runs
     assert len(PaperStudy().runs) == 3 * (3 + 1 + 4 + 1)
 
 
@@ -121,7 +121,7 @@ def test_runs_are_measured_recorded_and_not_repeated() -> None:
     assert production.central_epsilon is not None
     assert production.central_epsilon == pytest.approx(production.privacy["item_central"]["best"], rel=0.01)
     heard.clear()
-    done = {result.run: Result.from_dict(json.loads(json.dumps(result.as_dict()))) for result in results}
+    done = {result.run: PaperResult.from_dict(json.loads(json.dumps(result.as_dict()))) for result in results}
     assert list(reproduce(TINY, done=done, advance=heard.append)) == results
     assert not heard
 

@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from web/device: sources 724f50e42d58114d7d03c9b05662186abe22bcbdf34346a8988e73ca4a8fd908 */
+/* neologue device, Apache-2.0, built from devices/web: sources 724f50e42d58114d7d03c9b05662186abe22bcbdf34346a8988e73ca4a8fd908 */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name2 in all)

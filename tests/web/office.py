@@ -15,7 +15,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from neologue.service.ops.settings import Settings
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
-from neologue.service.worker import Service
+from neologue.service.worker import Worker
 from neologue.web.dashboard import dashboard
 from service.campaigns import Town, definition
 from service.serving import Reply, Served, served, wait_until
@@ -93,8 +93,8 @@ class Office:
         """Devices with these words answer whatever is asked, until the campaign is over."""
 
         def over() -> bool:
-            self.town.board.refresh()
-            notice = self.town.board.notice(identity)
+            self.town.layer_cache.refresh()
+            notice = self.town.layer_cache.notice(identity)
             assert notice
             if notice.layer:
                 self.town.answer(identity, notice.layer.round.missing, words)
@@ -104,7 +104,7 @@ class Office:
 
 
 @contextmanager
-def office(folder: Path, made: Callable[[Settings], Service] = dashboard, **settings: Any) -> Iterator[Office]:  # noqa: ANN401
+def office(folder: Path, made: Callable[[Settings], Worker] = dashboard, **settings: Any) -> Iterator[Office]:  # noqa: ANN401
     """An office without any campaign."""
     url = f"sqlite:///{folder}/office.db"
     database = open_database(url)

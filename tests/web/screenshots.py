@@ -49,7 +49,7 @@ def crowd() -> Iterator[dict[str, int]]:
 def answer(desk: Office, identity: bytes, devices: Iterator[dict[str, int]], share: float) -> None:
     """So much of what the open layer waits for arrives, in batches."""
     asked = desk.town.layer(identity)
-    notice = desk.town.board.notice(identity)
+    notice = desk.town.layer_cache.notice(identity)
     if asked is None or notice is None or notice.layer is None:
         return
     layer, place = asked

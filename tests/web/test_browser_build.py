@@ -14,7 +14,7 @@ from . import chromium
 from .chromium import Browser, installed
 from .pages import ROOT, pages
 
-SOURCES = ROOT / "web" / "device"
+SOURCES = ROOT / "devices" / "web"
 STATIC = ROOT / "src" / "neologue" / "web" / "static"
 MODULE = STATIC / "neologue-device.js"
 INTERNALS = ROOT / "tests" / "web" / "device_internals.js"
@@ -22,7 +22,7 @@ MOST_BYTES = 25_000
 
 
 def digest_of_sources() -> str:
-    """What web/device/build.mjs writes at the top of what it builds."""
+    """What devices/web/build.mjs writes at the top of what it builds."""
     digest = hashlib.sha256()
     files = [file for folder in ("src", "test") for file in (SOURCES / folder).iterdir()]
     for name in sorted(str(file.relative_to(SOURCES)) for file in files):
@@ -33,7 +33,7 @@ def digest_of_sources() -> str:
 @pytest.mark.parametrize("built", [MODULE, INTERNALS], ids=lambda path: path.name)
 def test_what_is_committed_is_built_from_these_sources(built: Path) -> None:
     first = built.read_text("utf-8").partition("\n")[0]
-    assert digest_of_sources() in first, "run `npm ci && npm run build` in web/device"
+    assert digest_of_sources() in first, "run `npm ci && npm run build` in devices/web"
 
 
 def test_the_types_are_those_that_the_sources_are_checked_against() -> None:

@@ -559,7 +559,7 @@ def test_bytes_with_another_digest_are_refused(page: Page, service: Service, kin
     [
         ({"epsilon": 10.5}, "largestEpsilon"),
         ({"epsilon": 10.0, "bound": 61}, "largestUserEpsilon"),
-        ({"cohort": 99}, "smallestCohort"),
+        ({"layer_size": 99}, "smallestCohort"),
         ({"depth": 33}, "longestWord"),
         ({"extension": 2**31 - 1}, "largestLayer"),
         ({"extension": 9, "epsilon": 0.5}, "largestReport"),

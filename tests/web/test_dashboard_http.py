@@ -12,7 +12,7 @@ import pytest
 from neologue.ledger.budget import Budget
 from neologue.ledger.ledger import Ledger
 from neologue.service.ops.settings import Settings
-from neologue.service.worker import Service
+from neologue.service.worker import Worker
 from neologue.web import progress
 from neologue.web.campaign_trie import AT_ONCE, Trie
 from neologue.web.dashboard import PAGES, dashboard, from_environment
@@ -335,9 +335,9 @@ def test_only_so_many_streams_last_and_none_longer_than_the_service(
 ) -> None:
     monkeypatch.setattr(progress, "STREAM", 1e9)
     monkeypatch.setattr(progress, "MOST", 1)
-    services: list[Service] = []
+    services: list[Worker] = []
 
-    def made(settings: Settings) -> Service:
+    def made(settings: Settings) -> Worker:
         services.append(dashboard(settings))
         return services[0]
 

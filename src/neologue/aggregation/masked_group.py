@@ -48,7 +48,7 @@ class Stage(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Summed:
+class GroupSum:
     """What a group yields."""
 
     votes: NDArray[np.uint32]
@@ -63,7 +63,7 @@ class Summed:
 
 
 @dataclass(frozen=True)
-class Nothing:
+class NoSum:
     """That a group yields nothing, now and for ever."""
 
     reason: str
@@ -92,7 +92,7 @@ class GroupServer:
     def __init__(self, terms: Terms, entropy: Entropy | None = None) -> None:
         self.terms = terms
         self.stage = Stage.ADVERTISING
-        self.outcome: Summed | Nothing | None = None
+        self.outcome: GroupSum | NoSum | None = None
         """None until the group is over."""
         self._entropy = SecureEntropy() if entropy is None else entropy
         self._received: dict[bytes, set[bytes]] = {}
@@ -204,11 +204,11 @@ class GroupServer:
     def abandon(self, reason: str) -> None:
         """Give the group up, whatever its stage; one that is over has its outcome."""
         if self.stage is not Stage.OVER:
-            self._end(Nothing(reason))
+            self._end(NoSum(reason))
 
     def statement(self, operator: Ed25519PrivateKey) -> bytes:
         """The signed statement that the group yielded nothing; a MaskingError unless that is true and certain."""
-        if not isinstance(self.outcome, Nothing):
+        if not isinstance(self.outcome, NoSum):
             raise MaskingError("a group that yielded a sum, or still may, can't be declared to have yielded nothing")
         return sign_nothing(self.terms, operator)
 
@@ -297,7 +297,7 @@ class GroupServer:
             group = MaskingGroup(self.terms, size)
             degree = group.neighbourhood.degree
         except MaskingError as error:
-            self._end(Nothing(str(error)))
+            self._end(NoSum(str(error)))
             return
         self._group = group
         self._neighbours = circle(size, degree, self._entropy)
@@ -316,26 +316,26 @@ class GroupServer:
         for owner in self._shared:
             holders = sum(other in self._arrived for other in self._neighbours[owner])
             if holders < threshold:
-                self._end(Nothing(f"{holders} neighbours of a device are left, and it takes {threshold}"))
+                self._end(NoSum(f"{holders} neighbours of a device are left, and it takes {threshold}"))
                 return
         self._shares = {owner: {} for owner in self._shared}
         self.stage = Stage.UNMASKING
 
     def _too_few(self, devices: int, what: str) -> bool:
         if devices < self.terms.smallest:
-            self._end(Nothing(f"{devices:,} devices {what}, and {self.terms.smallest:,} were promised"))
+            self._end(NoSum(f"{devices:,} devices {what}, and {self.terms.smallest:,} were promised"))
         return self.stage is Stage.OVER
 
     def _finish(self) -> None:
         """Take all masks off the sum; or leave them on for ever."""
         if (missing := self._missing_secret()) is not None:
             have, threshold = len(self._shares[missing]), self._formed.neighbourhood.threshold
-            self._end(Nothing(f"{have} shares of a secret have come, and it takes {threshold}"))
+            self._end(NoSum(f"{have} shares of a secret have come, and it takes {threshold}"))
             return
         threshold = self._formed.neighbourhood.threshold
         secrets = {owner: shamir.reconstructed(held, threshold) for owner, held in self._shares.items()}
         if not all(self._is_secret(owner, secret) for owner, secret in secrets.items()):
-            self._end(Nothing("a device has shared something else than its secret"))
+            self._end(NoSum("a device has shared something else than its secret"))
             return
         for owner, secret in secrets.items():
             if owner in self._arrived:
@@ -343,7 +343,7 @@ class GroupServer:
             else:
                 self._take_off_pairwise(owner, secret)
         votes = self._total.astype(np.uint32) & np.uint32((1 << self._formed.bits) - 1)
-        self._end(Summed(votes, frozenset(device for device, index in self._index.items() if index in self._arrived)))
+        self._end(GroupSum(votes, frozenset(device for device, index in self._index.items() if index in self._arrived)))
 
     def _missing_secret(self) -> int | None:
         """A device of whose secret too few shares are at hand, if there is one."""
@@ -365,7 +365,7 @@ class GroupServer:
                 key = pairwise_mask_key(pair, self._advertised[other].keys.masking, self._formed, (gone, other))
                 (subtract_mask if other < gone else add_mask)(self._total, key)
 
-    def _end(self, outcome: Summed | Nothing) -> None:
+    def _end(self, outcome: GroupSum | NoSum) -> None:
         self._forget()
         self.outcome = outcome
         self.stage = Stage.OVER

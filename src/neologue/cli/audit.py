@@ -12,7 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from neologue.audit.audit import Audit
-    from neologue.cli.display import Spoken
+    from neologue.cli.display import LineProgress
 
 RANDOMIZERS = ("unary", "subset-selection")
 FAILED = 1
@@ -45,17 +45,17 @@ def audit(
     """
     from neologue.audit.audit import audit as run
     from neologue.audit.audit import audit_layer, usual_reports
-    from neologue.cli.display import progress
+    from neologue.cli.display import show_progress
 
     # A Subset Selection report of one word needs the fewest assumptions; see docs/audit.md.
     wanted = [("unary", words_per_user), ("subset-selection", 1), ("subset-selection", words_per_user)]
     chosen = dict.fromkeys((name, bound) for name, bound in wanted if randomizer in (None, name))
     audits = []
-    with progress(sys.stderr) as watch:
+    with show_progress(sys.stderr) as progress:
         for name, bound in chosen:
             layer = audit_layer(name, epsilon, bound)
             total = usual_reports(layer.randomizer, confidence) if reports is None else reports
-            pace = Pace(watch, f"{name}, {_words(bound)} in a report: {total:,} reports", total)
+            pace = Pace(progress, f"{name}, {_words(bound)} in a report: {total:,} reports", total)
             audits.append(run(layer, reports=total, confidence=confidence, advance=pace.advance))
     if as_json:
         click.echo(json.dumps([_document(done) for done in audits], indent=2, ensure_ascii=False).encode())
@@ -68,22 +68,22 @@ def audit(
 class Pace:
     """Tells how far an audit has come and, if that is worth saying, how long it will take."""
 
-    def __init__(self, watch: "Spoken", what: str, total: int) -> None:
-        self._watch, self._total, self._done = watch, total, 0
+    def __init__(self, progress: "LineProgress", what: str, total: int) -> None:
+        self._progress, self._total, self._done = progress, total, 0
         self._begun = time.monotonic()
         self._told = False
-        watch.begins(what, total)
+        progress.start(what, total)
 
     def advance(self, reports: int) -> None:
         """So many more reports are done."""
         self._done += reports
-        self._watch.users_done(reports)
+        self._progress.on_users(reports)
         passed = time.monotonic() - self._begun
         if passed > SETTLED and not self._told:
             self._told = True
             minutes = math.ceil(passed * self._total / self._done / 60)
             if minutes > 1:
-                self._watch.says(f"this takes about {minutes:,} minutes; with a larger ε, or fewer --reports, less")
+                self._progress.say(f"this takes about {minutes:,} minutes; with a larger ε, or fewer --reports, less")
 
 
 def _words(bound: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from neologue.cli.choices import completes, languages, profiles
-from neologue.cli.cohorts import group_options, require_masks
+from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.remote import SERVER, TOKEN, Remote
 from neologue.errors import ParameterError
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from neologue.cli.account import account_of
 from neologue.cli.choices import alphabet_of, alphabets, completes, languages, profiles
+from neologue.cli.ledger_charge import account_of
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from neologue.campaign.campaign import Campaign
     from neologue.campaign.measuring import Measuring
-    from neologue.cli.display import Spoken
+    from neologue.cli.display import LineProgress
     from neologue.populations.population import Population
     from neologue.simulation.discovery_run import Discovery
     from neologue.simulation.engine import Engine
     from neologue.simulation.journal import Journal
-    from neologue.simulation.trie_trace import Growth
+    from neologue.simulation.trie_trace import TrieTrace
 
 DEFAULT_USERS = 1_000_000
 JOURNAL = "unfinished"
@@ -168,7 +168,7 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     day. Without it, the population is an embedded one: users who write a language with its real word
     frequencies.
     """
-    from neologue.cli.display import progress, show_discovery
+    from neologue.cli.display import show_discovery, show_progress
     from neologue.discovery.decision import nobody
     from neologue.release.document import release_text
     from neologue.release.signature import private_key, signed
@@ -177,7 +177,7 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     from neologue.reporting.simulated_release import discovery_document
     from neologue.simulation.discovery_run import discover as run
     from neologue.simulation.memory import check_memory
-    from neologue.simulation.trie_trace import Growth
+    from neologue.simulation.trie_trace import TrieTrace
 
     if options["out"]:
         check_folder(options["out"])
@@ -186,32 +186,32 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     key = private_key(options["sign"]) if options["sign"] else None
     account = account_of(options["ledger"], options["population"], options["campaign"])
     wanted = _checked(data, options)
-    with progress(sys.stderr) as watch, _engine(options, watch) as engine:
-        watch.says("Reading words; the first run also compiles, which takes some seconds …")
+    with show_progress(sys.stderr) as progress, _engine(options, progress) as engine:
+        progress.say("Reading words; the first run also compiles, which takes some seconds …")
         campaign, population, measure = _set_up(data, wanted, engine, options)
-        watch.says(population.description)
+        progress.say(population.description)
         check_memory(campaign, engine.threads)
         journal = _journal(population, campaign, measure, options)
         if not (journal and journal.resumed):
             account.plan(campaign, measure)
-        growth = Growth(population.words) if options["out"] and can_report() else None
+        trie_trace = TrieTrace(population.words) if options["out"] and can_report() else None
         discovery = run(
             population,
             campaign,
             fidelity=options["fidelity"],
             seed=options["seed"],
-            watch=watch,
+            progress=progress,
             journal=journal,
-            witness=growth.witness if growth else nobody,
+            trace=trie_trace.trace if trie_trace else nobody,
             engine=engine,
             measure=measure,
         )
-        watch.says("Working out what the release gives away …")
+        progress.say("Working out what the release gives away …")
         account.settle(discovery.release)
         document = discovery_document(discovery)
         if key:
             document = signed(document, key)
-        report = _report(discovery, document, growth, watch) if growth else None
+        report = _report(discovery, document, trie_trace, progress) if trie_trace else None
     # Files first: whatever becomes of the screen, what was asked for is kept.
     if options["out"]:
         for path in write_files(discovery.release.words, document, options["out"], report):
@@ -228,11 +228,11 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
         show_discovery(discovery, document)
 
 
-def _report(discovery: "Discovery", document: dict[str, Any], growth: "Growth", watch: "Spoken") -> str:
+def _report(discovery: "Discovery", document: dict[str, Any], trie_trace: "TrieTrace", progress: "LineProgress") -> str:
     from neologue.reporting.discovery_report import discovery_report
 
-    watch.says("Drawing the report …")
-    return discovery_report(discovery, document, growth, _command(click.get_current_context()))
+    progress.say("Drawing the report …")
+    return discovery_report(discovery, document, trie_trace, _command(click.get_current_context()))
 
 
 def _command(context: click.Context) -> str:
@@ -308,7 +308,7 @@ def _set_aside(campaign: "Campaign", options: dict[str, Any]) -> "tuple[Campaign
     return rest, measure
 
 
-def _engine(options: dict[str, Any], watch: "Spoken") -> "AbstractContextManager[Engine]":
+def _engine(options: dict[str, Any], progress: "LineProgress") -> "AbstractContextManager[Engine]":
     from neologue.simulation.engine import LocalEngine
 
     if options["engine"] == "local":
@@ -318,7 +318,7 @@ def _engine(options: dict[str, Any], watch: "Spoken") -> "AbstractContextManager
     from neologue.simulation.cluster import RayEngine
 
     own = options["address"] is None
-    watch.says("Starting a cluster …" if own else f"Joining the cluster at {options['address']} …")
+    progress.say("Starting a cluster …" if own else f"Joining the cluster at {options['address']} …")
     return RayEngine(options["address"])
 
 

@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
@@ -13,7 +14,7 @@ from neologue.discovery.result import LayerFacts, Release
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.reporting.sentences import privacy_lines, summary
-from neologue.simulation.discovery_run import Discovery, Watch
+from neologue.simulation.discovery_run import Discovery, Progress
 
 SHOWN_WORDS = 20
 PLAIN_WIDTH = 110
@@ -72,71 +73,71 @@ def measured_cells(release: Release) -> dict[str, tuple[str, str]]:
     return {word.word: (f"{word.estimate:,.0f}", f"{word.low:,.0f} – {word.high:,.0f}") for word in words}
 
 
-class Spoken(Watch):
+class LineProgress(Progress):
     """Progress as plain lines, for files and logs."""
 
     def __init__(self, screen: Console) -> None:
         self.screen = screen
 
-    def says(self, line: str) -> None:
+    def say(self, line: str) -> None:
         """A line of news."""
         self.screen.print(Text(line), soft_wrap=True)
 
-    def begins(self, what: str, total: int) -> None:
-        """Work of so many parts, told of by `users_done`."""
-        self.says(f"{what} …")
+    def start(self, what: str, total: int) -> None:
+        """Work of so many parts, told of by `on_users`."""
+        self.say(f"{what} …")
 
-    def layer_ends(self, facts: LayerFacts, words: int) -> None:
+    def on_layer_end(self, facts: LayerFacts, words: int) -> None:
         """One line a layer."""
-        self.says(
+        self.say(
             f"pass {facts.pass_number} layer {facts.layer}: {facts.asked:,} users asked about {facts.candidates:,} "
             f"candidates of {facts.length + facts.extension} symbols, {facts.kept:,} prefixes kept, "
             f"{words:,} words so far"
         )
 
-    def measuring_begins(self, layer: ClosedLayer) -> None:
+    def on_measuring(self, layer: ClosedLayer) -> None:
         """Users count what was found."""
-        self.begins(f"{layer.layer_size:,} other users count the {len(layer.words):,} words", layer.layer_size)
+        self.start(f"{layer.layer_size:,} other users count the {len(layer.words):,} words", layer.layer_size)
 
-    def scoring_begins(self) -> None:
+    def on_scoring(self) -> None:
         """The last step."""
-        self.says("Comparing with what users really hold …")
+        self.say("Comparing with what users really hold …")
 
 
-class Drawn(Spoken):
+class BarProgress(LineProgress):
     """Progress as a bar over the users of the layer, under the lines of the layers before."""
 
-    def __init__(self, screen: Console, bars: Progress) -> None:
+    def __init__(self, screen: Console, bars: Bars) -> None:
         super().__init__(screen)
         self.bars = bars
         self.bar = bars.add_task("Setting up", total=None)
 
-    def begins(self, what: str, total: int) -> None:
+    def start(self, what: str, total: int) -> None:
         """A new bar."""
         self.bars.reset(self.bar, description=what, total=total)
 
-    def layer_begins(self, layer: Layer) -> None:
+    def on_layer_start(self, layer: Layer) -> None:
         """A bar over the cohort."""
-        self.begins(
+        self.start(
             f"pass {layer.pass_number} layer {layer.number}: {layer.candidates.size:,} candidates",
             total=layer.layer_size,
         )
 
-    def users_done(self, users: int) -> None:
+    def on_users(self, users: int) -> None:
         """Some more of it."""
         self.bars.advance(self.bar, users)
 
-    def scoring_begins(self) -> None:
+    def on_scoring(self) -> None:
         """A bar without an end."""
         self.bars.reset(self.bar, description="Comparing with what users really hold", total=None)
 
 
 @contextmanager
-def progress(file: TextIO) -> Iterator[Spoken]:
+def show_progress(file: TextIO) -> Iterator[LineProgress]:
     """Somebody who tells how far a discovery has come: live on a terminal, line by line elsewhere."""
     screen = console(file)
     if not screen.is_terminal:
-        yield Spoken(screen)
+        yield LineProgress(screen)
         return
     columns = (
         TextColumn("{task.description}"),
@@ -144,5 +145,5 @@ def progress(file: TextIO) -> Iterator[Spoken]:
         TextColumn("{task.percentage:>3.0f}%"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=screen, transient=True) as bars:
-        yield Drawn(screen, bars)
+    with Bars(*columns, console=screen, transient=True) as bars:
+        yield BarProgress(screen, bars)

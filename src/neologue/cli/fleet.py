@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from neologue.cli.choices import completes, languages
-from neologue.cli.cohorts import group_options, require_masks
+from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.remote import Remote
 from neologue.errors import InputError, ParameterError
 

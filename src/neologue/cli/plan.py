@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue.cli.choices import alphabet_of, alphabets, completes, languages, profiles
-from neologue.cli.cohorts import group_options, require_masks
+from neologue.cli.group_options import group_options, require_masks
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -82,19 +82,19 @@ def plan(plot: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN
     Give any of --users, --local-epsilon and --central-epsilon; the rest is chosen. Nobody is asked: the words are those
     of the language, and the chances are computed.
     """
-    from neologue.cli.display import progress
+    from neologue.cli.display import show_progress
     from neologue.reporting.plan_document import check_plot, plan_document, plot_tradeoff
 
     if plot:
         check_plot(plot)
-    with progress(sys.stderr) as watch:
-        watch.says("Reading words …")
-        found = _plan(options, watch.says)
+    with show_progress(sys.stderr) as progress:
+        progress.say("Reading words …")
+        found = _plan(options, progress.say)
         masked = None
         if found.masked:
-            watch.says("Measuring what masks cost …")
+            progress.say("Measuring what masks cost …")
             masked = _masking_cost(found)
-        watch.says("Working out what it gives away …")
+        progress.say("Working out what it gives away …")
         document = plan_document(found, options["language"], masked)
     if plot:
         plot_tradeoff(found, plot)
@@ -105,16 +105,16 @@ def plan(plot: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN
         _show(found, document)
 
 
-def _plan(options: dict[str, Any], says: Any) -> "Plan":  # noqa: ANN401 - a function of a line
+def _plan(options: dict[str, Any], say: Any) -> "Plan":  # noqa: ANN401 - a function of a line
     from neologue.campaign.campaign import Campaign
     from neologue.campaign.profiles import profile as profile_named
     from neologue.language import builtin
     from neologue.language.vocabulary import Vocabulary
-    from neologue.planning.plan import Limits, plan
+    from neologue.planning.plan import EpsilonLimits, plan
     from neologue.populations.lexicon import Lexicon
     from neologue.populations.population import Population
 
-    limits = Limits(options["local_epsilon"], options["central_epsilon"], options["unit"])
+    limits = EpsilonLimits(options["local_epsilon"], options["central_epsilon"], options["unit"])
     users = options["users"]
     if users is None and (limits.local_epsilon is None or limits.central_epsilon is None):
         users = DEFAULT_USERS
@@ -138,7 +138,7 @@ def _plan(options: dict[str, Any], says: Any) -> "Plan":  # noqa: ANN401 - a fun
     known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(language)
     population = Population.embedded(language, first.users, known=known, days=first.parameters.days)
     lexicon = Lexicon.of(population, campaign(first.users, limits.local_epsilon, known))
-    found = plan(lambda asked, epsilon: campaign(asked, epsilon, known), lexicon, users, limits, says)
+    found = plan(lambda asked, epsilon: campaign(asked, epsilon, known), lexicon, users, limits, say)
     return replace(found, masked=masked)
 
 

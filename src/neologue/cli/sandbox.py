@@ -20,9 +20,9 @@ from neologue.cli.serve import check_address, settings_of
 from neologue.errors import InputError
 
 if TYPE_CHECKING:
-    from neologue.fleet.trickle import Companions
+    from neologue.fleet.trickle import Trickle
     from neologue.service.ops.settings import Settings
-    from neologue.web.sandbox import Sandbox
+    from neologue.web.sandbox_page import Sandbox
 
 HOST = "127.0.0.1"
 CAMPAIGN, YOURS = "sandbox", "your-browser"
@@ -57,7 +57,7 @@ DEPTH = 10
 @click.option("--processes", type=click.IntRange(1), default=2, show_default=True, help="How many run the devices.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the people alone.")
 def sandbox(port: int, no_open: bool, **options: Any) -> None:  # noqa: ANN401
-    """Watch words being discovered, and join with your own browser.
+    """Progress words being discovered, and join with your own browser.
 
     Starts a service on this machine, a campaign and thousands of real clients of simulated people, and opens a page
     that shows what they find. It runs until Ctrl-C and leaves nothing behind.
@@ -93,7 +93,7 @@ def _run(stack: ExitStack, folder: Path, server: str, remote: Remote, options: d
     """Let all devices take part, until the campaign of the many is over; the others go on."""
     from neologue.device.policy import Policy
     from neologue.fleet.fleet import Squad, Weather, drawn, run
-    from neologue.fleet.trickle import Companions
+    from neologue.fleet.trickle import Trickle
     from neologue.populations.population import Population
 
     devices: int = options["devices"]
@@ -101,7 +101,7 @@ def _run(stack: ExitStack, folder: Path, server: str, remote: Remote, options: d
     policy = Policy(operators=frozenset({bytes.fromhex(remote.ask("GET", "key")["operator"])}))
     theirs = drawn(people, devices, devices + COMPANIONS)
     squad = Squad(server, policy, issued(remote, YOURS, COMPANIONS), theirs, people.words, Weather(), options["seed"])
-    stack.enter_context(_accompanied(Companions(squad, folder / "companions")))
+    stack.enter_context(_accompanied(Trickle(squad, folder / "companions")))
     began = time.monotonic()
     seen: list[dict[str, Any]] = []
 
@@ -162,7 +162,7 @@ def _page(settings: "Settings") -> "Sandbox":
     from neologue.service.ops.access import OPERATOR, new_token
     from neologue.service.storage.database import open_database
     from neologue.service.storage.migrations import migrate
-    from neologue.web.sandbox import Sandbox
+    from neologue.web.sandbox_page import Sandbox
 
     database = open_database(settings.database)
     migrate(database)
@@ -181,12 +181,12 @@ def _served(settings: "Settings", page: "Sandbox", port: int) -> Iterator[str]:
     import uvicorn
 
     from neologue.service.ops.logs import configure
-    from neologue.service.worker import Service
+    from neologue.service.worker import Worker
     from neologue.web.dashboard import routes
 
     configure()
     logging.getLogger().setLevel(logging.WARNING)
-    service = Service(settings, more=lambda service: [*routes(service), *page.routes(service)])
+    service = Worker(settings, more=lambda service: [*routes(service), *page.routes(service)])
     config = uvicorn.Config(
         service,
         host=HOST,
@@ -212,7 +212,7 @@ def _served(settings: "Settings", page: "Sandbox", port: int) -> Iterator[str]:
 
 
 @contextmanager
-def _accompanied(companions: "Companions") -> Iterator[None]:
+def _accompanied(companions: "Trickle") -> Iterator[None]:
     """Companions in a thread of their own, until the end."""
     ended = threading.Event()
     thread = threading.Thread(target=companions.accompany, args=(EVERY, ended), daemon=True)

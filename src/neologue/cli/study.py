@@ -97,9 +97,9 @@ def paper(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes w
 
     Published figures stand beside measured ones. The users are simulated ones, not Gboard's.
     """
-    from neologue.cli.study_run import Work, carry_out, check_out
+    from neologue.cli.study_run import StudyWork, carry_out, check_out
     from neologue.cli.study_tables import show_paper
-    from neologue.studies.paper import PaperStudy, Result, Run, reproduce
+    from neologue.studies.paper import PaperResult, PaperRun, PaperStudy, reproduce
     from neologue.studies.reproduction import Reproduction
 
     check_out(options)
@@ -112,20 +112,20 @@ def paper(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes w
         depth=options["depth"],
     )
 
-    def said(run: Run) -> tuple[str, int]:
+    def said(run: PaperRun) -> tuple[str, int]:
         setting = run.setting
         passes = "1 pass" if setting.passes == 1 else f"{setting.passes} passes"
         return f"{setting.sampler}, {passes}, ε = {setting.epsilon:g}, {setting.words}, seed {run.seed}", wanted.users
 
-    def told(result: Result) -> str:
+    def told(result: PaperResult) -> str:
         return f"{result.words:,} words cover {result.coverage:.1%}"
 
-    work = Work(
+    work = StudyWork(
         identity=_identity("paper", quick, asdict(wanted)),
         quick=f"Quick: {wanted.users:,} users, figures are not the paper's." if quick else None,
         runs=wanted.runs,
         begin=lambda done, advance: reproduce(wanted, done=done, advance=advance),
-        read=Result.from_dict,
+        read=PaperResult.from_dict,
         said=said,
         told=told,
         body=lambda results: Reproduction(wanted, results).as_dict(),
@@ -182,12 +182,12 @@ def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: AN
 
     DATA is a file of users and words as `neologue discover` takes it; without it, the users are embedded ones.
     """
-    from neologue.cli.display import progress
-    from neologue.cli.study_run import Work, carry_out, check_out
+    from neologue.cli.display import show_progress
+    from neologue.cli.study_run import StudyWork, carry_out, check_out
     from neologue.cli.study_tables import show_comparison
     from neologue.language import builtin
     from neologue.language.vocabulary import Vocabulary
-    from neologue.studies.compare import METHODS, Comparison, Result, Run, Study
+    from neologue.studies.compare import METHODS, Comparison, ComparisonResult, ComparisonRun, Study
     from neologue.studies.compare import compare as run_all
     from neologue.studies.side_by_side import side_by_side
 
@@ -200,11 +200,11 @@ def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: AN
         seeds=_seeds(options, 1 if quick else 3),
         **{name: options[name] for name in ("model", "unit", "delta", "depth", "top")},
     )
-    with progress(sys.stderr) as watch:
-        watch.says("Reading words …")
+    with show_progress(sys.stderr) as progress:
+        progress.say("Reading words …")
         known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(language)
         population = _population(data, max(wanted.users), known, options)
-        watch.says(population.description)
+        progress.say(population.description)
     if data and not options["users"]:
         most = max(COMPARED_USERS[quick]) if quick else population.users
         wanted = replace(wanted, users=(min(population.users, most),))
@@ -212,20 +212,20 @@ def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: AN
     # All that can be refused is refused here, before a folder is made.
     run_all(population, wanted, alphabet=alphabet, known=known)
 
-    def said(run: Run) -> tuple[str, int]:
+    def said(run: ComparisonRun) -> tuple[str, int]:
         return f"{run.method}, ε = {run.epsilon:g}, {run.users:,} users, seed {run.seed}", run.users
 
-    def told(result: Result) -> str:
+    def told(result: ComparisonResult) -> str:
         found = result.outcome
         return f"{found.words:,} words cover {found.coverage:.1%}" if found else f"not possible: {result.refusal}"
 
-    def body(results: tuple[Result, ...]) -> dict[str, Any]:
+    def body(results: tuple[ComparisonResult, ...]) -> dict[str, Any]:
         comparison = Comparison(wanted, population.description, results)
         whole = comparison.as_dict()
         return {"asked": whole.pop("study"), **side_by_side(comparison), **whole}
 
     whom = {"population": population.digest, "alphabet": alphabet.characters, "known": known.digest}
-    work = Work(
+    work = StudyWork(
         identity=_identity("compare", quick, asdict(wanted) | whom),
         quick=f"Quick: {max(wanted.users):,} users; the full study asks up to {max(COMPARED_USERS[False]):,}."
         if quick
@@ -234,7 +234,7 @@ def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: AN
         begin=lambda done, advance: run_all(
             population, wanted, alphabet=alphabet, known=known, done=done, advance=advance
         ),
-        read=Result.from_dict,
+        read=ComparisonResult.from_dict,
         said=said,
         told=told,
         body=body,
@@ -274,9 +274,9 @@ def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: AN
 @_options
 def ablation(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
     """See what each choice of the profile neologue is worth, by changing one at a time."""
-    from neologue.cli.study_run import Work, carry_out, check_out
+    from neologue.cli.study_run import StudyWork, carry_out, check_out
     from neologue.cli.study_tables import show_ablation
-    from neologue.studies.ablation import Ablation, AblationStudy, Result, Run, ablate
+    from neologue.studies.ablation import Ablation, AblationResult, AblationRun, AblationStudy, ablate
     from neologue.studies.factors import LANGUAGES, SIZES, chosen, factors
 
     check_out(options)
@@ -296,23 +296,23 @@ def ablation(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passe
         depth=options["depth"],
     )
 
-    def said(run: Run) -> tuple[str, int]:
+    def said(run: AblationRun) -> tuple[str, int]:
         changed = [f"{name.replace('_', ' ')} {value}" for name, value in run.changes]
         alphabet = [f"alphabet {run.alphabet}"] if run.alphabet else []
         return ", ".join(
             [*(changed + alphabet or ["as it is"]), run.language, f"{run.users:,} users", f"seed {run.seed}"]
         ), run.users
 
-    def told(result: Result) -> str:
+    def told(result: AblationResult) -> str:
         found = result.found
         return f"{found.words:,} words cover {found.coverage:.1%}" if found else f"not possible: {result.refusal}"
 
-    work = Work(
+    work = StudyWork(
         identity=_identity("ablation", quick, asdict(wanted)),
         quick=f"Quick: {wanted.users:,} users and one other way for each choice." if quick else None,
         runs=wanted.runs,
         begin=lambda done, advance: ablate(wanted, done=done, advance=advance),
-        read=Result.from_dict,
+        read=AblationResult.from_dict,
         said=said,
         told=told,
         body=lambda results: Ablation(wanted, results).as_dict(),

@@ -14,7 +14,7 @@ from neologue.cli.discover import JOURNAL
 from neologue.errors import JournalError, ParameterError
 
 if TYPE_CHECKING:
-    from neologue.cli.display import Spoken
+    from neologue.cli.display import LineProgress
     from neologue.studies.record import Record
 
 ELSEWHERE = ("out", "resume", "as_json")
@@ -38,7 +38,7 @@ Result = TypeVar("Result", bound=Finished)
 
 
 @dataclass(frozen=True)
-class Work(Generic[Result]):
+class StudyWork(Generic[Result]):
     """A study as the command line sees it."""
 
     identity: Mapping[str, object]
@@ -59,13 +59,13 @@ class Work(Generic[Result]):
 
 
 def carry_out(
-    work: Work[Any],
+    work: StudyWork[Any],
     options: Mapping[str, Any],
     report: Callable[[Document, str], str],
     show: Callable[[Document], None],
 ) -> None:
     """Run a study and leave its files; or refuse before any work is done."""
-    from neologue.cli.display import progress
+    from neologue.cli.display import show_progress
     from neologue.reporting.extra import EXTRA, can_report
     from neologue.reporting.files import REPORT
     from neologue.reporting.study_files import check_study_folder, study_document, study_text, write_study
@@ -73,9 +73,9 @@ def carry_out(
     out: Path | None = options["out"]
     if out:
         check_study_folder(out, work.identity)
-    with progress(sys.stderr) as watch:
+    with show_progress(sys.stderr) as progress:
         record = _record(out, work.identity, resume=options["resume"])
-        document = study_document(work.identity, work.quick, work.body(_results(work, record, watch)))
+        document = study_document(work.identity, work.quick, work.body(_results(work, record, progress)))
         page = report(document, _command(click.get_current_context())) if out and can_report() else None
     if out:
         for path in write_study(document, page, out):
@@ -112,24 +112,24 @@ def _record(out: Path | None, identity: Mapping[str, object], *, resume: bool) -
     return Record(out / JOURNAL, identity, resume=resume)
 
 
-def _results(work: Work[Result], record: "Record | None", watch: "Spoken") -> tuple[Result, ...]:
+def _results(work: StudyWork[Result], record: "Record | None", progress: "LineProgress") -> tuple[Result, ...]:
     """The results of all runs; those on record are not run again."""
     done = {result.run: result for result in map(work.read, record.recall())} if record else {}
     if work.quick:
-        watch.says(work.quick)
-    watch.says(f"{len(work.runs)} runs" + (f", {len(done)} of them done before" if done else ""))
-    results = work.begin(done, watch.users_done)
+        progress.say(work.quick)
+    progress.say(f"{len(work.runs)} runs" + (f", {len(done)} of them done before" if done else ""))
+    results = work.begin(done, progress.on_users)
     finished = []
     for number, run in enumerate(work.runs, 1):
         if run in done:
             finished.append(next(results))
             continue
         name, users = work.said(run)
-        watch.begins(f"run {number} of {len(work.runs)}: {name}", users)
+        progress.start(f"run {number} of {len(work.runs)}: {name}", users)
         result = next(results)
         if record:
             record.keep(number, result.as_dict())
-        watch.says(f"{name}: {work.told(result)}")
+        progress.say(f"{name}: {work.told(result)}")
         finished.append(result)
     return tuple(finished)
 

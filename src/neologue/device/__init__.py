@@ -1,21 +1,21 @@
 """Everything that runs on a device. Imports NumPy, cryptography and the standard library alone."""
 
-from neologue.device.account import Account
 from neologue.device.client import Client, Tick
 from neologue.device.contribution import contribute
 from neologue.device.diary import Diary
 from neologue.device.library import Library
 from neologue.device.policy import Policy
+from neologue.device.spending_record import SpendingRecord
 from neologue.device.transport import HttpTransport, Response, Transport
 
 __all__ = [
-    "Account",
     "Client",
     "Diary",
     "HttpTransport",
     "Library",
     "Policy",
     "Response",
+    "SpendingRecord",
     "Tick",
     "Transport",
     "contribute",

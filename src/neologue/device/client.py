@@ -17,13 +17,13 @@ from typing import Final, Literal, Self
 
 from neologue.clock import Clock, system_days
 from neologue.device import receipt
-from neologue.device.account import Account, Answer
 from neologue.device.answers import LATEST, SOONEST, bounded, json_object, misunderstood, octets, refusal, said
 from neologue.device.diary import Diary
 from neologue.device.library import Library
-from neologue.device.membership import Asked, End, Joined, Membership
+from neologue.device.membership import AnsweredInvitation, End, Joined, Membership
 from neologue.device.participation import Participation, Refused, Waits
 from neologue.device.policy import SWITCHED_OFF, Policy
+from neologue.device.spending_record import Answer, SpendingRecord
 from neologue.device.transport import OCTETS, HttpTransport, Response, Transport
 from neologue.errors import (
     AccountError,
@@ -103,9 +103,9 @@ class Client:
         self._clock = clock
         self._failures = 0
         self._participation: Participation | None = None
-        self._seated: Asked | None = None
+        self._seated: AnsweredInvitation | None = None
         """What the device was asked that is in a group and has no votes yet; nothing of it is on the disk."""
-        self._account = Account(folder / "account.db", clock)
+        self._account = SpendingRecord(folder / "account.db", clock)
         self._membership = Membership(folder / "membership.db")
         try:
             self._diary = Diary(folder / "diary.db", key, clock=clock)
@@ -274,7 +274,7 @@ class Client:
         body = bytes(Submission(campaign, credential.serial, asked.ticket, self._report(invitation, asked)))
         return self._received(self._transport.request("POST", "/v1/reports", body, OCTETS), campaign)
 
-    def _report(self, invitation: Invitation, asked: Asked) -> bytes:
+    def _report(self, invitation: Invitation, asked: AnsweredInvitation) -> bytes:
         """The report of this device: on the disk, with its cost, when this returns; the same as before if it is there.
 
         The diary is read for the first one alone.
@@ -288,7 +288,7 @@ class Client:
             self._membership.send(asked, receipt.sent(self._clock(), invitation, len(report)))
         return report
 
-    def _took_part(self, invitation: Invitation, asked: Asked, head: bytes) -> Tick:
+    def _took_part(self, invitation: Invitation, asked: AnsweredInvitation, head: bytes) -> Tick:
         """One step in a group, or towards one."""
         campaign = invitation.campaign_id
         try:
@@ -327,7 +327,7 @@ class Client:
     def _masked(self, terms: Terms, size: int, times: int) -> None:
         self._membership.file(receipt.masked(self._clock(), terms, size, times))
 
-    def _checked_in(self, credential: Credential, waits: bool) -> Asked | Tick:
+    def _checked_in(self, credential: Credential, waits: bool) -> AnsweredInvitation | Tick:
         """What the service asks of this device, or the step's outcome if it asks nothing."""
         body = json.dumps({"credential": credential.text}).encode()
         response = self._transport.request("POST", "/v1/check-in", body)
@@ -341,7 +341,7 @@ class Client:
                 message = "nothing is asked of this device in the campaign"
                 return self._ended("over", credential.campaign_id, message, waits)
             case "invited":
-                return Asked(
+                return AnsweredInvitation(
                     octets(told, "layer", _DIGEST_BYTES),
                     octets(told, "operator", KEY_BYTES),
                     octets(told, "signature", SIGNATURE_BYTES),
@@ -406,7 +406,7 @@ class Client:
         return longest * (0.5 + secrets.randbelow(1000) / 2000)
 
 
-def _promised(asked: Asked) -> Promise | None:
+def _promised(asked: AnsweredInvitation) -> Promise | None:
     """What a check-in says of groups, if votes are to be masked."""
     try:
         return None if asked.masked is None else Promise.parse(asked.masked)

@@ -54,7 +54,7 @@ _DAMAGED: Final = "is damaged or not a membership: delete it and join again; wha
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnsweredInvitation:
     """What a check-in said: by whom a device is asked, and about which layer."""
 
     layer: bytes
@@ -71,7 +71,7 @@ class Joined:
     """The campaign that a device has joined."""
 
     credential: str
-    answered: Asked | None
+    answered: AnsweredInvitation | None
     """What it has sent an answer to, or tried to."""
     ended: End | None
 
@@ -112,7 +112,7 @@ class Membership:
         if row is None:
             return None
         credential, layer, operator, signature, ticket, ended, masked = row
-        answered = None if layer is None else Asked(layer, operator, signature, ticket, masked)
+        answered = None if layer is None else AnsweredInvitation(layer, operator, signature, ticket, masked)
         return Joined(credential, answered, ended)
 
     def join(self, credential: str) -> None:
@@ -127,7 +127,7 @@ class Membership:
             db.execute("DELETE FROM campaign")
             _file(db, sentence)
 
-    def send(self, asked: Asked, sentence: str) -> None:
+    def send(self, asked: AnsweredInvitation, sentence: str) -> None:
         """Remember what is answered, with the receipt: the bytes may leave the device as soon as this returns."""
         with self._turn() as db:
             answer = (asked.layer, asked.operator, asked.signature, asked.ticket, asked.masked)

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from neologue.device.account import Account
 from neologue.device.answers import SOONEST, bounded, json_object, misunderstood, octets, refusal
 from neologue.device.masked import Ballot, Member
+from neologue.device.spending_record import SpendingRecord
 from neologue.device.transport import OCTETS, SMALL_ANSWER, Response, Transport
 from neologue.errors import LaterError, MaskingError, PolicyError
 from neologue.masking.messages import DEAL_BYTES, Delivery, Request, Roster
@@ -67,7 +67,7 @@ class Participation:
         self,
         invitation: Invitation,
         report: Callable[[], bytes],
-        account: Account,
+        account: SpendingRecord,
         masks: Callable[[Terms, int, int], None],
     ) -> None:
         """`report` gives the device's report for the layer, on record: the same whenever it is asked.

@@ -154,7 +154,7 @@ class _Allowance:
             raise ValueError("too long")
 
 
-class _Reader(io.RawIOBase):
+class _BoundedReader(io.RawIOBase):
     """What http.client reads from."""
 
     def __init__(self, sock: socket.socket, allowance: _Allowance) -> None:
@@ -184,7 +184,7 @@ class _Socket:
         self._allowance = allowance
 
     def makefile(self, mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_Reader(self._sock, self._allowance))
+        return io.BufferedReader(_BoundedReader(self._sock, self._allowance))
 
     def sendall(self, content: bytes) -> None:
         self._sock.settimeout(self._allowance.seconds_left())

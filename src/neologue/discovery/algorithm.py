@@ -21,11 +21,11 @@ from neologue.layout.schedule import Schedule
 from neologue.protocol.layer import Layer
 from neologue.randomizers.channel import Floats
 
-Hears = Callable[[LayerFacts, int], None]
+OnLayer = Callable[[LayerFacts, int], None]
 """Hears of every layer that is decided, and how many words are found by then."""
 
 
-def discover(campaign: Campaign, hears: Hears = lambda facts, words: None) -> Generator[Question, Decision, Release]:
+def discover(campaign: Campaign, hears: OnLayer = lambda facts, words: None) -> Generator[Question, Decision, Release]:
     """Grow a trie from votes, layer by layer and pass by pass; return the words that it ends in."""
     words: dict[str, ReleasedWord] = {}
     facts: list[LayerFacts] = []

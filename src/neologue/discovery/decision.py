@@ -13,7 +13,7 @@ from neologue.language.spelling import Spelling
 from neologue.protocol.layer import Layer
 from neologue.randomizers.channel import Floats
 
-Witness = Callable[[Layer, Tally, Selection], None]
+Trace = Callable[[Layer, Tally, Selection], None]
 """Sees how every layer is decided, the votes of what was dropped included.
 
 No privacy statement covers those votes, so nothing that asks real devices may have a witness: it is for simulations.
@@ -54,7 +54,7 @@ class Question:
     doubts: Floats
     """The share of users who seem to hold each doubtful word that is asked about again."""
 
-    def decide(self, tally: Tally, witness: Witness = nobody) -> Decision:
+    def decide(self, tally: Tally, trace: Trace = nobody) -> Decision:
         """Apply the campaign's rule to the votes."""
         parameters = self.campaign.parameters
         nothing = np.empty(0, np.int64)
@@ -66,7 +66,7 @@ class Question:
             extending = np.repeat(self.shares, candidates.ways) * self.spelling.after(candidates)
             expected = np.append(extending, self.doubts)
         selection = select(self.layer, tally, self.campaign, expected)
-        witness(self.layer, tally, selection)
+        trace(self.layer, tally, selection)
         return Decision(
             tally.reports,
             made=True,

@@ -48,7 +48,7 @@ BULK = (1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
 Integers = NDArray[np.int64]
 
 
-def scrutinise(layer: Layer | ClosedLayer, tally: Tally) -> list[str]:
+def find_implausible(layer: Layer | ClosedLayer, tally: Tally) -> list[str]:
     """In plain words, how the votes of a layer are unlike those of honest devices; nothing if they are not.
 
     No sentence names a candidate or the votes of one, for nothing covers those of candidates that are not kept.

@@ -6,8 +6,8 @@ import numpy as np
 
 from neologue.campaign.campaign import Campaign
 from neologue.campaign.measuring import Measuring
-from neologue.discovery.algorithm import Hears, discover
-from neologue.discovery.decision import Decision, Question, Witness, nobody
+from neologue.discovery.algorithm import OnLayer, discover
+from neologue.discovery.decision import Decision, Question, Trace, nobody
 from neologue.discovery.measurement import closed_layer, measured, nothing_to_measure
 from neologue.discovery.result import Release
 from neologue.discovery.tally import Tally
@@ -15,14 +15,14 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 
 
-class Course:
+class DiscoveryState:
     """A discovery under way: which layer is to be asked now, and what comes of the answers.
 
     It is a function of the decisions that it took: one that is broken off goes on when a new one takes them again.
     """
 
     def __init__(
-        self, campaign: Campaign, measure: Measuring | None = None, hears: Hears = lambda facts, words: None
+        self, campaign: Campaign, measure: Measuring | None = None, hears: OnLayer = lambda facts, words: None
     ) -> None:
         self._campaign, self._measure = campaign, measure
         self._rounds = discover(campaign, hears)
@@ -45,10 +45,10 @@ class Course:
         assert self.layer is None
         return self._release
 
-    def decide(self, tally: Tally, witness: Witness = nobody) -> Decision:
+    def decide(self, tally: Tally, trace: Trace = nobody) -> Decision:
         """What the votes on the present layer decide. All votes of a measurement are published, and are kept."""
         if self._question:
-            return self._question.decide(tally, witness)
+            return self._question.decide(tally, trace)
         made = tally.reports >= self._campaign.parameters.smallest_layer
         places = np.arange(len(tally.votes))
         return Decision(tally.reports, made, index=places, votes=tally.votes, thresholds=np.zeros_like(places))

@@ -12,7 +12,7 @@ from neologue.errors import LaterError
 from neologue.fleet.fleet import Squad, peek
 
 
-class Companions:
+class Trickle:
     """Devices of a campaign, with their files in a folder; each takes part when its turn has come."""
 
     def __init__(self, squad: Squad, folder: Path) -> None:

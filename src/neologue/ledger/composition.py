@@ -24,7 +24,7 @@ from neologue.privacy.bound import rounded_up, smallest_epsilon
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.levels import check_delta
 from neologue.privacy.losses import Losses
-from neologue.privacy.privacy_profile import Profile
+from neologue.privacy.privacy_profile import PrivacyProfile
 from neologue.privacy.shuffling import SMALLEST_TAIL, blanket_delta
 from neologue.privacy.sums import CANDIDATES, Sums
 from neologue.randomizers.subset_selection import SubsetSelection
@@ -52,10 +52,10 @@ TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class LossPart:
     """What one collection shows of a user: so many times what a profile says."""
 
-    profile: Profile
+    profile: PrivacyProfile
     times: int
     local: float
     """The ε that holds for it once anyway."""
@@ -156,26 +156,26 @@ def _shown(collection: Collection, batch: Batch) -> tuple[float, ...]:
 
 
 @functools.lru_cache(maxsize=256)
-def _part(collection: Collection, unit: str) -> Part:
+def _part(collection: Collection, unit: str) -> LossPart:
     """What a collection shows of one word, or of all words of a user."""
     asked = [(collection.randomizer(batch), batch.reports) for batch in collection.batches]
     local = max(mechanism.statement.enforced_epsilon for mechanism, _ in asked)
     words = collection.words_per_user if unit == "user" else 1
     unary, reports = asked[0]
     if isinstance(unary, Unary):
-        return Part(_of_word(Sums.of(unary, reports), local), words, local, CANDIDATES)
+        return LossPart(_of_word(Sums.of(unary, reports), local), words, local, CANDIDATES)
     selections = [(selection, reports) for selection, reports in asked if isinstance(selection, SubsetSelection)]
-    return Part(_of_selections(selections, words, local), 1, words * local, words)
+    return LossPart(_of_selections(selections, words, local), 1, words * local, words)
 
 
-def _of_word(sums: Sums, local: float) -> Profile:
+def _of_word(sums: Sums, local: float) -> PrivacyProfile:
     """The profile of one word in the sums of unary reports: dots on the grid of its law."""
     law = sums.word
     epsilons = np.append(sums.step * np.arange(min(law.size // 2 + 1, math.ceil(local / sums.step))), local)
     return _through(epsilons, np.asarray(law.get_delta_for_epsilon(epsilons)), local)
 
 
-def _of_selections(asked: list[tuple[SubsetSelection, int]], words: int, local: float) -> Profile:
+def _of_selections(asked: list[tuple[SubsetSelection, int]], words: int, local: float) -> PrivacyProfile:
     """The profile of so many words replaced one after the other, among the reports of any of the cohorts."""
     (selection, reports), *others = asked
     all_at_no_loss = _group_delta(selection, reports, words, 0.0)
@@ -206,12 +206,12 @@ def _group_delta(selection: SubsetSelection, reports: int, words: int, epsilon: 
     return math.exp(min(0.0, math.log(delta) + steps))
 
 
-def _through(epsilons: Floats, deltas: Floats, local: float) -> Profile:
+def _through(epsilons: Floats, deltas: Floats, local: float) -> PrivacyProfile:
     """The profile through dots; δ is 0 where the local ε is reached, and never above what that says."""
-    return Profile.through(epsilons, np.minimum(deltas, Profile.of_local(local).at(epsilons)))
+    return PrivacyProfile.through(epsilons, np.minimum(deltas, PrivacyProfile.of_local(local).at(epsilons)))
 
 
-def _composed(parts: Sequence[Part], delta: float) -> Losses:
+def _composed(parts: Sequence[LossPart], delta: float) -> Losses:
     """The law of the losses of all parts, on one grid."""
     number = sum(part.times for part in parts)
     tail = delta * TAIL_SHARE

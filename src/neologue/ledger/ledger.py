@@ -27,7 +27,7 @@ PLANNED, SETTLED, ABANDONED = "planned", "settled", "abandoned"
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One campaign of a population."""
 
     campaign: str
@@ -209,7 +209,7 @@ class Ledger:
         with self._file.turn() as db:
             return _populations(db)
 
-    def entries(self, population: str) -> list[Entry]:
+    def entries(self, population: str) -> list[LedgerEntry]:
         """All campaigns of a population, in the order of their planning."""
         with self._file.turn() as db:
             self._require_population(db, population)
@@ -242,22 +242,22 @@ class Ledger:
                 )
             )
 
-    def _require_entry(self, db: sqlite3.Connection, campaign: str) -> Entry:
+    def _require_entry(self, db: sqlite3.Connection, campaign: str) -> LedgerEntry:
         entry = self._entry(db, campaign)
         if entry is None:
             raise LedgerError(f"the ledger {self._file.path} has no campaign {campaign!r}: plan it first")
         return entry
 
-    def _entry(self, db: sqlite3.Connection, campaign: str) -> Entry | None:
+    def _entry(self, db: sqlite3.Connection, campaign: str) -> LedgerEntry | None:
         return next(self._read(db, "campaign = ?", campaign), None)
 
-    def _entries(self, db: sqlite3.Connection, population: str) -> Iterator[Entry]:
+    def _entries(self, db: sqlite3.Connection, population: str) -> Iterator[LedgerEntry]:
         return self._read(db, "population = ?", population)
 
     def _charged(self, db: sqlite3.Connection, population: str) -> list[Collection]:
         return [entry.collection for entry in self._entries(db, population) if entry.charged]
 
-    def _read(self, db: sqlite3.Connection, which: str, value: str) -> Iterator[Entry]:
+    def _read(self, db: sqlite3.Connection, which: str, value: str) -> Iterator[LedgerEntry]:
         rows = db.execute(
             "SELECT campaign, population, state, coalesce(settled, planned), planned_day, ended_day, reference"
             f" FROM campaigns WHERE {which} ORDER BY rowid",
@@ -268,7 +268,7 @@ class Ledger:
                 collection = _collection(facts)
             except (ValueError, TypeError, KeyError, InputError) as error:
                 raise self._file.damaged() from error
-            yield Entry(campaign, population, state, collection, *rest)
+            yield LedgerEntry(campaign, population, state, collection, *rest)
 
 
 def _refusal(

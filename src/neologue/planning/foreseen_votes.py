@@ -46,7 +46,7 @@ class _Cut:
 
 
 @dataclass(frozen=True, eq=False)
-class Decided:
+class ForeseenDecision:
     """What a layer keeps, in chances."""
 
     chances: Floats
@@ -92,7 +92,7 @@ class ForeseenVotes:
 
     def decide(
         self, holders: Floats, present: Floats, ends: NDArray[np.bool_], weights: Floats, totals: Floats
-    ) -> Decided:
+    ) -> ForeseenDecision:
         """Which candidates are kept with which chance; `totals` are all that end and all that go on."""
         parameters = self.campaign.parameters
         most = room(self.campaign)
@@ -124,7 +124,7 @@ class ForeseenVotes:
             doubtful_noise = max(0.0, float(others[0] * self._kept(loose, np.ones(1), np.zeros(1))[0]) - noise[0])
             room_for = self.campaign.most_doubtful / max(float(present @ doubtful) + doubtful_noise, 1.0)
             doubtful, doubtful_noise = doubtful * min(room_for, 1.0), doubtful_noise * min(room_for, 1.0)
-        return Decided(chances, (noise[0], noise[1]), (sure[0], sure[1]), doubtful, doubtful_noise)
+        return ForeseenDecision(chances, (noise[0], noise[1]), (sure[0], sure[1]), doubtful, doubtful_noise)
 
     def _settled(
         self, holders: Floats, present: Floats, weights: Floats, total: float, level: float, most: float

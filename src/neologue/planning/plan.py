@@ -14,7 +14,7 @@ from neologue.planning.forecast import Forecast, forecast
 from neologue.populations.lexicon import Lexicon
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
-from neologue.privacy.statement import Exposure, Facts, LayerShown, privacy_statement
+from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts, privacy_statement
 from neologue.randomizers.registry import randomizer
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.release.facts import facts_of
@@ -33,7 +33,7 @@ Says = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Limits:
+class EpsilonLimits:
     """What a plan has to keep to; None is no limit."""
 
     local_epsilon: float | None = None
@@ -64,14 +64,14 @@ class Plan:
     """A campaign that keeps to the limits, and what is to be expected of it."""
 
     campaign: Campaign
-    limits: Limits
+    limits: EpsilonLimits
     expected: Forecast
     tradeoff: tuple[Point, ...]
     masked: GroupRules | None = None
     """How votes are to be masked, if they are."""
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> PrivacyFacts:
         """The facts of the run, if it goes as foreseen."""
         shown = tuple(LayerShown(batch, 0, 0) for batch in _batches(self.expected))
         return replace(facts_of(self.campaign.parameters, shown), exposure=Exposure(masked=self.masked))
@@ -97,7 +97,7 @@ Campaigns = Callable[[int, float | None], Campaign]
 
 
 def plan(
-    campaigns: Campaigns, lexicon: Lexicon, users: int | None, limits: Limits, says: Says = lambda _: None
+    campaigns: Campaigns, lexicon: Lexicon, users: int | None, limits: EpsilonLimits, says: Says = lambda _: None
 ) -> Plan:
     """The campaign with the largest local ε that keeps to the limits; without users, for the fewest that can."""
     if users is None:
@@ -114,7 +114,9 @@ def plan(
     return Plan(campaign, limits, expected, tuple(points))
 
 
-def _largest_epsilon(campaigns: Campaigns, lexicon: Lexicon, users: int, limits: Limits) -> tuple[Campaign, Forecast]:
+def _largest_epsilon(
+    campaigns: Campaigns, lexicon: Lexicon, users: int, limits: EpsilonLimits
+) -> tuple[Campaign, Forecast]:
     """The campaign with the largest local ε within the limits, and its forecast; the next larger ε breaks them."""
     if limits.central_epsilon is None:
         campaign = campaigns(users, limits.local_epsilon)
@@ -141,7 +143,7 @@ def _largest_epsilon(campaigns: Campaigns, lexicon: Lexicon, users: int, limits:
     return best
 
 
-def _fewest_users(campaigns: Campaigns, lexicon: Lexicon, limits: Limits, says: Says) -> int:
+def _fewest_users(campaigns: Campaigns, lexicon: Lexicon, limits: EpsilonLimits, says: Says) -> int:
     """The smallest population for which the local ε keeps to the central one, up to 2 %."""
     if limits.central_epsilon is None or limits.local_epsilon is None:
         raise ParameterError("without users a plan needs a local and a central epsilon; give two of the three")

@@ -5,14 +5,14 @@ from numpy.typing import NDArray
 
 from neologue.compiled import compiled
 from neologue.populations.count_kernel import Ids
-from neologue.populations.random_lanes import Words, fill, unit
+from neologue.populations.random_lanes import Random64, fill, unit
 
 FINE = 1 << 32
 """Chances are kept in steps of 2⁻³²."""
 
 
 @compiled
-def alias_table(shares: NDArray[np.float64]) -> Words:
+def alias_table(shares: NDArray[np.float64]) -> Random64:
     """The table for shares that sum to 1 (Vose 1991): a chance and an alias for each place, side by side in one word.
 
     A place keeps its own number with its chance and otherwise gives its alias. As both come with one look-up, a draw
@@ -49,7 +49,7 @@ def alias_table(shares: NDArray[np.float64]) -> Words:
 
 
 @compiled
-def fill_ids(state: Words, table: Words, random: Words, ids: Ids) -> None:
+def fill_ids(state: Random64, table: Random64, random: Random64, ids: Ids) -> None:
     """Fill an array, as long as the one given for its random words, with numbers drawn from a table."""
     fill(state, random)
     size = np.float64(len(table))

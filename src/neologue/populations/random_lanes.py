@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 from neologue.compiled import compiled
 from neologue.populations.streams import Stream
 
-Words = NDArray[np.uint64]
+Random64 = NDArray[np.uint64]
 Halves = NDArray[np.uint32]
 
 LANES = 64
 STATE = 4 * LANES
 
 
-def lanes(stream: Stream, seed: int, *place: int) -> Words:
+def lanes(stream: Stream, seed: int, *place: int) -> Random64:
     """The state of all lanes for one use at one place; their seeds are hashes, so that no two run in step."""
     return np.random.SeedSequence((stream, seed, *place)).generate_state(STATE, np.uint64).astype(np.uint64)
 
 
 @compiled
-def next_word(state: Words, lane: int) -> np.uint64:
+def next_word(state: Random64, lane: int) -> np.uint64:
     """The next word of one lane."""
     first, second = state[lane], state[LANES + lane]
     third, fourth = state[2 * LANES + lane], state[3 * LANES + lane]
@@ -40,7 +40,7 @@ def next_word(state: Words, lane: int) -> np.uint64:
 
 
 @compiled
-def fill(state: Words, words: Words) -> None:
+def fill(state: Random64, words: Random64) -> None:
     """Fill an array, whose length is a multiple of the number of lanes."""
     for start in range(0, len(words), LANES):
         block = words[start : start + LANES]
@@ -61,7 +61,7 @@ def biased_below(bound: int) -> np.uint32:
 
 
 @compiled
-def next_below(state: Words, bound: int) -> np.uint32:
+def next_below(state: Random64, bound: int) -> np.uint32:
     """A uniform integer below a bound of at most 2^32, from the first lane (Lemire 2019)."""
     least = biased_below(bound)
     while True:

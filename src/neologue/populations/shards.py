@@ -19,7 +19,7 @@ from neologue.populations.user_keys import Keys, fingerprint, ranks
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class FilePart:
     """The users of one file who belong to one shard, by their keys, with words of the common lexicon."""
 
     keys: Keys
@@ -51,7 +51,7 @@ def common_words(lexicons: Iterable[Sequence[str]]) -> list[str]:
     return [word for word, _ in groupby(merge(*lexicons))]
 
 
-def split(records: Records, words: Sequence[str], seed: int, shards: int) -> list[Part]:
+def split(records: Records, words: Sequence[str], seed: int, shards: int) -> list[FilePart]:
     """The users of a file by shard; `words` is the common lexicon, which has all of theirs."""
     place = {word: number for number, word in enumerate(words)}
     places = np.array([place[word] for word in records.words], np.int64)
@@ -61,7 +61,7 @@ def split(records: Records, words: Sequence[str], seed: int, shards: int) -> lis
     order = np.argsort(shard_of_user, kind="stable")
     bounds = np.searchsorted(shard_of_user[order], np.arange(shards + 1))
     members = [order[bounds[shard] : bounds[shard + 1]] for shard in range(shards)]
-    return [Part(records.keys[users], common.take(users)) for users in members]
+    return [FilePart(records.keys[users], common.take(users)) for users in members]
 
 
 def shard_of(ranks: NDArray[np.uint64], shards: int) -> NDArray[np.int64]:
@@ -69,7 +69,7 @@ def shard_of(ranks: NDArray[np.uint64], shards: int) -> NDArray[np.int64]:
     return ((ranks >> np.uint64(32)) * np.uint64(shards) >> np.uint64(32)).astype(np.int64)
 
 
-def gather(parts: Sequence[Part], words: int, seed: int) -> Shard:
+def gather(parts: Sequence[FilePart], words: int, seed: int) -> Shard:
     """The shard of some files' parts: users of one key are one, and what they typed adds up."""
     keys = np.concatenate([part.keys for part in parts])
     held = Holdings.joined([part.holdings for part in parts])

@@ -30,7 +30,7 @@ from scipy.optimize import brentq
 
 from neologue.populations.alias_table import alias_table
 from neologue.populations.holdings import Holdings
-from neologue.populations.random_lanes import Words, lanes
+from neologue.populations.random_lanes import Random64, lanes
 from neologue.populations.streams import Stream, generator
 from neologue.populations.typists import draw_users
 
@@ -60,7 +60,7 @@ class TypingModel:
     concentration: float
     """ρA."""
     days: int
-    table: Words
+    table: Random64
     shares: NDArray[np.float64]
     """Each word's share of the draws."""
 

@@ -8,7 +8,7 @@ from neologue.compiled import compiled
 from neologue.populations.alias_table import fill_ids
 from neologue.populations.count_kernel import Ids, Ints
 from neologue.populations.holdings import MOST_TIMES
-from neologue.populations.random_lanes import Words, fill, unit
+from neologue.populations.random_lanes import Random64, fill, unit
 
 MOST_AT_ONCE = 1 << 24
 """The most times that one draw is typed."""
@@ -19,13 +19,13 @@ AT_ONCE = 1 << 12
 @compiled
 def draw_users(
     volumes: Generator,
-    words: Words,
-    times: Words,
+    words: Random64,
+    times: Random64,
     users: int,
     log_median: float,
     sigma: float,
     concentration: float,
-    table: Words,
+    table: Random64,
     counted: bool,
 ) -> tuple[Ints, Ids, Ids]:
     """The holdings of some users: starts, word ids, counts (of draws, unless counted).
@@ -77,7 +77,7 @@ def draw_users(
 
 
 @compiled
-def fill_luck(state: Words, random: Words, luck: NDArray[np.float64]) -> None:
+def fill_luck(state: Random64, random: Random64, luck: NDArray[np.float64]) -> None:
     """Fill an array with uniform numbers above 0 and up to 1."""
     fill(state, random)
     for draw in range(len(random)):

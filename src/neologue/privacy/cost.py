@@ -98,14 +98,14 @@ def central_epsilon(collection: Collection, delta: float, unit: str) -> float:
     return _best(bounds.values(), rounded_up(words * _local(asked))).epsilon or 0.0
 
 
-Asked = tuple[Randomizer[Any], Batch]
+AskedBatch = tuple[Randomizer[Any], Batch]
 
 
-def _asked(collection: Collection) -> list[Asked]:
+def _asked(collection: Collection) -> list[AskedBatch]:
     return [(collection.randomizer(batch), batch) for batch in sorted(set(collection.batches)) if batch.reports]
 
 
-def _local(asked: list[Asked]) -> float:
+def _local(asked: list[AskedBatch]) -> float:
     return max(mechanism.statement.enforced_epsilon for mechanism, _ in asked)
 
 
@@ -116,7 +116,7 @@ def _of_nothing(delta: float) -> Cost:
     return Cost(delta, dict.fromkeys(items, nothing), dict.fromkeys(("group", "joint"), nothing), 0.0, 0.0, 0.0)
 
 
-def _unary_item(asked: list[Asked], delta: float) -> dict[str, Bound]:
+def _unary_item(asked: list[AskedBatch], delta: float) -> dict[str, Bound]:
     """One-report unary: the fewest reports hide the least, whatever the candidates."""
     unary, reports = _fewest(asked)
     several = f"a unary report speaks of up to {unary.bound} words, and the theorem is about reports on one word"
@@ -130,22 +130,22 @@ def _unary_item(asked: list[Asked], delta: float) -> dict[str, Bound]:
     }
 
 
-def _unary_user(asked: list[Asked], delta: float) -> dict[str, Bound]:
+def _unary_user(asked: list[AskedBatch], delta: float) -> dict[str, Bound]:
     unary, reports = _fewest(asked)
     return {"group": sums_group(unary, reports, delta), "joint": joint(unary, reports, delta)}
 
 
-def _unary_floor(asked: list[Asked], delta: float) -> float:
+def _unary_floor(asked: list[AskedBatch], delta: float) -> float:
     return Sums.of(*_fewest(asked)).floor(delta)
 
 
-def _fewest(asked: list[Asked]) -> tuple[Unary, int]:
+def _fewest(asked: list[AskedBatch]) -> tuple[Unary, int]:
     unary, batch = asked[0]
     assert isinstance(unary, Unary)
     return unary, batch.reports
 
 
-def _selection_item(asked: list[Asked], delta: float) -> dict[str, Bound]:
+def _selection_item(asked: list[AskedBatch], delta: float) -> dict[str, Bound]:
     """Subset Selection: every word is a report of its own."""
     epsilon, fewest = asked[0][0].epsilon, asked[0][1].reports * asked[0][0].bound
     hidden = Bound(BLANKET, 0.0)
@@ -161,18 +161,18 @@ def _selection_item(asked: list[Asked], delta: float) -> dict[str, Bound]:
     }
 
 
-def _selection_user(asked: list[Asked], delta: float) -> dict[str, Bound]:
+def _selection_user(asked: list[AskedBatch], delta: float) -> dict[str, Bound]:
     hidden = Bound(GROUP, 0.0)
     for selection, words in _selections(asked):
         hidden = blanket_group(selection, words, delta, least=hidden.epsilon or 0.0)
     return {"group": hidden, "joint": Bound.none(JOINT, DEPENDENT)}
 
 
-def _selection_floor(asked: list[Asked], delta: float) -> float:
+def _selection_floor(asked: list[AskedBatch], delta: float) -> float:
     return max(blanket_floor(selection, words, delta) for selection, words in _selections(asked))
 
 
-def _selections(asked: list[Asked]) -> Iterator[tuple[SubsetSelection, int]]:
+def _selections(asked: list[AskedBatch]) -> Iterator[tuple[SubsetSelection, int]]:
     """The mechanism of each cohort, and the words in its reports."""
     for selection, batch in asked:
         assert isinstance(selection, SubsetSelection)

@@ -18,14 +18,14 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Profile:
+class PrivacyProfile:
     """The dots of a profile, from ε = 0 up; convex in e^ε. Beyond the last dot δ stays what it is there."""
 
     epsilons: Floats
     deltas: Floats
 
     @classmethod
-    def through(cls, epsilons: Floats, deltas: Floats) -> "Profile":
+    def through(cls, epsilons: Floats, deltas: Floats) -> "PrivacyProfile":
         """The lower convex hull of dots with increasing ε, the first at 0, each with an upper bound on δ."""
         # δ never grows with ε, so what holds for one ε holds for every larger one.
         bounds = np.minimum.accumulate(np.minimum(deltas, 1.0)).tolist()
@@ -42,7 +42,7 @@ class Profile:
         return cls(epsilons[kept], np.array(bounds)[kept])
 
     @classmethod
-    def of_local(cls, epsilon: float) -> "Profile":
+    def of_local(cls, epsilon: float) -> "PrivacyProfile":
         """What ε-differential privacy alone says: nothing is worse than a lie told with probability 1/(e^ε+1)."""
         return cls(np.array([0.0, epsilon]), np.array([float(np.tanh(epsilon / 2)), 0.0]))
 
@@ -53,10 +53,10 @@ class Profile:
         share = _share(np.minimum(epsilons, right), left, right)
         return np.asarray(self.deltas[after - 1] * (1 - share) + self.deltas[after] * share)
 
-    def cut(self, tail: float) -> "Profile":
+    def cut(self, tail: float) -> "PrivacyProfile":
         """The same up to where δ is at most `tail`, which then counts as an infinite loss."""
         dots = 1 + max(1, int(np.searchsorted(-self.deltas, -tail)))
-        return Profile(self.epsilons[:dots], self.deltas[:dots])
+        return PrivacyProfile(self.epsilons[:dots], self.deltas[:dots])
 
     @cached_property
     def variance(self) -> float:

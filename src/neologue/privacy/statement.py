@@ -71,7 +71,7 @@ class LayerShown:
 
 
 @dataclass(frozen=True)
-class Facts:
+class PrivacyFacts:
     """Everything that a privacy statement follows from."""
 
     mechanism: str
@@ -103,7 +103,7 @@ class Facts:
         return replace(self.collection, batches=(*self.collection.batches, *self.withheld))
 
 
-def privacy_statement(facts: Facts) -> dict[str, object]:
+def privacy_statement(facts: PrivacyFacts) -> dict[str, object]:
     """What can be promised of a run with these facts."""
     released, received = (
         cost(seen.in_sums_of(None, facts.colluders), facts.delta) for seen in (facts.collection, facts.received)
@@ -140,7 +140,7 @@ def privacy_statement(facts: Facts) -> dict[str, object]:
     }
 
 
-def anonymity_statement(facts: Facts) -> dict[str, object]:
+def anonymity_statement(facts: PrivacyFacts) -> dict[str, object]:
     """The k for which everything that was published is k-anonymous with certainty α."""
     certain = [(_layer_k(facts, layer), number) for number, layer in enumerate(facts.layers, 1)]
     k, number = min(certain, default=(facts.k, 0))
@@ -170,7 +170,7 @@ def anonymity_statement(facts: Facts) -> dict[str, object]:
     return statement | {"reasons": reasons}
 
 
-def _layer_k(facts: Facts, layer: LayerShown) -> int:
+def _layer_k(facts: PrivacyFacts, layer: LayerShown) -> int:
     """The k of one layer: the one its threshold enforces, or the one that follows from keeping the most voted."""
     mechanism = facts.collection.randomizer(layer.batch)
     needed = release_threshold(mechanism.channel, layer.batch.reports, facts.k, facts.alpha)
@@ -180,7 +180,7 @@ def _layer_k(facts: Facts, layer: LayerShown) -> int:
     return max(enforced, top_k(mechanism, layer.batch.reports, facts.frontier, facts.alpha))
 
 
-def _printed(facts: Facts) -> tuple[int | None, str | None]:
+def _printed(facts: PrivacyFacts) -> tuple[int | None, str | None]:
     """What the paper's lemma as printed would certify for the run's fullest layer, and why it does not."""
     if facts.mechanism != SubsetSelection.name or facts.frontier is None:
         return None, "the lemma is about keeping the candidates with the most votes of Subset Selection"
@@ -205,7 +205,9 @@ def _central(bounds: Mapping[str, Bound], best: Bound) -> dict[str, object]:
     }
 
 
-def _observer(facts: Facts, collection: Collection, who: str, sees: str, smallest: int | None) -> dict[str, object]:
+def _observer(
+    facts: PrivacyFacts, collection: Collection, who: str, sees: str, smallest: int | None
+) -> dict[str, object]:
     """What one observer of a collection learns at most, from the smallest sum that they see."""
     view = collection.in_sums_of(smallest, facts.colluders)
     reports = min((batch.reports for batch in view.batches), default=0)

@@ -7,10 +7,10 @@ from neologue.campaign.parameters import Parameters
 from neologue.discovery.measurement import Measurement
 from neologue.discovery.result import LayerFacts, Release
 from neologue.privacy.collection import Batch
-from neologue.privacy.statement import Exposure, Facts, LayerShown
+from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts
 
 
-def release_facts(release: Release) -> Facts:
+def release_facts(release: Release) -> PrivacyFacts:
     """What the privacy of a release follows from."""
     return privacy_facts(release.campaign.parameters, release.layers, release.measurement, release.exposure)
 
@@ -20,7 +20,7 @@ def privacy_facts(
     layers: Iterable[LayerFacts],
     measurement: Measurement | None = None,
     exposure: Exposure | None = None,
-) -> Facts:
+) -> PrivacyFacts:
     """The facts of a run as its privacy statement takes them; of an undecided layer nothing is published."""
     layers = tuple(layers)
     shown = tuple(
@@ -43,10 +43,10 @@ def facts_of(
     shown: tuple[LayerShown, ...],
     withheld: tuple[Batch, ...] = (),
     measured: tuple[Batch, ...] = (),
-) -> Facts:
+) -> PrivacyFacts:
     """The facts of a run with these layers, whether they happened or are foreseen."""
     assert parameters.epsilon is not None
-    return Facts(
+    return PrivacyFacts(
         mechanism=parameters.randomizer,
         epsilon=parameters.epsilon,
         words_per_user=parameters.words_per_user,

@@ -19,7 +19,7 @@ from neologue.reporting.html_page import embedded_json, render
 from neologue.reporting.sentences import privacy_lines, summary
 from neologue.reporting.trie_data import trie_data
 from neologue.simulation.discovery_run import Discovery
-from neologue.simulation.trie_trace import Growth, LayerGrowth
+from neologue.simulation.trie_trace import LayerTrace, TrieTrace
 
 MOST_WORDS = 300
 MOST_MISSED = 50
@@ -27,10 +27,10 @@ OUTLINED_PREFIXES = 6
 OUTLINED_WORDS = 4
 
 
-def discovery_report(discovery: Discovery, document: Mapping[str, Any], growth: Growth, command: str) -> str:
+def discovery_report(discovery: Discovery, document: Mapping[str, Any], trie_trace: TrieTrace, command: str) -> str:
     """The page of a discovery; `document` is its release.json, and `command` is how to run it again."""
     words, layers, truth = discovery.release.words, discovery.release.layers, discovery.truth
-    trie = trie_data(growth.layers, words, truth, discovery.users)
+    trie = trie_data(trie_trace.layers, words, truth, discovery.users)
     by_layer = defaultdict[tuple[int, int], list[ReleasedWord]](list)
     for word in words:
         by_layer[word.pass_number, word.layer].append(word)
@@ -45,13 +45,13 @@ def discovery_report(discovery: Discovery, document: Mapping[str, Any], growth: 
         privacy_lines=privacy_lines(document["privacy"]),
         right=_share_right(words, truth),
         layers=[
-            LayerRow(
-                label, facts, *_noise(growth, facts), _share_right(by_layer[facts.pass_number, facts.layer], truth)
+            LayerLine(
+                label, facts, *_noise(trie_trace, facts), _share_right(by_layer[facts.pass_number, facts.layer], truth)
             )
             for label, facts in zip(layer_labels(layers), layers, strict=True)
         ],
         words=words[:MOST_WORDS],
-        fates=fates(growth.layers, truth, {word.word for word in words}, MOST_MISSED),
+        fates=fates(trie_trace.layers, truth, {word.word for word in words}, MOST_MISSED),
         pictures={
             "holders": found_by_holders(words, truth),
             "lengths": words_by_length(words, truth),
@@ -60,12 +60,12 @@ def discovery_report(discovery: Discovery, document: Mapping[str, Any], growth: 
         },
         trie=trie,
         trie_json=embedded_json(trie),
-        outline=outline(growth.layers, words, discovery.users),
+        outline=outline(trie_trace.layers, words, discovery.users),
     )
 
 
 @dataclass(frozen=True)
-class LayerRow:
+class LayerLine:
     """A line of the table of layers."""
 
     label: str
@@ -77,8 +77,8 @@ class LayerRow:
     """The share of its words' intervals that contain the true number of holders."""
 
 
-def _noise(growth: Growth, facts: LayerFacts) -> tuple[float | None, float | None]:
-    for layer in growth.layers:
+def _noise(trie_trace: TrieTrace, facts: LayerFacts) -> tuple[float | None, float | None]:
+    for layer in trie_trace.layers:
         if (layer.pass_number, layer.number) == (facts.pass_number, facts.layer):
             return layer.noise, layer.deviation
     return None, None
@@ -92,7 +92,7 @@ def _share_right(words: Sequence[ReleasedWord], truth: Mapping[str, int]) -> flo
 
 
 @dataclass
-class Branch:
+class OutlineBranch:
     """A prefix in the outline, for readers without scripts."""
 
     text: str
@@ -100,16 +100,16 @@ class Branch:
     margin: float | None = None
     """Votes above the fewest that keep it, in standard deviations of noise."""
     words: list[str] = field(default_factory=list)
-    branches: list["Branch"] = field(default_factory=list)
+    branches: list["OutlineBranch"] = field(default_factory=list)
 
 
-def outline(layers: Sequence[LayerGrowth], words: Sequence[ReleasedWord], users: int) -> list[Branch]:
+def outline(layers: Sequence[LayerTrace], words: Sequence[ReleasedWord], users: int) -> list[OutlineBranch]:
     """The first levels of the first pass, the liveliest first: characters, prefixes and some of their words."""
     if not layers:
         return []
     first = layers[0]
     width = first.length + first.extension
-    branches: dict[str, Branch] = {}
+    branches: dict[str, OutlineBranch] = {}
     deep: defaultdict[str, list[str]] = defaultdict(list)
     for word in words:
         below = deep[word.word[:width]] if len(word.word) >= width else deep[word.word[: first.length]]
@@ -118,9 +118,11 @@ def outline(layers: Sequence[LayerGrowth], words: Sequence[ReleasedWord], users:
     kept = first.kept
     for place in (-kept.votes).argsort(kind="stable").tolist():
         text = str(kept.texts[place])
-        root = branches.setdefault(text[: first.length], Branch(text[: first.length], words=deep[text[: first.length]]))
+        root = branches.setdefault(
+            text[: first.length], OutlineBranch(text[: first.length], words=deep[text[: first.length]])
+        )
         if len(root.branches) < OUTLINED_PREFIXES and not kept.ended[place]:
             estimate = (kept.votes[place] - first.noise) / first.gain * users / first.reports
             margin = (kept.votes[place] - kept.needed[place]) / first.deviation
-            root.branches.append(Branch(text, float(estimate), float(margin), deep[text]))
+            root.branches.append(OutlineBranch(text, float(estimate), float(margin), deep[text]))
     return list(branches.values())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neologue.language.candidates import strings
-from neologue.simulation.trie_trace import LayerGrowth
+from neologue.simulation.trie_trace import LayerTrace
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Fate:
     """Whether the layer asked about it; the ways to go on that it listed may not have been this word's."""
 
 
-def fates(layers: Sequence[LayerGrowth], truth: Mapping[str, int], found: Collection[str], most: int) -> list[Fate]:
+def fates(layers: Sequence[LayerTrace], truth: Mapping[str, int], found: Collection[str], most: int) -> list[Fate]:
     """The most widely held words that were missed, each with its end."""
     missed = sorted((word for word in truth if word not in found), key=lambda word: (-truth[word], word))[:most]
     told: dict[str, Fate] = {}

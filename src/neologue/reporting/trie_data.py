@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from neologue.discovery.result import ReleasedWord
 from neologue.language.candidates import Strings, strings
-from neologue.simulation.trie_trace import LayerGrowth, Voted
+from neologue.simulation.trie_trace import LayerTrace, Voted
 
 MOST_ON_PATHS = 140_000
 """Prefixes and words on the way to released words."""
@@ -25,7 +25,7 @@ MOST_BESIDE = 12_000
 class Shown:
     """The candidates of one layer that the page shows: their places among those kept and those dropped."""
 
-    growth: LayerGrowth
+    trie_trace: LayerTrace
     parents: Strings
     """The prefixes shown of the layer before, in order."""
     kept: NDArray[np.int64]
@@ -35,19 +35,19 @@ class Shown:
 
     def living(self) -> Strings:
         """The prefixes shown that go on, in order."""
-        kept = self.growth.kept
+        kept = self.trie_trace.kept
         return np.sort(kept.texts[self.kept[~kept.ended[self.kept]]])
 
     def words(self, released: Container[tuple[int, str]]) -> int:
         """How many released words are shown."""
-        kept, dropped = self.growth.kept, self.growth.dropped
+        kept, dropped = self.trie_trace.kept, self.trie_trace.dropped
         ending = kept.texts[self.kept[kept.ended[self.kept]]].tolist()
-        found = sum((self.growth.pass_number, text) in released for text in ending)
+        found = sum((self.trie_trace.pass_number, text) in released for text in ending)
         return found + sum(text in self.again for text in dropped.texts[self.dropped].tolist())
 
 
 def trie_data(
-    layers: Sequence[LayerGrowth], words: Sequence[ReleasedWord], truth: Mapping[str, int], users: int
+    layers: Sequence[LayerTrace], words: Sequence[ReleasedWord], truth: Mapping[str, int], users: int
 ) -> dict[str, object]:
     """The shown part of the trie as plain values, in lists that a script walks from each prefix to its children."""
     shown = list(_shown(layers, _paths(layers, words), _again(layers, words)))
@@ -62,7 +62,7 @@ def trie_data(
     }
 
 
-def _paths(layers: Sequence[LayerGrowth], words: Iterable[ReleasedWord]) -> list[set[int]]:
+def _paths(layers: Sequence[LayerTrace], words: Iterable[ReleasedWord]) -> list[set[int]]:
     """The kept candidates of each layer on the way to as many words as there is room for."""
     places = {(layer.pass_number, layer.number): number for number, layer in enumerate(layers)}
     living, ending = (
@@ -90,7 +90,7 @@ def _paths(layers: Sequence[LayerGrowth], words: Iterable[ReleasedWord]) -> list
     return paths
 
 
-def _again(layers: Sequence[LayerGrowth], words: Iterable[ReleasedWord]) -> list[dict[str, int]]:
+def _again(layers: Sequence[LayerTrace], words: Iterable[ReleasedWord]) -> list[dict[str, int]]:
     """For each layer the words that end in it but were released by a later one, and by which."""
     again: list[dict[str, int]] = [{} for _ in layers]
     for word in words:
@@ -103,7 +103,7 @@ def _again(layers: Sequence[LayerGrowth], words: Iterable[ReleasedWord]) -> list
 
 
 def _shown(
-    layers: Sequence[LayerGrowth], paths: Sequence[set[int]], again: Sequence[Mapping[str, int]]
+    layers: Sequence[LayerTrace], paths: Sequence[set[int]], again: Sequence[Mapping[str, int]]
 ) -> Iterator[Shown]:
     share = MOST_BESIDE // max(len(layers), 1)
     numbered = zip(layers, paths, again, strict=True)
@@ -127,7 +127,7 @@ def _shown(
 def _layer(
     shown: Shown, released: Container[tuple[int, str]], held: Strings, truth: Mapping[str, int], users: int
 ) -> dict[str, object]:
-    layer, parents = shown.growth, shown.parents
+    layer, parents = shown.trie_trace, shown.parents
     chosen = ((layer.kept, shown.kept), (layer.dropped, shown.dropped))
     texts = np.concatenate([voted.texts[places] for voted, places in chosen])
     ended = np.concatenate([voted.ended[places] for voted, places in chosen])

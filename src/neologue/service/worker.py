@@ -21,31 +21,31 @@ from starlette.types import Receive, Scope, Send
 
 from neologue.errors import StorageError
 from neologue.ledger.ledger import Ledger
-from neologue.service.api.device_routes import CHECK_IN, KNOWN, LAYERS, DeviceDesk
+from neologue.service.api.device_routes import CHECK_IN, KNOWN, LAYERS, DeviceRoutes
 from neologue.service.api.group_routes import GroupRoutes
-from neologue.service.api.messages import Health
 from neologue.service.api.openapi import description
-from neologue.service.api.operator_api import Desk
-from neologue.service.api.operator_router import PeopleDesk
+from neologue.service.api.operator_api import Context
+from neologue.service.api.operator_router import OperatorRouter
 from neologue.service.api.rate_limit import Limit
 from neologue.service.api.report_route import PATH as REPORTS
-from neologue.service.api.report_route import ReportDesk
-from neologue.service.api.request_bodies import Arrivals
+from neologue.service.api.report_route import ReportRoute
+from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import HANDLERS, SHARED, answer, failure
-from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.api.schemas import Health
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.coordinator import Coordinator
-from neologue.service.collect.intake import Intake, Limits
-from neologue.service.collect.late_reports import Latecomers
-from neologue.service.collect.layer_cache import Board
+from neologue.service.collect.intake import Intake, IntakeLimits
+from neologue.service.collect.late_reports import LateReports
+from neologue.service.collect.layer_cache import LayerCache
 from neologue.service.masked.groups import MaskingGroups
 from neologue.service.ops.garbage_collection import seldom_searched
-from neologue.service.ops.keys import keys_of
 from neologue.service.ops.metrics import MEDIA, Metrics
+from neologue.service.ops.service_keys import keys_of
 from neologue.service.ops.settings import Settings
 from neologue.service.ops.threads import Threads
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 
 WRONG = frozenset({400, 401, 403, 404, 405, 413})
 """What no honest device and no careful person is answered, so that whoever is answered it often is slowed down."""
@@ -64,14 +64,14 @@ _PREFLIGHT = Response(
 log = structlog.get_logger("neologue.service")
 
 
-class Service:
+class Worker:
     """One worker."""
 
     def __init__(
         self,
         settings: Settings,
         clock: Callable[[], float] = time.time,
-        more: Callable[["Service"], Sequence[BaseRoute]] = lambda service: (),
+        more: Callable[["Worker"], Sequence[BaseRoute]] = lambda service: (),
     ) -> None:
         """The service of these settings, and `more` that is served beside it."""
         self.settings, self._clock = settings, clock
@@ -79,7 +79,7 @@ class Service:
         migrate(self.database)
         keys = keys_of(self.database)
         self._keys = keys
-        self._storage = Storage(self.database)
+        self._storage = ReportStore(self.database)
         self.threads = Threads()
         self._ending = asyncio.Event()
         self.stopping = False
@@ -87,27 +87,29 @@ class Service:
         self.ledger = Ledger(settings.ledger) if settings.ledger else None
         worker = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
         self.coordinator = Coordinator(self._storage, keys, self.ledger, worker)
-        self.board = Board(self.database, keys, clock)
+        self.layer_cache = LayerCache(self.database, keys, clock)
         self.metrics = Metrics()
-        self.desk = Desk(self.database, self.coordinator, keys, clock)
+        self.context = Context(self.database, self.coordinator, keys, clock)
         self._requests = Limit(settings.requests_per_second, 2 * settings.requests_per_second)
         self._failures = Limit(settings.failures_per_minute / 60, settings.failures_per_minute)
-        self._arrivals = Arrivals(settings.seconds_to_send)
-        self._device_desk = DeviceDesk(
-            self.database, self.board, self._arrivals, self.threads, self.refresh, self.metrics.check_ins
+        self._bodies = RequestBodies(settings.seconds_to_send)
+        self._device_routes = DeviceRoutes(
+            self.database, self.layer_cache, self._bodies, self.threads, self.refresh, self.metrics.check_ins
         )
-        latecomers = Latecomers(self._storage, self.threads, self.refresh)
-        self._report_desk = ReportDesk(
+        late_reports = LateReports(self._storage, self.threads, self.refresh)
+        self._report_route = ReportRoute(
             lambda: self.intake,
-            self.board,
-            self._arrivals,
+            self.layer_cache,
+            self._bodies,
             keys.ticket,
-            latecomers,
+            late_reports,
             self.metrics.reports,
             settings.patience,
         )
-        self._group_routes = GroupRoutes(lambda: self.groups, self.board, self._arrivals, keys.ticket, latecomers)
-        self._people_desk = PeopleDesk(self.desk, self._arrivals, self.threads, self.refresh, settings.largest_request)
+        self._group_routes = GroupRoutes(lambda: self.groups, self.layer_cache, self._bodies, keys.ticket, late_reports)
+        self._operator_router = OperatorRouter(
+            self.context, self._bodies, self.threads, self.refresh, settings.largest_request
+        )
         routes = [*self._routes(), *more(self)]
         self._people = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=HANDLERS)
         # A path is right or wrong: a redirection would be made of the host that the request names.
@@ -141,7 +143,7 @@ class Service:
 
         try:
             if scope["path"] == REPORTS:
-                response = await self._report_desk.answer(scope["method"], receive)
+                response = await self._report_route.answer(scope["method"], receive)
                 status = response.status_code
                 await response(scope, receive, send)
             else:
@@ -154,7 +156,7 @@ class Service:
 
     async def body(self, request: Request, most: int | None = None) -> bytes | None:
         """What somebody has sent, unless it is more than the service takes of them."""
-        return await self._arrivals.body(request.receive, self.settings.largest_request if most is None else most)
+        return await self._bodies.body(request.receive, self.settings.largest_request if most is None else most)
 
     async def _health(self, request: Request) -> Response:
         return answer(Health("alive"))
@@ -172,9 +174,9 @@ class Service:
 
     def _routes(self) -> list[Route]:
         return [
-            *self._device_desk.routes(),
+            *self._device_routes.routes(),
             *self._group_routes.routes(),
-            *self._people_desk.routes(),
+            *self._operator_router.routes(),
             Route("/healthz", self._health),
             Route("/readyz", self._ready),
             Route("/metrics", self._metrics),
@@ -183,7 +185,7 @@ class Service:
 
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        limits = Limits(patience=self.settings.patience, most_bytes=self.settings.waiting_bytes)
+        limits = IntakeLimits(patience=self.settings.patience, most_bytes=self.settings.waiting_bytes)
         self.intake = Intake(self._storage, limits)
         self.groups = MaskingGroups(
             self._storage,
@@ -198,16 +200,16 @@ class Service:
             await self.refresh()
             async with self.intake, self.groups:
                 clockwork = [asyncio.create_task(self._keep_on(each)) for each in (self.refresh, self._turn)]
-                arrivals = asyncio.create_task(self._arrivals.watch())
+                bodies = asyncio.create_task(self._bodies.watch())
                 log.info("serving", database=self.database.name, workers_key=self._keys.public.hex())
                 try:
                     with seldom_searched():
                         yield
                 finally:
-                    arrivals.cancel()
+                    bodies.cancel()
                     # What is under way is waited for: its thread would go on, and take up again what `rest` leaves.
                     self._ending.set()
-                    await asyncio.gather(arrivals, *clockwork, return_exceptions=True)
+                    await asyncio.gather(bodies, *clockwork, return_exceptions=True)
                     with suppress(StorageError):
                         await self.threads.run(self.coordinator.rest)
         finally:
@@ -231,7 +233,7 @@ class Service:
     async def refresh(self) -> None:
         """Look at the board anew, and drop what waits for layers that are closed."""
         async with self._refreshing:
-            for closed in await self.threads.run(self.board.refresh):
+            for closed in await self.threads.run(self.layer_cache.refresh):
                 self.intake.close(closed.campaign_id, closed.layer_index)
                 self.groups.close(closed.campaign_id, closed.layer_index)
 
@@ -248,5 +250,5 @@ class Service:
         return scope["client"][0] if scope["client"] else ""
 
 
-def _tell(what: str, entry: Entry) -> None:
+def _tell(what: str, entry: CampaignRow) -> None:
     log.info(what, campaign=entry.name)

@@ -23,7 +23,7 @@ from neologue.populations.holdings import Holdings
 from neologue.populations.parts import check_parts, find_files
 from neologue.populations.population import Population, described, recorded_digest, shown
 from neologue.populations.records import Columns, Extent, Records, read_records, survey
-from neologue.populations.shards import Part, Shard, Window, common_words, gather, split
+from neologue.populations.shards import FilePart, Shard, Window, common_words, gather, split
 
 if TYPE_CHECKING:
     from ray import ObjectRef
@@ -352,7 +352,7 @@ def _common(*lexicons: list[str]) -> list[str]:
     return common_words(lexicons)
 
 
-def _gather(words: int, seed: int, *parts: Part) -> Shard:
+def _gather(words: int, seed: int, *parts: FilePart) -> Shard:
     return gather(parts, words, seed)
 
 

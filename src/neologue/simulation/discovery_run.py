@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from neologue import __version__
 from neologue.campaign.campaign import Campaign
 from neologue.campaign.measuring import Measuring
-from neologue.discovery.decision import Witness, nobody
+from neologue.discovery.decision import Trace, nobody
 from neologue.discovery.result import LayerFacts, Release
-from neologue.discovery.state import Course
+from neologue.discovery.state import DiscoveryState
 from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
 from neologue.populations.population import Population
@@ -22,22 +22,22 @@ from neologue.simulation.memory import check_memory
 from neologue.simulation.scoring import Score, score, true_holders
 
 
-class Watch:
+class Progress:
     """Somebody who looks on; this one does not care."""
 
-    def layer_begins(self, layer: Layer) -> None:
+    def on_layer_start(self, layer: Layer) -> None:
         """A cohort is about to be asked."""
 
-    def users_done(self, users: int) -> None:
+    def on_users(self, users: int) -> None:
         """So many more users of the cohort have answered."""
 
-    def layer_ends(self, facts: LayerFacts, words: int) -> None:
+    def on_layer_end(self, facts: LayerFacts, words: int) -> None:
         """The layer is decided; so many words are found by now."""
 
-    def measuring_begins(self, layer: ClosedLayer) -> None:
+    def on_measuring(self, layer: ClosedLayer) -> None:
         """The words are found, and users who were not asked before are about to count them."""
 
-    def scoring_begins(self) -> None:
+    def on_scoring(self) -> None:
         """All layers are done, and the release is compared with the truth."""
 
 
@@ -61,9 +61,9 @@ def discover(
     *,
     fidelity: str = "fast",
     seed: int = 0,
-    watch: Watch | None = None,
+    progress: Progress | None = None,
     journal: Journal | None = None,
-    witness: Witness = nobody,
+    trace: Trace = nobody,
     engine: Engine | None = None,
     measure: Measuring | None = None,
 ) -> Discovery:
@@ -87,21 +87,21 @@ def discover(
         measure.check(asked_of, population.users)
     machine = engine or LocalEngine()
     check_memory(asked_of, machine.threads)
-    onlooker = watch or Watch()
-    asked_users = SimulatedUsers(population, machine, fidelity, seed, onlooker.users_done)
-    course = Course(asked_of, measure, onlooker.layer_ends)
-    while layer := course.layer:
+    progress = progress or Progress()
+    asked_users = SimulatedUsers(population, machine, fidelity, seed, progress.on_users)
+    state = DiscoveryState(asked_of, measure, progress.on_layer_end)
+    while layer := state.layer:
         tally = journal.recall(layer) if journal else None
         if tally is None:
-            tally = _asked(layer, asked_of, asked_users, onlooker)
+            tally = _asked(layer, asked_of, asked_users, progress)
             if journal:
                 journal.record(layer, tally)
         elif isinstance(layer, Layer):
             asked_users.skip(layer)
-        course.take(course.decide(tally, witness))
-    release = course.release
-    onlooker.scoring_begins()
-    truth = true_holders(population.words, asked_users.holders(asked_of.users), course.first)
+        state.take(state.decide(tally, trace))
+    release = state.release
+    progress.on_scoring()
+    truth = true_holders(population.words, asked_users.holders(asked_of.users), state.first)
     return Discovery(
         release=release,
         score=score(release, truth),
@@ -113,12 +113,12 @@ def discover(
     )
 
 
-def _asked(layer: Layer | ClosedLayer, campaign: Campaign, asked_users: SimulatedUsers, onlooker: Watch) -> Tally:
+def _asked(layer: Layer | ClosedLayer, campaign: Campaign, asked_users: SimulatedUsers, progress: Progress) -> Tally:
     """The votes of the users whose turn it is; those who measure stand behind those of the campaign."""
     if isinstance(layer, ClosedLayer):
-        onlooker.measuring_begins(layer)
+        progress.on_measuring(layer)
         return asked_users.measure(layer, campaign.users)
-    onlooker.layer_begins(layer)
+    progress.on_layer_start(layer)
     return asked_users.ask(layer)
 
 

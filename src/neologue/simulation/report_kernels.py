@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from neologue.compiled import compiled
 from neologue.populations.count_kernel import Ids, Ints
 from neologue.populations.counting import Counters
-from neologue.populations.random_lanes import Halves, Words, biased_below, fill, lanes, next_below, next_word
+from neologue.populations.random_lanes import Halves, Random64, biased_below, fill, lanes, next_below, next_word
 from neologue.populations.streams import Stream, generator
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
@@ -101,7 +101,7 @@ def repeats_are_rare(size: int, domain: int) -> bool:
 
 
 @compiled
-def add_by_pairs(state: Words, words: Ids, domain: int, size: int, truth: np.uint64, counts: Halves) -> None:
+def add_by_pairs(state: Random64, words: Ids, domain: int, size: int, truth: np.uint64, counts: Halves) -> None:
     """Add a report on each word, for subsets so small that repeats are rare.
 
     A batch is a table with a column for each report: its word on top, then its draws. So all rows are worked on with
@@ -135,7 +135,7 @@ def add_by_pairs(state: Words, words: Ids, domain: int, size: int, truth: np.uin
 
 
 @compiled
-def bring_below(state: Words, halves: Halves, bound: int, rows: Halves) -> None:
+def bring_below(state: Random64, halves: Halves, bound: int, rows: Halves) -> None:
     """Make uniform integers below a bound; what Lemire's method rejects is drawn again, one by one."""
     least = biased_below(bound)
     for start in range(0, len(rows), BATCH):
@@ -186,7 +186,7 @@ def flag_repeats(table: Halves, short: NDArray[np.uint16], flags: NDArray[np.uin
 
 
 @compiled
-def repair(state: Words, bound: int, table: Halves, column: Halves) -> None:
+def repair(state: Random64, bound: int, table: Halves, column: Halves) -> None:
     """Make the elements of one report, which lie a row apart, different from its word and from each other."""
     column[0] = table[0]
     for place in range(1, len(column)):
@@ -214,7 +214,7 @@ def add_votes(elements: Halves, counts: Halves) -> None:
 
 
 @compiled
-def add_by_marks(state: Words, words: Ids, domain: int, size: int, truth: np.uint64, counts: Halves) -> None:
+def add_by_marks(state: Random64, words: Ids, domain: int, size: int, truth: np.uint64, counts: Halves) -> None:
     """Add a report on each word, for subsets of any size."""
     marks = np.zeros(domain // 64 + 1, np.uint64)
     pool = np.empty(POOL, np.uint32)
@@ -233,7 +233,7 @@ def add_by_marks(state: Words, words: Ids, domain: int, size: int, truth: np.uin
 
 @compiled
 def add_unary(
-    state: Words, source: Generator, starts: Ints, held: Ids, domain: int, noise: float, counts: Halves
+    state: Random64, source: Generator, starts: Ints, held: Ids, domain: int, noise: float, counts: Halves
 ) -> None:
     """Add a report of each user on the elements that they hold."""
     marks = np.zeros(domain // 64 + 1, np.uint64)
@@ -255,7 +255,7 @@ def add_unary(
 
 
 @compiled
-def take_others(state: Words, pool: Halves, used: int, domain: int, marks: Words, taken: Halves) -> int:
+def take_others(state: Random64, pool: Halves, used: int, domain: int, marks: Random64, taken: Halves) -> int:
     """Take different elements that are not marked, and say how much of the pool of drawn elements is used.
 
     Marks of the elements taken are cleared. Each draw is written in the next place, which a repeat leaves to the draw
@@ -279,7 +279,7 @@ def take_others(state: Words, pool: Halves, used: int, domain: int, marks: Words
 
 
 @compiled
-def mark(marks: Words, element: np.uint32) -> bool:
+def mark(marks: Random64, element: np.uint32) -> bool:
     """Mark an element, and say whether it was not marked before."""
     bit = np.uint64(1) << np.uint64(element & np.uint32(63))
     before = marks[element >> np.uint32(6)]

@@ -48,7 +48,7 @@ class Voted:
 
 
 @dataclass(frozen=True)
-class LayerGrowth:
+class LayerTrace:
     """One decided layer."""
 
     pass_number: int
@@ -68,23 +68,23 @@ class LayerGrowth:
     """Those nearest to being kept."""
 
 
-class Growth:
+class TrieTrace:
     """A witness of a simulated discovery that remembers a part of each layer, of bounded size."""
 
     def __init__(self, words: Sequence[str]) -> None:
-        self.layers: list[LayerGrowth] = []
+        self.layers: list[LayerTrace] = []
         self._lexicon = words
         self._counting = strings([])
         self._counting_for: int | None = None
 
-    def witness(self, layer: Layer, tally: Tally, selection: Selection) -> None:
+    def trace(self, layer: Layer, tally: Tally, selection: Selection) -> None:
         """Remember how a layer was decided."""
         channel = layer.randomizer.channel
         dropped = self._dropped(layer, tally, selection)
         # The layer's own candidates may have long lists cached, which are not to be kept.
         candidates = replace(layer.candidates)
         self.layers.append(
-            LayerGrowth(
+            LayerTrace(
                 pass_number=layer.pass_number,
                 number=layer.number,
                 length=layer.candidates.length,

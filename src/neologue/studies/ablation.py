@@ -17,11 +17,11 @@ from neologue.simulation.discovery_run import discover
 from neologue.studies.factors import Factor, Variation
 from neologue.studies.interval import CONFIDENCE, METHOD, Interval
 from neologue.studies.method import Advance, unheard
-from neologue.studies.progress import Progress
+from neologue.studies.study_progress import StudyProgress
 
 
 @dataclass(frozen=True)
-class Run:
+class AblationRun:
     """What is run, with one seed, which the users are drawn with, too."""
 
     changes: tuple[tuple[str, int | float | str | bool], ...]
@@ -47,12 +47,14 @@ class AblationStudy:
         for users in sizes:
             Campaign.from_profile(users=users, depth=self.depth)
 
-    def run(self, variation: Variation, seed: int) -> Run:
+    def run(self, variation: Variation, seed: int) -> AblationRun:
         """The run of a variation."""
-        return Run(variation.changes, variation.users or self.users, variation.language, variation.alphabet, seed)
+        return AblationRun(
+            variation.changes, variation.users or self.users, variation.language, variation.alphabet, seed
+        )
 
     @property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[AblationRun, ...]:
         """All that there is to do; what several factors are measured against is run once."""
         return tuple(
             dict.fromkeys(
@@ -65,7 +67,7 @@ class AblationStudy:
 
 
 @dataclass(frozen=True)
-class Found:
+class AblationOutcome:
     """What a run found, and what it costs."""
 
     coverage: float
@@ -80,11 +82,11 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Result:
+class AblationResult:
     """How a run went, or why it could not be."""
 
-    run: Run
-    found: Found | None
+    run: AblationRun
+    found: AblationOutcome | None
     refusal: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -92,20 +94,23 @@ class Result:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, recorded: Mapping[str, Any]) -> "Result":
+    def from_dict(cls, recorded: Mapping[str, Any]) -> "AblationResult":
         """A result that was recorded."""
         return msgspec.convert(recorded, cls)
 
 
 def ablate(
-    study: AblationStudy, *, done: Mapping[Run, Result] = MappingProxyType({}), advance: Advance = unheard
-) -> Iterator[Result]:
+    study: AblationStudy,
+    *,
+    done: Mapping[AblationRun, AblationResult] = MappingProxyType({}),
+    advance: Advance = unheard,
+) -> Iterator[AblationResult]:
     """The results of a study's runs, in their order; those of runs that are `done` are taken over."""
     for run in study.runs:
         yield done[run] if run in done else _result(study, run, advance)
 
 
-def _result(study: AblationStudy, run: Run, advance: Advance) -> Result:
+def _result(study: AblationStudy, run: AblationRun, advance: Advance) -> AblationResult:
     try:
         population = Population.embedded(run.language, run.users, seed=run.seed)
         changes: dict[str, Any] = {"depth": study.depth, **dict(run.changes)}
@@ -115,14 +120,14 @@ def _result(study: AblationStudy, run: Run, advance: Advance) -> Result:
             known=population.known,
             **changes,
         )
-        discovery = discover(population, campaign, seed=run.seed, watch=Progress(advance))
+        discovery = discover(population, campaign, seed=run.seed, progress=StudyProgress(advance))
     except (ParameterError, EngineError) as refusal:
-        return Result(run, None, str(refusal))
+        return AblationResult(run, None, str(refusal))
     score, release = discovery.score, discovery.release
     spent = cost(release_facts(release).received, campaign.parameters.delta)
-    return Result(
+    return AblationResult(
         run,
-        Found(
+        AblationOutcome(
             coverage=score.coverage,
             precision=score.precision,
             words=score.words_released,
@@ -139,7 +144,7 @@ class Ablation:
     """A study and its results."""
 
     study: AblationStudy
-    results: tuple[Result, ...]
+    results: tuple[AblationResult, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """The ablation as JSON can hold it."""
@@ -182,7 +187,7 @@ class Ablation:
         }
 
 
-def _found(results: Sequence[Result]) -> list[Found]:
+def _found(results: Sequence[AblationResult]) -> list[AblationOutcome]:
     return [result.found for result in results if result.found]
 
 

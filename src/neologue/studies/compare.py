@@ -13,7 +13,6 @@ from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.vocabulary import Vocabulary
 from neologue.populations.population import Population
-from neologue.studies.budget import Budget, Privacy
 from neologue.studies.fragment_puzzle import FragmentPuzzle
 from neologue.studies.method import Advance, Method, Task, unheard
 from neologue.studies.opt_prefix_tree import OptPrefixTree
@@ -21,6 +20,7 @@ from neologue.studies.ours import Ours
 from neologue.studies.outcome import Outcome, outcome, truth_of
 from neologue.studies.partition_selection import PartitionSelection
 from neologue.studies.pem import Pem
+from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 from neologue.studies.triehh import TrieHH
 
 _ALL: tuple[Method, ...] = (
@@ -43,7 +43,7 @@ def method_named(name: str) -> Method:
 
 
 @dataclass(frozen=True)
-class Run:
+class ComparisonRun:
     """One method on some users with one seed."""
 
     method: str
@@ -76,21 +76,21 @@ class Study:
         for epsilon in self.epsilons:
             self.budget(epsilon)
 
-    def budget(self, epsilon: float) -> Budget:
+    def budget(self, epsilon: float) -> PrivacyGrant:
         """What an ε of the study means."""
-        return Budget(epsilon, self.model, self.unit, self.delta)
+        return PrivacyGrant(epsilon, self.model, self.unit, self.delta)
 
     @property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[ComparisonRun, ...]:
         """All that there is to do: small populations first, then all methods at one ε."""
         return tuple(
-            Run(method, epsilon, users, seed)
+            ComparisonRun(method, epsilon, users, seed)
             for users, seed, epsilon, method in product(self.users, self.seeds, self.epsilons, self.methods)
         )
 
 
 @dataclass(frozen=True)
-class Cost:
+class RunCost:
     """What a run took, and what it promises."""
 
     rounds: int
@@ -100,15 +100,15 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Result:
+class ComparisonResult:
     """How a run went: what it found and took, or why it could not keep the budget."""
 
-    run: Run
+    run: ComparisonRun
     trust: str
     keeps_budget: bool
     """Whether the promise is the one that the study asks for; one who trusts a server never keeps a local one."""
     outcome: Outcome | None
-    cost: Cost | None
+    cost: RunCost | None
     refusal: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class Result:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, recorded: Mapping[str, Any]) -> "Result":
+    def from_dict(cls, recorded: Mapping[str, Any]) -> "ComparisonResult":
         """A result that was recorded."""
         return msgspec.convert(recorded, cls)
 
@@ -127,7 +127,7 @@ class Comparison:
 
     study: Study
     population: str
-    results: tuple[Result, ...]
+    results: tuple[ComparisonResult, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """The comparison as JSON can hold it, with the source of every method."""
@@ -157,9 +157,9 @@ def compare(
     *,
     alphabet: Alphabet | None = None,
     known: Vocabulary | None = None,
-    done: Mapping[Run, Result] = MappingProxyType({}),
+    done: Mapping[ComparisonRun, ComparisonResult] = MappingProxyType({}),
     advance: Advance = unheard,
-) -> Iterator[Result]:
+) -> Iterator[ComparisonResult]:
     """The results of a study's runs, in their order; those of runs that are `done` are taken over.
 
     The first users of the population are asked, and found words are compared with what all of its users hold.
@@ -180,7 +180,9 @@ def _check_users(study: Study, tasks: Sequence[Task]) -> None:
             raise ParameterError(f"{task.users} users are too few: {name} needs at least {fewest:,}")
 
 
-def _results(study: Study, tasks: Mapping[int, Task], done: Mapping[Run, Result], advance: Advance) -> Iterator[Result]:
+def _results(
+    study: Study, tasks: Mapping[int, Task], done: Mapping[ComparisonRun, ComparisonResult], advance: Advance
+) -> Iterator[ComparisonResult]:
     truth: dict[str, int] | None = None
     for run in study.runs:
         if run in done:
@@ -192,8 +194,8 @@ def _results(study: Study, tasks: Mapping[int, Task], done: Mapping[Run, Result]
         try:
             found = method.discover(task, budget, run.seed, advance)
         except ParameterError as refusal:
-            yield Result(run, method.trust, False, None, None, str(refusal))
+            yield ComparisonResult(run, method.trust, False, None, None, str(refusal))
             continue
         scored = outcome([word.word for word in found.words], truth, task.top)
-        cost = Cost(found.rounds, found.bytes_per_device, found.users_asked, found.privacy)
-        yield Result(run, method.trust, found.privacy.keeps(budget), scored, cost)
+        cost = RunCost(found.rounds, found.bytes_per_device, found.users_asked, found.privacy)
+        yield ComparisonResult(run, method.trust, found.privacy.keeps(budget), scored, cost)

@@ -28,10 +28,10 @@ from neologue.language.alphabet import Alphabet
 from neologue.populations.streams import Stream, generator
 from neologue.privacy.shuffling import clones_2023
 from neologue.randomizers.channel import Channel
-from neologue.studies.budget import Budget, Privacy
 from neologue.studies.method import Advance, Found, Task, ranked, unheard
 from neologue.studies.oracles import CountMeanSketch, Integers, draw_votes
-from neologue.studies.samples import one_word
+from neologue.studies.privacy_grant import Privacy, PrivacyGrant
+from neologue.studies.user_samples import one_word
 
 FRAGMENT = 2
 PIECES = 256
@@ -59,7 +59,7 @@ class FragmentPuzzle:
         """Enough for each place of a word."""
         return SMALLEST_PLACE * _places(task)
 
-    def discover(self, task: Task, budget: Budget, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
         """Ask everyone at once, then join what they sent."""
         epsilon = budget.local_epsilon(lambda local: clones_2023(local, task.users, budget.delta).epsilon or 0.0)
         piecewise = CountMeanSketch(epsilon * self.fragment_share, self.columns)

@@ -15,7 +15,7 @@ from neologue.language.vocabulary import Vocabulary
 from neologue.populations.population import Population
 from neologue.protocol.limits import DEEPEST, check_whole
 from neologue.randomizers.channel import Floats
-from neologue.studies.budget import Budget, Privacy
+from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 
 Advance = Callable[[int], None]
 """Told how many more users are done."""
@@ -110,7 +110,7 @@ class Method(Protocol):
     def fewest_users(self, task: Task) -> int:
         """The smallest number of users that it can work with at all."""
 
-    def discover(self, task: Task, budget: Budget, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
         """Find words within the budget; the same arguments give the same words."""
 
 

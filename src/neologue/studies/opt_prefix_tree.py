@@ -27,10 +27,10 @@ from neologue.populations.streams import Stream, generator
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
 from neologue.randomizers.unary import Unary
-from neologue.studies.budget import Budget, Privacy
 from neologue.studies.method import Advance, Found, Task, ranked, unheard
 from neologue.studies.oracles import Integers, draw_votes
-from neologue.studies.samples import one_word
+from neologue.studies.privacy_grant import Privacy, PrivacyGrant
+from neologue.studies.user_samples import one_word
 
 SMALLEST_LAYER = 100
 
@@ -62,7 +62,7 @@ class OptPrefixTree:
         """Enough for each iteration of each run."""
         return SMALLEST_LAYER * self.runs * self.iterations(task)
 
-    def discover(self, task: Task, budget: Budget, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
         """Grow one tree after the other."""
         layer_size = task.users // (self.runs * self.iterations(task))
 

@@ -11,9 +11,9 @@ from neologue.privacy.cost import central_epsilon, cost
 from neologue.protocol.report import HEADER_BYTES
 from neologue.release.facts import release_facts
 from neologue.simulation.discovery_run import discover
-from neologue.studies.budget import Budget, Privacy
 from neologue.studies.method import Advance, Found, FoundWord, Task, unheard
-from neologue.studies.progress import Progress
+from neologue.studies.privacy_grant import Privacy, PrivacyGrant
+from neologue.studies.study_progress import StudyProgress
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Ours:
         parameters = profile(self.name).parameters
         return parameters.smallest_layer * parameters.passes * task.depth
 
-    def discover(self, task: Task, budget: Budget, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
         """Run a campaign with the largest ε that the budget allows."""
 
         def campaign(epsilon: float) -> Campaign:
@@ -56,7 +56,7 @@ class Ours:
 
         words_per_user = profile(self.name).parameters.words_per_user
         asked = campaign(budget.local_epsilon(central, words_per_user))
-        release = discover(task.population, asked, seed=seed, watch=Progress(advance)).release
+        release = discover(task.population, asked, seed=seed, progress=StudyProgress(advance)).release
         collection = release_facts(release).received
         spent = cost(collection, budget.delta)
         payloads = [collection.randomizer(batch).payload_bytes for batch in collection.batches]

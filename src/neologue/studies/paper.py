@@ -20,7 +20,7 @@ from neologue.release.facts import release_facts
 from neologue.simulation.discovery_run import Discovery, discover
 from neologue.studies.held_out import SEED_APART, HeldOut, held_out
 from neologue.studies.method import Advance, unheard
-from neologue.studies.progress import Progress
+from neologue.studies.study_progress import StudyProgress
 from neologue.studies.targets import rare_known_words
 
 LANGUAGE = "en"
@@ -54,7 +54,7 @@ def figure_setting(epsilon: float) -> Setting:
 
 
 @dataclass(frozen=True)
-class Run:
+class PaperRun:
     """One setting with one seed, which the users are drawn with, too."""
 
     setting: Setting
@@ -86,16 +86,16 @@ class PaperStudy:
             self.campaign(setting)
 
     @property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[PaperRun, ...]:
         """All that there is to do, seed by seed; the figure's point at the table's ε is a run of the table."""
-        found: dict[Run, None] = {}
+        found: dict[PaperRun, None] = {}
         for number, seed in enumerate(self.seeds):
             beyond = number < self.beyond_table
             settings = [
                 *TABLE.values(),
                 *([PRODUCTION, *map(figure_setting, (*self.epsilons, NO_PRIVACY))] if beyond else []),
             ]
-            found |= dict.fromkeys(Run(setting, seed) for setting in settings)
+            found |= dict.fromkeys(PaperRun(setting, seed) for setting in settings)
         return tuple(found)
 
     def campaign(self, setting: Setting) -> Campaign:
@@ -111,10 +111,10 @@ class PaperStudy:
 
 
 @dataclass(frozen=True)
-class Result:
+class PaperResult:
     """What a run found."""
 
-    run: Run
+    run: PaperRun
     coverage: float
     precision: float
     words: int
@@ -131,32 +131,32 @@ class Result:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, recorded: Mapping[str, Any]) -> "Result":
+    def from_dict(cls, recorded: Mapping[str, Any]) -> "PaperResult":
         """A result that was recorded."""
         return msgspec.convert(recorded, cls)
 
 
 def reproduce(
-    study: PaperStudy, *, done: Mapping[Run, Result] = MappingProxyType({}), advance: Advance = unheard
-) -> Iterator[Result]:
+    study: PaperStudy, *, done: Mapping[PaperRun, PaperResult] = MappingProxyType({}), advance: Advance = unheard
+) -> Iterator[PaperResult]:
     """The results of a study's runs, in their order; those of runs that are `done` are taken over."""
     for run in study.runs:
         yield done[run] if run in done else _RUN[run.setting.words](study, run, advance)
 
 
-def _trial(study: PaperStudy, run: Run, advance: Advance) -> Result:
+def _trial(study: PaperStudy, run: PaperRun, advance: Advance) -> PaperResult:
     """A run of the figure or the table: devices contribute target words alone, so nothing unknown is learned."""
     targets = target_words()
     population = Population.embedded(LANGUAGE, study.users, targets=targets, seed=run.seed)
     campaign = replace(study.campaign(run.setting), targets=frozenset(targets))
-    return _result(study, run, discover(population, campaign, seed=run.seed, watch=Progress(advance)))
+    return _result(study, run, discover(population, campaign, seed=run.seed, progress=StudyProgress(advance)))
 
 
-def _production(study: PaperStudy, run: Run, advance: Advance) -> Result:
+def _production(study: PaperStudy, run: PaperRun, advance: Advance) -> PaperResult:
     """The production run, with its privacy statement and what it is worth to users who took no part."""
     population = Population.embedded(LANGUAGE, study.users, seed=run.seed)
     campaign = replace(study.campaign(run.setting), known=population.known)
-    found = discover(population, campaign, seed=run.seed, watch=Progress(advance))
+    found = discover(population, campaign, seed=run.seed, progress=StudyProgress(advance))
     testers = Population.embedded(LANGUAGE, max(1, study.users // TESTED), seed=run.seed + SEED_APART)
     return replace(
         _result(study, run, found),
@@ -168,10 +168,10 @@ def _production(study: PaperStudy, run: Run, advance: Advance) -> Result:
 _RUN = {"targets": _trial, "unknown": _production}
 
 
-def _result(study: PaperStudy, run: Run, found: Discovery) -> Result:
+def _result(study: PaperStudy, run: PaperRun, found: Discovery) -> PaperResult:
     score, setting = found.score, run.setting
     spent = _foreseen_cost(study, setting.passes, setting.epsilon) if setting.epsilon < NO_PRIVACY else None
-    return Result(run, score.coverage, score.precision, score.words_released, score.words_true, spent)
+    return PaperResult(run, score.coverage, score.precision, score.words_released, score.words_true, spent)
 
 
 @cache

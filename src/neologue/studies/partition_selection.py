@@ -27,10 +27,10 @@ from scipy.stats import norm
 from neologue.campaign.profiles import NEOLOGUE
 from neologue.populations.streams import Stream, generator
 from neologue.privacy.bound import ROUNDING
-from neologue.studies.budget import Budget, Privacy
 from neologue.studies.method import Advance, Found, Task, ranked, unheard
 from neologue.studies.oracles import Integers
-from neologue.studies.samples import several_words
+from neologue.studies.privacy_grant import Privacy, PrivacyGrant
+from neologue.studies.user_samples import several_words
 
 
 class Noise(Protocol):
@@ -125,7 +125,7 @@ class PartitionSelection:
         """Nobody is too few, but fewer than the threshold find nothing."""
         return 1
 
-    def discover(self, task: Task, budget: Budget, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
         """Count, add noise, publish what is large enough."""
         by_user = budget.unit == "user"
         changed = 2 * self.words_per_user if by_user else 2

@@ -12,8 +12,8 @@ from neologue.studies.paper import (
     NO_PRIVACY,
     PRODUCTION,
     TABLE,
+    PaperResult,
     PaperStudy,
-    Result,
     Setting,
     figure_setting,
     target_words,
@@ -36,7 +36,7 @@ class Reproduction:
     """A study and its results."""
 
     study: PaperStudy
-    results: tuple[Result, ...]
+    results: tuple[PaperResult, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """The reproduction as JSON can hold it."""
@@ -58,7 +58,7 @@ class Reproduction:
             "runs": [result.as_dict() for result in self.results],
         }
 
-    def _of(self, setting: Setting) -> list[Result]:
+    def _of(self, setting: Setting) -> list[PaperResult]:
         return [result for result in self.results if result.run.setting == setting]
 
     def _measured(self, setting: Setting) -> dict[str, Any]:

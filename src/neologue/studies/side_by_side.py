@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
-from neologue.studies.compare import Comparison, Result
+from neologue.studies.compare import Comparison, ComparisonResult
 from neologue.studies.interval import CONFIDENCE, METHOD, Interval
 from neologue.studies.outcome import Outcome
 
@@ -69,7 +69,7 @@ def _over(outcomes: Sequence[Outcome], figure: Callable[[Outcome], float]) -> In
     return Interval.of([figure(outcome) for outcome in outcomes]).within(0, 1)
 
 
-def _most(results: Sequence[Result], figure: Callable[..., Any]) -> Any:  # noqa: ANN401 - whatever the figure is
+def _most(results: Sequence[ComparisonResult], figure: Callable[..., Any]) -> Any:  # noqa: ANN401 - whatever the figure is
     """The largest over seeds; None if there is none."""
     values = [figure(result.cost) for result in results]
     return None if any(value is None for value in values) else max(values)

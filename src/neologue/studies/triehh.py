@@ -21,9 +21,9 @@ import numpy as np
 
 from neologue.errors import ParameterError
 from neologue.populations.streams import Stream, generator
-from neologue.studies.budget import Budget, Privacy
 from neologue.studies.method import Advance, Found, FoundWord, Task, unheard
-from neologue.studies.samples import one_word
+from neologue.studies.privacy_grant import Privacy, PrivacyGrant
+from neologue.studies.user_samples import one_word
 
 SMALLEST_THRESHOLD = 9
 """Where the published code begins to look for θ; for every δ below 3e-6 it is larger anyway."""
@@ -84,7 +84,7 @@ class TrieHH:
         """So many that even with all the privacy in the world a batch has θ users."""
         return SMALLEST_THRESHOLD**2
 
-    def discover(self, task: Task, budget: Budget, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
         """Draw batches and grow the trie until no prefix is kept."""
         sampling = Sampling.of(task.users, budget.epsilon, budget.delta, task.depth + 1)
         held = one_word(task, (0, task.users), seed, advance, by_use=True)

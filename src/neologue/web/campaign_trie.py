@@ -15,7 +15,7 @@ import msgspec
 from neologue.protocol.documents import known_digest, read_known, read_layer
 from neologue.protocol.layer import Layer
 from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.storage.database import Database
 from neologue.web.released import read_release
 
@@ -25,7 +25,7 @@ AT_ONCE = 200
 """How many continuations of a prefix are given at once; a large alphabet may have more."""
 
 
-class Branch(msgspec.Struct, frozen=True):
+class TrieBranch(msgspec.Struct, frozen=True):
     """One more character after a prefix."""
 
     text: str
@@ -39,7 +39,7 @@ class Branches(msgspec.Struct, frozen=True):
     """Some of the ways in which a prefix goes on, the fullest first."""
 
     prefix: str
-    branches: list[Branch]
+    branches: list[TrieBranch]
     more: int
     """How many there are behind these."""
 
@@ -63,14 +63,14 @@ class Trie:
         some = every[start : start + AT_ONCE]
         return Branches(prefix, some, max(0, len(every) - start - len(some)))
 
-    def _branches(self, prefix: str) -> Iterator[Branch]:
+    def _branches(self, prefix: str) -> Iterator[TrieBranch]:
         layer_index, last = self._span(prefix, 0, len(self.texts))
         if layer_index < last and self.texts[layer_index] == prefix:
             layer_index += 1
         while layer_index < last:
             text = self.texts[layer_index][: len(prefix) + 1]
             first, layer_index = self._span(text, layer_index, last)
-            yield Branch(text, layer_index - first - (self.texts[first] == text), self.estimates.get(text))
+            yield TrieBranch(text, layer_index - first - (self.texts[first] == text), self.estimates.get(text))
 
     def _span(self, prefix: str, low: int, high: int) -> tuple[int, int]:
         """From where to where texts begin with this prefix."""
@@ -82,7 +82,7 @@ class Trie:
         return first, bisect_right(self.texts, prefix, first, high, key=begins)
 
 
-def trie_of(database: Database, entry: Entry) -> Trie:
+def trie_of(database: Database, entry: CampaignRow) -> Trie:
     """The trie of a campaign as it stands."""
     with database.reading() as db:
         decided = sum(layer.state == campaign_store.DECIDED for layer in campaign_store.asked(db, entry.id))

@@ -7,9 +7,9 @@ from starlette.responses import Response
 
 from neologue.errors import ParameterError
 from neologue.service.api import operator_api
-from neologue.service.api.messages import CampaignView, Wanted
 from neologue.service.api.operator_api import Text
 from neologue.service.api.responses import answer
+from neologue.service.api.schemas import CampaignView, Wanted
 from neologue.service.campaigns import campaign_store
 from neologue.web.campaign_trie import trie_of
 from neologue.web.page import BOTH, Page, Visit, rendered, seen, to_campaign
@@ -45,7 +45,7 @@ def one(visit: Visit) -> Response:
     stands = standing(visit.service, entry)
     hostile = visit.query.get("hostile", str(HOSTILE))
     released = entry.state == campaign_store.RELEASED
-    bounds = operator_api.influence(visit.service.desk, visit.call(hostile=hostile)).sentences if released else []
+    bounds = operator_api.influence(visit.service.context, visit.call(hostile=hostile)).sentences if released else []
     return rendered(
         visit,
         "campaign.html",
@@ -62,12 +62,12 @@ def one(visit: Visit) -> Response:
 
 def start(visit: Visit) -> Response:
     """Begin a campaign, or go on with it."""
-    return seen(to_campaign(operator_api.start(visit.service.desk, visit.call()).name))
+    return seen(to_campaign(operator_api.start(visit.service.context, visit.call()).name))
 
 
 def pause(visit: Visit) -> Response:
     """Hold a campaign."""
-    return seen(to_campaign(operator_api.pause(visit.service.desk, visit.call()).name))
+    return seen(to_campaign(operator_api.pause(visit.service.context, visit.call()).name))
 
 
 def ask_abort(visit: Visit) -> Response:
@@ -77,7 +77,7 @@ def ask_abort(visit: Visit) -> Response:
 
 def abort(visit: Visit) -> Response:
     """End a campaign without a release."""
-    return seen(to_campaign(operator_api.abort(visit.service.desk, visit.call()).name))
+    return seen(to_campaign(operator_api.abort(visit.service.context, visit.call()).name))
 
 
 def credentials(visit: Visit) -> Response:
@@ -85,7 +85,7 @@ def credentials(visit: Visit) -> Response:
     count = visit.form.get("count", "").strip().replace(",", "")
     if not re.fullmatch("[0-9]{1,6}", count, re.ASCII) or not 1 <= int(count) <= MOST_CREDENTIALS:
         raise ParameterError(f"credentials are issued 1 to {MOST_CREDENTIALS:,} at once, not {count[:20]!r}")
-    issued: Text = operator_api.credentials(visit.service.desk, visit.call(Wanted(int(count))))
+    issued: Text = operator_api.credentials(visit.service.context, visit.call(Wanted(int(count))))
     return download(issued.content, issued.media, f"credentials-{visit.names['name']}.txt")
 
 
@@ -124,7 +124,7 @@ PAGES = (
 )
 
 
-def _doing(visit: Visit, entry: campaign_store.Entry) -> str:
+def _doing(visit: Visit, entry: campaign_store.CampaignRow) -> str:
     """What a campaign is doing; to those who read releases alone, nothing of who takes part."""
     if visit.session.operates or entry.state == campaign_store.RELEASED:
         return standing(visit.service, entry).doing

@@ -101,7 +101,7 @@ def create(visit: Visit) -> Response:
     definition, problems = _read(visit.form)
     if definition is not None:
         try:
-            return seen(to_campaign(operator_api.create(visit.service.desk, visit.call(definition)).name))
+            return seen(to_campaign(operator_api.create(visit.service.context, visit.call(definition)).name))
         except InputError as error:
             problems = _about(error)
     values = {field.name: visit.form.get(field.name, "") for field in (*FIELDS, *MORE)}

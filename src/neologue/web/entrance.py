@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from neologue.service.worker import Service
+from neologue.service.worker import Worker
 from neologue.web import session
 from neologue.web.page import BOTH, SIGN_IN, Page, Visit, html, seen
 
@@ -17,7 +17,7 @@ WRONG = "This token is not one of the service, or not any more. Copy the one tha
 ELSEWHERE = "This form was sent from another site. Sign in here, on this page."
 
 
-def routes(service: Service) -> list[Route]:
+def routes(service: Worker) -> list[Route]:
     """The way in, which everybody may try."""
 
     async def asked(request: Request) -> Response:
@@ -51,9 +51,9 @@ def sign_out(visit: Visit) -> Response:
 PAGES = (Page("POST", "/sign-out", sign_out, BOTH),)
 
 
-def _begun(service: Service, token: str) -> str | None:
+def _begun(service: Worker, token: str) -> str | None:
     with service.database.transaction() as db:
-        return session.begin(db, token, service.desk.clock())
+        return session.begin(db, token, service.context.clock())
 
 
 def _door(status: int, back: str, problem: str) -> Response:

@@ -21,13 +21,13 @@ from starlette.routing import Route
 from neologue import __version__
 from neologue.errors import NeologueError
 from neologue.reporting.html_page import environment
-from neologue.service.api.messages import Failure
 from neologue.service.api.operator_api import Call
 from neologue.service.api.responses import failure, failure_of
+from neologue.service.api.schemas import Failure
 from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.ops.access import ANALYST, OPERATOR
-from neologue.service.worker import Service
+from neologue.service.worker import Worker
 from neologue.web import session
 from neologue.web.session import Session
 
@@ -63,7 +63,7 @@ PRIVATE: Final = SAFE | {"Cache-Control": "no-store"}
 class Visit:
     """A request of somebody who is signed in and may make it."""
 
-    service: Service
+    service: Worker
     session: Session
     request: Request
     form: QueryParams
@@ -83,7 +83,7 @@ class Visit:
         """The same request, as an endpoint of the service takes it."""
         return Call(self.session.person, {**self.names, **names}, body, query)
 
-    def entry(self) -> Entry:
+    def entry(self) -> CampaignRow:
         """The campaign that the path names."""
         with self.service.database.reading() as db:
             return campaign_store.named(db, self.names["name"])
@@ -103,7 +103,7 @@ class Page:
     """The most bytes of its form; None for as many as the service takes."""
 
 
-def route(service: Service, page: Page) -> Route:
+def route(service: Worker, page: Page) -> Route:
     """The page as the service serves it."""
 
     async def served(request: Request) -> Response:
@@ -140,7 +140,7 @@ def to_campaign(name: str, *further: str) -> str:
     return "/".join(["", "campaigns", *(quote(part, safe="") for part in (name, *further))])
 
 
-async def _served(service: Service, page: Page, request: Request) -> Response:
+async def _served(service: Worker, page: Page, request: Request) -> Response:
     found = await service.threads.run(signed_in, service, request)
     if found is None:
         return _stranger(page, request)
@@ -170,13 +170,13 @@ async def _served(service: Service, page: Page, request: Request) -> Response:
     return response
 
 
-def signed_in(service: Service, request: Request) -> Session | None:
+def signed_in(service: Worker, request: Request) -> Session | None:
     """Whose session a request belongs to, if it is anybody's."""
     secret = session.secret_of(request, service.settings)
     if not secret:
         return None
     with service.database.reading() as db:
-        return session.find(db, secret, service.desk.clock())
+        return session.find(db, secret, service.context.clock())
 
 
 def _stranger(page: Page, request: Request) -> Response:

@@ -23,7 +23,7 @@ LANGUAGE: Final = "en"
 
 
 @dataclass(frozen=True)
-class Account:
+class BudgetView:
     """A population's budget, and what is spent of it."""
 
     spent: Spent
@@ -41,17 +41,17 @@ def planned(definition: Definition) -> "Plan":
     return _planned(msgspec.json.encode(definition))
 
 
-def account(ledger: Ledger | None, definition: Definition) -> Account | None:
+def account(ledger: Ledger | None, definition: Definition) -> BudgetView | None:
     """How the population stands that the campaign is paid by, if any is."""
     if ledger is None or definition.population is None:
         return None
     spent = ledger.spent(definition.population)
     entries = ledger.entries(definition.population)
     if any(entry.campaign == definition.name for entry in entries):
-        return Account(spent, None)
+        return BudgetView(spent, None)
     charged = [entry.collection for entry in entries if entry.charged]
     budget = spent.budget
-    return Account(spent, composed_epsilon([*charged, charge(definition)], budget.delta, budget.unit))
+    return BudgetView(spent, composed_epsilon([*charged, charge(definition)], budget.delta, budget.unit))
 
 
 @lru_cache(KEPT)
@@ -66,7 +66,7 @@ def _stated(text: bytes) -> dict[str, Any]:
 def _planned(text: bytes) -> "Plan":
     # Simulating is no work of a service: it is loaded if somebody plans.
     from neologue.planning.forecast import forecast
-    from neologue.planning.plan import Limits, Plan
+    from neologue.planning.plan import EpsilonLimits, Plan
     from neologue.populations.lexicon import Lexicon
     from neologue.populations.population import Population
 
@@ -76,4 +76,4 @@ def _planned(text: bytes) -> "Plan":
         definition.language or LANGUAGE, campaign.users, known=campaign.known, days=campaign.parameters.days
     )
     expected = forecast(campaign, Lexicon.of(population, campaign))
-    return Plan(campaign, Limits(local_epsilon=campaign.epsilon), expected, ())
+    return Plan(campaign, EpsilonLimits(local_epsilon=campaign.epsilon), expected, ())

@@ -6,7 +6,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from neologue.reporting.sentences import privacy_lines
-from neologue.service.api.messages import CampaignView
+from neologue.service.api.schemas import CampaignView
 from neologue.service.campaigns import campaign_store
 from neologue.web.page import BOTH, Page, Visit, rendered
 from neologue.web.price import account, stated

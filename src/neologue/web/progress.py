@@ -16,10 +16,10 @@ from starlette.responses import Response, StreamingResponse
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.slot import SLOTS
-from neologue.service.api.messages import CampaignView, LayerView
+from neologue.service.api.schemas import CampaignView, LayerView
 from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import Entry
-from neologue.service.worker import Service
+from neologue.service.campaigns.campaign_store import CampaignRow
+from neologue.service.worker import Worker
 from neologue.web.page import Page, Visit, fragment
 
 STREAM: Final = 5.0
@@ -37,7 +37,7 @@ _lasting: Final[set[object]] = set()
 
 
 @dataclass(frozen=True)
-class Standing:
+class ProgressView:
     """How far a campaign has come."""
 
     campaign: CampaignView
@@ -92,11 +92,11 @@ class Standing:
         return self.campaign.state in campaign_store.OVER
 
 
-def standing(service: Service, entry: Entry) -> Standing:
+def standing(service: Worker, entry: CampaignRow) -> ProgressView:
     """How far a campaign has come, by the database."""
     with service.database.reading() as db:
         layers = [LayerView.of(asked, SLOTS) for asked in campaign_store.asked(db, entry.id)]
-    return Standing(CampaignView.of(entry), layers, _label(service, entry, len(layers)))
+    return ProgressView(CampaignView.of(entry), layers, _label(service, entry, len(layers)))
 
 
 def stream(visit: Visit) -> Response:
@@ -137,8 +137,8 @@ def _looked(visit: Visit) -> dict[str, str]:
     }
 
 
-def _label(service: Service, entry: Entry, layers: int) -> str:
-    notice = service.board.notice(entry.id)
+def _label(service: Worker, entry: CampaignRow, layers: int) -> str:
+    notice = service.layer_cache.notice(entry.id)
     asks = notice.layer.served.asks if notice and notice.layer else None
     if isinstance(asks, Layer):
         return f"Pass {asks.pass_number}, layer {asks.number}"

@@ -6,7 +6,7 @@ from neologue.discovery.result import ReleasedWord
 from neologue.errors import CampaignError
 from neologue.release.certification import Document, document_in
 from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.review import verdicts
 from neologue.service.storage.database import Database
 
@@ -14,14 +14,14 @@ KEPT = 4
 """How many releases are kept in memory; one may have tens of thousands of words."""
 
 
-def release_of(database: Database, entry: Entry) -> Document:
+def release_of(database: Database, entry: CampaignRow) -> Document:
     """The release of a campaign, or a CampaignError that says that there is none."""
     if entry.state != campaign_store.RELEASED:
         raise CampaignError(f"the campaign {entry.name!r} is {entry.state}, and nothing of it is released")
     return read_release(database, entry.id)
 
 
-def shown_words(database: Database, entry: Entry) -> tuple[ReleasedWord, ...]:
+def shown_words(database: Database, entry: CampaignRow) -> tuple[ReleasedWord, ...]:
     """The words of a release but those that a reviewer has hidden, which the review shows to whoever asks for them."""
     words = release_of(database, entry).words
     with database.reading() as db:

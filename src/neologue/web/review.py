@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from neologue.errors import ParameterError
 from neologue.service.api import operator_api
-from neologue.service.api.messages import CampaignView, Decide, Export, HistoryOf
 from neologue.service.api.responses import answer
+from neologue.service.api.schemas import CampaignView, Decide, Export, HistoryOf
 from neologue.service.review import reviewed_words
 from neologue.service.review.export import ENDINGS
 from neologue.service.review.reviewed_words import Choice, Reviewed
@@ -84,7 +84,7 @@ def ruled(visit: Visit) -> Response:
             raise ParameterError("the words that the filter finds have changed meanwhile: look at the list once more")
     if not words:
         raise ParameterError("no word is ticked: tick those that are meant, or take all that the filter finds")
-    operator_api.decide(visit.service.desk, visit.call(_decided(words, verdict, visit.form.get("note", ""))))
+    operator_api.decide(visit.service.context, visit.call(_decided(words, verdict, visit.form.get("note", ""))))
     return seen(f"{to_campaign(visit.names['name'], 'review')}?{urlencode(_asked(choice))}")
 
 
@@ -92,13 +92,13 @@ def ruled_on_one(visit: Visit) -> Response:
     """Rule on a word, for the keyboard."""
     form = visit.form
     decided = _decided([form.get("word", "")], form.get("verdict", ""), form.get("note", ""))
-    return answer(operator_api.decide(visit.service.desk, visit.call(decided)))
+    return answer(operator_api.decide(visit.service.context, visit.call(decided)))
 
 
 def history(visit: Visit) -> Response:
     """Every verdict on a word."""
     word = visit.query.get("word", "")
-    rulings = operator_api.history(visit.service.desk, visit.call(query=HistoryOf(word)))
+    rulings = operator_api.history(visit.service.context, visit.call(query=HistoryOf(word)))
     campaign = CampaignView.of(visit.entry())
     return rendered(visit, "review_history.html", campaign=campaign, here="review", word=word, rulings=rulings)
 
@@ -108,7 +108,7 @@ def export(visit: Visit) -> Response:
     kind = visit.query.get("format", "")
     if kind not in FORMATS:
         raise ParameterError(f"words are exported as one of {', '.join(FORMATS)}, not {kind[:100]!r}")
-    text = operator_api.export(visit.service.desk, visit.call(query=msgspec.convert({"format": kind}, Export)))
+    text = operator_api.export(visit.service.context, visit.call(query=msgspec.convert({"format": kind}, Export)))
     return download(text.content, text.media, f"{visit.names['name']}-accepted.{ENDINGS[kind]}")
 
 

@@ -11,7 +11,7 @@ from neologue.discovery.result import ReleasedWord
 from neologue.errors import CampaignError
 from neologue.release.word_lists import hunspell_dic, words_csv
 from neologue.service.api import operator_api
-from neologue.service.api.messages import CampaignView
+from neologue.service.api.schemas import CampaignView
 from neologue.web.campaigns import download
 from neologue.web.page import BOTH, Page, Visit, rendered
 from neologue.web.released import shown_words
@@ -75,7 +75,7 @@ def file(visit: Visit) -> Response:
         case "words.aff":
             text, media = "SET UTF-8\n", "text/plain; charset=utf-8"
         case "release.json":
-            text, media = operator_api.release(visit.service.desk, visit.call()).content, "application/json"
+            text, media = operator_api.release(visit.service.context, visit.call()).content, "application/json"
         case other:
             raise CampaignError(f"no file of a campaign is called {other[:100]!r}")
     return download(text, media, f"{entry.name}-{visit.names['file']}")

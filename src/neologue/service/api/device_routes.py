@@ -14,11 +14,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from neologue.protocol.credential import Credential
-from neologue.service.api.messages import UNREADABLE
-from neologue.service.api.request_bodies import Arrivals
+from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import answer, failure
+from neologue.service.api.schemas import UNREADABLE
 from neologue.service.campaigns import campaign_store
-from neologue.service.collect.layer_cache import Board
+from neologue.service.collect.layer_cache import LayerCache
 from neologue.service.collect.replies import CheckIn
 from neologue.service.ops.metrics import Counts
 from neologue.service.ops.threads import Threads
@@ -34,19 +34,19 @@ _DOCUMENTS: Final = 64
 _DIGEST: Final = re.compile("[0-9a-f]{64}", re.ASCII)
 
 
-class DeviceDesk:
+class DeviceRoutes:
     """Serves devices that check in, and gives documents to whoever has their digest."""
 
     def __init__(
         self,
         database: Database,
-        board: Board,
-        arrivals: Arrivals,
+        layer_cache: LayerCache,
+        bodies: RequestBodies,
         threads: Threads,
         refresh: Callable[[], Awaitable[None]],
         told: Counts,
     ) -> None:
-        self._database, self._board, self._arrivals = database, board, arrivals
+        self._database, self._layer_cache, self._bodies = database, layer_cache, bodies
         self._threads, self._refresh, self._told = threads, refresh, told
         self._document = lru_cache(_DOCUMENTS)(self._fetched)
 
@@ -59,16 +59,16 @@ class DeviceDesk:
         ]
 
     async def _check_in(self, request: Request) -> Response:
-        body = await self._arrivals.body(request.receive, _LARGEST_CHECK_IN)
+        body = await self._bodies.body(request.receive, _LARGEST_CHECK_IN)
         if body is None:
             return failure(413, "too_large", "a check-in is a credential, and nothing else")
         try:
             credential = Credential.parse(msgspec.json.decode(body, type=CheckIn).credential)
         except UNREADABLE as error:
             return failure(400, "malformed", f"a check-in has a credential: {error}")
-        if self._board.notice(credential.campaign_id) is None:
+        if self._layer_cache.notice(credential.campaign_id) is None:
             await self._refresh()
-        told = self._board.check_in(credential)
+        told = self._layer_cache.check_in(credential)
         self._told.add(type(told).__name__.lower())
         return answer(told)
 

@@ -21,14 +21,14 @@ from neologue.masking.terms import GROUP_BYTES, LAYER_BYTES
 from neologue.protocol.report import TAG_BYTES
 from neologue.protocol.submission import HEAD_BYTES, Submission
 from neologue.protocol.ticket import is_ticket
-from neologue.service.api.request_bodies import Arrivals
+from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import answer, failure
 from neologue.service.campaigns import campaign_store
-from neologue.service.collect.late_reports import Latecomers, Standing
-from neologue.service.collect.layer_cache import Board, Posted
+from neologue.service.collect.late_reports import LateReports, SenderStatus
+from neologue.service.collect.layer_cache import LayerCache, ServedLayer
 from neologue.service.collect.replies import Final as FinalAnswer
-from neologue.service.collect.replies import GroupOffer, Nothing, Received
-from neologue.service.masked.groups import MaskingGroups, Statement, Told, Word
+from neologue.service.collect.replies import GroupOffer, GroupVoid, Received
+from neologue.service.masked.groups import GroupAnswer, GroupReply, MaskingGroups, VoidStatement
 
 OCTETS: Final = "application/octet-stream"
 _HEAD: Final = HEAD_BYTES + LAYER_BYTES
@@ -42,10 +42,10 @@ class GroupRoutes:
     """What it takes to serve devices of secure aggregation."""
 
     groups: Callable[[], MaskingGroups]
-    board: Board
-    arrivals: Arrivals
+    layer_cache: LayerCache
+    bodies: RequestBodies
     ticket_secret: bytes
-    latecomers: Latecomers
+    late_reports: LateReports
 
     def routes(self) -> list[Route]:
         """The paths that devices send to."""
@@ -60,7 +60,7 @@ class GroupRoutes:
             return sent
         submission, _, posted = sent
         assert posted.gathers
-        notice = self.board.notice(submission.campaign_id)
+        notice = self.layer_cache.notice(submission.campaign_id)
         if notice is None or notice.entry.state != campaign_store.RUNNING:
             return failure(503, "busy", "the campaign is held; join later", 60)
         told = await self.groups().join(posted.gathers, submission.serial)
@@ -81,16 +81,16 @@ class GroupRoutes:
             return failure(400, "malformed", f"the message can't be used: {error}")
         return _worded(told)
 
-    async def _read(self, request: Request) -> tuple[Submission, bytes, Posted] | Response:
+    async def _read(self, request: Request) -> tuple[Submission, bytes, ServedLayer] | Response:
         """What a device of an open layer has sent; or the answer to anything else."""
-        body = await self.arrivals.body(request.receive, _HEAD + self.board.longest_message)
+        body = await self.bodies.body(request.receive, _HEAD + self.layer_cache.longest_message)
         if body is None:
             return failure(413, "too_large", "no group has messages as long")
         submission = Submission.parse(body)
         digest, message = submission.report[:LAYER_BYTES], submission.report[LAYER_BYTES:]
         if len(digest) < LAYER_BYTES:
             raise ReportError(f"{len(body)} bytes are too few for a message of a group")
-        posted = self.board.answering(submission.campaign_id, digest[:TAG_BYTES])
+        posted = self.layer_cache.answering(submission.campaign_id, digest[:TAG_BYTES])
         if posted is None or posted.digest != digest:
             return await self._late(submission, digest)
         if not is_ticket(submission.ticket, self.ticket_secret, posted.campaign_id, digest, submission.serial):
@@ -101,31 +101,31 @@ class GroupRoutes:
 
     async def _late(self, submission: Submission, digest: bytes) -> Response:
         """Answer for a layer that is not on the board: its votes may be counted, closed, or it is newer."""
-        match await self.latecomers.standing(submission.campaign_id, submission.serial, digest):
-            case Standing.COUNTED:
-                return _worded(Word.FINAL)
-            case Standing.CLOSED:
-                return _worded(Word.CLOSED)
-            case Standing.EARLY:
+        match await self.late_reports.standing(submission.campaign_id, submission.serial, digest):
+            case SenderStatus.COUNTED:
+                return _worded(GroupAnswer.FINAL)
+            case SenderStatus.CLOSED:
+                return _worded(GroupAnswer.CLOSED)
+            case SenderStatus.EARLY:
                 return failure(503, "busy", "the layer has just begun; send the same again", 1)
-            case Standing.UNKNOWN:
+            case SenderStatus.UNKNOWN:
                 return failure(404, "unknown", "the campaign has no such layer")
 
 
-def _worded(told: Told) -> Response:
+def _worded(told: GroupReply) -> Response:
     """What a device is told, as HTTP."""
     match told:
         case bytes():
             return Response(told, media_type=OCTETS)
-        case Statement(signature):
-            return answer(Nothing(signature.hex()))
-        case Word.FINAL:
+        case VoidStatement(signature):
+            return answer(GroupVoid(signature.hex()))
+        case GroupAnswer.FINAL:
             return answer(FinalAnswer())
-        case Word.WAIT:
+        case GroupAnswer.WAIT:
             return answer(Received(_AGAIN), 202)
-        case Word.OUT:
+        case GroupAnswer.OUT:
             return failure(409, "out", "the group goes on without this device; join another")
-        case Word.CLOSED:
+        case GroupAnswer.CLOSED:
             return failure(410, "closed", "the votes are not in a sum that is counted, and never will be; erase them")
     busy = failure(503, "busy", "there is no group here for this device now; try again", _AGAIN)
     # Another worker may have it, which a new connection may reach.

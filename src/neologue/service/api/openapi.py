@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from neologue import __version__
-from neologue.service.api.messages import Failure, Health
 from neologue.service.api.operator_api import ENDPOINTS, Text
-from neologue.service.collect.replies import CheckIn, Final, GroupOffer, Nothing, Received, Told
+from neologue.service.api.schemas import Failure, Health
+from neologue.service.collect.replies import CheckIn, CheckInReply, Final, GroupOffer, GroupVoid, Received
 
 DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 GROUP = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
@@ -19,7 +19,7 @@ def description() -> dict[str, Any]:
     """The whole description, as plain values."""
     types = {
         kind for endpoint in ENDPOINTS for kind in (endpoint.takes, endpoint.gives) if kind not in (None, Text)
-    } | {CheckIn, GroupOffer, Failure, Final, Health, Nothing, Received, Told}
+    } | {CheckIn, GroupOffer, Failure, Final, Health, GroupVoid, Received, CheckInReply}
     ordered = sorted(types, key=str)
     schemas, components = msgspec.json.schema_components(ordered, ref_template="#/components/schemas/{name}")
     schema = dict(zip(ordered, schemas, strict=True))
@@ -79,11 +79,13 @@ def _devices(schema: dict[Any, Any]) -> dict[str, Any]:
     }
     join = given("Join a cohort", "join_cohort", "application/json", {"oneOf": [schema[GroupOffer], schema[Final]]})
     message = given("Send a message to a cohort", "cohort_message", "application/octet-stream", BYTES)
-    message["responses"]["200"]["content"]["application/json"] = {"schema": {"oneOf": [schema[Final], schema[Nothing]]}}
+    message["responses"]["200"]["content"]["application/json"] = {
+        "schema": {"oneOf": [schema[Final], schema[GroupVoid]]}
+    }
     message["responses"]["202"] = report["responses"]["202"]
     message["parameters"] = [{"name": "cohort", "in": "path", "required": True, "schema": GROUP}]
     join["requestBody"] = message["requestBody"] = report["requestBody"]
-    check_in = given("Ask what there is to do", "check_in", "application/json", schema[Told])
+    check_in = given("Ask what there is to do", "check_in", "application/json", schema[CheckInReply])
     check_in["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema[CheckIn]}}}
     layer = given("What the devices of a layer are told", "layer", "application/json", {}, parameters=digest)
     known = given("A list of known words", "known", "text/plain", {"type": "string"}, parameters=digest)

@@ -15,10 +15,9 @@ from neologue.protocol.documents import known_digest, read_known, read_layer
 from neologue.protocol.layer import Layer
 from neologue.protocol.slot import SLOTS
 from neologue.release.influence import influence as bound_influence
-from neologue.service.api.messages import (
+from neologue.service.api.schemas import (
     CampaignView,
     Decide,
-    Decided,
     Export,
     Hidden,
     HistoryOf,
@@ -30,16 +29,17 @@ from neologue.service.api.messages import (
     ReviewedView,
     ReviewView,
     Token,
+    VerdictCount,
     Wanted,
     WordView,
 )
 from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.coordinator import Coordinator
 from neologue.service.campaigns.definition import Definition
 from neologue.service.ops import access
 from neologue.service.ops.access import ANALYST, OPERATOR, Deed, Person
-from neologue.service.ops.keys import Keys
+from neologue.service.ops.service_keys import Keys
 from neologue.service.review import reviewed_words, verdicts
 from neologue.service.review.export import MEDIA, exported
 from neologue.service.review.reviewed_words import Choice, released_words
@@ -51,7 +51,7 @@ DEEDS = 1000
 
 
 @dataclass(frozen=True)
-class Desk:
+class Context:
     """What it takes to serve people."""
 
     database: Database
@@ -90,7 +90,7 @@ class Endpoint:
     summary: str
     roles: tuple[str, ...]
     """Who may; nobody has to be anybody if there are none."""
-    serve: Callable[[Desk, Call], object]
+    serve: Callable[[Context, Call], object]
     gives: Any
     takes: Any = None
     status: int = 200
@@ -98,50 +98,50 @@ class Endpoint:
     """What may stand behind the path of the address."""
 
 
-def create(desk: Desk, call: Call) -> CampaignView:
+def create(context: Context, call: Call) -> CampaignView:
     """Write a campaign down."""
     definition: Definition = call.body
     definition.check()
-    entry = desk.coordinator.create(definition, desk.clock(), call.person.name)
+    entry = context.coordinator.create(definition, context.clock(), call.person.name)
     return CampaignView.of(entry)
 
 
-def start(desk: Desk, call: Call) -> CampaignView:
+def start(context: Context, call: Call) -> CampaignView:
     """Begin a campaign, or go on with it."""
-    return _moved(desk, call, desk.coordinator.start)
+    return _moved(context, call, context.coordinator.start)
 
 
-def pause(desk: Desk, call: Call) -> CampaignView:
+def pause(context: Context, call: Call) -> CampaignView:
     """Hold a campaign."""
-    return _moved(desk, call, desk.coordinator.pause)
+    return _moved(context, call, context.coordinator.pause)
 
 
-def abort(desk: Desk, call: Call) -> CampaignView:
+def abort(context: Context, call: Call) -> CampaignView:
     """End a campaign without a release."""
-    return _moved(desk, call, desk.coordinator.abort)
+    return _moved(context, call, context.coordinator.abort)
 
 
-def campaigns(desk: Desk, call: Call) -> list[CampaignView]:
+def campaigns(context: Context, call: Call) -> list[CampaignView]:
     """All campaigns."""
-    with desk.database.reading() as db:
+    with context.database.reading() as db:
         return [CampaignView.of(entry) for entry in campaign_store.entries(db)]
 
 
-def campaign(desk: Desk, call: Call) -> CampaignView:
+def campaign(context: Context, call: Call) -> CampaignView:
     """One campaign."""
-    with desk.database.reading() as db:
+    with context.database.reading() as db:
         return CampaignView.of(_named(db, call))
 
 
-def layers(desk: Desk, call: Call) -> list[LayerView]:
+def layers(context: Context, call: Call) -> list[LayerView]:
     """The layers of a campaign, for operators alone: they tell who takes part, if not by name."""
-    with desk.database.reading() as db:
+    with context.database.reading() as db:
         return [LayerView.of(asked, SLOTS) for asked in campaign_store.asked(db, _named(db, call).id)]
 
 
-def prefixes(desk: Desk, call: Call) -> Prefixes:
+def prefixes(context: Context, call: Call) -> Prefixes:
     """The prefixes that the last layer asks about, which were kept in the one before."""
-    with desk.database.reading() as db:
+    with context.database.reading() as db:
         asked = campaign_store.asked(db, _named(db, call).id)
         if not asked:
             return Prefixes(layer_index=0, prefixes=[])
@@ -151,27 +151,27 @@ def prefixes(desk: Desk, call: Call) -> Prefixes:
     return Prefixes(asked[-1].layer_index, layer.frontier.tolist() if isinstance(layer, Layer) else [])
 
 
-def words(desk: Desk, call: Call) -> list[WordView]:
+def words(context: Context, call: Call) -> list[WordView]:
     """The words of a campaign that was released, but those that a reviewer has hidden."""
     wanted: Hidden = call.query or Hidden()
-    found = released_words(_released(desk, call))
-    with desk.database.reading() as db:
+    found = released_words(_released(context, call))
+    with context.database.reading() as db:
         hidden = frozenset() if wanted.hidden else verdicts.hidden(db, _named(db, call).id)
     return [WordView(word.word, word.estimate, word.low, word.high) for word in found if word.word not in hidden]
 
 
-def release(desk: Desk, call: Call) -> Text:
+def release(context: Context, call: Call) -> Text:
     """The release itself, signed, with its privacy statement."""
-    return Text(_released(desk, call), "application/json")
+    return Text(_released(context, call), "application/json")
 
 
-def influence(desk: Desk, call: Call) -> InfluenceView:
+def influence(context: Context, call: Call) -> InfluenceView:
     """How far so many hostile devices could have moved a released campaign."""
     hostile = call.names["hostile"]
     if not re.fullmatch("[0-9]{1,9}", hostile, re.ASCII):
         raise ParameterError(f"hostile devices are a whole number below 1,000,000,000, not {hostile[:100]!r}")
-    released = released_words(_released(desk, call))
-    with desk.database.reading() as db:
+    released = released_words(_released(context, call))
+    with context.database.reading() as db:
         entry = _named(db, call)
         facts = [asked.facts.layer for asked in campaign_store.asked(db, entry.id) if asked.facts and asked.facts.layer]
     groups = entry.definition.groups
@@ -180,90 +180,90 @@ def influence(desk: Desk, call: Call) -> InfluenceView:
     return InfluenceView(int(hostile), list(bounded.sentences))
 
 
-def review_words(desk: Desk, call: Call) -> ReviewView:
+def review_words(context: Context, call: Call) -> ReviewView:
     """Released words with their flags and verdicts."""
     choice: Choice = call.query or Choice()
-    with desk.database.reading() as db:
+    with context.database.reading() as db:
         entry = _named(db, call)
-    found = reviewed_words.chosen(reviewed_words.reviewed(desk.database, entry), choice)
+    found = reviewed_words.chosen(reviewed_words.reviewed(context.database, entry), choice)
     return ReviewView(len(found), [ReviewedView.of(one) for one in reviewed_words.page(found, choice)])
 
 
-def decide(desk: Desk, call: Call) -> Decided:
+def decide(context: Context, call: Call) -> VerdictCount:
     """Give a verdict on some words at once."""
     wanted: Decide = call.body
-    with desk.database.reading() as db:
+    with context.database.reading() as db:
         entry = _named(db, call)
     words = set(wanted.words)
-    reviewed_words.check_released(words, reviewed_words.reviewed(desk.database, entry))
-    with desk.database.transaction() as db:
-        verdicts.rule(db, entry, words, wanted.verdict, wanted.note, call.person.name, desk.clock())
-    return Decided(wanted.verdict, len(words))
+    reviewed_words.check_released(words, reviewed_words.reviewed(context.database, entry))
+    with context.database.transaction() as db:
+        verdicts.rule(db, entry, words, wanted.verdict, wanted.note, call.person.name, context.clock())
+    return VerdictCount(wanted.verdict, len(words))
 
 
-def history(desk: Desk, call: Call) -> list[Ruling]:
+def history(context: Context, call: Call) -> list[Ruling]:
     """Every verdict on a word, the latest first."""
     wanted: HistoryOf = call.query
-    with desk.database.reading() as db:
+    with context.database.reading() as db:
         entry = _named(db, call)
-    reviewed_words.check_released([wanted.word], reviewed_words.reviewed(desk.database, entry))
-    with desk.database.reading() as db:
+    reviewed_words.check_released([wanted.word], reviewed_words.reviewed(context.database, entry))
+    with context.database.reading() as db:
         return verdicts.history(db, entry.id, wanted.word)
 
 
-def export(desk: Desk, call: Call) -> Text:
+def export(context: Context, call: Call) -> Text:
     """The words with a verdict, as a file of some format."""
     wanted: Export = call.query
-    with desk.database.reading() as db:
+    with context.database.reading() as db:
         entry = _named(db, call)
-    found = reviewed_words.chosen(reviewed_words.reviewed(desk.database, entry), Choice(verdict=wanted.verdict))
+    found = reviewed_words.chosen(reviewed_words.reviewed(context.database, entry), Choice(verdict=wanted.verdict))
     return Text(exported(found, wanted.format, entry), MEDIA[wanted.format])
 
 
-def credentials(desk: Desk, call: Call) -> Text:
+def credentials(context: Context, call: Call) -> Text:
     """New credentials, one a line. The service keeps none of them."""
     wanted: Wanted = call.body
-    with desk.database.transaction() as db:
+    with context.database.transaction() as db:
         entry = _named(db, call)
         if entry.state in campaign_store.OVER:
             raise CampaignError(f"the campaign {entry.name!r} is {entry.state}: nobody can take part any more")
-        access.audit(db, call.person.name, f"issue {wanted.count} credentials", entry.name, desk.clock())
-    issued = (issue(entry.id, desk.keys.issuer).text for _ in range(wanted.count))
+        access.audit(db, call.person.name, f"issue {wanted.count} credentials", entry.name, context.clock())
+    issued = (issue(entry.id, context.keys.issuer).text for _ in range(wanted.count))
     return Text("".join(f"{text}\n" for text in issued), "text/plain; charset=utf-8")
 
 
-def new_token(desk: Desk, call: Call) -> Token:
+def new_token(context: Context, call: Call) -> Token:
     """A token for somebody, shown this once."""
     wanted: NewToken = call.body
-    with desk.database.transaction() as db:
-        token = access.new_token(db, wanted.name, wanted.role, desk.clock())
-        access.audit(db, call.person.name, f"make {wanted.role} token", wanted.name, desk.clock())
+    with context.database.transaction() as db:
+        token = access.new_token(db, wanted.name, wanted.role, context.clock())
+        access.audit(db, call.person.name, f"make {wanted.role} token", wanted.name, context.clock())
     return Token(wanted.name, wanted.role, token)
 
 
-def tokens(desk: Desk, call: Call) -> list[Person]:
+def tokens(context: Context, call: Call) -> list[Person]:
     """Who has a token."""
-    with desk.database.reading() as db:
+    with context.database.reading() as db:
         return access.people(db)
 
 
-def revoke(desk: Desk, call: Call) -> list[Person]:
+def revoke(context: Context, call: Call) -> list[Person]:
     """Make a token worthless."""
-    with desk.database.transaction() as db:
+    with context.database.transaction() as db:
         access.revoke(db, call.names["name"])
-        access.audit(db, call.person.name, "revoke token", call.names["name"], desk.clock())
+        access.audit(db, call.person.name, "revoke token", call.names["name"], context.clock())
         return access.people(db)
 
 
-def audit(desk: Desk, call: Call) -> list[Deed]:
+def audit(context: Context, call: Call) -> list[Deed]:
     """What operators did, the latest first."""
-    with desk.database.reading() as db:
+    with context.database.reading() as db:
         return access.deeds(db, DEEDS)
 
 
-def key(desk: Desk, call: Call) -> Key:
+def key(context: Context, call: Call) -> Key:
     """The public key that devices pin."""
-    return Key(desk.keys.public.hex())
+    return Key(context.keys.public.hex())
 
 
 _ONE = "/v1/campaigns/{name}"
@@ -282,7 +282,7 @@ ENDPOINTS = (
     Endpoint("GET", f"{_ONE}/prefixes", "The prefixes that live", (OPERATOR,), prefixes, Prefixes),
     Endpoint("GET", f"{_ONE}/words", "The words that were found", _BOTH, words, list[WordView], asks=Hidden),
     Endpoint("GET", f"{_ONE}/review", "Words with flags and verdicts", _BOTH, review_words, ReviewView, asks=Choice),
-    Endpoint("POST", f"{_ONE}/review", "Give a verdict on words", _BOTH, decide, Decided, Decide),
+    Endpoint("POST", f"{_ONE}/review", "Give a verdict on words", _BOTH, decide, VerdictCount, Decide),
     Endpoint("GET", f"{_ONE}/review/history", "Every verdict on a word", _BOTH, history, list[Ruling], asks=HistoryOf),
     Endpoint("GET", f"{_ONE}/review/export", "Words with a verdict, as a file", _BOTH, export, Text, asks=Export),
     Endpoint("GET", f"{_ONE}/release", "The signed release", _BOTH, release, Text),
@@ -302,16 +302,16 @@ ENDPOINTS = (
 )
 
 
-def _moved(desk: Desk, call: Call, move: Callable[[str, float, str], Entry]) -> CampaignView:
-    return CampaignView.of(move(call.names["name"], desk.clock(), call.person.name))
+def _moved(context: Context, call: Call, move: Callable[[str, float, str], CampaignRow]) -> CampaignView:
+    return CampaignView.of(move(call.names["name"], context.clock(), call.person.name))
 
 
-def _named(db: Connection, call: Call) -> Entry:
+def _named(db: Connection, call: Call) -> CampaignRow:
     return campaign_store.named(db, call.names["name"])
 
 
-def _released(desk: Desk, call: Call) -> str:
-    with desk.database.reading() as db:
+def _released(context: Context, call: Call) -> str:
+    with context.database.reading() as db:
         entry = _named(db, call)
         document = campaign_store.release_of(db, entry.id)
     if document is None:

@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from neologue.service.api.messages import UNREADABLE
-from neologue.service.api.operator_api import ENDPOINTS, Call, Desk, Endpoint, Text
-from neologue.service.api.request_bodies import Arrivals
+from neologue.service.api.operator_api import ENDPOINTS, Call, Context, Endpoint, Text
+from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import answer, failure
+from neologue.service.api.schemas import UNREADABLE
 from neologue.service.ops import access
 from neologue.service.ops.access import NOBODY, Person
 from neologue.service.ops.threads import Threads
@@ -24,11 +24,11 @@ _LARGEST_UNREAD: Final = 1024
 
 
 @dataclass(frozen=True)
-class PeopleDesk:
+class OperatorRouter:
     """What it takes to serve people."""
 
-    desk: Desk
-    arrivals: Arrivals
+    context: Context
+    bodies: RequestBodies
     threads: Threads
     refresh: Callable[[], Awaitable[None]]
     """Reads the board anew."""
@@ -46,7 +46,7 @@ class PeopleDesk:
             if endpoint.roles and person and person.role not in endpoint.roles:
                 return failure(403, "forbidden", f"this is for the role {' or '.join(endpoint.roles)}")
             most = self.largest_request if endpoint.takes else _LARGEST_UNREAD
-            body = await self.arrivals.body(request.receive, most)
+            body = await self.bodies.body(request.receive, most)
             if body is None:
                 return failure(413, "too_large", f"this request has at most {most:,} bytes")
             try:
@@ -57,7 +57,7 @@ class PeopleDesk:
             if not all(name.isprintable() for name in request.path_params.values()):
                 return failure(404, "unknown", "nothing here has a name with characters that can't be shown")
             call = Call(person or Person(NOBODY, ""), request.path_params, taken, query)
-            given = await self.threads.run(endpoint.serve, self.desk, call)
+            given = await self.threads.run(endpoint.serve, self.context, call)
             if endpoint.method != "GET":
                 await self.refresh()
             if isinstance(given, Text):
@@ -70,7 +70,7 @@ class PeopleDesk:
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer" or not token:
             return None
-        with self.desk.database.reading() as db:
+        with self.context.database.reading() as db:
             return access.holder(db, token)
 
 

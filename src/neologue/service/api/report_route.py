@@ -14,12 +14,12 @@ from neologue.errors import ReportError, StorageError
 from neologue.protocol.report import HEADER_BYTES
 from neologue.protocol.submission import HEAD_BYTES, Submission
 from neologue.protocol.ticket import is_ticket
-from neologue.service.api.request_bodies import Arrivals
+from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import BUSY_SECONDS, SHARED, Prepared, answer, failure, failure_of
 from neologue.service.campaigns import campaign_store
 from neologue.service.collect.intake import Intake, Receipt
-from neologue.service.collect.late_reports import Latecomers, Standing
-from neologue.service.collect.layer_cache import Board, Posted
+from neologue.service.collect.late_reports import LateReports, SenderStatus
+from neologue.service.collect.layer_cache import LayerCache, ServedLayer
 from neologue.service.collect.replies import Final as FinalAnswer
 from neologue.service.collect.replies import Received
 from neologue.service.ops.metrics import Counts
@@ -27,22 +27,22 @@ from neologue.service.ops.metrics import Counts
 PATH: Final = "/v1/reports"
 
 
-class ReportDesk:
+class ReportRoute:
     """Serves devices that send a report."""
 
     def __init__(
         self,
         intake: Callable[[], Intake],
-        board: Board,
-        arrivals: Arrivals,
+        layer_cache: LayerCache,
+        bodies: RequestBodies,
         ticket_secret: bytes,
-        latecomers: Latecomers,
+        late_reports: LateReports,
         outcomes: Counts,
         patience: float,
     ) -> None:
         """A device whose report is not durable after `patience` seconds is told to ask again after as many."""
-        self._intake, self._board, self._arrivals = intake, board, arrivals
-        self._ticket_secret, self._latecomers, self._outcomes = ticket_secret, latecomers, outcomes
+        self._intake, self._layer_cache, self._bodies = intake, layer_cache, bodies
+        self._ticket_secret, self._latecomers, self._outcomes = ticket_secret, late_reports, outcomes
         self._said = _said(patience)
 
     async def answer(self, method: str, receive: Receive) -> Response | Prepared:
@@ -55,11 +55,11 @@ class ReportDesk:
     async def _taken(self, receive: Receive) -> Response | Prepared:
         """Take a report; nothing of it is said to anybody but its device."""
         try:
-            body = await self._arrivals.body(receive, HEAD_BYTES + self._board.longest_report)
+            body = await self._bodies.body(receive, HEAD_BYTES + self._layer_cache.longest_report)
             if body is None:
                 return self._noted("too_large", failure(413, "too_large", "no layer that is open has reports as long"))
             submission = Submission.parse(body)
-            posted = self._board.answering(submission.campaign_id, submission.report[1:HEADER_BYTES])
+            posted = self._layer_cache.answering(submission.campaign_id, submission.report[1:HEADER_BYTES])
             if posted is None:
                 return await self._late(submission)
             if not is_ticket(
@@ -76,9 +76,9 @@ class ReportDesk:
         except StorageError as error:
             return self._noted("busy", failure_of(error))
 
-    async def _counted(self, posted: Posted, submission: Submission) -> Response | Prepared:
+    async def _counted(self, posted: ServedLayer, submission: Submission) -> Response | Prepared:
         """Wait until the report is counted, or until its device had better ask again."""
-        notice = self._board.notice(posted.campaign_id)
+        notice = self._layer_cache.notice(posted.campaign_id)
         if notice is None or notice.entry.state != campaign_store.RUNNING:
             return self._noted("busy", failure(503, "busy", "the campaign is held; send the same bytes later", 60))
         receipt = await self._intake().receive(posted.campaign_id, posted.served, submission.serial, submission.report)
@@ -90,14 +90,14 @@ class ReportDesk:
             raise ReportError(f"{len(submission.report)} bytes are too few for a report")
         tag = submission.report[1:HEADER_BYTES]
         match await self._latecomers.standing(submission.campaign_id, submission.serial, tag):
-            case Standing.COUNTED:
+            case SenderStatus.COUNTED:
                 return self._receipted(Receipt.FINAL)
-            case Standing.CLOSED:
+            case SenderStatus.CLOSED:
                 return self._receipted(Receipt.CLOSED)
-            case Standing.EARLY:
+            case SenderStatus.EARLY:
                 begun = "the layer has just begun; send the same bytes again"
                 return self._noted("busy", failure(503, "busy", begun, 1))
-            case Standing.UNKNOWN:
+            case SenderStatus.UNKNOWN:
                 nothing = "no layer of the campaign is answered by this report"
                 return self._noted("unknown", failure(404, "unknown", nothing))
 

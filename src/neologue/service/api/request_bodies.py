@@ -14,7 +14,7 @@ LOOKS: Final = 8
 """How many times all are looked at while a body may arrive."""
 
 
-class Arrivals:
+class RequestBodies:
     """What has begun to arrive and is not there yet."""
 
     def __init__(self, seconds: float) -> None:

@@ -22,7 +22,7 @@ from neologue.errors import (
     ReportError,
     StorageError,
 )
-from neologue.service.api.messages import Failure, Problem
+from neologue.service.api.schemas import Failure, Problem
 
 JSON = "application/json"
 BUSY_SECONDS = 5

@@ -25,7 +25,7 @@ OPEN, CLOSED, DECIDED = "open", "closed", "decided"
 
 
 @dataclass(frozen=True)
-class Entry:
+class CampaignRow:
     """A campaign as it stands."""
 
     id: bytes
@@ -41,7 +41,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Asked:
+class LayerRow:
     """A layer that was asked, or is."""
 
     layer_index: int
@@ -50,11 +50,11 @@ class Asked:
     candidates: int
     state: str
     round: Round
-    facts: "Facts | None"
+    facts: "LayerOutcome | None"
     """What came of it, once it is decided."""
 
 
-class Facts(msgspec.Struct, frozen=True):
+class LayerOutcome(msgspec.Struct, frozen=True):
     """What an operator may see of a decided layer; of a measurement there are no facts of a layer."""
 
     layer: LayerFacts | None
@@ -63,12 +63,12 @@ class Facts(msgspec.Struct, frozen=True):
 
 _ENTRY = "SELECT id, name, definition, state, slot_secret, created, changed, note FROM campaigns"
 _ASKED = (
-    "SELECT layer_index, digest, candidates, state, layer_size, low, high, opened, deadline, looks, extensions, reports, facts"
-    " FROM layers"
+    "SELECT layer_index, digest, candidates, state, layer_size, low, high, opened, deadline, looks, extensions,"
+    " reports, facts FROM layers"
 )
 
 
-def add(db: Connection, entry: Entry) -> None:
+def add(db: Connection, entry: CampaignRow) -> None:
     """Add a campaign, under a name of its own."""
     if db.execute("SELECT 1 FROM campaigns WHERE name = ?", (entry.name,)):
         raise CampaignError(f"there is a campaign called {entry.name!r} already: give this one a name of its own")
@@ -80,12 +80,12 @@ def add(db: Connection, entry: Entry) -> None:
     )
 
 
-def entries(db: Connection) -> list[Entry]:
+def entries(db: Connection) -> list[CampaignRow]:
     """All campaigns, the oldest first."""
     return [_entry(row) for row in db.execute(f"{_ENTRY} ORDER BY created, name")]
 
 
-def named(db: Connection, name: str) -> Entry:
+def named(db: Connection, name: str) -> CampaignRow:
     """The campaign of that name."""
     rows = db.execute(f"{_ENTRY} WHERE name = ?", (name,))
     if not rows:
@@ -118,16 +118,16 @@ def leave(db: Connection, worker: str) -> None:
     db.execute("UPDATE campaigns SET leader = NULL, leader_until = NULL WHERE leader = ?", (worker,))
 
 
-def asked(db: Connection, campaign: bytes) -> list[Asked]:
+def asked(db: Connection, campaign: bytes) -> list[LayerRow]:
     """The layers of a campaign, in order."""
     return [_asked(row) for row in db.execute(f"{_ASKED} WHERE campaign = ? ORDER BY layer_index", (campaign,))]
 
 
-def open_layer(db: Connection, campaign: bytes, layer: Asked, document: bytes) -> None:
+def open_layer(db: Connection, campaign: bytes, layer: LayerRow, document: bytes) -> None:
     """Add a layer that devices may answer from now on."""
     db.execute(
-        "INSERT INTO layers (campaign, layer_index, digest, document, candidates, state, layer_size, low, high, opened, deadline,"
-        " looks, extensions, reports) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO layers (campaign, layer_index, digest, document, candidates, state, layer_size, low, high, opened,"
+        " deadline, looks, extensions, reports) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             campaign,
             layer.layer_index,
@@ -165,7 +165,7 @@ def drop_layers(db: Connection, campaign: bytes) -> None:
     db.execute("DELETE FROM sums WHERE campaign = ?", (campaign,))
 
 
-def settle_layer(db: Connection, campaign: bytes, layer_index: int, decision: Decision, facts: Facts) -> bool:
+def settle_layer(db: Connection, campaign: bytes, layer_index: int, decision: Decision, facts: LayerOutcome) -> bool:
     """Keep what was decided of a closed layer, and erase its votes; False if another worker has done so."""
     settled = db.execute(
         "UPDATE layers SET state = ?, decision = ?, facts = ? WHERE campaign = ? AND layer_index = ? AND state = ?"
@@ -214,10 +214,10 @@ def known_of(db: Connection, digest: bytes) -> bytes | None:
     return bytes(rows[0][0]) if rows else None
 
 
-def _entry(row: tuple[object, ...]) -> Entry:
+def _entry(row: tuple[object, ...]) -> CampaignRow:
     identity, name, definition, state, secret, created, changed, note = row
     assert isinstance(definition, str)
-    return Entry(
+    return CampaignRow(
         id=_bytes(identity),
         name=str(name),
         definition=_definition(definition),
@@ -235,15 +235,15 @@ def _definition(text: str) -> Definition:
     return msgspec.json.decode(text, type=Definition)
 
 
-def _asked(row: tuple[object, ...]) -> Asked:
+def _asked(row: tuple[object, ...]) -> LayerRow:
     layer_index, digest, candidates, state, *round_, facts = row
-    return Asked(
+    return LayerRow(
         layer_index=msgspec.convert(layer_index, int),
         digest=_bytes(digest),
         candidates=msgspec.convert(candidates, int),
         state=str(state),
         round=Round(*msgspec.convert(round_, tuple[int, int, int, float, float, int, int, int])),
-        facts=None if facts is None else msgspec.json.decode(str(facts), type=Facts),
+        facts=None if facts is None else msgspec.json.decode(str(facts), type=LayerOutcome),
     )
 
 

@@ -12,9 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from neologue.discovery.measurement import foreseen_batch
-from neologue.discovery.plausibility import scrutinise
+from neologue.discovery.plausibility import find_implausible
 from neologue.discovery.result import LayerFacts, Release
-from neologue.discovery.state import Course
+from neologue.discovery.state import DiscoveryState
 from neologue.errors import BudgetError, CampaignError, LedgerError, StorageError
 from neologue.layout.schedule import foreseen
 from neologue.ledger.ledger import PLANNED, SETTLED, Ledger
@@ -27,15 +27,15 @@ from neologue.protocol.ticket import SECRET_BYTES
 from neologue.release.document import release_document, release_text
 from neologue.release.signature import signed
 from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import Asked, Entry, Facts
+from neologue.service.campaigns.campaign_store import CampaignRow, LayerOutcome, LayerRow
 from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.rounds import looked_at, opened, resumed
 from neologue.service.masked.group_store import under_way
 from neologue.service.ops import access
 from neologue.service.ops.access import NOBODY
-from neologue.service.ops.keys import Keys
+from neologue.service.ops.service_keys import Keys
 from neologue.service.storage.database import Connection
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 
 LEASE = 10.0
 """For how many seconds a worker that moves a campaign on keeps others from doing the same."""
@@ -45,10 +45,10 @@ SUMS = 32
 
 
 @dataclass
-class Standing:
+class CampaignProgress:
     """How far a campaign has come, as this worker knows it."""
 
-    course: Course
+    state: DiscoveryState
     facts: list[LayerFacts]
     taken: int = 0
     """How many decisions the course has taken."""
@@ -57,10 +57,10 @@ class Standing:
 class Coordinator:
     """Moves campaigns on."""
 
-    def __init__(self, storage: Storage, keys: Keys, ledger: Ledger | None, worker: str) -> None:
+    def __init__(self, storage: ReportStore, keys: Keys, ledger: Ledger | None, worker: str) -> None:
         self._storage, self._keys, self._ledger, self._worker = storage, keys, ledger, worker
         self._database = storage.database
-        self._standings: dict[bytes, Standing] = {}
+        self._standings: dict[bytes, CampaignProgress] = {}
         self.leading: frozenset[bytes] = frozenset()
         """The campaigns that this worker moved on in its last turn."""
         self._scrubbing = threading.Lock()
@@ -70,7 +70,7 @@ class Coordinator:
         self._settled = False
         """Whether the ledger knows what aborted campaigns have collected, likewise."""
 
-    def create(self, definition: Definition, now: float, by: str = NOBODY) -> Entry:
+    def create(self, definition: Definition, now: float, by: str = NOBODY) -> CampaignRow:
         """Write a campaign down; nobody is asked yet."""
         if self._ledger and definition.population is None:
             raise CampaignError("this service has a ledger: say which population of it pays (population)")
@@ -78,7 +78,7 @@ class Coordinator:
             raise CampaignError(
                 f"the population {definition.population!r} needs a ledger: start the service with --ledger"
             )
-        entry = Entry(
+        entry = CampaignRow(
             id=os.urandom(CAMPAIGN_BYTES),
             name=definition.name,
             definition=definition,
@@ -96,7 +96,7 @@ class Coordinator:
             access.audit(db, by, "create campaign", entry.name, now)
         return entry
 
-    def start(self, name: str, now: float, by: str = NOBODY) -> Entry:
+    def start(self, name: str, now: float, by: str = NOBODY) -> CampaignRow:
         """Charge the campaign to its population and begin, or go on after a pause."""
         with self._database.reading() as db:
             entry = campaign_store.named(db, name)
@@ -114,14 +114,14 @@ class Coordinator:
             raise
         return started
 
-    def pause(self, name: str, now: float, by: str = NOBODY) -> Entry:
+    def pause(self, name: str, now: float, by: str = NOBODY) -> CampaignRow:
         """Ask nobody, and count nothing, until it is started again."""
         with self._database.transaction() as db:
             paused = _move(db, campaign_store.named(db, name), (campaign_store.RUNNING,), campaign_store.PAUSED, now)
             access.audit(db, by, "pause campaign", name, now)
         return paused
 
-    def abort(self, name: str, now: float, by: str = NOBODY) -> Entry:
+    def abort(self, name: str, now: float, by: str = NOBODY) -> CampaignRow:
         """End the campaign without a release. What was collected stays charged."""
         with self._database.transaction() as db:
             entry = campaign_store.named(db, name)
@@ -141,7 +141,7 @@ class Coordinator:
         self._settle_if_possible()
         return ended
 
-    def turn(self, now: float, said: Callable[[str, Entry], None] = lambda what, entry: None) -> None:
+    def turn(self, now: float, said: Callable[[str, CampaignRow], None] = lambda what, entry: None) -> None:
         """Move every running campaign on, as far as this moment allows.
 
         One that can't be moved does not hold the others up; what was wrong with the first such is raised in the end.
@@ -178,17 +178,17 @@ class Coordinator:
         with self._database.transaction() as db:
             campaign_store.leave(db, self._worker)
 
-    def _leads(self, db: Connection, entry: Entry, now: float) -> bool:
+    def _leads(self, db: Connection, entry: CampaignRow, now: float) -> bool:
         """Whether a campaign is still this worker's to move on: it is not held or ended, nor led by another."""
         return campaign_store.lead(db, entry.id, self._worker, now, now + LEASE)
 
-    def _overtaken(self, entry: Entry, now: float) -> bool:
+    def _overtaken(self, entry: CampaignRow, now: float) -> bool:
         """Whether somebody else has changed a campaign under this worker's hands, which is no fault of anything."""
         with suppress(StorageError), self._database.transaction() as db:
             return not self._leads(db, entry, now)
         return False
 
-    def _advance(self, entry: Entry, now: float, said: Callable[[str, Entry], None]) -> None:
+    def _advance(self, entry: CampaignRow, now: float, said: Callable[[str, CampaignRow], None]) -> None:
         with self._database.reading() as db:
             layers = campaign_store.asked(db, entry.id)
         if not layers:
@@ -201,10 +201,10 @@ class Coordinator:
         if last.state == campaign_store.CLOSED:
             if self._decide(entry, last, now):
                 said("layer decided", entry)
-        elif last.state == campaign_store.DECIDED and self._finish(entry, self._standing(entry).course.release, now):
+        elif last.state == campaign_store.DECIDED and self._finish(entry, self._standing(entry).state.release, now):
             said("campaign ended", entry)
 
-    def _begin(self, entry: Entry, now: float) -> bool:
+    def _begin(self, entry: CampaignRow, now: float) -> bool:
         """Open the first layer, and say whether it was this worker who did."""
         standing = self._standing(entry)
         with self._database.transaction() as db:
@@ -213,7 +213,7 @@ class Coordinator:
                 self._open(db, entry, standing, layer_index=0, low=0, now=now)
         return leads
 
-    def _look(self, entry: Entry, last: Asked, now: float) -> bool:
+    def _look(self, entry: CampaignRow, last: LayerRow, now: float) -> bool:
         """Give an open layer more devices or more time, where it needs them; close it, and say so, if it is over."""
         with self._database.transaction() as db:
             if not self._leads(db, entry, now):
@@ -232,27 +232,27 @@ class Coordinator:
             self._storage.merge_sums(entry.id, last.layer_index, SUMS)
         return later is None
 
-    def _decide(self, entry: Entry, last: Asked, now: float) -> bool:
+    def _decide(self, entry: CampaignRow, last: LayerRow, now: float) -> bool:
         """Decide a closed layer, erase its votes and open the next, all at once or not at all; whether it was done."""
         standing = self._standing(entry)
-        layer = standing.course.layer
+        layer = standing.state.layer
         if layer is None or layer.digest != last.digest:
             raise CampaignError(
                 f"the campaign {entry.name!r} was begun by another version of neologue: go on with that version, or "
                 "abort it"
             )
         tally = self._storage.tally(entry.id, last.layer_index)
-        decision = standing.course.decide(tally)
-        warnings = scrutinise(layer, tally)
-        standing.course.take(decision)
+        decision = standing.state.decide(tally)
+        warnings = find_implausible(layer, tally)
+        standing.state.take(decision)
         standing.taken += 1
-        facts = Facts(None if isinstance(layer, ClosedLayer) else standing.facts[-1], warnings)
+        facts = LayerOutcome(None if isinstance(layer, ClosedLayer) else standing.facts[-1], warnings)
         with self._database.transaction() as db:
             # Not if the campaign was paused or aborted meanwhile.
             settled = self._leads(db, entry, now) and campaign_store.settle_layer(
                 db, entry.id, last.layer_index, decision, facts
             )
-            if settled and standing.course.layer is not None:
+            if settled and standing.state.layer is not None:
                 self._open(db, entry, standing, layer_index=last.layer_index + 1, low=last.round.high, now=now)
         self._scrub()
         if not settled:
@@ -261,15 +261,15 @@ class Coordinator:
         return settled
 
     def _open(
-        self, db: Connection, entry: Entry, standing: Standing, *, layer_index: int, low: int, now: float
+        self, db: Connection, entry: CampaignRow, standing: CampaignProgress, *, layer_index: int, low: int, now: float
     ) -> None:
-        layer = standing.course.layer
+        layer = standing.state.layer
         assert layer is not None
         round_ = opened(layer.layer_size, low, entry.definition.rules, now)
-        row = Asked(layer_index, layer.digest, layer.randomizer.candidates, campaign_store.OPEN, round_, None)
+        row = LayerRow(layer_index, layer.digest, layer.randomizer.candidates, campaign_store.OPEN, round_, None)
         campaign_store.open_layer(db, entry.id, row, layer.document)
 
-    def _finish(self, entry: Entry, release: Release, now: float) -> bool:
+    def _finish(self, entry: CampaignRow, release: Release, now: float) -> bool:
         """Release what was found, if the population's budget covers what was collected; whether it was done."""
         try:
             self._settle(entry)
@@ -286,7 +286,7 @@ class Coordinator:
                 campaign_store.keep_release(db, entry.id, release_text(signed(document, self._keys.operator)))
         return ended
 
-    def _standing(self, entry: Entry) -> Standing:
+    def _standing(self, entry: CampaignRow) -> CampaignProgress:
         """How far the campaign has come: what this worker knows, or what the decisions on record say."""
         with self._database.reading() as db:
             decided = campaign_store.decisions(db, entry.id)
@@ -294,14 +294,14 @@ class Coordinator:
         if standing is None or standing.taken > len(decided):
             heard: list[LayerFacts] = []
             definition = entry.definition
-            course = Course(definition.campaign, definition.measuring, lambda facts, words: heard.append(facts))
-            standing = self._standings[entry.id] = Standing(course, heard)
+            state = DiscoveryState(definition.campaign, definition.measuring, lambda facts, words: heard.append(facts))
+            standing = self._standings[entry.id] = CampaignProgress(state, heard)
         for decision in decided[standing.taken :]:
-            standing.course.take(decision)
+            standing.state.take(decision)
             standing.taken += 1
         return standing
 
-    def _resume(self, entry: Entry, now: float, by: str) -> Entry:
+    def _resume(self, entry: CampaignRow, now: float, by: str) -> CampaignRow:
         with self._database.transaction() as db:
             # First, so that of two who do so at once one does.
             running = _move(db, entry, (campaign_store.PAUSED,), campaign_store.RUNNING, now)
@@ -313,7 +313,7 @@ class Coordinator:
             access.audit(db, by, START, entry.name, now)
         return running
 
-    def _charge(self, entry: Entry) -> None:
+    def _charge(self, entry: CampaignRow) -> None:
         if not self._ledger:
             return
         population = entry.definition.population
@@ -321,7 +321,7 @@ class Coordinator:
         # Its reference, lest a campaign of that name that somebody else has charged is taken for this one.
         self._ledger.plan(population, entry.name, charge(entry.definition), entry.id.hex())
 
-    def _settle(self, entry: Entry) -> None:
+    def _settle(self, entry: CampaignRow) -> None:
         """Tell the ledger what was collected; a BudgetError, once it is on record, if that is over the budget."""
         if self._ledger:
             self._ledger.settle(entry.name, self._collected(entry))
@@ -342,7 +342,7 @@ class Coordinator:
         with suppress(LedgerError, StorageError):
             self._settle_aborted()
 
-    def _is_awaited(self, entry: Entry) -> bool:
+    def _is_awaited(self, entry: CampaignRow) -> bool:
         """Whether the ledger is yet to be told what became of a campaign; what is not surely ours is left as it is."""
         population = entry.definition.population
         if not self._ledger or population is None:
@@ -356,7 +356,7 @@ class Coordinator:
             return known.reference in (None, entry.id.hex())
         return known.state == PLANNED and known.reference == entry.id.hex()
 
-    def _collected(self, entry: Entry) -> Collection:
+    def _collected(self, entry: CampaignRow) -> Collection:
         """What reports there are of a campaign that is over, decided upon or not."""
         with self._database.reading() as db:
             layers = campaign_store.asked(db, entry.id)
@@ -381,14 +381,16 @@ def charge(definition: Definition) -> Collection:
     return replace(planned, batches=(*planned.batches, measuring))
 
 
-def _move(db: Connection, entry: Entry, states: tuple[str, ...], state: str, now: float, note: str = "") -> Entry:
+def _move(
+    db: Connection, entry: CampaignRow, states: tuple[str, ...], state: str, now: float, note: str = ""
+) -> CampaignRow:
     if not campaign_store.move(db, entry.id, states, state, now, note):
         present = campaign_store.named(db, entry.name).state
         raise CampaignError(f"the campaign {entry.name!r} is {present}, and can't become {state}")
     return campaign_store.named(db, entry.name)
 
 
-def _described(entry: Entry) -> str:
+def _described(entry: CampaignRow) -> str:
     """The population as a release names it."""
     devices = f"{entry.definition.devices:,} devices expected"
     return f"{entry.definition.population}, {devices}" if entry.definition.population else devices

@@ -22,7 +22,7 @@ from neologue.aggregation.decoding import Decoder
 from neologue.aggregation.ephemeral import Pending
 from neologue.errors import StorageError
 from neologue.protocol.report import Asks
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class Receipt(StrEnum):
 
 
 @dataclass(frozen=True)
-class Limits:
+class IntakeLimits:
     """How long the intake waits, and how much it holds."""
 
     patience: float = 1.5
@@ -60,7 +60,7 @@ class Limits:
 
 
 @dataclass(frozen=True, eq=False)
-class ServedLayer:
+class IntakeLayer:
     """A layer as the intake needs it."""
 
     layer_index: int
@@ -102,9 +102,9 @@ class _Queue:
 class Intake:
     """Takes the reports for all layers that one process serves, on one event loop."""
 
-    def __init__(self, storage: Storage, limits: Limits | None = None) -> None:
+    def __init__(self, storage: ReportStore, limits: IntakeLimits | None = None) -> None:
         self._storage = storage
-        self._limits = limits or Limits()
+        self._limits = limits or IntakeLimits()
         self._queues: dict[tuple[bytes, int], _Queue] = {}
         self._patient: deque[tuple[float, asyncio.Future[Receipt]]] = deque()
         self._failing = False
@@ -139,7 +139,7 @@ class Intake:
         """Whether the last batch could not be written, so that nothing is confirmed at the moment."""
         return self._failing
 
-    async def receive(self, campaign: bytes, layer: ServedLayer, serial: bytes, report: bytes) -> Receipt:
+    async def receive(self, campaign: bytes, layer: IntakeLayer, serial: bytes, report: bytes) -> Receipt:
         """What to tell the sender of a report; a ReportError if it is none of this layer."""
         if self._stopping.is_set():
             return Receipt.BUSY

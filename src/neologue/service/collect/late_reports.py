@@ -6,10 +6,10 @@ from enum import Enum
 
 from neologue.service.campaigns import campaign_store
 from neologue.service.ops.threads import Threads
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 
 
-class Standing(Enum):
+class SenderStatus(Enum):
     """How such a device stands."""
 
     COUNTED = "counted"
@@ -20,25 +20,25 @@ class Standing(Enum):
 
 
 @dataclass(frozen=True)
-class Latecomers:
+class LateReports:
     """What it takes to find out."""
 
-    storage: Storage
+    storage: ReportStore
     threads: Threads
     refresh: Callable[[], Awaitable[None]]
     """Reads the board anew."""
 
-    async def standing(self, campaign: bytes, serial: bytes, digest: bytes) -> Standing:
+    async def standing(self, campaign: bytes, serial: bytes, digest: bytes) -> SenderStatus:
         """How the device stands that answers the layer whose digest begins like this."""
         if await self.threads.run(self.storage.spent, campaign, serial):
-            return Standing.COUNTED
+            return SenderStatus.COUNTED
         state = await self.threads.run(self._state_of_layer, campaign, digest)
         if state is None:
-            return Standing.UNKNOWN
+            return SenderStatus.UNKNOWN
         if state != campaign_store.OPEN:
-            return Standing.CLOSED
+            return SenderStatus.CLOSED
         await self.refresh()
-        return Standing.EARLY
+        return SenderStatus.EARLY
 
     def _state_of_layer(self, campaign: bytes, digest: bytes) -> str | None:
         with self.storage.database.reading() as db:

@@ -20,13 +20,13 @@ from neologue.protocol.report import TAG_BYTES
 from neologue.protocol.slot import slot
 from neologue.protocol.ticket import ticket
 from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import Asked, Entry
+from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
 from neologue.service.campaigns.rounds import Round, rounds_ahead
-from neologue.service.collect.intake import ServedLayer
-from neologue.service.collect.replies import Invited, Over, Told, Wait
+from neologue.service.collect.intake import IntakeLayer
+from neologue.service.collect.replies import CheckInReply, Invited, Over, Wait
 from neologue.service.masked.group_store import under_way
-from neologue.service.masked.groups import Gathers
-from neologue.service.ops.keys import Keys
+from neologue.service.masked.groups import GatheringLayer
+from neologue.service.ops.service_keys import Keys
 from neologue.service.storage.database import Connection, Database
 
 LATE_REPORT = 1 << 17
@@ -36,7 +36,7 @@ LATE_MESSAGE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Posted:
+class ServedLayer:
     """A layer as devices are invited to it."""
 
     campaign_id: bytes
@@ -44,34 +44,34 @@ class Posted:
     digest: bytes
     round: Round
     signature: bytes
-    served: ServedLayer
-    gathers: Gathers | None = None
+    served: IntakeLayer
+    gathers: GatheringLayer | None = None
     """Its groups, if votes are masked."""
     full: bool = False
     """Whether it has room for no other group."""
 
 
 @dataclass(frozen=True, eq=False)
-class Notice:
+class CachedCampaign:
     """A campaign as the board has it."""
 
-    entry: Entry
+    entry: CampaignRow
     issuers: Sequence[bytes]
-    layer: Posted | None
+    layer: ServedLayer | None
     """The one that is open, if any is."""
 
 
-class Board:
+class LayerCache:
     """The campaigns that devices may ask about."""
 
     def __init__(self, database: Database, keys: Keys, clock: Callable[[], float] = time.time) -> None:
         self._database, self._keys, self._clock = database, keys, clock
         self._issuer = keys.issuer.public_key().public_bytes_raw()
-        self._notices: dict[bytes, Notice] = {}
-        self._posted: dict[bytes, Posted] = {}
+        self._notices: dict[bytes, CachedCampaign] = {}
+        self._posted: dict[bytes, ServedLayer] = {}
         self._known: dict[str, Vocabulary] = {}
 
-    def refresh(self) -> list[Posted]:
+    def refresh(self) -> list[ServedLayer]:
         """Read the board anew; the layers that were open before and are not any more.
 
         Called from one thread at a time, while others look at the board.
@@ -83,16 +83,16 @@ class Board:
         for entry, layer in rows:
             issuers = (self._issuer, *map(bytes.fromhex, entry.definition.issuers))
             posted = None if layer is None else replace(self._post(entry, layer), full=entry.id in full)
-            notices[entry.id] = Notice(entry, issuers, posted)
+            notices[entry.id] = CachedCampaign(entry, issuers, posted)
         before, self._notices = self._posted, notices
         self._posted = {notice.layer.digest: notice.layer for notice in notices.values() if notice.layer}
         return [posted for digest, posted in before.items() if digest not in self._posted]
 
-    def notice(self, campaign_id: bytes) -> Notice | None:
+    def notice(self, campaign_id: bytes) -> CachedCampaign | None:
         """A campaign, if it is on the board."""
         return self._notices.get(campaign_id)
 
-    def answering(self, campaign_id: bytes, tag: bytes) -> Posted | None:
+    def answering(self, campaign_id: bytes, tag: bytes) -> ServedLayer | None:
         """The open layer of a running campaign that a report with this tag answers."""
         notice = self._notices.get(campaign_id)
         if notice is None or notice.layer is None or notice.layer.digest[:TAG_BYTES] != tag:
@@ -109,7 +109,7 @@ class Board:
         """The most bytes that are read of a message to a group, likewise."""
         return max((LATE_MESSAGE, *(posted.gathers.longest for posted in self._posted.values() if posted.gathers)))
 
-    def check_in(self, credential: Credential) -> Told:
+    def check_in(self, credential: Credential) -> CheckInReply:
         """What a device is told; or a CredentialError if no issuer of the campaign vouches for it."""
         notice = self._notices.get(credential.campaign_id)
         if notice is None:
@@ -139,20 +139,24 @@ class Board:
             masked=bytes(layer.gathers.rules.promise).hex() if layer.gathers else None,
         )
 
-    def _post(self, entry: Entry, asked: Asked) -> Posted:
+    def _post(self, entry: CampaignRow, asked: LayerRow) -> ServedLayer:
         before = self._posted.get(asked.digest)
         if before and before.campaign_id == entry.id:
             return replace(before, round=asked.round)
         layer, definition = self._layer(asked.digest), entry.definition
         rules = definition.groups
         invitation = invite(entry.id, layer, self._keys.operator, rules.promise if rules else None)
-        served = ServedLayer(asked.layer_index, layer, definition.batch)
+        served = IntakeLayer(asked.layer_index, layer, definition.batch)
         gathers = (
-            Gathers(entry.id, asked.layer_index, layer, rules, definition.gather_seconds, definition.stage_seconds)
+            GatheringLayer(
+                entry.id, asked.layer_index, layer, rules, definition.gather_seconds, definition.stage_seconds
+            )
             if rules
             else None
         )
-        return Posted(entry.id, asked.layer_index, asked.digest, asked.round, invitation.signature, served, gathers)
+        return ServedLayer(
+            entry.id, asked.layer_index, asked.digest, asked.round, invitation.signature, served, gathers
+        )
 
     def _layer(self, digest: bytes) -> Layer | ClosedLayer:
         """The layer itself, read from the very document that its devices read."""
@@ -165,7 +169,7 @@ class Board:
         return read_layer(document, self._known[known])
 
 
-def _full(db: Connection, entry: Entry, layer: Asked, now: float) -> bool:
+def _full(db: Connection, entry: CampaignRow, layer: LayerRow, now: float) -> bool:
     """Whether groups under way leave a layer no room for another."""
     groups = entry.definition.groups
     if groups is None:
@@ -173,6 +177,6 @@ def _full(db: Connection, entry: Entry, layer: Asked, now: float) -> bool:
     return layer.round.missing - under_way(db, entry.id, layer.layer_index, now) < groups.fewest
 
 
-def _open(layers: Sequence[Asked]) -> Asked | None:
+def _open(layers: Sequence[LayerRow]) -> LayerRow | None:
     """The layer that waits for reports: the last one, if any."""
     return layers[-1] if layers and layers[-1].state == campaign_store.OPEN else None

@@ -48,10 +48,10 @@ class GroupOffer(msgspec.Struct, frozen=True, tag_field="state", tag="cohort"):
     terms: str
 
 
-class Nothing(msgspec.Struct, frozen=True, tag_field="state", tag="nothing"):
+class GroupVoid(msgspec.Struct, frozen=True, tag_field="state", tag="nothing"):
     """The group yielded nothing, by the operator's signature in hexadecimal: the votes may be masked once more."""
 
     statement: str
 
 
-Told = Wait | Invited | Over
+CheckInReply = Wait | Invited | Over

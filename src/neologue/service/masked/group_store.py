@@ -57,7 +57,8 @@ class GroupStore:
             if _room(db, layer, campaign, layer_index, now).free < devices:
                 return False
             db.execute(
-                "INSERT INTO masking_groups (id, campaign, layer_index, terms, devices, until, state) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO masking_groups (id, campaign, layer_index, terms, devices, until, state)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (terms.group_id, campaign, layer_index, bytes(terms), devices, until, MASKING),
             )
         return True

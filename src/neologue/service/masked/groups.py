@@ -20,7 +20,7 @@ from typing import Final, Self, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from neologue.aggregation.masked_group import GroupServer, Nothing, Stage, Summed, terms_for
+from neologue.aggregation.masked_group import GroupServer, GroupSum, NoSum, Stage, terms_for
 from neologue.errors import MaskingError, StorageError
 from neologue.masking.messages import DEAL_BYTES, Advertisement, MaskedVector, Sharing, Unmasking
 from neologue.masking.rules import GroupRules
@@ -29,7 +29,7 @@ from neologue.masking.void_group import sign_nothing
 from neologue.masking.vote_packing import packed_bytes
 from neologue.protocol.report import Asks
 from neologue.service.masked.group_store import LOST, NOTHING, SUMMED, GroupStore
-from neologue.service.storage.report_store import Storage
+from neologue.service.storage.report_store import ReportStore
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ _STAGES: Final = {
 T = TypeVar("T")
 
 
-class Word(StrEnum):
+class GroupAnswer(StrEnum):
     """What a device is told that has nothing to answer."""
 
     WAIT = "wait"
@@ -67,18 +67,18 @@ class Word(StrEnum):
 
 
 @dataclass(frozen=True)
-class Statement:
+class VoidStatement:
     """That a group yielded nothing, signed."""
 
     signature: bytes
 
 
-Told = bytes | Word | Statement
+GroupReply = bytes | GroupAnswer | VoidStatement
 """What a device is told: the next message of its group, a word, or a statement."""
 
 
 @dataclass(frozen=True, eq=False)
-class Gathers:
+class GatheringLayer:
     """A layer that gathers groups."""
 
     campaign: bytes
@@ -106,7 +106,7 @@ class Gathers:
 class _Live:
     """A group in the memory of this worker."""
 
-    layer: Gathers
+    layer: GatheringLayer
     group: GroupServer
     size: int
     """How many devices it waits for."""
@@ -143,7 +143,7 @@ class MaskingGroups:
 
     def __init__(
         self,
-        storage: Storage,
+        storage: ReportStore,
         operator: Ed25519PrivateKey,
         *,
         leads: Callable[[bytes], bool],
@@ -184,24 +184,24 @@ class MaskingGroups:
 
     # What devices ask
 
-    async def join(self, layer: Gathers, serial: bytes) -> bytes | Word:
+    async def join(self, layer: GatheringLayer, serial: bytes) -> bytes | GroupAnswer:
         """The terms of a group that a device may join, or why there is none."""
         if await self._in_thread(self._storage.spent, layer.campaign, serial):
-            return Word.FINAL
+            return GroupAnswer.FINAL
         if not self._leads(layer.campaign):
-            return Word.BUSY
+            return GroupAnswer.BUSY
         async with self._opening.setdefault(layer.key, asyncio.Lock()):
             live = self._gathering.get(layer.key)
             if live is None or live.complete:
                 live = await self._opened(layer)
         if live is None:
-            return Word.BUSY
+            return GroupAnswer.BUSY
         async with live.turn:
             # One that has lost its keys is waited for in vain, and joins the next.
             fresh = live.group.stage is Stage.ADVERTISING and live.group.awaits(serial)
-        return bytes(live.group.terms) if fresh else Word.BUSY
+        return bytes(live.group.terms) if fresh else GroupAnswer.BUSY
 
-    async def receive(self, campaign: bytes, serial: bytes, group_id: bytes, message: bytes) -> Told:
+    async def receive(self, campaign: bytes, serial: bytes, group_id: bytes, message: bytes) -> GroupReply:
         """What to tell a device that has sent a message, or nothing to ask how its group fares; or a MaskingError."""
         live = self._live.get(group_id)
         if live is None or live.layer.campaign != campaign:
@@ -209,7 +209,7 @@ class MaskingGroups:
         stage = _stage_of(message)
         async with live.turn:
             if live.group.stage is Stage.ADVERTISING and live.complete and live.group.awaits(serial):
-                return Word.OUT  # the layer may have no room for more than it gathers
+                return GroupAnswer.OUT  # the layer may have no room for more than it gathers
             if stage is not None and stage >= live.group.stage:
                 await self._taken(live, stage, serial, message)
             if live.due:
@@ -219,7 +219,7 @@ class MaskingGroups:
             try:
                 await asyncio.wait_for(moved.wait(), self._patience)
             except TimeoutError:
-                return Word.WAIT
+                return GroupAnswer.WAIT
         async with live.turn:
             return await self._told(live, serial, stage)
 
@@ -233,7 +233,7 @@ class MaskingGroups:
         if stage is Stage.MASKING:
             self._votes[claim] = live.group.terms.group_id
 
-    async def _told(self, live: _Live, serial: bytes, stage: Stage | None) -> Told:
+    async def _told(self, live: _Live, serial: bytes, stage: Stage | None) -> GroupReply:
         """What a device is told by a group as it stands now."""
         if live.ended is not None:
             return self._said(live.ended, live, serial)
@@ -242,36 +242,36 @@ class MaskingGroups:
             if message is not None:
                 return message
             # Who may have masked votes for it is told by its end.
-            return Word.OUT if stage < Stage.MASKING else Word.WAIT
-        return Word.WAIT
+            return GroupAnswer.OUT if stage < Stage.MASKING else GroupAnswer.WAIT
+        return GroupAnswer.WAIT
 
-    def _said(self, ended: str, live: _Live, serial: bytes) -> Told:
+    def _said(self, ended: str, live: _Live, serial: bytes) -> GroupReply:
         match ended:
             case "summed":
-                return Word.FINAL if serial in live.counted else Word.CLOSED
+                return GroupAnswer.FINAL if serial in live.counted else GroupAnswer.CLOSED
             case "nothing":
-                return Statement(sign_nothing(live.group.terms, self._operator))
+                return VoidStatement(sign_nothing(live.group.terms, self._operator))
             case "lost":
-                return Word.CLOSED
-        return Word.OUT
+                return GroupAnswer.CLOSED
+        return GroupAnswer.OUT
 
-    async def _on_record(self, campaign: bytes, serial: bytes, group_id: bytes) -> Told:
+    async def _on_record(self, campaign: bytes, serial: bytes, group_id: bytes) -> GroupReply:
         """What the database says of a group that is not in this worker's memory."""
         if await self._in_thread(self._storage.spent, campaign, serial):
-            return Word.FINAL
+            return GroupAnswer.FINAL
         found = await self._in_thread(self._store.found, campaign, group_id, self._clock())
         if found is None:
             # It was never formed, or another worker is about to.
-            return Word.OUT if self._leads(campaign) else Word.BUSY
+            return GroupAnswer.OUT if self._leads(campaign) else GroupAnswer.BUSY
         state, terms = found
         if state == NOTHING:
-            return Statement(sign_nothing(terms, self._operator))
+            return VoidStatement(sign_nothing(terms, self._operator))
         # What is summed has not counted this device, or it would be spent.
-        return Word.CLOSED if state in (SUMMED, LOST) else Word.BUSY
+        return GroupAnswer.CLOSED if state in (SUMMED, LOST) else GroupAnswer.BUSY
 
     # How groups go on
 
-    async def _opened(self, layer: Gathers) -> _Live | None:
+    async def _opened(self, layer: GatheringLayer) -> _Live | None:
         """A new group that gathers devices, if the layer has room for one."""
         if self._task is None or self._task.done():
             return None
@@ -374,13 +374,13 @@ class MaskingGroups:
         group_id, outcome = live.group.terms.group_id, live.group.outcome
         if not live.formed:
             ended = _UNFORMED
-        elif isinstance(outcome, Summed):
+        elif isinstance(outcome, GroupSum):
             ended = await self._in_thread(self._counted, live, outcome)
         else:
-            assert isinstance(outcome, Nothing)
+            assert isinstance(outcome, NoSum)
             ended = await self._in_thread(partial(self._store.give_up, group_id, certain=True))
         live.ended = ended
-        live.counted = outcome.counted if isinstance(outcome, Summed) else frozenset()
+        live.counted = outcome.counted if isinstance(outcome, GroupSum) else frozenset()
         # A sum of a layer is long, and nobody needs it any more.
         live.group.outcome = None
         del self._live[group_id]
@@ -388,7 +388,7 @@ class MaskingGroups:
         self._heard(ended)
         live.moved.set()
 
-    def _counted(self, live: _Live, summed: Summed) -> str:
+    def _counted(self, live: _Live, summed: GroupSum) -> str:
         """Count a sum, unless it can't be one of honest votes."""
         terms = live.group.terms
         if int(summed.votes.max()) > summed.devices * terms.votes:

@@ -12,7 +12,7 @@ from neologue.discovery.result import ReleasedWord
 from neologue.errors import CampaignError, ParameterError
 from neologue.language.near_words import folded
 from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.review.flags import Flag, flags
 from neologue.service.review.verdicts import HIDDEN, OPEN, Ruling, Verdict, rulings
 from neologue.service.storage.database import Database
@@ -64,7 +64,7 @@ _ORDER: dict[str, Callable[[Reviewed], Any]] = {
 }
 
 
-def reviewed(database: Database, entry: Entry) -> list[Reviewed]:
+def reviewed(database: Database, entry: CampaignRow) -> list[Reviewed]:
     """All words of a campaign that was released, the most widely held first."""
     if entry.state != campaign_store.RELEASED:
         raise CampaignError(f"the campaign {entry.name!r} is {entry.state}, and nothing of it is released")

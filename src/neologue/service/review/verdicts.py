@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from neologue.errors import ParameterError
-from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.ops import access
 from neologue.service.storage.database import Connection
 
@@ -26,7 +26,7 @@ class Ruling:
 
 
 def rule(
-    db: Connection, entry: Entry, words: Collection[str], verdict: Verdict, note: str, by: str, now: float
+    db: Connection, entry: CampaignRow, words: Collection[str], verdict: Verdict, note: str, by: str, now: float
 ) -> None:
     """Write down a verdict on released words of a campaign, and who gave it."""
     if len(note) > LONGEST_NOTE or not note.isprintable():

@@ -22,7 +22,7 @@ _AT_ONCE: Final = 500
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BatchOutcome:
     """What became of a batch."""
 
     final: frozenset[bytes]
@@ -45,13 +45,15 @@ class OpenLayer:
     """How many are counted."""
 
 
-class Storage:
+class ReportStore:
     """The sums of reports, and who was counted, in a database."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def commit_batch(self, campaign: bytes, layer_index: int, reports: Mapping[bytes, Votes], minimum: int) -> Outcome:
+    def commit_batch(
+        self, campaign: bytes, layer_index: int, reports: Mapping[bytes, Votes], minimum: int
+    ) -> BatchOutcome:
         """Count the reports of a batch, by serial, the earliest first, if at least `minimum` of them are new.
 
         At most the layer's size is counted; once less than `minimum` are missing to it, the layer is over.
@@ -67,7 +69,7 @@ class Storage:
             spent = spent_among(db, campaign, list(reports))
             new = [serial for serial in reports if serial not in spent]
             if over or len(new) < minimum:
-                return Outcome(spent, 0, over)
+                return BatchOutcome(spent, 0, over)
             # In order, so that not even the order in which they came is stored, and no two batches wait for each other.
             chosen = sorted(new[:room])
             spend(db, campaign, chosen)
@@ -78,7 +80,7 @@ class Storage:
                 (len(chosen), campaign, layer_index),
             )
         # Only here, behind the commit.
-        return Outcome(spent.union(chosen), len(chosen), over=room - len(chosen) < minimum)
+        return BatchOutcome(spent.union(chosen), len(chosen), over=room - len(chosen) < minimum)
 
     def spent(self, campaign: bytes, serial: bytes) -> bool:
         """Whether a device was counted in the campaign."""

@@ -12,9 +12,9 @@ from starlette.routing import BaseRoute, Route
 from neologue.errors import CampaignError
 from neologue.protocol.credential import Credential, issue
 from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import Entry
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.collect.replies import Invited
-from neologue.service.worker import Service
+from neologue.service.worker import Worker
 from neologue.web import session
 from neologue.web.campaign_trie import trie_of
 from neologue.web.page import PRIVATE, Page, Visit, html, rendered, route, seen
@@ -47,7 +47,7 @@ class Sandbox:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _credential: Credential | None = None
 
-    def routes(self, service: Service) -> list[BaseRoute]:
+    def routes(self, service: Worker) -> list[BaseRoute]:
         """What the sandbox serves beside all other pages."""
 
         async def entered(request: Request) -> Response:
@@ -72,11 +72,11 @@ class Sandbox:
         """Where the person enters, once."""
         return f"{HOME}/enter/{self.link}"
 
-    def _begun(self, service: Service, link: str) -> str | None:
+    def _begun(self, service: Worker, link: str) -> str | None:
         """A session for whoever comes first with the link, and soon enough."""
         with self._lock:
             right = bool(self.link) and secrets.compare_digest(link.encode("utf-8", "replace"), self.link.encode())
-            now = service.desk.clock()
+            now = service.context.clock()
             if not right or now > self.opened + SECONDS:
                 return None
             self.link = ""
@@ -100,18 +100,18 @@ class Sandbox:
         _, yours = self._entries(visit)
         with self._lock:
             credential = self._invited(visit.service, yours)
-        operator = visit.service.desk.keys.public.hex()
+        operator = visit.service.context.keys.public.hex()
         handed = urlencode({"operator": operator, "credential": credential.text})
         # Behind the sign is what no browser sends to a server.
         return Response(status_code=303, headers={**PRIVATE, "Location": f"{DEMO}#{handed}"})
 
-    def _invited(self, service: Service, yours: Entry) -> Credential:
+    def _invited(self, service: Worker, yours: CampaignRow) -> Credential:
         """The same credential as long as it is of use: one device has one."""
-        if self._credential and isinstance(service.board.check_in(self._credential), Invited):
+        if self._credential and isinstance(service.layer_cache.check_in(self._credential), Invited):
             return self._credential
-        for _ in range(TRIES if service.board.notice(yours.id) else 0):
-            credential = issue(yours.id, service.desk.keys.issuer)
-            if isinstance(service.board.check_in(credential), Invited):
+        for _ in range(TRIES if service.layer_cache.notice(yours.id) else 0):
+            credential = issue(yours.id, service.context.keys.issuer)
+            if isinstance(service.layer_cache.check_in(credential), Invited):
                 self._credential = credential
                 return credential
         raise CampaignError(
@@ -119,7 +119,7 @@ class Sandbox:
             "or start the sandbox anew"
         )
 
-    def _entries(self, visit: Visit) -> tuple[Entry, Entry]:
+    def _entries(self, visit: Visit) -> tuple[CampaignRow, CampaignRow]:
         with visit.service.database.reading() as db:
             return campaign_store.named(db, self.campaign), campaign_store.named(db, self.yours)
 
@@ -133,7 +133,7 @@ class Grown:
     are_words: bool
 
 
-def _grown(visit: Visit, entry: Entry) -> Grown:
+def _grown(visit: Visit, entry: CampaignRow) -> Grown:
     """The words that were released, or until then the longest beginnings that were kept."""
     database = visit.service.database
     if entry.state == campaign_store.RELEASED:

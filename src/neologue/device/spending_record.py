@@ -83,7 +83,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Masking:
+class MaskedVotes:
     """For whom the votes of a campaign were masked."""
 
     times: int
@@ -92,7 +92,7 @@ class Masking:
     """Those of the group that may have them in its sum."""
 
 
-class Account:
+class SpendingRecord:
     """What this device has answered and spent, in a file of its own that several processes and threads may share."""
 
     def __init__(self, path: Path | str, clock: Clock = system_days) -> None:
@@ -145,12 +145,12 @@ class Account:
             db.execute("DELETE FROM reports")
             db.executemany("INSERT INTO reports VALUES (?, ?)", waiting)
 
-    def masking(self, campaign_id: bytes) -> Masking:
+    def masking(self, campaign_id: bytes) -> MaskedVotes:
         """For whom the votes of a campaign were masked so far."""
         with self._turn() as db:
             row = db.execute("SELECT times, terms FROM maskings WHERE campaign = ?", (campaign_id,)).fetchone()
         times, terms = row or (0, None)
-        return Masking(times, None if terms is None else Terms.parse(terms))
+        return MaskedVotes(times, None if terms is None else Terms.parse(terms))
 
     def mask(self, campaign_id: bytes, terms: Terms) -> None:
         """Record that the votes are masked for a group: they may leave the device as soon as this returns."""

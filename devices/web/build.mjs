@@ -17,7 +17,7 @@ for (const name of sources)
     .update(`${name}\0`)
     .update(readFileSync(here + name))
     .update("\0");
-const banner = { js: `/* neologue device, Apache-2.0, built from web/device: sources ${hash.digest("hex")} */` };
+const banner = { js: `/* neologue device, Apache-2.0, built from devices/web: sources ${hash.digest("hex")} */` };
 
 const options = { bundle: true, format: "esm", target: "es2022", charset: "utf8", legalComments: "none", banner };
 await build({ ...options, entryPoints: [`${here}src/index.ts`], outfile: shipped, minify: true });

@@ -19,9 +19,11 @@ def group_options(command: Command) -> Command:
         click.option("--corruption", type=int, help="Per cent of a group that may be corrupt  [default: 5]"),
         click.option("--dropout", type=int, help="Per cent of a group that may drop out  [default: 20]"),
         click.option(
-            "--smallest-group", type=int, help="The fewest devices whose masked votes are summed  [default: 50]"
+            "--smallest-cohort", type=int, help="The fewest devices whose masked votes are summed  [default: 50]"
         ),
-        click.option("--group-size", type=int, help="How many devices mask their votes for each other  [default: 100]"),
+        click.option(
+            "--cohort-size", type=int, help="How many devices mask their votes for each other  [default: 100]"
+        ),
         click.option(
             "--aggregation",
             type=click.Choice(["ephemeral", "secure"]),

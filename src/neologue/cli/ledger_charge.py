@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from neologue.ledger.ledger import Ledger
 
 
-class Account:
+class LedgerCharge:
     """What a campaign is charged to: nothing, if no ledger is given."""
 
     def __init__(self, book: "Ledger | None", population: str, campaign: str) -> None:
@@ -38,7 +38,7 @@ class Account:
             self._book.settle(self._campaign, release_facts(release).received)
 
 
-def account_of(ledger: Path | None, population: str | None, campaign: str | None) -> Account:
+def account_of(ledger: Path | None, population: str | None, campaign: str | None) -> LedgerCharge:
     """The account that the three options name together, or one that nothing is charged to."""
     from neologue.ledger.ledger import Ledger
 
@@ -48,5 +48,5 @@ def account_of(ledger: Path | None, population: str | None, campaign: str | None
         missing = next(name for name, value in options.items() if not value)
         raise ParameterError(f"--{given[0]} needs --{missing} too: a ledger, a population it knows, a campaign's name")
     if ledger and population and campaign:
-        return Account(Ledger(ledger), population, campaign)
-    return Account(None, "", "")
+        return LedgerCharge(Ledger(ledger), population, campaign)
+    return LedgerCharge(None, "", "")

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from invitations import STRANGER, campaign_id, invitation, policy
 from layers import small_layer
-from neologue.device import account as account_module
-from neologue.device.account import Account, Answer
+from neologue.device import spending_record as account_module
 from neologue.device.contribution import contribute
+from neologue.device.spending_record import Answer, SpendingRecord
 from neologue.entropy import Entropy, SeededEntropy
 from neologue.errors import AccountError, AnsweredError, PolicyError
 from neologue.language.alphabet import Alphabet
@@ -40,8 +40,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def account(path: Path) -> Account:
-    return Account(path, clock=lambda: 20_000)
+def account(path: Path) -> SpendingRecord:
+    return SpendingRecord(path, clock=lambda: 20_000)
 
 
 class Silent(Entropy):
@@ -61,7 +61,7 @@ class Failing(Entropy):
 # Once per campaign
 
 
-def test_a_report_is_the_contribution_and_its_cost_is_recorded(account: Account) -> None:
+def test_a_report_is_the_contribution_and_its_cost_is_recorded(account: SpendingRecord) -> None:
     asked = invitation(epsilon=3.0)
     report = account.answer(asked, WORDS, policy(), SeededEntropy(1))
     assert report == contribute(WORDS, asked.layer, SeededEntropy(1))
@@ -69,33 +69,33 @@ def test_a_report_is_the_contribution_and_its_cost_is_recorded(account: Account)
     assert account.answers() == [Answer(campaign_id(1), 3.0, 20_000, confirmed=False)]
 
 
-def test_without_a_source_of_randomness_a_secure_one_is_used(account: Account) -> None:
+def test_without_a_source_of_randomness_a_secure_one_is_used(account: SpendingRecord) -> None:
     asked = invitation()
     assert read_report(asked.layer, account.answer(asked, WORDS, policy())) is not None
 
 
-def test_asked_again_it_gives_the_same_bytes_and_spends_nothing(account: Account) -> None:
+def test_asked_again_it_gives_the_same_bytes_and_spends_nothing(account: SpendingRecord) -> None:
     report = account.answer(invitation(), WORDS, policy(), SeededEntropy(1))
     assert account.answer(invitation(), {"other": 1}, policy(), Silent()) == report
     assert account.spent == 3.0
 
 
 def test_after_a_restart_it_gives_the_same_bytes(path: Path) -> None:
-    report = Account(path).answer(invitation(), WORDS, policy())
-    again = Account(path)
+    report = SpendingRecord(path).answer(invitation(), WORDS, policy())
+    again = SpendingRecord(path)
     assert again.answer(invitation(), WORDS, policy(), Silent()) == report
     assert again.spent == 3.0
 
 
 @pytest.mark.parametrize("change", [{"number": 2}, {"epsilon": 2.0}, {"pass_number": 2}, {"layer_size": 5000}])
-def test_another_layer_of_the_same_campaign_is_refused(account: Account, change: dict[str, Any]) -> None:
+def test_another_layer_of_the_same_campaign_is_refused(account: SpendingRecord, change: dict[str, Any]) -> None:
     account.answer(invitation(), WORDS, policy())
     with pytest.raises(AnsweredError, match=rf"another layer of the campaign {campaign_id(1).hex()}"):
         account.answer(invitation(**change), WORDS, policy(), Silent())
     assert account.spent == 3.0
 
 
-def test_another_campaign_costs_anew(account: Account) -> None:
+def test_another_campaign_costs_anew(account: SpendingRecord) -> None:
     first = account.answer(invitation(1), WORDS, policy(), SeededEntropy(1))
     second = account.answer(invitation(2), WORDS, policy(), SeededEntropy(2))
     assert first != second
@@ -105,7 +105,7 @@ def test_another_campaign_costs_anew(account: Account) -> None:
 # Confirmation
 
 
-def test_a_confirmed_report_is_gone_and_its_cost_is_not(path: Path, account: Account) -> None:
+def test_a_confirmed_report_is_gone_and_its_cost_is_not(path: Path, account: SpendingRecord) -> None:
     report = account.answer(invitation(extension=5), WORDS, policy(), SeededEntropy(1))
     assert report[9:29] in path.read_bytes(), "else the next lines show nothing"
     account.confirm(campaign_id(1))
@@ -115,16 +115,18 @@ def test_a_confirmed_report_is_gone_and_its_cost_is_not(path: Path, account: Acc
     assert account.answers() == [Answer(campaign_id(1), 3.0, 20_000, confirmed=True)]
 
 
-def test_a_confirmed_campaign_is_refused_for_good(path: Path, account: Account) -> None:
+def test_a_confirmed_campaign_is_refused_for_good(path: Path, account: SpendingRecord) -> None:
     account.answer(invitation(), WORDS, policy())
     account.confirm(campaign_id(1))
     account.confirm(campaign_id(1))
     with pytest.raises(AnsweredError, match="was confirmed and erased, and it makes no second"):
-        Account(path).answer(invitation(), WORDS, policy(), Silent())
+        SpendingRecord(path).answer(invitation(), WORDS, policy(), Silent())
     assert account.spent == 3.0
 
 
-def test_no_stale_copy_of_a_confirmed_report_is_left_and_the_others_are_spared(path: Path, account: Account) -> None:
+def test_no_stale_copy_of_a_confirmed_report_is_left_and_the_others_are_spared(
+    path: Path, account: SpendingRecord
+) -> None:
     """With these reports, SQLite 3.40's secure_delete by itself leaves pieces of a deleted one."""
     rng = random.Random(3)
     roomy = policy(lifetime_epsilon=1000.0)
@@ -148,7 +150,7 @@ def test_no_stale_copy_of_a_confirmed_report_is_left_and_the_others_are_spared(p
         assert account.answer(asked, {}, roomy, Silent()) == report
 
 
-def test_an_unknown_campaign_cant_be_confirmed(account: Account) -> None:
+def test_an_unknown_campaign_cant_be_confirmed(account: SpendingRecord) -> None:
     with pytest.raises(AccountError, match=f"no answer to the campaign {campaign_id(9).hex()}"):
         account.confirm(campaign_id(9))
 
@@ -156,7 +158,7 @@ def test_an_unknown_campaign_cant_be_confirmed(account: Account) -> None:
 # The policy
 
 
-def test_what_the_policy_refuses_costs_nothing_and_draws_nothing(account: Account) -> None:
+def test_what_the_policy_refuses_costs_nothing_and_draws_nothing(account: SpendingRecord) -> None:
     with pytest.raises(PolicyError, match="switched that off"):
         account.answer(invitation(), WORDS, policy(enabled=False), Silent())
     stranger = invite(campaign_id(1), small_layer(["ab"]), STRANGER)
@@ -166,7 +168,7 @@ def test_what_the_policy_refuses_costs_nothing_and_draws_nothing(account: Accoun
     assert account.answers() == []
 
 
-def test_a_report_is_not_sent_again_under_a_policy_that_would_not_have_made_it(account: Account) -> None:
+def test_a_report_is_not_sent_again_under_a_policy_that_would_not_have_made_it(account: SpendingRecord) -> None:
     report = account.answer(invitation(), WORDS, policy())
     for stricter in (policy(enabled=False), policy(largest_epsilon=2.0), policy(lifetime_epsilon=2.0)):
         with pytest.raises(PolicyError):
@@ -176,7 +178,7 @@ def test_a_report_is_not_sent_again_under_a_policy_that_would_not_have_made_it(a
 
 def test_the_lifetime_is_spent_to_its_edge_and_no_further(path: Path) -> None:
     limited = policy(lifetime_epsilon=9.0)
-    account = Account(path)
+    account = SpendingRecord(path)
     spent = [0.0]
     for number in range(1, 4):
         account.answer(invitation(number), WORDS, limited)
@@ -184,13 +186,13 @@ def test_the_lifetime_is_spent_to_its_edge_and_no_further(path: Path) -> None:
     assert spent == [0.0, 3.0, 6.0, 9.0]
     account.confirm(campaign_id(1))
     with pytest.raises(PolicyError, match=r"9\.0 of ε spent before and 0\.001 now make .*lifetime_epsilon"):
-        Account(path).answer(invitation(4, epsilon=0.001), WORDS, limited, Silent())
+        SpendingRecord(path).answer(invitation(4, epsilon=0.001), WORDS, limited, Silent())
     assert account.spent == 9.0
     # What was answered within the limit is still sent again.
     account.answer(invitation(3), WORDS, limited, Silent())
 
 
-def test_ten_times_a_tenth_is_more_than_one_because_the_tenth_of_a_float_is(account: Account) -> None:
+def test_ten_times_a_tenth_is_more_than_one_because_the_tenth_of_a_float_is(account: SpendingRecord) -> None:
     limited = policy(lifetime_epsilon=1.0)
     for number in range(1, 10):
         account.answer(invitation(number, epsilon=0.1), WORDS, limited)
@@ -214,7 +216,7 @@ def test_no_words_make_a_device_silent_or_its_report_longer(words: dict[str, int
 
 
 @pytest.mark.parametrize("words", [{}, WORDS, {"\ud800": -1, "": 0}, {f"ab{n}": n for n in range(1000)}])
-def test_refusals_are_the_same_whatever_the_words(account: Account, words: dict[str, int]) -> None:
+def test_refusals_are_the_same_whatever_the_words(account: SpendingRecord, words: dict[str, int]) -> None:
     account.answer(invitation(1), words, policy())
     said = []
     for asked in (invitation(2, layer_size=1), invitation(1, number=2)):
@@ -233,11 +235,11 @@ def test_refusals_are_the_same_whatever_the_words(account: Account, words: dict[
 ANSWER = """
 import sys
 from invitations import invitation, policy
-from neologue.device.account import Account
+from neologue.device.spending_record import SpendingRecord
 
 print("ready", flush=True)
 input()
-print(Account(sys.argv[1]).answer(invitation(extension=5), {"abc": 1}, policy()).hex())
+print(SpendingRecord(sys.argv[1]).answer(invitation(extension=5), {"abc": 1}, policy()).hex())
 """
 
 
@@ -264,12 +266,12 @@ def test_processes_that_answer_at_once_give_one_report_and_spend_once(path: Path
     reports = {device.communicate(timeout=120)[0] for device in devices}
     assert [device.returncode for device in devices] == [0] * 4
     assert len(reports) == 1
-    account = Account(path)
+    account = SpendingRecord(path)
     assert account.spent == 3.0
     assert account.answer(invitation(extension=5), {}, policy(), Silent()).hex() + "\n" in reports
 
 
-def test_threads_that_answer_at_once_give_one_report_and_spend_once(account: Account) -> None:
+def test_threads_that_answer_at_once_give_one_report_and_spend_once(account: SpendingRecord) -> None:
     start = Barrier(8)
 
     def answer(_: int) -> bytes:
@@ -282,7 +284,7 @@ def test_threads_that_answer_at_once_give_one_report_and_spend_once(account: Acc
     assert account.spent == 3.0
 
 
-def test_threads_in_different_campaigns_never_overdraw_the_lifetime(account: Account) -> None:
+def test_threads_in_different_campaigns_never_overdraw_the_lifetime(account: SpendingRecord) -> None:
     start = Barrier(8)
     limited = policy(lifetime_epsilon=9.0)
 
@@ -307,7 +309,7 @@ import os, signal, sqlite3, sys
 from contextlib import contextmanager
 from pathlib import Path
 from invitations import invitation, policy
-from neologue.device.account import Account
+from neologue.device.spending_record import SpendingRecord
 from neologue.entropy import SeededEntropy
 
 path, moment, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -341,7 +343,7 @@ class Connection(sqlite3.Connection):
 
 connect = sqlite3.connect
 sqlite3.connect = lambda *given, **named: connect(*given, factory=Connection, **named)
-account = Account(path)
+account = SpendingRecord(path)
 report = account.answer(invitation(number, extension=9), {"abc": 1}, policy(), Entropy(7))
 print(report.hex(), flush=True)
 if moment == "after sending":
@@ -364,7 +366,7 @@ def test_killed_at_any_moment_it_has_recorded_what_it_sent(
     path: Path, moment: str, recorded: bool, sent: bool, earlier: int
 ) -> None:
     for number in range(1, earlier + 1):
-        Account(path).answer(invitation(number), WORDS, policy())
+        SpendingRecord(path).answer(invitation(number), WORDS, policy())
     number = earlier + 1
     device = run(KILLED, path, moment, str(number))
     printed, _ = device.communicate(timeout=120)
@@ -373,7 +375,7 @@ def test_killed_at_any_moment_it_has_recorded_what_it_sent(
     asked = invitation(number, extension=9)
     first = contribute({"abc": 1}, asked.layer, SeededEntropy(7)).hex()
     assert printed == (first + "\n" if sent else "")
-    account = Account(path)
+    account = SpendingRecord(path)
     assert account.spent == 3.0 * (number if recorded else earlier)
     if recorded:
         assert account.answer(asked, WORDS, policy(), Silent()).hex() == first
@@ -383,17 +385,17 @@ def test_killed_at_any_moment_it_has_recorded_what_it_sent(
 
 
 def test_the_kill_before_the_commit_leaves_a_file_that_has_to_be_mended(path: Path) -> None:
-    Account(path)
+    SpendingRecord(path)
     whole = path.read_bytes()
     device = run(KILLED, path, "before the commit", "1")
     device.communicate(timeout=120)
     assert path.read_bytes() != whole, "pages of the report are in the file"
     assert (path.parent / "account.db-journal").exists()
-    assert Account(path).spent == 0.0
+    assert SpendingRecord(path).spent == 0.0
     assert not (path.parent / "account.db-journal").exists()
 
 
-def test_a_report_that_fails_on_the_way_costs_nothing(account: Account) -> None:
+def test_a_report_that_fails_on_the_way_costs_nothing(account: SpendingRecord) -> None:
     with pytest.raises(OSError, match="no entropy"):
         account.answer(invitation(), WORDS, policy(), Failing())
     assert account.spent == 0.0
@@ -403,31 +405,31 @@ def test_a_report_that_fails_on_the_way_costs_nothing(account: Account) -> None:
 # The file
 
 
-def test_the_commit_waits_for_the_folder_too(account: Account) -> None:
+def test_the_commit_waits_for_the_folder_too(account: SpendingRecord) -> None:
     with account._turn() as db:
         assert db.execute("PRAGMA synchronous").fetchone() == (3,)
         assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
         assert db.execute("PRAGMA secure_delete").fetchone() == (1,)
 
 
-def test_the_file_is_for_its_owner_alone_and_holds_no_words(path: Path, account: Account) -> None:
+def test_the_file_is_for_its_owner_alone_and_holds_no_words(path: Path, account: SpendingRecord) -> None:
     account.answer(invitation(), {"abcabc": 1}, policy())
     assert path.stat().st_mode & 0o777 == 0o600
     assert b"abcabc" not in path.read_bytes()
-    assert repr(account) == f"Account({str(path)!r})"
+    assert repr(account) == f"SpendingRecord({str(path)!r})"
 
 
 @pytest.mark.parametrize("name", ["a?mode=memory", "file:account", "50%25 #1"])
 def test_a_name_that_looks_like_a_uri_is_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Account(name).answer(invitation(), WORDS, policy())
+    SpendingRecord(name).answer(invitation(), WORDS, policy())
     assert [file.name for file in tmp_path.iterdir()] == [name]
-    assert Account(name).spent == 3.0
+    assert SpendingRecord(name).spent == 3.0
 
 
 def damaged(path: Path) -> str:
     with pytest.raises(AccountError) as caught:
-        Account(path)
+        SpendingRecord(path)
     return str(caught.value)
 
 
@@ -439,21 +441,21 @@ def test_a_file_that_is_no_account_is_refused_without_advice_to_forget(path: Pat
     assert "delete" not in said
 
 
-def test_a_file_damaged_in_the_middle_is_refused(path: Path, account: Account) -> None:
+def test_a_file_damaged_in_the_middle_is_refused(path: Path, account: SpendingRecord) -> None:
     account.answer(invitation(extension=9), WORDS, policy())
     whole = path.read_bytes()
     path.write_bytes(whole[:4096] + b"\x55" * 4096 + whole[8192:])
     assert "is damaged" in damaged(path)
 
 
-def test_a_file_cut_short_is_refused(path: Path, account: Account) -> None:
+def test_a_file_cut_short_is_refused(path: Path, account: SpendingRecord) -> None:
     account.answer(invitation(extension=9), WORDS, policy())
     path.write_bytes(path.read_bytes()[:-4096])
     assert "is damaged" in damaged(path)
 
 
 @pytest.mark.parametrize("epsilon", ["-5", "0", "1e999", "'abc'"])
-def test_a_cost_that_no_report_has_is_damage(path: Path, account: Account, epsilon: str) -> None:
+def test_a_cost_that_no_report_has_is_damage(path: Path, account: SpendingRecord, epsilon: str) -> None:
     account.answer(invitation(), WORDS, policy())
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA ignore_check_constraints = ON")
@@ -473,7 +475,7 @@ def test_an_unknown_version_is_refused_and_left_as_it_is(path: Path, version: in
     assert path.read_bytes() == before
 
 
-def test_an_account_that_vanishes_is_not_begun_anew(path: Path, account: Account) -> None:
+def test_an_account_that_vanishes_is_not_begun_anew(path: Path, account: SpendingRecord) -> None:
     account.answer(invitation(), WORDS, policy())
     path.unlink()
     with pytest.raises(AccountError, match="can't read or write the account"):
@@ -483,11 +485,11 @@ def test_an_account_that_vanishes_is_not_begun_anew(path: Path, account: Account
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(AccountError, match=r"can't open the account .*missing.*check its folder"):
-        Account(tmp_path / "missing" / "account.db")
+        SpendingRecord(tmp_path / "missing" / "account.db")
 
 
 def test_an_account_that_stays_locked_is_an_error_and_nothing_is_spent(
-    path: Path, account: Account, monkeypatch: pytest.MonkeyPatch
+    path: Path, account: SpendingRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(account_module, "_PATIENCE", 0.01)
     holder = sqlite3.connect(path, isolation_level=None)

@@ -21,7 +21,7 @@ MOST_EPSILON = 1000.0
 
 
 @dataclass(frozen=True)
-class Budget:
+class PrivacyGrant:
     """The ε that every method may spend, against whom, and for what."""
 
     epsilon: float
@@ -71,7 +71,7 @@ class Privacy:
     basis: str
     """The theorems, and what has to be trusted for them."""
 
-    def keeps(self, budget: Budget) -> bool:
+    def keeps(self, budget: PrivacyGrant) -> bool:
         """Whether the promise is at least what the budget asks for."""
         figures = {
             ("local", "item"): self.local_item,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from neologue.discovery.result import LayerFacts
-from neologue.service.campaigns.campaign_store import Asked, Entry
+from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
 from neologue.service.review.flags import Flag
 from neologue.service.review.reviewed_words import Reviewed
 from neologue.service.review.verdicts import LONGEST_NOTE, Ruling, Verdict
@@ -45,7 +45,7 @@ class LayerView(msgspec.Struct, frozen=True):
     warnings: list[str]
 
     @classmethod
-    def of(cls, asked: Asked, slots: int) -> "LayerView":
+    def of(cls, asked: LayerRow, slots: int) -> "LayerView":
         """The view of a layer, in a space of so many slots."""
         round_ = asked.round
         return cls(
@@ -80,7 +80,7 @@ class CampaignView(msgspec.Struct, frozen=True):
     note: str
 
     @classmethod
-    def of(cls, entry: Entry) -> "CampaignView":
+    def of(cls, entry: CampaignRow) -> "CampaignView":
         """The view of a campaign."""
         definition, campaign = entry.definition, entry.definition.campaign
         return cls(
@@ -154,7 +154,7 @@ class Decide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)] = ""
 
 
-class Decided(msgspec.Struct, frozen=True):
+class VerdictCount(msgspec.Struct, frozen=True):
     """On how many words a verdict was given."""
 
     verdict: Verdict
