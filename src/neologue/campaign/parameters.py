@@ -10,7 +10,8 @@ from neologue.protocol.limits import DEEPEST, LARGEST_LAYER, SAMPLERS, check_who
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import check_epsilon
 
-RULES = ("top", "significant")
+RULE_NAMES = ("top", "significant")
+"""The rules that `neologue.discovery.selection` has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ class Parameters:
     def __post_init__(self) -> None:
         _choice("randomizer", self.randomizer, RANDOMIZERS)
         _choice("sampler", self.sampler, SAMPLERS)
-        _choice("rule", self.rule, RULES)
+        _choice("rule", self.rule, RULE_NAMES)
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
         check_whole("words per user", self.words_per_user, 1, 10_000, parameter="words_per_user")
