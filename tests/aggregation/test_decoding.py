@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from closed import small_closed_layer
 from layers import small_layer
-from neologue.aggregation.decoding import Decoder
+from neologue.aggregation.decoding import Decoder, rice_decoder
 from neologue.entropy import SeededEntropy
 from neologue.errors import ReportError
 from neologue.protocol.report import HEADER_BYTES, Asks, header, make_report, read_report
@@ -46,7 +46,10 @@ def read_both(layer: Asks, report: bytes) -> list[int] | None:
 def positions_alone(layer: Asked, report: bytes) -> list[int] | None:
     """What the compiled loop gives, without the plain decoder behind it."""
     assert isinstance(layer.randomizer, Unary)
-    found = Decoder(layer)._positions(report, layer.randomizer.code)
+    decoder = Decoder(layer)
+    if not report.startswith(header(layer)) or len(report) > decoder.longest:
+        return None
+    found = rice_decoder(layer.randomizer)(report)
     return None if found is None else found.tolist()
 
 

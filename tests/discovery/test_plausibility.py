@@ -22,7 +22,7 @@ from neologue.campaign.measuring import Measuring
 from neologue.discovery import plausibility
 from neologue.discovery.measurement import closed_layer
 from neologue.discovery.plausibility import find_implausible
-from neologue.discovery.selection import Selection
+from neologue.discovery.selection.selected import Selection
 from neologue.discovery.tally import Tally
 from neologue.entropy import SeededEntropy
 from neologue.protocol.closed_layer import ClosedLayer

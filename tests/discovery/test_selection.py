@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from layers import small_campaign, small_layer
-from neologue.discovery.selection import NullLaw, mixed_weights, select
+from neologue.discovery.selection import select
+from neologue.discovery.selection.significant import NullLaw, mixed_weights
 from neologue.discovery.tally import Tally
 from neologue.privacy.anonymity import release_threshold
 

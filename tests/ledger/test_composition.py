@@ -14,7 +14,6 @@ from neologue.ledger.budget import Budget
 from neologue.ledger.composition import (
     composed_epsilon,
     costliest,
-    disjoint_epsilon,
     fits,
     largest_fitting,
     local_sum,
@@ -171,12 +170,6 @@ def test_never_above_the_local_promise() -> None:
 def test_a_small_delta_is_served_too() -> None:
     tiny = composed_epsilon([LARGE] * 3, 1e-14, "user")
     assert composed_epsilon([LARGE] * 3, 1e-10, "user") < tiny < 1.3 * composed_epsilon([LARGE] * 3, 1e-10, "user")
-
-
-def test_disjoint_users_cost_as_much_as_the_costliest() -> None:
-    groups = [[LARGE] * 3, [SMALL], []]
-    assert disjoint_epsilon(groups, DELTA, "item") == composed_epsilon([SMALL], DELTA, "item")
-    assert disjoint_epsilon([], DELTA, "item") == 0.0
 
 
 def test_nothing_collected_costs_nothing() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from neologue import Alphabet, Campaign, Discovery, Population, Vocabulary, discover
-from neologue.discovery.selection import Selection
+from neologue.discovery.selection.selected import Selection
 from neologue.discovery.tally import Tally
 from neologue.language.candidates import strings
 from neologue.planning.forecast import Forecast, forecast

@@ -1,5 +1,6 @@
 """k-anonymity: thresholds on votes, exactly, and what keeping the most voted is worth."""
 
+from bisect import bisect_left
 from fractions import Fraction
 from math import comb
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom, binomtest
 
-from neologue.privacy.anonymity import kept_chance, printed_k, release_threshold, threshold_k, top_k
+from neologue.privacy.anonymity import kept_chance, printed_k, release_threshold, top_k
 from neologue.randomizers.channel import Channel
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
@@ -35,6 +36,16 @@ def exact_chance(channel: Channel, contributions: int, holders: int, votes: int)
         (one * other for hits, one in enumerate(held) for noise, other in enumerate(others) if hits + noise >= votes),
         Fraction(0),
     )
+
+
+def threshold_k(channel: Channel, reports: int, threshold: int, alpha: float) -> int:
+    """The largest k for which a threshold on the votes is enough; 0 if it is for none."""
+    contributions = channel.trials(reports)
+
+    def too_many(holders: int) -> bool:
+        return bool(kept_chance(channel, contributions, holders, np.array([threshold]))[0] > 1 - alpha)
+
+    return bisect_left(range(contributions + 1), True, key=too_many)
 
 
 def chance_of(holders: int, votes: int) -> float:

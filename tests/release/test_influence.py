@@ -21,7 +21,7 @@ from neologue.protocol.layer import Layer
 from neologue.protocol.report import make_report, read_report
 from neologue.randomizers.subset_selection import SubsetSelection, Translates
 from neologue.randomizers.unary import Unary
-from neologue.release.influence import influence, most_votes
+from neologue.release.influence import influence
 
 FACTS = LayerFacts(
     pass_number=1,
@@ -127,7 +127,7 @@ def test_it_is_said_in_words() -> None:
 @pytest.mark.parametrize(("candidates", "epsilon"), [(100_000, 5.0), (100_000, 8.0), (1_000_000, 10.0), (50, 5.0)])
 def test_a_unary_report_has_just_as_many_votes_as_fit(candidates: int, epsilon: float) -> None:
     unary = Unary(candidates, epsilon, 60)
-    most = most_votes(unary)
+    most = unary.most_votes
     assert len(unary.decode(unary.code.encode(np.arange(most))).positions) == most
     if most < candidates:
         with pytest.raises(ReportError):
@@ -136,9 +136,9 @@ def test_a_unary_report_has_just_as_many_votes_as_fit(candidates: int, epsilon: 
 
 def test_a_subset_selection_report_has_its_subsets() -> None:
     selection = SubsetSelection(1000, 3.0, 4)
-    assert most_votes(selection) == 4 * selection.subset_size
+    assert selection.most_votes == 4 * selection.subset_size
     votes = selection.votes(selection.randomize(np.array([3]), SeededEntropy(1)))
-    assert most_votes(selection) - 4 <= len(votes) <= most_votes(selection)
+    assert selection.most_votes - 4 <= len(votes) <= selection.most_votes
 
 
 REPORTS, HOSTILE, TARGET = 600, 30, 5

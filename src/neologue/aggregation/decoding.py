@@ -1,17 +1,25 @@
-"""From the bytes of a report to its votes: what `read_report` accepts and gives, compiled where it matters."""
+"""From the bytes of a report to its votes: what `read_report` accepts and gives, compiled where it matters.
 
-from typing import Final
+Every randomizer decodes its own reports. A compiled decoder is faster and must give the same votes: `COMPILED` names
+those that there are, and a randomizer without one is read in the plain way.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 
 from neologue.aggregation.kernels import Votes, decode_rice
 from neologue.protocol.report import HEADER_BYTES, Asks, header, read_report
-from neologue.randomizers.rice import COUNT_BITS, MOST_DOUBLINGS, RiceCode
+from neologue.randomizers.rice import COUNT_BITS
 from neologue.randomizers.unary import Unary
 
 _BODY: Final = HEADER_BYTES + COUNT_BITS // 8
 _ROOM: Final = 8
 """How many positions more than there are the compiled loop may write."""
+
+CompiledDecoder = Callable[[bytes], Votes | None]
+"""The votes of a report, header and all, if it is one."""
 
 
 class Decoder:
@@ -20,26 +28,29 @@ class Decoder:
     def __init__(self, layer: Asks) -> None:
         randomizer = layer.randomizer
         self.candidates = randomizer.candidates
-        self.longest = HEADER_BYTES + randomizer.payload_bytes
+        self.longest = HEADER_BYTES + randomizer.longest_payload
         """The length of a report, beyond which there is nothing to read."""
         self._layer = layer
         self._header = header(layer)
-        self._code = randomizer.code if isinstance(randomizer, Unary) else None
-        if self._code is not None:
-            self.longest = HEADER_BYTES + (self._code.usual_bytes << MOST_DOUBLINGS)
+        compiled = COMPILED.get(randomizer.name)
+        self._decode = compiled(randomizer) if compiled else None
 
     def votes(self, report: bytes) -> Votes:
-        """The places that a report votes for, with repetition; or a ReportError that says what is wrong with it."""
-        if self._code is not None:
-            votes = self._positions(report, self._code)
+        """The candidates that a report votes for, with repetition; or a ReportError that says what is wrong with it."""
+        if self._decode and report.startswith(self._header) and len(report) <= self.longest:
+            votes = self._decode(report)
             if votes is not None:
                 return votes
-        # Refused or of another randomizer; the plain way also knows why.
+        # Without a compiled decoder, or refused by it: the plain way also knows why.
         return read_report(self._layer, report).astype(np.uint32)
 
-    def _positions(self, report: bytes, code: RiceCode) -> Votes | None:
-        """The positions of a report, if it is one."""
-        if not report.startswith(self._header) or not _BODY <= len(report) <= self.longest:
+
+def rice_decoder(randomizer: Unary) -> CompiledDecoder:
+    """Decodes positions in a Rice code."""
+    code = randomizer.code
+
+    def decode(report: bytes) -> Votes | None:
+        if len(report) < _BODY:
             return None
         count = int.from_bytes(report[HEADER_BYTES:_BODY], "big")
         # Nothing is allocated that the bytes can't hold.
@@ -56,3 +67,8 @@ class Decoder:
             positions,
         )
         return positions[:count] if read else None
+
+    return decode
+
+
+COMPILED: Final[dict[str, Callable[[Any], CompiledDecoder]]] = {Unary.name: rice_decoder}

@@ -14,12 +14,14 @@ numbers between fixed limits; that its words and bits may depend on each other d
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neologue.audit.coincidences import Coincidence
 from neologue.protocol.layer import Layer
+from neologue.randomizers.randomizer import Randomizer
 
 Held = NDArray[np.int64]
 Columns = dict[str, NDArray[np.int64]]
@@ -56,6 +58,13 @@ class Evidence:
 
 class Attack(ABC):
     """Reads reports of one kind and says what they prove."""
+
+    noise_votes: ClassVar[int]
+    """So many votes of noise a report needs at least, for an audit to be sharp."""
+
+    @abstractmethod
+    def __init__(self, randomizer: Randomizer[Any]) -> None:
+        """An attack on the reports of one layer's randomizer."""
 
     @property
     @abstractmethod

@@ -46,6 +46,7 @@ from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.thresholds import check_epsilon
 from neologue.randomizers.unary import Unary
+from neologue.table import Table
 
 Maker = Callable[[Mapping[str, int], Layer], bytes]
 """Whatever makes the report of a device that typed these words."""
@@ -60,8 +61,12 @@ WORTH_A_PROCESS = 2_000
 """With fewer reports for each, starting processes takes longer than it saves."""
 SMALLEST_LAYER, LARGEST_LAYER = 256, 1 << 24
 CANDIDATES_PER_WORD = 4
-NOISE_BITS = 64
-SUBSET_SIZE = 4
+
+ATTACKS: Table[type[Attack]] = Table(
+    "attack on the randomizer",
+    "neologue.audit.audit",
+    {Unary.name: UnaryAttack, SubsetSelection.name: SelectionAttack},
+)
 
 
 @dataclass(frozen=True)
@@ -101,14 +106,11 @@ class Audit:
 
 
 def audit_layer(mechanism: str, epsilon: float, bound: int) -> Layer:
-    """A layer to audit, just large enough for the ε.
-
-    A unary report should have a good number of noise bits, and a subset some elements besides the word.
-    """
+    """A layer to audit, just large enough for the ε: a report should have some votes of noise."""
     check_epsilon(epsilon)
     check_whole("words per user", bound, 1, 10_000)
     rarity = math.exp(epsilon) + 1
-    wanted = rarity * (NOISE_BITS if mechanism == Unary.name else SUBSET_SIZE)
+    wanted = rarity * ATTACKS[mechanism].noise_votes
     size = min(LARGEST_LAYER, max(SMALLEST_LAYER, CANDIDATES_PER_WORD * bound, math.ceil(wanted)))
     alphabet = Alphabet.named("en")
     characters = alphabet.size - 1
@@ -158,11 +160,7 @@ def usual_reports(randomizer: Randomizer[Any], confidence: float = 0.99) -> int:
 
 def attack_on(randomizer: Randomizer[Any]) -> Attack:
     """The attack that there is on a randomizer."""
-    if isinstance(randomizer, Unary):
-        return UnaryAttack(randomizer)
-    if isinstance(randomizer, SubsetSelection):
-        return SelectionAttack(randomizer)
-    raise ParameterError(f"there is no audit of {randomizer.name}; audit {Unary.name} or {SubsetSelection.name}")
+    return ATTACKS[randomizer.name](randomizer)
 
 
 def audit(

@@ -32,6 +32,8 @@ Bools = NDArray[np.bool_]
 class SelectionAttack(Attack):
     """Looks at the subsets of all words of a report, and at how they were moved."""
 
+    noise_votes = 4
+
     def __init__(self, randomizer: SubsetSelection) -> None:
         self.randomizer = randomizer
         self.bound, self.size, self.domain = randomizer.bound, randomizer.subset_size, randomizer.domain

@@ -23,6 +23,8 @@ from neologue.randomizers.unary import Unary
 class UnaryAttack(Attack):
     """Looks at the bits of all candidates, held or not."""
 
+    noise_votes = 64
+
     def __init__(self, randomizer: Unary) -> None:
         self.candidates, self.bound = randomizer.candidates, randomizer.bound
         self.noise = float(randomizer.channel.q)

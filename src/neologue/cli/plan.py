@@ -155,9 +155,9 @@ def _group_rules(options: dict[str, Any]) -> "GroupRules | None":
 
 def _votes(randomizer: str, words_per_user: int) -> int:
     """The most votes of a device for one candidate."""
-    from neologue.randomizers.unary import Unary
+    from neologue.randomizers.registry import RANDOMIZERS
 
-    return 1 if randomizer == Unary.name else words_per_user
+    return RANDOMIZERS[randomizer](1, 1.0, words_per_user).channel.contributions
 
 
 def _fitting(upload: int, rules: "GroupRules", votes: int) -> int:

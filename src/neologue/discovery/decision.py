@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue.campaign.campaign import Campaign
-from neologue.discovery.selection import Selection, select
+from neologue.discovery.selection import RULES, select
+from neologue.discovery.selection.selected import Selection
 from neologue.discovery.tally import Tally
 from neologue.language.spelling import Spelling
 from neologue.protocol.layer import Layer
@@ -61,7 +62,7 @@ class Question:
         if tally.reports < parameters.smallest_layer:
             return Decision(tally.reports, made=False, index=nothing, votes=nothing, thresholds=nothing)
         expected = None
-        if parameters.rule == "significant":
+        if RULES[parameters.rule].weighs:
             candidates = self.layer.candidates
             extending = np.repeat(self.shares, candidates.ways) * self.spelling.after(candidates)
             expected = np.append(extending, self.doubts)

@@ -25,7 +25,9 @@ limit, and neither can honest-looking votes for one word: `neologue.release.infl
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +39,8 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.randomizers.channel import Channel
 from neologue.randomizers.subset_selection import SubsetSelection
+from neologue.randomizers.unary import Unary
+from neologue.table import Table
 
 FALSE_ALARM = 1e-6
 """The chance that anything is said of an honest layer, at most."""
@@ -56,10 +60,45 @@ def find_implausible(layer: Layer | ClosedLayer, tally: Tally) -> list[str]:
     return [*_total(layer, tally), *_largest(layer, tally), *_bulk(layer, tally), *_thermometer(layer, tally)]
 
 
+@dataclass(frozen=True)
+class Plausibility:
+    """What can be said of the votes of honest reports of one randomizer."""
+
+    total: Callable[[Any, int, float], tuple[float, float]]
+    """The fewest and the most votes of all candidates of so many reports, each overstepped with at most some chance."""
+    independent: bool
+    """Whether the votes for different candidates are, given what is held; they must be negatively associated anyway."""
+
+
+def _unary_total(randomizer: Unary, reports: int, level: float) -> tuple[float, float]:
+    bits = reports * randomizer.candidates
+    held = reports * min(randomizer.bound, randomizer.candidates)
+    return _lowest(bits, 0, randomizer.channel, level), _highest(bits, held, randomizer.channel, level)
+
+
+def _selection_total(randomizer: SubsetSelection, reports: int, level: float) -> tuple[float, float]:
+    channel = randomizer.channel
+    contributions = channel.trials(reports)
+    cast = contributions * randomizer.subset_size
+    fewest_null = _lowest(contributions, 0, channel, level)
+    most_null = min(_highest(contributions, contributions, channel, level), contributions)
+    return cast - most_null, cast - fewest_null
+
+
+PLAUSIBILITY: Table[Plausibility] = Table(
+    "limits of plausible votes for the randomizer",
+    "neologue.discovery.plausibility",
+    {
+        Unary.name: Plausibility(_unary_total, independent=True),
+        SubsetSelection.name: Plausibility(_selection_total, independent=False),
+    },
+)
+
+
 def _total(layer: Layer | ClosedLayer, tally: Tally) -> Iterator[str]:
     total = int(tally.votes.sum())
     level = FALSE_ALARM / TESTS / 2
-    fewest, most = _plausible_total(layer, tally.reports, level)
+    fewest, most = PLAUSIBILITY[layer.randomizer.name].total(layer.randomizer, tally.reports, level)
     if total < fewest:
         yield (
             f"All candidates together lack at least {100 * (1 - total / fewest):.2g} % of the votes that noise alone "
@@ -72,28 +111,15 @@ def _total(layer: Layer | ClosedLayer, tally: Tally) -> Iterator[str]:
         )
 
 
-def _plausible_total(layer: Layer | ClosedLayer, reports: int, level: float) -> tuple[float, float]:
-    """The fewest and the most votes of all candidates, each overstepped with a chance of at most `level`."""
-    randomizer = layer.randomizer
-    channel, places = randomizer.channel, randomizer.candidates
-    if isinstance(randomizer, SubsetSelection):
-        contributions = channel.trials(reports)
-        cast = contributions * randomizer.subset_size
-        fewest_null = _lowest(contributions, 0, channel, level)
-        most_null = min(_highest(contributions, contributions, channel, level), contributions)
-        return cast - most_null, cast - fewest_null
-    bits, held = reports * places, reports * min(layer.bound, places)
-    return _lowest(bits, 0, channel, level), _highest(bits, held, channel, level)
-
-
 def _largest(layer: Layer | ClosedLayer, tally: Tally) -> Iterator[str]:
     channel = layer.randomizer.channel
     contributions = channel.trials(tally.reports)
     level = FALSE_ALARM / TESTS / len(tally.votes)
     groups = [(tally.votes, tally.reports)]
-    if isinstance(layer, ClosedLayer) and isinstance(layer.randomizer, SubsetSelection):
-        # A sample may be of words outside the list alone, and they all have one place, the last.
-        groups = [(tally.votes[:-1], tally.reports), (tally.votes[-1:], contributions)]
+    if isinstance(layer, ClosedLayer):
+        # A sample may be of words outside the list alone, and these may all have one element.
+        listed, repeats = layer.domain.listed, layer.domain.repeats
+        groups = [(tally.votes[:listed], tally.reports), (tally.votes[listed:], tally.reports * repeats)]
     limits = [min(_highest(contributions, held, channel, level), contributions) for _, held in groups]
     if any(votes.max(initial=0) > limit for (votes, _), limit in zip(groups, limits, strict=True)):
         yield (
@@ -114,7 +140,7 @@ def _bulk(layer: Layer | ClosedLayer, tally: Tally) -> Iterator[str]:
         (low, high)
         for low in range(last)
         for high in range(low + 1, last + 1)
-        if high == last or not isinstance(layer.randomizer, SubsetSelection)
+        if high == last or PLAUSIBILITY[layer.randomizer.name].independent
     ]
     level = FALSE_ALARM / TESTS / len(pairs)
     odd = []
@@ -132,7 +158,7 @@ def _bulk(layer: Layer | ClosedLayer, tally: Tally) -> Iterator[str]:
 
 
 def _thermometer(layer: Layer | ClosedLayer, tally: Tally) -> Iterator[str]:
-    if not isinstance(layer, ClosedLayer) or isinstance(layer.randomizer, SubsetSelection):
+    if not isinstance(layer, ClosedLayer) or not layer.domain.is_nested:
         return
     votes = tally.votes[layer.domain.listed :]
     pairs = max(1, len(votes) * (len(votes) - 1) // 2)

@@ -12,15 +12,16 @@ import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neologue.ledger.budget import Budget, decimal
-from neologue.privacy.bound import rounded_up, smallest_epsilon
+from neologue.privacy.bound import log_group_delta, rounded_up, smallest_epsilon
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.levels import check_delta
 from neologue.privacy.losses import Losses
@@ -30,6 +31,7 @@ from neologue.privacy.sums import CANDIDATES, Sums
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.thresholds import LARGEST_EPSILON
 from neologue.randomizers.unary import Unary
+from neologue.table import Table
 
 Floats = NDArray[np.float64]
 
@@ -78,11 +80,6 @@ def composed_epsilon(collections: Iterable[Collection], delta: float, unit: str)
     return rounded_up(smallest_epsilon(_composed(parts, delta).delta, delta, most, laws=laws))
 
 
-def disjoint_epsilon(groups: Iterable[Iterable[Collection]], delta: float, unit: str) -> float:
-    """The central ε if no user took part in collections of two groups: that of the costliest group."""
-    return max((composed_epsilon(group, delta, unit) for group in groups), default=0.0)
-
-
 def local_sum(collections: Iterable[Collection]) -> Decimal:
     """The local ε of one word in all collections together, whatever becomes of the reports."""
     return sum((decimal(collection.epsilon) for collection in collections if happened(collection)), Decimal(0))
@@ -127,10 +124,16 @@ def happened(collection: Collection) -> bool:
 def costliest(collection: Collection) -> Collection:
     """The same without cohorts that show no more than others do, and without those in which nobody took part."""
     batches = sorted({batch for batch in collection.batches if batch.reports > 0})
-    if collection.mechanism == Unary.name:
-        # Fewer reports hide less, and the number of candidates does not matter.
-        return replace(collection, batches=tuple(Batch(batch.reports, 1) for batch in batches[:1]))
-    shown = {batch: _shown(collection, batch) for batch in batches}
+    return replace(collection, batches=COMPOSITIONS[collection.mechanism].costliest(collection, batches))
+
+
+def _costliest_unary(collection: Collection, batches: list[Batch]) -> tuple[Batch, ...]:
+    """Fewer reports hide less, and the number of candidates does not matter."""
+    return tuple(Batch(batch.reports, 1) for batch in batches[:1])
+
+
+def _costliest_selections(collection: Collection, batches: list[Batch]) -> tuple[Batch, ...]:
+    shown = {batch: _shown(collection.randomizer(batch), batch) for batch in batches}
     front = [
         batch
         for batch in batches
@@ -140,17 +143,15 @@ def costliest(collection: Collection) -> Collection:
         )
     ]
     # The costliest first: its standard deviation is about √(U/n).
-    return replace(collection, batches=tuple(sorted(front, key=lambda batch: -shown[batch][1] / batch.reports)))
+    return tuple(sorted(front, key=lambda batch: -shown[batch][1] / batch.reports))
 
 
-def _shown(collection: Collection, batch: Batch) -> tuple[float, ...]:
+def _shown(selection: Any, batch: Batch) -> tuple[float, ...]:  # noqa: ANN401
     """Four numbers of a Subset Selection cohort; one that is as large in all shows as much, by docs/ledger.md.
 
     The reports, the fewer the more; the chances that a report contains its word and not a given other one, and both;
     and the share of reports that depend on the word.
     """
-    selection = collection.randomizer(batch)
-    assert isinstance(selection, SubsetSelection)
     p, d, s = float(selection.channel.p), selection.subset_size, selection.domain
     return -batch.reports, p * (s - d) / (s - 1), p * (d - 1) / (s - 1), -(1 - p) * s / (s - d)
 
@@ -161,11 +162,37 @@ def _part(collection: Collection, unit: str) -> LossPart:
     asked = [(collection.randomizer(batch), batch.reports) for batch in collection.batches]
     local = max(mechanism.statement.enforced_epsilon for mechanism, _ in asked)
     words = collection.words_per_user if unit == "user" else 1
+    return COMPOSITIONS[collection.mechanism].part(asked, words, local)
+
+
+def _unary_part(asked: list[tuple[Unary, int]], words: int, local: float) -> LossPart:
+    """Each word of a user is a loss of its own; the batch with the fewest reports is the only one."""
     unary, reports = asked[0]
-    if isinstance(unary, Unary):
-        return LossPart(_of_word(Sums.of(unary, reports), local), words, local, CANDIDATES)
-    selections = [(selection, reports) for selection, reports in asked if isinstance(selection, SubsetSelection)]
-    return LossPart(_of_selections(selections, words, local), 1, words * local, words)
+    return LossPart(_of_word(Sums.of(unary, reports), local), words, local, CANDIDATES)
+
+
+def _selection_part(asked: list[tuple[SubsetSelection, int]], words: int, local: float) -> LossPart:
+    return LossPart(_of_selections(asked, words, local), 1, words * local, words)
+
+
+@dataclass(frozen=True)
+class Composition:
+    """How the losses of several collections by one randomizer add up."""
+
+    costliest: Callable[[Collection, list[Batch]], tuple[Batch, ...]]
+    """Those of some batches, in ascending order, that show as much as all of them."""
+    part: Callable[[list[tuple[Any, int]], int, float], LossPart]
+    """What randomizers, each with its reports, show of so many words replaced, given the local ε of one."""
+
+
+COMPOSITIONS: Table[Composition] = Table(
+    "composition of losses for the randomizer",
+    "neologue.ledger.composition",
+    {
+        Unary.name: Composition(_costliest_unary, _unary_part),
+        SubsetSelection.name: Composition(_costliest_selections, _selection_part),
+    },
+)
 
 
 def _of_word(sums: Sums, local: float) -> PrivacyProfile:
@@ -202,8 +229,7 @@ def _group_delta(selection: SubsetSelection, reports: int, words: int, epsilon: 
     delta = blanket_delta(selection, contributions, each, tail)
     if words == 1 or delta <= 0:
         return min(1.0, delta)
-    steps = math.log(math.expm1(-epsilon) / math.expm1(-each)) + epsilon - each if each > 0 else math.log(words)
-    return math.exp(min(0.0, math.log(delta) + steps))
+    return math.exp(min(0.0, log_group_delta(delta, words, epsilon)))
 
 
 def _through(epsilons: Floats, deltas: Floats, local: float) -> PrivacyProfile:

@@ -19,7 +19,8 @@ from scipy.optimize import brentq
 
 from neologue.campaign.campaign import Campaign
 from neologue.discovery.estimates import VoteLaw
-from neologue.discovery.selection import EVEN_SHARE
+from neologue.discovery.selection import RULES
+from neologue.discovery.selection.significant import mix_weights
 from neologue.language.candidates import Candidates, Strings, extensions
 from neologue.language.spelling import Spelling
 from neologue.language.vocabulary import Vocabulary
@@ -303,7 +304,7 @@ class _Trie:
         starts, prefixes = self._starts(first)
         present = self.present.sum(axis=0)[starts]
         counting = np.flatnonzero(present > WEIGHED)
-        if self.campaign.parameters.rule == "top" or not len(counting):
+        if not RULES[self.campaign.parameters.rule].weighs or not len(counting):
             return np.ones(len(first) + len(again))
         places = np.searchsorted(asked.frontier, prefixes[counting])
         step = -(-int(asked.ways[places].sum()) // MOST_WEIGHED)
@@ -323,7 +324,7 @@ class _Trie:
         ending = self.prefixes * endings
         means[0] = (means[0] * ending + in_doubt) / max(ending + self.in_doubt, NEGLIGIBLE)
         worth = np.append(votes.worth(self.reported[first] * spelled), doubted)
-        return np.asarray(EVEN_SHARE + (1 - EVEN_SHARE) * worth / np.where(np.append(ends, again >= 0), *means))
+        return mix_weights(worth, 1 / np.where(np.append(ends, again >= 0), *means))
 
 
 def _rarest_share(campaign: Campaign, layers: list[LayerForecast]) -> float | None:

@@ -1,7 +1,7 @@
 """The votes of a layer as foreseen: which candidates a rule keeps, with which chance.
 
-Both rules have a threshold that depends on the votes of all candidates. Here it settles where the rule's own equation
-holds on average, and where no more prefixes are kept than there is room for.
+A rule has a threshold that depends on the votes of all candidates. Here it is the one at which the rule's own equation
+holds on average, and at which no more prefixes are kept than there is room for.
 """
 
 import math
@@ -11,11 +11,12 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from neologue.campaign.campaign import Campaign
 from neologue.discovery.estimates import VoteLaw
-from neologue.discovery.selection import EVEN_SHARE, NullLaw, room
+from neologue.discovery.selection import RULES
+from neologue.discovery.selection.rule import Cut, ForeseenCuts
+from neologue.discovery.selection.significant import NullLaw
 from neologue.privacy.anonymity import release_threshold
 from neologue.randomizers.channel import Floats
 
@@ -29,8 +30,8 @@ KINDS_A_DECADE = 10
 
 
 @dataclass(frozen=True)
-class _Cut:
-    """Where a rule draws the line."""
+class _Threshold:
+    """Where a rule draws the line in one layer."""
 
     chance: float
     """Votes that noise reaches with at most this chance suffice, times a candidate's weight."""
@@ -63,22 +64,22 @@ class ForeseenDecision:
 
 @dataclass(frozen=True, eq=False)
 class ForeseenVotes:
-    """The laws of a layer's votes, and the thresholds that settle between them."""
+    """The laws of a layer's votes, and the thresholds that follow from them."""
 
     law: VoteLaw
     campaign: Campaign
 
     @cached_property
-    def _noise(self) -> tuple[int, Floats]:
-        """The votes from which on noise is tabulated, and the chance that it reaches them, and each more."""
-        trials, chance = self.law.channel.trials(self.law.reports), float(self.law.channel.q)
-        reach = FARTHEST * (1 + math.sqrt(trials * chance))
-        lowest = max(0, int(trials * chance - reach))
-        return lowest, binom.sf(np.arange(lowest, int(trials * chance + reach)) - 1, trials, chance)
+    def _rule(self) -> ForeseenCuts:
+        """What the campaign's rule does."""
+        return RULES[self.campaign.parameters.rule].foresee(self.campaign)
 
     @cached_property
-    def _detectable(self) -> float:
-        return NullLaw.of(self.law.channel.trials(self.law.reports), float(self.law.channel.q), 0).detectable
+    def _noise(self) -> NullLaw:
+        """The votes that noise gives, tabulated as far as they matter."""
+        trials, chance = self.law.channel.trials(self.law.reports), float(self.law.channel.q)
+        reach = FARTHEST * (1 + math.sqrt(trials * chance))
+        return NullLaw.of(trials, chance, int(trials * chance + reach) - 1, max(0, int(trials * chance - reach)))
 
     @cached_property
     def anonymous(self) -> int:
@@ -88,81 +89,76 @@ class ForeseenVotes:
 
     def worth(self, shares: Floats) -> Floats:
         """What candidates are worth to the significance rule that so many users should hold."""
-        return np.minimum(shares * self.law.reports * self.law.channel.gain, self._detectable)
+        return self._noise.worth(shares * self.law.reports * self.law.channel.gain)
 
     def decide(
         self, holders: Floats, present: Floats, ends: NDArray[np.bool_], weights: Floats, totals: Floats
     ) -> ForeseenDecision:
         """Which candidates are kept with which chance; `totals` are all that end and all that go on."""
-        parameters = self.campaign.parameters
-        most = room(self.campaign)
-        if parameters.rule == "top":
-            everything = self._settled(holders, present, weights, float(totals.sum()), 1.0, most)
-            cuts = [everything, everything]
+        rule = self._rule
+        if rule.together:
+            everything = self._settle(holders, present, weights, float(totals.sum()), rule.prefixes)
+            thresholds = [everything, everything]
         else:
-            cuts = [
-                self._settled(holders[members], present[members], weights[members], float(total), level, limit)
-                for members, total, level, limit in (
-                    (ends, totals[0], parameters.false_words, math.inf),
-                    (~ends, totals[1], parameters.false_prefixes, most),
-                )
+            thresholds = [
+                self._settle(holders[members], present[members], weights[members], float(total), cut)
+                for members, total, cut in ((ends, totals[0], rule.words), (~ends, totals[1], rule.prefixes))
             ]
         chances = np.empty(len(holders))
-        for members, cut in zip((ends, ~ends), cuts, strict=True):
-            chances[members] = self._kept(cut, weights[members], holders[members])
+        for members, threshold in zip((ends, ~ends), thresholds, strict=True):
+            chances[members] = self._kept(threshold, weights[members], holders[members])
         others = np.maximum(totals - [present[ends].sum(), present[~ends].sum()], 0)
         noise = [
-            float(rest * self._kept(cut, np.ones(1), np.zeros(1))[0]) for rest, cut in zip(others, cuts, strict=True)
+            float(rest * self._kept(threshold, np.ones(1), np.zeros(1))[0])
+            for rest, threshold in zip(others, thresholds, strict=True)
         ]
-        lightest = EVEN_SHARE if parameters.rule == "significant" else 1.0
-        sure = [max(int(self._least(np.array([cut.chance * lightest]))[0]), cut.sure) for cut in cuts]
+        sure = [
+            max(int(self._least(np.array([threshold.chance * rule.least_weight]))[0]), threshold.sure)
+            for threshold in thresholds
+        ]
         doubtful, doubtful_noise = np.zeros(len(holders)), 0.0
-        if parameters.rule == "significant" and self.campaign.most_doubtful:
-            every = holders[ends], present[ends], weights[ends], float(totals[0]), parameters.false_prefixes
-            loose = self._settled(*every, math.inf)
+        if rule.doubtful_level is not None:
+            loosely = Cut(rule.doubtful_level, math.inf)
+            loose = self._settle(holders[ends], present[ends], weights[ends], float(totals[0]), loosely)
             doubtful[ends] = np.maximum(self._kept(loose, weights[ends], holders[ends]) - chances[ends], 0.0)
             doubtful_noise = max(0.0, float(others[0] * self._kept(loose, np.ones(1), np.zeros(1))[0]) - noise[0])
             room_for = self.campaign.most_doubtful / max(float(present @ doubtful) + doubtful_noise, 1.0)
             doubtful, doubtful_noise = doubtful * min(room_for, 1.0), doubtful_noise * min(room_for, 1.0)
         return ForeseenDecision(chances, (noise[0], noise[1]), (sure[0], sure[1]), doubtful, doubtful_noise)
 
-    def _settled(
-        self, holders: Floats, present: Floats, weights: Floats, total: float, level: float, most: float
-    ) -> _Cut:
-        """Where the rule's equation holds, and no more than `most` are kept."""
-        kinds = _alike(holders, weights, present, total)
+    def _settle(self, holders: Floats, present: Floats, weights: Floats, total: float, cut: Cut) -> _Threshold:
+        """The threshold at which the rule's equation holds, and no more are kept than may be."""
+        kinds = _group_alike(holders, weights, present, total, self._rule.least_weight)
 
-        def kept(cut: _Cut) -> float:
-            return float(kinds.numbers @ self._kept(cut, kinds.weights, kinds.holders))
+        def kept(threshold: _Threshold) -> float:
+            return float(kinds.numbers @ self._kept(threshold, kinds.weights, kinds.holders))
 
         smallest = SMALLEST_CUT / max(total, 1.0)
-        cut = _Cut(level)
-        if level < 1:
+        settled = _Threshold(cut.level)
+        if cut.level < 1:
             for _ in range(ROUNDS):
-                before = cut.chance
-                cut = _Cut(max(smallest, min(before, level * kept(cut) / max(total, 1.0))))
-                if cut.chance > 0.999 * before or cut.chance == smallest:
+                before = settled.chance
+                settled = _Threshold(max(smallest, min(before, cut.level * kept(settled) / max(total, 1.0))))
+                if settled.chance > 0.999 * before or settled.chance == smallest:
                     break
-        if kept(cut) <= most:
-            return cut
+        if kept(settled) <= cut.most:
+            return settled
         votes = range(self.law.channel.trials(self.law.reports) + 1)
-        edge = bisect_left(votes, True, key=lambda fewest: kept(replace(cut, edge=fewest + 1)) <= most)
-        above, all_of_them = kept(replace(cut, edge=edge + 1)), kept(replace(cut, edge=edge))
-        return replace(cut, edge=edge, lots=(most - above) / (all_of_them - above))
+        edge = bisect_left(votes, True, key=lambda fewest: kept(replace(settled, edge=fewest + 1)) <= cut.most)
+        above, all_of_them = kept(replace(settled, edge=edge + 1)), kept(replace(settled, edge=edge))
+        return replace(settled, edge=edge, lots=(cut.most - above) / (all_of_them - above))
 
-    def _kept(self, cut: _Cut, weights: Floats, holders: Floats) -> Floats:
+    def _kept(self, threshold: _Threshold, weights: Floats, holders: Floats) -> Floats:
         """The chance of being kept."""
-        least = self._least(cut.chance * weights)
-        tied = self.law.at_least(np.maximum(least, cut.edge), holders)
-        if cut.lots == 1:
+        least, edge, lots = self._least(threshold.chance * weights), threshold.edge, threshold.lots
+        tied = self.law.at_least(np.maximum(least, edge), holders)
+        if lots == 1:
             return tied
-        return cut.lots * tied + (1 - cut.lots) * self.law.at_least(np.maximum(least, cut.edge + 1), holders)
+        return lots * tied + (1 - lots) * self.law.at_least(np.maximum(least, edge + 1), holders)
 
     def _least(self, chances: Floats) -> NDArray[np.int64]:
         """The fewest votes that noise reaches with at most each of these chances, and that k-anonymity permits."""
-        lowest, tails = self._noise
-        places = np.searchsorted(-tails, -chances)
-        return np.maximum(np.where(places == 0, 0, lowest + places), self.anonymous)
+        return np.maximum(self._noise.fewest(chances), self.anonymous)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,10 +170,11 @@ class _Kinds:
     numbers: Floats
 
 
-def _alike(holders: Floats, weights: Floats, present: Floats, total: float) -> _Kinds:
+def _group_alike(holders: Floats, weights: Floats, present: Floats, total: float, least_weight: float) -> _Kinds:
     """Candidates that are held and weighed about alike, taken together; those that nobody holds come last."""
     size, weight = (
-        np.round(np.log10(value) * KINDS_A_DECADE).astype(np.int64) for value in (holders + 1e-3, weights / EVEN_SHARE)
+        np.round(np.log10(value) * KINDS_A_DECADE).astype(np.int64)
+        for value in (holders + 1e-3, weights / least_weight)
     )
     kind = (size + 3 * KINDS_A_DECADE) * (weight.max(initial=0) + 1) + weight
     numbers = np.bincount(kind, present)

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.campaign.local_epsilon import LARGEST_CHOSEN_EPSILON, SMALLEST_CHOSEN_EPSILON
-from neologue.discovery.selection import room
+from neologue.discovery.selection import RULES
+from neologue.discovery.selection.selected import room
 from neologue.errors import ParameterError
 from neologue.masking.rules import GroupRules
 from neologue.planning.forecast import Forecast, forecast
 from neologue.populations.lexicon import Lexicon
 from neologue.privacy.collection import Batch, Collection
-from neologue.privacy.cost import central_epsilon
+from neologue.privacy.cost import candidates_matter, central_epsilon, density
 from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts, privacy_statement
 from neologue.randomizers.registry import randomizer
-from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.release.facts import facts_of
 
 UNITS = ("item", "user")
@@ -85,7 +85,7 @@ class Plan:
     def full_layer(self) -> float | None:
         """The item-level ε of a layer with as many candidates as the paper ever asks about; None if it is no other."""
         parameters = self.campaign.parameters
-        if parameters.rule != "top" or parameters.randomizer != SubsetSelection.name:
+        if not RULES[parameters.rule].keeps_most_voted or not candidates_matter(parameters.randomizer):
             return None
         widest = room(self.campaign) * self.campaign.alphabet.size
         reports = min(layer.layer_size for layer in self.expected.layers)
@@ -189,16 +189,16 @@ def _costliest(campaign: Campaign, expected: Forecast) -> tuple[Batch, ...]:
     """
     parameters = campaign.parameters
 
-    def density(batch: Batch) -> float:
+    def density_of(batch: Batch) -> float:
         asked = randomizer(parameters.randomizer, batch.candidates, campaign.epsilon, parameters.words_per_user)
-        return asked.subset_size / asked.domain if isinstance(asked, SubsetSelection) else 1.0
+        return density(asked)
 
     chosen: list[Batch] = []
     densest = 0.0
-    for batch in sorted(set(_batches(expected)), key=lambda batch: (batch.reports, -density(batch))):
-        if density(batch) > densest:
+    for batch in sorted(set(_batches(expected)), key=lambda batch: (batch.reports, -density_of(batch))):
+        if density_of(batch) > densest:
             chosen.append(batch)
-            densest = density(batch)
+            densest = density_of(batch)
     return tuple(chosen)
 
 

@@ -10,7 +10,9 @@ paper's lemma on it, why that can't be used as printed, and the proof of the one
 
 from bisect import bisect_left
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,8 @@ from neologue.privacy.binomial_pair import plausible
 from neologue.privacy.bound import ROUNDING
 from neologue.randomizers.channel import Channel
 from neologue.randomizers.subset_selection import SubsetSelection
+from neologue.randomizers.unary import Unary
+from neologue.table import Table
 
 Floats = NDArray[np.float64]
 
@@ -49,16 +53,6 @@ def release_threshold(channel: Channel, reports: int, k: int, alpha: float) -> i
     return low + bisect_left(
         range(low, high), True, key=lambda votes: _rare(channel, contributions, holders, votes, alpha)
     )
-
-
-def threshold_k(channel: Channel, reports: int, threshold: int, alpha: float) -> int:
-    """The largest k for which a threshold on the votes is enough; 0 if it is for none."""
-    contributions = channel.trials(reports)
-
-    def too_many(holders: int) -> bool:
-        return not _rare(channel, contributions, holders, threshold, alpha)
-
-    return _first(too_many, contributions)
 
 
 def top_k(selection: SubsetSelection, reports: int, kept: int, alpha: float) -> int:
@@ -102,6 +96,27 @@ def printed_k(selection: SubsetSelection, reports: int, kept: int, alpha: float)
 
     found = _first(too_many, contributions) - 1
     return found if found > 0 else None
+
+
+@dataclass(frozen=True)
+class MostVotedLaw:
+    """What keeping the candidates with the most votes proves about the holders of each.
+
+    Both functions are given the randomizer, the reports of a layer, the most candidates kept, and α.
+    """
+
+    k: Callable[[Any, int, int, float], int]
+    """The largest k that is certain; 0 if none is."""
+    printed_k: Callable[[Any, int, int, float], int | None]
+    """The same by the paper's lemma as printed."""
+
+
+MOST_VOTED_LAWS: Table[MostVotedLaw | None] = Table(
+    "k-anonymity of the most voted candidates, or the statement that none is proved, for the randomizer",
+    "neologue.privacy.anonymity",
+    {Unary.name: None, SubsetSelection.name: MostVotedLaw(top_k, printed_k)},
+)
+"""None where no law is proved: then only a threshold on the votes gives k-anonymity."""
 
 
 def _first(too_many: Callable[[int], bool], contributions: int) -> int:

@@ -88,21 +88,29 @@ def group_epsilon(
     `single` is about the ε of one word: the search begins there.
     """
 
-    def group_delta(epsilon: float) -> float:
-        each = epsilon / words
-        steps = math.log(-math.expm1(-epsilon) / -math.expm1(-each)) + epsilon - each if each > 0 else math.log(words)
-        return math.exp(min(700.0, _log(delta_of(each)) + steps))
+    def delta_of_group(epsilon: float) -> float:
+        return math.exp(min(700.0, log_group_delta(delta_of(epsilon / words), words, epsilon)))
 
     doubt = words * laws * ROUNDING
     if single is None:
         single = smallest_epsilon(delta_of, delta, most / words, least / words, laws)
     enough = max(least, words * single, most * GROUP_START)
     # Far out, what was left out of sums is all that is seen, times e^ε: the first ε that will do is sought from below.
-    while enough < most and group_delta(enough) * math.exp(doubt) > delta:
+    while enough < most and delta_of_group(enough) * math.exp(doubt) > delta:
         enough *= GROUP_STEP
     return smallest_epsilon(
-        group_delta, delta, min(most, enough + 2 * doubt), least, words * laws, [enough / GROUP_STEP]
+        delta_of_group, delta, min(most, enough + 2 * doubt), least, words * laws, [enough / GROUP_STEP]
     )
+
+
+def log_group_delta(each: float, words: int, epsilon: float) -> float:
+    """The logarithm of δ(ε) of so many words replaced one after the other: Σ e^(i·ε/words)·δ(ε/words) over the steps i.
+
+    `each` is δ(ε/words), that of one step.
+    """
+    step = epsilon / words
+    steps = math.log(-math.expm1(-epsilon) / -math.expm1(-step)) + epsilon - step if step > 0 else math.log(words)
+    return _log(each) + steps
 
 
 def _log(chance: float) -> float:

@@ -4,7 +4,7 @@ A user is in one cohort, and all other sums are independent of them or follow fr
 run is that of its costliest cohort.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -29,6 +29,7 @@ from neologue.privacy.sums import JOINT, SUMS_ONLY, Sums, joint, sums_group, sum
 from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
+from neologue.table import Table
 
 LOCAL = "the local promise of every report"
 DEPENDENT = "the votes of Subset Selection for two candidates are not independent"
@@ -68,19 +69,14 @@ def cost(collection: Collection, delta: float) -> Cost:
     asked = _asked(collection)
     if not asked:
         return _of_nothing(delta)
-    item, user, floor = (
-        (_unary_item, _unary_user, _unary_floor)
-        if isinstance(asked[0][0], Unary)
-        else (_selection_item, _selection_user, _selection_floor)
-    )
-    local = _local(asked)
+    accounting, local = ACCOUNTING[collection.mechanism], _local(asked)
     return Cost(
         delta,
-        item(asked, delta),
-        user(asked, delta),
+        accounting.item(asked, delta),
+        accounting.user(asked, delta),
         rounded_up(local),
         rounded_up(collection.words_per_user * local),
-        floor(asked, delta),
+        accounting.floor(asked, delta),
     )
 
 
@@ -90,22 +86,30 @@ def central_epsilon(collection: Collection, delta: float, unit: str) -> float:
     asked = _asked(collection)
     if not asked:
         return 0.0
-    unary = isinstance(asked[0][0], Unary)
+    accounting = ACCOUNTING[collection.mechanism]
     if unit == "item":
-        bounds, words = (_unary_item if unary else _selection_item)(asked, delta), 1
+        bounds, words = accounting.item(asked, delta), 1
     else:
-        bounds, words = (_unary_user if unary else _selection_user)(asked, delta), collection.words_per_user
+        bounds, words = accounting.user(asked, delta), collection.words_per_user
     return _best(bounds.values(), rounded_up(words * _local(asked))).epsilon or 0.0
 
 
-AskedBatch = tuple[Randomizer[Any], Batch]
+def candidates_matter(mechanism: str) -> bool:
+    """Whether what a batch costs depends on the number of its candidates, and not on that of its reports alone."""
+    return ACCOUNTING[mechanism].density is not None
 
 
-def _asked(collection: Collection) -> list[AskedBatch]:
+def density(mechanism: Randomizer[Any]) -> float:
+    """Of batches with as many reports, one with a larger density costs more, but for rounding."""
+    of = ACCOUNTING[mechanism.name].density
+    return 1.0 if of is None else of(mechanism)
+
+
+def _asked(collection: Collection) -> list[tuple[Randomizer[Any], Batch]]:
     return [(collection.randomizer(batch), batch) for batch in sorted(set(collection.batches)) if batch.reports]
 
 
-def _local(asked: list[AskedBatch]) -> float:
+def _local(asked: list[tuple[Randomizer[Any], Batch]]) -> float:
     return max(mechanism.statement.enforced_epsilon for mechanism, _ in asked)
 
 
@@ -116,7 +120,7 @@ def _of_nothing(delta: float) -> Cost:
     return Cost(delta, dict.fromkeys(items, nothing), dict.fromkeys(("group", "joint"), nothing), 0.0, 0.0, 0.0)
 
 
-def _unary_item(asked: list[AskedBatch], delta: float) -> dict[str, Bound]:
+def _unary_item(asked: list[tuple[Unary, Batch]], delta: float) -> dict[str, Bound]:
     """One-report unary: the fewest reports hide the least, whatever the candidates."""
     unary, reports = _fewest(asked)
     several = f"a unary report speaks of up to {unary.bound} words, and the theorem is about reports on one word"
@@ -130,22 +134,21 @@ def _unary_item(asked: list[AskedBatch], delta: float) -> dict[str, Bound]:
     }
 
 
-def _unary_user(asked: list[AskedBatch], delta: float) -> dict[str, Bound]:
+def _unary_user(asked: list[tuple[Unary, Batch]], delta: float) -> dict[str, Bound]:
     unary, reports = _fewest(asked)
     return {"group": sums_group(unary, reports, delta), "joint": joint(unary, reports, delta)}
 
 
-def _unary_floor(asked: list[AskedBatch], delta: float) -> float:
+def _unary_floor(asked: list[tuple[Unary, Batch]], delta: float) -> float:
     return Sums.of(*_fewest(asked)).floor(delta)
 
 
-def _fewest(asked: list[AskedBatch]) -> tuple[Unary, int]:
+def _fewest(asked: list[tuple[Unary, Batch]]) -> tuple[Unary, int]:
     unary, batch = asked[0]
-    assert isinstance(unary, Unary)
     return unary, batch.reports
 
 
-def _selection_item(asked: list[AskedBatch], delta: float) -> dict[str, Bound]:
+def _selection_item(asked: list[tuple[SubsetSelection, Batch]], delta: float) -> dict[str, Bound]:
     """Subset Selection: every word is a report of its own."""
     epsilon, fewest = asked[0][0].epsilon, asked[0][1].reports * asked[0][0].bound
     hidden = Bound(BLANKET, 0.0)
@@ -161,22 +164,54 @@ def _selection_item(asked: list[AskedBatch], delta: float) -> dict[str, Bound]:
     }
 
 
-def _selection_user(asked: list[AskedBatch], delta: float) -> dict[str, Bound]:
+def _selection_user(asked: list[tuple[SubsetSelection, Batch]], delta: float) -> dict[str, Bound]:
     hidden = Bound(GROUP, 0.0)
     for selection, words in _selections(asked):
         hidden = blanket_group(selection, words, delta, least=hidden.epsilon or 0.0)
     return {"group": hidden, "joint": Bound.none(JOINT, DEPENDENT)}
 
 
-def _selection_floor(asked: list[AskedBatch], delta: float) -> float:
+def _selection_floor(asked: list[tuple[SubsetSelection, Batch]], delta: float) -> float:
     return max(blanket_floor(selection, words, delta) for selection, words in _selections(asked))
 
 
-def _selections(asked: list[AskedBatch]) -> Iterator[tuple[SubsetSelection, int]]:
+def _selections(asked: list[tuple[SubsetSelection, Batch]]) -> Iterator[tuple[SubsetSelection, int]]:
     """The mechanism of each cohort, and the words in its reports."""
     for selection, batch in asked:
-        assert isinstance(selection, SubsetSelection)
         yield selection, batch.reports * selection.bound
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """What is proved about the sums of one randomizer's reports.
+
+    The first three functions are given the batches with their randomizers, the fewest reports first, and δ.
+    """
+
+    item: Callable[[list[tuple[Any, Batch]], float], dict[str, Bound]]
+    """The bounds on the ε of a word, by the name that they have in a statement."""
+    user: Callable[[list[tuple[Any, Batch]], float], dict[str, Bound]]
+    """The bounds on the ε of a whole user."""
+    floor: Callable[[list[tuple[Any, Batch]], float], float]
+    """What a word surely costs."""
+    density: Callable[[Any], float] | None
+    """Of batches with as many reports, one with a larger density costs more, but for rounding; None if all cost alike.
+    """
+
+
+ACCOUNTING: Table[Accounting] = Table(
+    "central accounting for the randomizer",
+    "neologue.privacy.cost",
+    {
+        Unary.name: Accounting(_unary_item, _unary_user, _unary_floor, density=None),
+        SubsetSelection.name: Accounting(
+            _selection_item,
+            _selection_user,
+            _selection_floor,
+            lambda selection: selection.subset_size / selection.domain,
+        ),
+    },
+)
 
 
 def _best(bounds: Iterable[Bound], local: float) -> Bound:

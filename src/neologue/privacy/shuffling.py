@@ -100,7 +100,16 @@ def blanket_delta(selection: SubsetSelection, reports: int, epsilon: float, tail
     coin = min(1.0, 2 * d * (s - d) / (s * (s - 1)) / (1 - both))
     up, down = (chance / (1 - target_both) for chance in (p * (s - d) / (s - 1), (1 - p) * d / (s - 1)))
     uniform = min(1.0, (1 - p) * s / (s - d) * (1 - both))
-    others = reports - 1
+    return (1 - target_both) * hidden_delta(epsilon, reports - 1, uniform, coin, up, down, tail)
+
+
+def hidden_delta(
+    epsilon: float, others: int, uniform: float, coin: float, up: float, down: float, tail: float
+) -> float:
+    """An upper bound on δ(ε) of a report among others of which a random number hide it: the core of every blanket.
+
+    Each other report hides it with the chance `uniform`, and then as a coin that `coin_delta` describes.
+    """
     low, high = plausible(others, uniform, tail)
     # More uniform reports hide more, so a block of their numbers is as good as its smallest at least.
     edges = np.unique(np.linspace(low, high + 1, BLOCKS + 1).astype(np.int64)[:-1])
@@ -110,7 +119,7 @@ def blanket_delta(selection: SubsetSelection, reports: int, epsilon: float, tail
         chance * coin_delta(epsilon, edge, coin, up, down, tail) if chance > tail else chance
         for edge, chance in zip(edges.tolist(), chances.tolist(), strict=True)
     )
-    return float((1 - target_both) * (left_out + seen))
+    return float(left_out + seen)
 
 
 def blanket_floor(selection: SubsetSelection, reports: int, delta: float) -> float:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from neologue.masking.rules import GroupRules
-from neologue.privacy.anonymity import printed_k, release_threshold, top_k
+from neologue.privacy.anonymity import MOST_VOTED_LAWS, release_threshold
 from neologue.privacy.bound import Bound
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import cost
-from neologue.randomizers.subset_selection import SubsetSelection
+from neologue.randomizers.registry import RANDOMIZERS
 
 UNIT = "item: one distinct word of one user, with all its typings"
 NEIGHBOURS = "swap: one word of one user replaced by another; at user level, all words of one user"
@@ -22,7 +22,6 @@ ASSUMPTIONS = (
     "which users were asked, and when, does not depend on their words",
 )
 MEASURED = "the users who counted the released words are asked nothing else: the count is a layer of its own"
-EXPANSION = "AES-128 in counter mode, keyed by a device's secret seed, is as good as random subsets"
 
 
 UNCHECKED = (
@@ -129,7 +128,7 @@ def privacy_statement(facts: PrivacyFacts) -> dict[str, object]:
             "assumptions": [
                 *ASSUMPTIONS,
                 *([MEASURED] if facts.measured else []),
-                *([EXPANSION] if facts.mechanism == SubsetSelection.name else []),
+                *RANDOMIZERS[facts.mechanism].assumptions,
                 *([UNCHECKED, CORRUPT] if facts.exposure.masked else []),
             ],
             "observers": [
@@ -157,7 +156,7 @@ def anonymity_statement(facts: PrivacyFacts) -> dict[str, object]:
         later = min((found for found, _ in certain if found), default=0)
         if facts.frontier is not None and layer.batch.candidates <= facts.frontier:
             reason = f"the layer on {layer.batch.candidates:,} candidates keeps them without a threshold"
-        elif not facts.k and not (facts.mechanism == SubsetSelection.name and facts.frontier is not None):
+        elif not facts.k and (facts.frontier is None or MOST_VOTED_LAWS[facts.mechanism] is None):
             reason = "no threshold on the votes is set"
         else:
             reason = "no number of holders is too few for what was kept"
@@ -175,21 +174,21 @@ def _layer_k(facts: PrivacyFacts, layer: LayerShown) -> int:
     mechanism = facts.collection.randomizer(layer.batch)
     needed = release_threshold(mechanism.channel, layer.batch.reports, facts.k, facts.alpha)
     enforced = facts.k if not layer.kept or layer.fewest_votes >= needed else 0
-    if facts.frontier is None or not isinstance(mechanism, SubsetSelection):
+    law = MOST_VOTED_LAWS[facts.mechanism]
+    if facts.frontier is None or law is None:
         return enforced
-    return max(enforced, top_k(mechanism, layer.batch.reports, facts.frontier, facts.alpha))
+    return max(enforced, law.k(mechanism, layer.batch.reports, facts.frontier, facts.alpha))
 
 
 def _printed(facts: PrivacyFacts) -> tuple[int | None, str | None]:
     """What the paper's lemma as printed would certify for the run's fullest layer, and why it does not."""
-    if facts.mechanism != SubsetSelection.name or facts.frontier is None:
+    law = MOST_VOTED_LAWS[facts.mechanism]
+    if law is None or facts.frontier is None:
         return None, "the lemma is about keeping the candidates with the most votes of Subset Selection"
     if not facts.layers:
         return None, "no layer was decided"
     fullest = max((layer.batch for layer in facts.layers), key=lambda batch: batch.candidates)
-    mechanism = facts.collection.randomizer(fullest)
-    assert isinstance(mechanism, SubsetSelection)
-    k = printed_k(mechanism, fullest.reports, facts.frontier, facts.alpha)
+    k = law.printed_k(facts.collection.randomizer(fullest), fullest.reports, facts.frontier, facts.alpha)
     if k is None:
         return None, f"as printed it certifies no k at α = {facts.alpha:g}: its threshold is too low for the noise"
     return k, None

@@ -19,10 +19,8 @@ probabilities are all that the covariance of V and U needs.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +29,7 @@ from numpy.typing import NDArray
 from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
+from neologue.table import Table
 
 Integers = NDArray[np.int64]
 
@@ -51,7 +50,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class ClosedDomain(ABC):
-    """The places of a closed list in a report, and those of whatever is outside it."""
+    """The elements of a report that stand for the words of a closed list, and those for whatever is outside it."""
 
     mechanism: ClassVar[type[Randomizer[Any]]]
 
@@ -62,7 +61,17 @@ class ClosedDomain(ABC):
     @property
     @abstractmethod
     def outside(self) -> int:
-        """How many places there are for words outside the list, behind those of the list."""
+        """How many elements there are for words outside the list, behind those of the list."""
+
+    @property
+    @abstractmethod
+    def repeats(self) -> int:
+        """How many contributions of one report may hold the same element outside the list."""
+
+    @property
+    @abstractmethod
+    def is_nested(self) -> bool:
+        """Whether a sample that holds an element outside the list also holds all such elements before it."""
 
     @cached_property
     def randomizer(self) -> Randomizer[Any]:
@@ -71,7 +80,7 @@ class ClosedDomain(ABC):
 
     @abstractmethod
     def held(self, listed: Integers, others: int) -> Integers:
-        """The places that a sample holds: those of its listed words, then those of so many others."""
+        """The elements that a sample holds: those of its listed words, then those of so many others."""
 
     @abstractmethod
     def totals(self, votes: Integers, reports: int) -> Totals:
@@ -95,6 +104,16 @@ class Thermometer(ClosedDomain):
     def outside(self) -> int:
         """One bit for each word that a sample can have."""
         return self.bound
+
+    @property
+    def repeats(self) -> int:
+        """A report has one bit for each element."""
+        return 1
+
+    @property
+    def is_nested(self) -> bool:
+        """Bit j+1 is held only by those who hold bit j."""
+        return True
 
     def held(self, listed: Integers, others: int) -> Integers:
         """The first bits of the thermometer say how many others there are."""
@@ -139,10 +158,25 @@ class OtherSymbol(ClosedDomain):
 
     mechanism = SelectionWithOther
 
+    @cached_property
+    def randomizer(self) -> SelectionWithOther:
+        """The randomizer of the reports."""
+        return self.mechanism(self.listed + self.outside, self.epsilon, self.bound)
+
     @property
     def outside(self) -> int:
         """One element, however many words are outside."""
         return 1
+
+    @property
+    def repeats(self) -> int:
+        """All words of a sample may be outside the list."""
+        return self.bound
+
+    @property
+    def is_nested(self) -> bool:
+        """There is only one element."""
+        return False
 
     def held(self, listed: Integers, others: int) -> Integers:
         """The same element for each of the others."""
@@ -151,7 +185,6 @@ class OtherSymbol(ClosedDomain):
     def totals(self, votes: Integers, reports: int) -> Totals:
         """A subset's listed elements are d less `other` and γ, if it has them."""
         selection = self.randomizer
-        assert isinstance(selection, SubsetSelection)
         channel, size, domain = selection.channel, selection.subset_size, selection.domain
         p, q, gain = float(channel.p), float(channel.q), channel.gain
         listed, others = self._estimates(votes, reports)
@@ -175,11 +208,13 @@ class OtherSymbol(ClosedDomain):
         )
 
 
-_DOMAINS: Mapping[str, type[ClosedDomain]] = MappingProxyType(
-    {domain.mechanism.name: domain for domain in (Thermometer, OtherSymbol)}
+CLOSED_DOMAINS: Table[type[ClosedDomain]] = Table(
+    "closed domain for the randomizer",
+    "neologue.randomizers.closed",
+    {domain.mechanism.name: domain for domain in (Thermometer, OtherSymbol)},
 )
 
 
 def closed_domain(mechanism: str, listed: int, epsilon: float, bound: int) -> ClosedDomain:
     """The domain of a list of so many words for the randomizer of that name."""
-    return _DOMAINS[mechanism](listed, epsilon, bound)
+    return CLOSED_DOMAINS[mechanism](listed, epsilon, bound)

@@ -23,6 +23,8 @@ class Randomizer(ABC, Generic[Report]):
 
     name: ClassVar[str]
     """What operators call it."""
+    assumptions: ClassVar[tuple[str, ...]] = ()
+    """What central statements about its reports rest on, beside secure randomness."""
 
     candidates: int
     epsilon: float
@@ -61,6 +63,16 @@ class Randomizer(ABC, Generic[Report]):
     @abstractmethod
     def payload_bytes(self) -> int:
         """The length of a report, but for one in 2^40."""
+
+    @property
+    def longest_payload(self) -> int:
+        """The length of the longest report that can be read."""
+        return self.payload_bytes
+
+    @property
+    @abstractmethod
+    def most_votes(self) -> int:
+        """The most votes that one report can have and still be read, whoever made it."""
 
     @abstractmethod
     def encode(self, report: Report) -> bytes:

@@ -1,15 +1,14 @@
 """The randomizers there are, by name."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
+from neologue.table import Table
 
-RANDOMIZERS: Mapping[str, type[Randomizer[Any]]] = MappingProxyType(
-    {kind.name: kind for kind in (Unary, SubsetSelection)}
+RANDOMIZERS: Table[type[Randomizer[Any]]] = Table(
+    "randomizer is called", "neologue.randomizers.registry", {kind.name: kind for kind in (Unary, SubsetSelection)}
 )
 
 

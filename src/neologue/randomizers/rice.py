@@ -47,6 +47,16 @@ class RiceCode:
         bits = COUNT_BITS + usual * (remainder_bits + 1) + (places >> remainder_bits)
         return cls(places, remainder_bits, -(-bits // 8))
 
+    @property
+    def longest_bytes(self) -> int:
+        """The length of the longest payload that is read."""
+        return self.usual_bytes << MOST_DOUBLINGS
+
+    @property
+    def most_positions(self) -> int:
+        """How many positions the longest payload has room for."""
+        return min(self.places, (8 * self.longest_bytes - COUNT_BITS) // (self.remainder_bits + 1))
+
     def encode(self, positions: NDArray[np.int64]) -> bytes:
         """The bytes of sorted distinct positions."""
         gaps = np.diff(positions, prepend=-1) - 1
@@ -60,7 +70,7 @@ class RiceCode:
 
     def decode(self, payload: bytes) -> NDArray[np.int64]:
         """The positions in a payload; a ReportError unless these are the very bytes that encode gives them."""
-        if not self.usual_bytes <= len(payload) <= self.usual_bytes << MOST_DOUBLINGS:
+        if not self.usual_bytes <= len(payload) <= self.longest_bytes:
             raise ReportError(f"{len(payload)} bytes are no length of this layer's reports")
         count = int.from_bytes(payload[: COUNT_BITS // 8], "big")
         bits = np.unpackbits(np.frombuffer(payload, np.uint8))[COUNT_BITS:]

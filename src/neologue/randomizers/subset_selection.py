@@ -46,6 +46,9 @@ class SubsetSelection(Randomizer[Translates]):
     """The Subset Selection randomizer of one layer."""
 
     name: ClassVar[str] = "subset-selection"
+    assumptions: ClassVar[tuple[str, ...]] = (
+        "AES-128 in counter mode, keyed by a device's secret seed, is as good as random subsets",
+    )
 
     @property
     def domain(self) -> int:
@@ -114,6 +117,11 @@ class SubsetSelection(Randomizer[Translates]):
     def payload_bytes(self) -> int:
         """The length of every report."""
         return SEED_BYTES + -(-self.bound * self.offset_bits // 8)
+
+    @property
+    def most_votes(self) -> int:
+        """Every report has B subsets of d candidates."""
+        return self.bound * self.subset_size
 
     def encode(self, report: Translates) -> bytes:
         """The seed, then the offsets in fields of equal width."""

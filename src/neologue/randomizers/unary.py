@@ -78,6 +78,16 @@ class Unary(Randomizer[Ones]):
         """The length of a report, but for one in 2^40."""
         return self.code.usual_bytes
 
+    @property
+    def longest_payload(self) -> int:
+        """A report with more ones than usual is twice as long, or more, as often as the code permits."""
+        return self.code.longest_bytes
+
+    @property
+    def most_votes(self) -> int:
+        """As many ones as fit into the longest payload, each with its remainder and the bit that ends its gap."""
+        return self.code.most_positions
+
     def encode(self, report: Ones) -> bytes:
         """The gaps between the ones, padded to the length of the layer."""
         return self.code.encode(report.positions)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from neologue.campaign.parameters import Parameters
 from neologue.discovery.measurement import Measurement
 from neologue.discovery.result import LayerFacts, Release
+from neologue.discovery.selection import RULES
 from neologue.privacy.collection import Batch
 from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts
 
@@ -53,7 +54,7 @@ def facts_of(
         delta=parameters.delta,
         colluders=parameters.colluders,
         layers=shown,
-        frontier=parameters.frontier if parameters.rule == "top" else None,
+        frontier=parameters.frontier if RULES[parameters.rule].keeps_most_voted else None,
         k=parameters.k_anonymity,
         alpha=parameters.alpha,
         withheld=withheld,

@@ -34,19 +34,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from scipy.stats import binom
 
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.discovery.result import LayerFacts, ReleasedWord
-from neologue.discovery.selection import EVEN_SHARE, NullLaw
+from neologue.discovery.selection import RULES
 from neologue.privacy.anonymity import release_threshold
 from neologue.protocol.limits import check_whole
 from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.registry import randomizer
-from neologue.randomizers.rice import COUNT_BITS, MOST_DOUBLINGS
-from neologue.randomizers.subset_selection import SubsetSelection
-from neologue.randomizers.unary import Unary
 
 
 @dataclass(frozen=True)
@@ -163,7 +159,7 @@ def _in_layer(campaign: Campaign, facts: LayerFacts, hostile: int, reports_each:
         votes=votes,
         moved=math.ceil(votes * campaign.users / ((channel.p - channel.q) * facts.reports)),
         planted=-(-_planted(asked, facts) // reports_each) if facts.fewest_votes else None,
-        most_votes=most_votes(asked),
+        most_votes=asked.most_votes,
     )
 
 
@@ -188,21 +184,4 @@ def _surely_enough(campaign: Campaign, facts: LayerFacts, hostile: int) -> int:
     parameters = campaign.parameters
     channel = _randomizer(campaign, facts).channel
     least = release_threshold(channel, facts.reports, parameters.k_anonymity, parameters.alpha)
-    if parameters.rule == "top":
-        return max(least, facts.fewest_votes + min(hostile, facts.reports) * channel.contributions + 1)
-    null = NullLaw.of(channel.trials(facts.reports), float(channel.q), 0)
-    chance = EVEN_SHARE * parameters.false_words / facts.candidates
-    return max(least, int(null.fewest(np.array([chance]))[0]))
-
-
-def most_votes(asked: Randomizer[Any]) -> int:
-    """The most votes that one report can have and still be read.
-
-    Unary ones are as many as fit into the longest payload, each with its remainder and one bit that ends its gap.
-    """
-    if isinstance(asked, SubsetSelection):
-        return asked.bound * asked.subset_size
-    assert isinstance(asked, Unary)
-    code = asked.code
-    bits = 8 * (code.usual_bytes << MOST_DOUBLINGS) - COUNT_BITS
-    return min(code.places, bits // (code.remainder_bits + 1))
+    return max(least, RULES[parameters.rule].surely_enough(campaign, facts, channel, hostile))

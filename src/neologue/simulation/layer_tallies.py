@@ -8,17 +8,14 @@ from neologue.errors import ParameterError
 from neologue.language.candidates import Strings, strings
 from neologue.populations.counting import Advance
 from neologue.populations.population import Population
-from neologue.populations.streams import Stream, generator
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
-from neologue.randomizers.subset_selection import SubsetSelection
-from neologue.randomizers.unary import Unary
 from neologue.simulation.closed_samples import ListedSampler
 from neologue.simulation.engine import Engine
 from neologue.simulation.layer_work import Held, Made, Reported, Sampled
-from neologue.simulation.report_kernels import SubsetReports, UnaryReports
+from neologue.simulation.report_kernels import REPORTS
 from neologue.simulation.samples import Sampler
-from neologue.simulation.tree import subset_votes
+from neologue.simulation.vote_laws import VOTE_LAWS
 
 FIDELITIES = ("fast", "exact", "devices")
 
@@ -75,35 +72,18 @@ class SimulatedUsers:
 
     def _exact(self, layer: Layer | ClosedLayer, first: int) -> NDArray[np.int64]:
         """Every user's words are sampled as on a device, and every report is drawn from its law by compiled code."""
+        reports = REPORTS[layer.randomizer.name](layer.randomizer, self._seed)
         candidates, sampler = self._sampler(layer)
-        reports = _reports_of(layer, self._seed)
         return self._votes(Reported(sampler, candidates.astype(np.int32), reports), layer, first)[
             : layer.randomizer.candidates
         ]
 
     def _fast(self, layer: Layer | ClosedLayer, first: int) -> NDArray[np.int64]:
-        """Every user's words are sampled as on a device, and the votes of all reports are drawn at once from their law.
-
-        Unary reports vote for candidates independently, given the samples; for Subset Selection a tree gives the joint
-        law.
-        """
+        """Every user's words are sampled as on a device, and all reports' votes are drawn at once from their law."""
+        draw = VOTE_LAWS[layer.randomizer.name]
         candidates, sampler = self._sampler(layer)
         samples = self._votes(Sampled(sampler), layer, first)
-        randomizer = layer.randomizer
-        p, q, trials = (
-            float(randomizer.channel.p),
-            float(randomizer.channel.q),
-            randomizer.channel.trials(layer.layer_size),
-        )
-        if isinstance(randomizer, SubsetSelection):
-            words = np.zeros(randomizer.domain, np.int64)
-            words[candidates] = samples
-            words[-1] = trials - samples.sum()
-            return subset_votes(words, randomizer.subset_size, p, self._seed, first)[:-1]
-        rng = generator(Stream.VOTES, self._seed, first)
-        votes = rng.binomial(trials, q, randomizer.candidates)
-        votes[candidates] = rng.binomial(samples, p) + rng.binomial(trials - samples, q)
-        return votes
+        return draw(layer.randomizer, candidates, samples, layer.layer_size, self._seed, first)
 
     def _votes(self, work: Made | Reported | Sampled, layer: Layer | ClosedLayer, first: int) -> NDArray[np.int64]:
         """What the cohort's answers count, without the holders of words, who are put aside."""
@@ -146,12 +126,3 @@ class SimulatedUsers:
             self._words = strings([lexicon[place] for place in self._places])
             self._counting_for = layer.pass_number
         return self._places, self._words
-
-
-def _reports_of(layer: Layer | ClosedLayer, seed: int) -> SubsetReports | UnaryReports:
-    randomizer = layer.randomizer
-    if isinstance(randomizer, SubsetSelection):
-        return SubsetReports(randomizer, seed)
-    if isinstance(randomizer, Unary):
-        return UnaryReports(randomizer, seed)
-    raise ParameterError(f"no way is known to draw reports of the randomizer {randomizer.name!r}; use devices")

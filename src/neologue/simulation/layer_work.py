@@ -21,7 +21,7 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
 from neologue.simulation.closed_samples import ListedSampler
-from neologue.simulation.report_kernels import SubsetReports, UnaryReports
+from neologue.simulation.report_kernels import Reports
 from neologue.simulation.samples import Sampler
 
 DEVICES_AT_ONCE = 128
@@ -79,7 +79,7 @@ class Reported:
     sampler: Sampler | ListedSampler
     candidates: Ids
     """The candidate of each group."""
-    reports: SubsetReports | UnaryReports
+    reports: Reports
 
     @property
     def votes(self) -> int:

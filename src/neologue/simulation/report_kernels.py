@@ -21,7 +21,8 @@ element held a fair coin is thrown. The binomial is drawn in floating point, whi
 not what devices do.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.random import Generator
@@ -34,6 +35,7 @@ from neologue.populations.random_lanes import Halves, Random64, biased_below, fi
 from neologue.populations.streams import Stream, generator
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
+from neologue.table import Table
 
 BATCH = 128
 """How many reports are drawn together by pairs; two words of every lane fill a row, one draw of each report."""
@@ -44,6 +46,17 @@ POOL = 16 * BATCH
 """How many elements are drawn ahead by marks."""
 VOTES_AT_ONCE = 1 << 26
 """So many votes, a fraction of a second, may pass before somebody who wants to interrupt is heard."""
+
+
+class Reports(Protocol):
+    """Draws the reports of users one by one."""
+
+    @property
+    def size(self) -> int:
+        """How many counters their votes need."""
+
+    def add(self, place: int, starts: Ints, held: Ids, counters: Counters) -> Iterator[None]:
+        """Add the votes of the users from `place` of the population on, in steps that take a moment each."""
 
 
 class SubsetReports:
@@ -93,6 +106,13 @@ class UnaryReports:
             rows = starts[first : first + step + 1]
             add_unary(state, source, rows, held, self.size, self._noise, counters.room_for(len(rows) - 1))
             yield
+
+
+REPORTS: Table[Callable[[Any, int], Reports]] = Table(
+    "compiled sampler of reports, as the fidelity `exact` draws them, for the randomizer",
+    "neologue.simulation.report_kernels",
+    {Unary.name: UnaryReports, SubsetSelection.name: SubsetReports},
+)
 
 
 def repeats_are_rare(size: int, domain: int) -> bool:

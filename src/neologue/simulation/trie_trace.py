@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from neologue.discovery.selection import Selection
+from neologue.discovery.selection.selected import Selection
 from neologue.discovery.tally import Tally
 from neologue.language.candidates import Candidates, Strings, strings
 from neologue.protocol.layer import Layer

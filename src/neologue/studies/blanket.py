@@ -8,12 +8,8 @@ p(1 - 1/g), the other alone with (1 - p)/g, and both with p/g. This is Subset Se
 (`neologue.privacy.shuffling`) in the limit of many candidates, and is evaluated in the same way.
 """
 
-import numpy as np
-from scipy.stats import binom
-
-from neologue.privacy.binomial_pair import block_chances, coin_delta, plausible
 from neologue.privacy.bound import smallest_epsilon
-from neologue.privacy.shuffling import BLOCKS, SMALLEST_TAIL, TAIL_SHARE
+from neologue.privacy.shuffling import SMALLEST_TAIL, TAIL_SHARE, hidden_delta
 from neologue.studies.oracles import LocalHashing
 
 
@@ -29,14 +25,4 @@ def _delta(oracle: LocalHashing, reports: int, epsilon: float, tail: float) -> f
     coin = 2 * one * (1 - one) / (1 - one**2)
     up, down = p * (1 - one) / (1 - p * one), (1 - p) * one / (1 - p * one)
     uniform = (1 - p) / (1 - one) * (1 - one**2)
-    others = reports - 1
-    low, high = plausible(others, uniform, tail)
-    # More uniform reports hide more, so a block of their numbers is as good as its smallest at least.
-    edges = np.unique(np.linspace(low, high + 1, BLOCKS + 1).astype(np.int64)[:-1])
-    chances = block_chances(edges, high + 1, others, uniform)
-    left_out = float(binom.cdf(low - 1, others, uniform) + binom.sf(high, others, uniform))
-    seen = sum(
-        chance * coin_delta(epsilon, edge, coin, up, down, tail) if chance > tail else chance
-        for edge, chance in zip(edges.tolist(), chances.tolist(), strict=True)
-    )
-    return float((1 - p * one) * (left_out + seen))
+    return (1 - p * one) * hidden_delta(epsilon, reports - 1, uniform, coin, up, down, tail)

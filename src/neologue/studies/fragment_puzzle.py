@@ -22,7 +22,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from neologue.campaign.profiles import NEOLOGUE
-from neologue.discovery.selection import NullLaw
+from neologue.discovery.selection.significant import NullLaw
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.populations.streams import Stream, generator

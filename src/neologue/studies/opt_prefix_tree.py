@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from neologue.campaign.profiles import NEOLOGUE
-from neologue.discovery.selection import NullLaw
+from neologue.discovery.selection.significant import NullLaw
 from neologue.language.candidates import Candidates, extensions, root
 from neologue.layout.shape import longest_extension
 from neologue.populations.streams import Stream, generator

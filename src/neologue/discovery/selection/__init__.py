@@ -1,0 +1,34 @@
+"""Which candidates of a layer are kept: one table of rules, and the k-anonymity that all of them keep to."""
+
+import numpy as np
+
+from neologue.campaign.campaign import Campaign
+from neologue.discovery.selection.rule import Rule
+from neologue.discovery.selection.selected import Selection
+from neologue.discovery.selection.significant import SIGNIFICANT
+from neologue.discovery.selection.top import TOP
+from neologue.discovery.tally import Tally
+from neologue.privacy.anonymity import release_threshold
+from neologue.protocol.layer import Layer
+from neologue.randomizers.channel import Floats
+from neologue.table import Table
+
+RULES: Table[Rule] = Table("rule is called", "neologue.discovery.selection", {"top": TOP, "significant": SIGNIFICANT})
+"""By the names that `neologue.campaign.parameters.RULE_NAMES` permits."""
+
+
+def select(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | None = None) -> Selection:
+    """Apply the campaign's rule to a layer; `expected` is each candidate's expected share of users, if known.
+
+    Nothing is kept with fewer votes than the campaign's k-anonymity calls for, whatever the rule.
+    """
+    parameters = campaign.parameters
+    selected = RULES[parameters.rule].select(layer, tally, campaign, expected)
+    least = release_threshold(layer.randomizer.channel, tally.reports, parameters.k_anonymity, parameters.alpha)
+    enough = tally.votes[selected.index] >= least
+    return Selection(
+        selected.index[enough],
+        np.maximum(selected.thresholds[enough], least),
+        lambda others: np.maximum(selected.missing(others), least),
+        selected.doubtful[tally.votes[selected.doubtful] >= least],
+    )
