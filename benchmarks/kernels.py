@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from benchmarks.measure import Measured, Part, Ratio, Work, cpu_seconds, in_turn, ratio
 from benchmarks.peers import Peer
 from benchmarks.setting import Setting
-from neologue.populations.random_lanes import lanes
+from neologue.populations.random64 import seed_generators
 from neologue.populations.streams import Stream, generator
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.simulation.report_kernels import add_by_marks, add_by_pairs, add_unary, add_votes, repeats_are_rare
@@ -56,7 +56,7 @@ def _own(setting: Setting) -> Iterator[Work]:
     words = rng.integers(0, domain, setting.reports, dtype=np.int32)
     places = rng.integers(0, domain, setting.reports * size, dtype=np.uint32)
     counts = np.zeros(domain, np.uint32)
-    state = lanes(Stream.EXACT, 0, 0)
+    state = seed_generators(Stream.EXACT, 0, 0)
     draw = add_by_pairs if repeats_are_rare(size, domain) else add_by_marks
     holders = layer_holders(selection, setting.layer_reports)
     few = words[: setting.numpy_reports]

@@ -12,7 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from neologue.audit.audit import Audit
-    from neologue.cli.display import LineProgress
+    from neologue.cli.terminal import LineProgress
 
 RANDOMIZERS = ("unary", "subset-selection")
 FAILED = 1
@@ -45,7 +45,7 @@ def audit(
     """
     from neologue.audit.audit import audit as run
     from neologue.audit.audit import audit_layer, usual_reports
-    from neologue.cli.display import show_progress
+    from neologue.cli.terminal import show_progress
 
     # A Subset Selection report of one word needs the fewest assumptions; see docs/audit.md.
     wanted = [("unary", words_per_user), ("subset-selection", 1), ("subset-selection", words_per_user)]
@@ -102,7 +102,7 @@ def _document(done: "Audit") -> dict[str, Any]:
 
 def _show(audits: "Sequence[Audit]") -> None:
     """One line an audit, and a sentence for whatever needs one."""
-    from neologue.cli.display import show_table
+    from neologue.cli.terminal import show_table
 
     rows = [
         (

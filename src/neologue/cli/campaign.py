@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from neologue.cli.choices import completes, languages, profiles
 from neologue.cli.group_options import group_options, require_masks
-from neologue.cli.remote import SERVER, TOKEN, Remote
+from neologue.cli.option_values import completes, languages, profiles
+from neologue.cli.service_client import SERVER, TOKEN, Remote
 from neologue.errors import ParameterError
 
 NAME = click.argument("name")
@@ -90,7 +90,7 @@ def create(remote: Remote, /, name: str, known: Path | None, targets: Path | Non
 @click.pass_obj
 def list_(remote: Remote, as_json: bool) -> None:
     """List all campaigns."""
-    from neologue.cli.display import show_table
+    from neologue.cli.terminal import show_table
 
     campaigns = remote.ask("GET", "campaigns")
     if as_json:
@@ -136,7 +136,7 @@ def abort(remote: Remote, name: str, yes: bool) -> None:
 @click.pass_obj
 def status(remote: Remote, name: str, as_json: bool) -> None:
     """Show how far a campaign has come."""
-    from neologue.cli.display import show_table
+    from neologue.cli.terminal import show_table
 
     found, layers = remote.ask("GET", "campaigns", name), remote.ask("GET", "campaigns", name, "layers")
     if as_json:
@@ -157,7 +157,7 @@ def status(remote: Remote, name: str, as_json: bool) -> None:
 @click.pass_obj
 def words(remote: Remote, name: str, as_json: bool) -> None:
     """Show the words of a campaign that was released."""
-    from neologue.cli.display import say, show_table
+    from neologue.cli.terminal import say, show_table
 
     found = remote.ask("GET", "campaigns", name, "words")
     if as_json:
@@ -241,7 +241,7 @@ def _released(remote: Remote, name: str) -> tuple[Any, Any]:
 @click.pass_obj
 def review(remote: Remote, /, name: str, note: str, history_of: str | None, as_json: bool, **given: Any) -> None:  # noqa: ANN401
     """Accept, reject or hide released words, and note why; or list them with their flags."""
-    from neologue.cli.display import say, show_table
+    from neologue.cli.terminal import say, show_table
 
     ruled = {verdict: given.pop(option) for option, verdict in VERDICT_OF.items()}
     if any(ruled.values()):

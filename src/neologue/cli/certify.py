@@ -52,7 +52,7 @@ def _plain(certification: "Certification") -> dict[str, object]:
 
 
 def _show(certification: "Certification", *, signed: bool, verified: bool) -> None:
-    from neologue.cli.display import show_table
+    from neologue.cli.terminal import show_table
 
     rows = [
         (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from neologue.cli.choices import alphabet_of, alphabets, completes, languages, profiles
 from neologue.cli.ledger_charge import account_of
+from neologue.cli.option_values import alphabet_of, alphabets, completes, languages, profiles
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from neologue.campaign.campaign import Campaign
     from neologue.campaign.measuring import Measuring
-    from neologue.cli.display import LineProgress
+    from neologue.cli.terminal import LineProgress
     from neologue.populations.population import Population
     from neologue.simulation.discovery_run import Discovery
     from neologue.simulation.engine import Engine
@@ -168,7 +168,7 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     day. Without it, the population is an embedded one: users who write a language with its real word
     frequencies.
     """
-    from neologue.cli.display import show_discovery, show_progress
+    from neologue.cli.terminal import show_discovery, show_progress
     from neologue.discovery.decision import nobody
     from neologue.release.document import release_text
     from neologue.release.signature import private_key, signed

@@ -15,9 +15,9 @@ from typing import Any
 
 import click
 
-from neologue.cli.choices import completes, languages
 from neologue.cli.group_options import group_options, require_masks
-from neologue.cli.remote import Remote
+from neologue.cli.option_values import completes, languages
+from neologue.cli.service_client import Remote
 from neologue.errors import InputError, ParameterError
 
 AT_ONCE = 100_000
@@ -254,7 +254,7 @@ def told(layer: dict[str, Any]) -> str:
 
 
 def _show(document: Any, population: Any, ended: Counter[str], seconds: float) -> None:  # noqa: ANN401
-    from neologue.cli.display import say, show_table
+    from neologue.cli.terminal import say, show_table
 
     held = set(population.words)
     rows = [

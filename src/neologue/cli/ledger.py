@@ -70,7 +70,7 @@ def population(
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead of a table.")
 def show(file: Path, as_json: bool) -> None:
     """Show what each population has spent, and what is left."""
-    from neologue.cli.display import show_table
+    from neologue.cli.terminal import show_table
     from neologue.ledger.ledger import Ledger
 
     book = Ledger(file)

@@ -94,7 +94,7 @@ main.add_command(backup)
 @main.command()
 def alphabets() -> None:
     """List the alphabets there are."""
-    from neologue.cli.display import show_table
+    from neologue.cli.terminal import show_table
     from neologue.language.alphabet import NAMED, Alphabet
 
     rows = [(name, str(Alphabet.named(name).size), about) for name, (_, about) in NAMED.items()]
@@ -105,7 +105,7 @@ def alphabets() -> None:
 def profiles() -> None:
     """List the profiles there are, and where each comes from."""
     from neologue.campaign.profiles import PROFILES
-    from neologue.cli.display import show_table
+    from neologue.cli.terminal import show_table
 
     names = list(PROFILES)
     parameters = {name: PROFILES[name].parameters.as_dict() for name in names}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neologue.cli.choices import alphabet_of, alphabets, completes, languages, profiles
 from neologue.cli.group_options import group_options, require_masks
+from neologue.cli.option_values import alphabet_of, alphabets, completes, languages, profiles
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def plan(plot: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN
     Give any of --users, --local-epsilon and --central-epsilon; the rest is chosen. Nobody is asked: the words are those
     of the language, and the chances are computed.
     """
-    from neologue.cli.display import show_progress
+    from neologue.cli.terminal import show_progress
     from neologue.reporting.plan_document import check_plot, plan_document, plot_tradeoff
 
     if plot:
@@ -179,7 +179,7 @@ def _masking_cost(found: "Plan") -> "MaskingCost":
 
 
 def _show(plan: "Plan", document: dict[str, Any]) -> None:
-    from neologue.cli.display import say, show_table
+    from neologue.cli.terminal import say, show_table
     from neologue.privacy.digits import shown
     from neologue.reporting.sentences import privacy_lines
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neologue.cli.choices import completes, languages
 from neologue.cli.fleet import OVER, issued, require_willing, told
-from neologue.cli.remote import Remote
+from neologue.cli.option_values import completes, languages
 from neologue.cli.serve import check_address, settings_of
+from neologue.cli.service_client import Remote
 from neologue.errors import InputError
 
 if TYPE_CHECKING:

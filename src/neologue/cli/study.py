@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue import __version__
-from neologue.cli.choices import completes, languages
 from neologue.cli.discover import LARGEST_SEED
+from neologue.cli.option_values import completes, languages
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -182,9 +182,9 @@ def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: AN
 
     DATA is a file of users and words as `neologue discover` takes it; without it, the users are embedded ones.
     """
-    from neologue.cli.display import show_progress
     from neologue.cli.study_run import StudyWork, carry_out, check_out
     from neologue.cli.study_tables import show_comparison
+    from neologue.cli.terminal import show_progress
     from neologue.language import builtin
     from neologue.language.vocabulary import Vocabulary
     from neologue.studies.compare import METHODS, Comparison, ComparisonResult, ComparisonRun, Study
@@ -277,13 +277,13 @@ def ablation(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passe
     from neologue.cli.study_run import StudyWork, carry_out, check_out
     from neologue.cli.study_tables import show_ablation
     from neologue.studies.ablation import Ablation, AblationResult, AblationRun, AblationStudy, ablate
-    from neologue.studies.factors import LANGUAGES, SIZES, chosen, factors
+    from neologue.studies.factors import LANGUAGES, SIZES, factors, select_factors
 
     check_out(options)
     offered = factors(
         options["languages"] or (("id",) if quick else LANGUAGES), options["sizes"] or (SIZES[:1] if quick else SIZES)
     )
-    tried = chosen(options["factors"], offered)
+    tried = select_factors(options["factors"], offered)
     if quick:
         tried = tuple(
             factor if factor.name in {"population", "language"} else replace(factor, others=factor.others[:1])

@@ -14,7 +14,7 @@ from neologue.cli.discover import JOURNAL
 from neologue.errors import JournalError, ParameterError
 
 if TYPE_CHECKING:
-    from neologue.cli.display import LineProgress
+    from neologue.cli.terminal import LineProgress
     from neologue.studies.record import Record
 
 ELSEWHERE = ("out", "resume", "as_json")
@@ -65,7 +65,7 @@ def carry_out(
     show: Callable[[Document], None],
 ) -> None:
     """Run a study and leave its files; or refuse before any work is done."""
-    from neologue.cli.display import show_progress
+    from neologue.cli.terminal import show_progress
     from neologue.reporting.extra import EXTRA, can_report
     from neologue.reporting.files import REPORT
     from neologue.reporting.study_files import check_study_folder, study_document, study_text, write_study

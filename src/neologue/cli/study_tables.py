@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from neologue.cli.display import say, show_table
+from neologue.cli.terminal import say, show_table
 from neologue.privacy.digits import shown
 
 Row = Mapping[str, Any]

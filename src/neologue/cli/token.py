@@ -5,7 +5,7 @@ import json
 import click
 
 from neologue.cli.campaign import AS_JSON
-from neologue.cli.remote import SERVER, TOKEN, Remote
+from neologue.cli.service_client import SERVER, TOKEN, Remote
 
 NAME = click.argument("name")
 
@@ -38,7 +38,7 @@ def make(remote: Remote, name: str, role: str) -> None:
 @click.pass_obj
 def list_(remote: Remote, as_json: bool) -> None:
     """List who has a token."""
-    from neologue.cli.display import show_table
+    from neologue.cli.terminal import show_table
 
     people = remote.ask("GET", "tokens")
     if as_json:

@@ -24,7 +24,7 @@ JOINERS = "\u200c\u200d"
 LATIN = string.ascii_letters + "'-"
 
 
-def _stands(character: str) -> bool:
+def _is_stable_letter(character: str) -> bool:
     """Whether a character is a letter or sign that stays as it is in NFC."""
     return unicodedata.category(character)[0] in "LM" and unicodedata.is_normalized("NFC", character)
 
@@ -47,14 +47,14 @@ NAMED: Mapping[str, tuple[str, str]] = MappingProxyType(
         "sv": (LATIN + "åäöéÅÄÖÉ", "Swedish: English and å, ä, ö, é"),
         "ru": ("".join(map(chr, range(0x410, 0x450))) + "Ёё-", "Russian: Cyrillic letters, hyphen"),
         "hi": (
-            "".join(filter(_stands, map(chr, range(0x900, 0x980)))) + JOINERS,
+            "".join(filter(_is_stable_letter, map(chr, range(0x900, 0x980)))) + JOINERS,
             "Hindi: Devanagari letters and signs, joiners",
         ),
     }
 )
 
 
-def normalised(word: str) -> str:
+def normalise(word: str) -> str:
     """The one form in which words are compared and sent: NFC, without surrounding white space."""
     return unicodedata.normalize("NFC", word).strip()
 
@@ -84,7 +84,7 @@ class Alphabet:
     @classmethod
     def from_words(cls, words: Iterable[str], name: str = "own") -> "Alphabet":
         """The visible characters that occur in some words."""
-        found = {character for word in words for character in normalised(word)}
+        found = {character for word in words for character in normalise(word)}
         visible = {c for c in found if not c.isspace() and (unicodedata.category(c)[0] != "C" or c in JOINERS)}
         return cls("".join(visible), name)
 
@@ -117,7 +117,7 @@ class Alphabet:
 
         White space ends a word, even where the alphabet has it.
         """
-        return len(word) <= depth and self.expresses(word) and word.split() == [word] and normalised(word) == word
+        return len(word) <= depth and self.expresses(word) and word.split() == [word] and normalise(word) == word
 
     @cached_property
     def _code_of_point(self) -> NDArray[np.int64]:

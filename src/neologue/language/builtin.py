@@ -12,7 +12,7 @@ from itertools import islice
 
 from neologue.errors import LanguageError
 from neologue.language import hunspell
-from neologue.language.alphabet import NAMED, Alphabet, normalised
+from neologue.language.alphabet import NAMED, Alphabet, normalise
 from neologue.language.vocabulary import Vocabulary
 
 DICTIONARIES = {"en": "en_US", "ru": "ru", "sv": "sv_SE"}
@@ -48,7 +48,7 @@ def alphabet(language: str) -> Alphabet:
         return Alphabet.named(language)
     shares: defaultdict[str, float] = defaultdict(float)
     for word, share in frequencies(language).items():
-        for character in normalised(word):
+        for character in normalise(word):
             shares[character] += share
     visible = Alphabet.from_words(shares).characters
     frequent = sorted(visible, key=lambda character: -shares[character])[:MOST_CHARACTERS]

@@ -79,7 +79,7 @@ class Candidates:
         return np.append(0, np.cumsum(self.ways))
 
     @cached_property
-    def _listed(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    def _sorted_numbers(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
         """All lists as one in order, as if each had numbers of its own, and where among the lists each of these is."""
         assert self.lists is not None
         rows = np.repeat(np.arange(len(self.lists.rows)), [len(row) for row in self.lists.rows])
@@ -117,7 +117,7 @@ class Candidates:
             tails += np.where(open_ended, 1 + (code - 1) * below, 0)
         ranks = np.where(found, ranks, 0)
         if self.lists is not None:
-            numbers, order = self._listed
+            numbers, order = self._sorted_numbers
             members = self._members[ranks]
             wanted = tails + self._below[0] * members
             sorted_places = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)

@@ -48,18 +48,18 @@ def builtin(name: str) -> Vocabulary:
 def read(path: Path) -> Vocabulary:
     """Read the pair of .dic and .aff files, given either one of them or their common stem."""
     stem = path.with_suffix("") if path.suffix in {".dic", ".aff"} else path
-    lookup = _parsed(Path(f"{stem}.aff"), Path(f"{stem}.dic"))
+    lookup = _parse(Path(f"{stem}.aff"), Path(f"{stem}.dic"))
     # One dictionary (Zulu) has twofold prefixes, which are left to spylls.
     every_form = not lookup.aff.COMPLEXPREFIXES
-    forms, doubtful = _written_out(lookup, every_form)
+    forms, doubtful = _write_out(lookup, every_form)
     if len(forms) > MOST_FORMS:
         every_form = False
-        forms, doubtful = _written_out(lookup, every_form)
+        forms, doubtful = _write_out(lookup, every_form)
     try:
         "\n".join(forms).encode()
     except UnicodeEncodeError as error:
         raise LanguageError(f"{stem}.dic is not in the encoding that {stem}.aff says; correct SET") from error
-    opinion = _SecondOpinion(lookup, doubtful, _parts(lookup) if every_form else None)
+    opinion = _SecondOpinion(lookup, doubtful, _compound_parts(lookup) if every_form else None)
     rules = hashlib.sha256(b"\0".join(Path(f"{stem}{end}").read_bytes() for end in (".aff", ".dic"))).hexdigest()
     return Vocabulary(forms, opinion, f"Hunspell {stem.name}", rules)
 
@@ -86,7 +86,7 @@ class _Lines:
         raise StopIteration
 
 
-def _parsed(aff_path: Path, dic_path: Path) -> Lookup:
+def _parse(aff_path: Path, dic_path: Path) -> Lookup:
     """Let spylls parse the two files."""
     from spylls.hunspell.algo.lookup import Lookup
     from spylls.hunspell.readers import read_aff, read_dic
@@ -136,7 +136,7 @@ def _correct(lookup: Lookup) -> None:
     lookup.good_forms = permitted_forms
 
 
-def _written_out(lookup: Lookup, every_form: bool) -> tuple[set[str], set[str]]:
+def _write_out(lookup: Lookup, every_form: bool) -> tuple[set[str], set[str]]:
     """All forms (or only the stems) that stand alone, and the lower-cased words that spylls has to judge.
 
     Stops as soon as there are too many forms.
@@ -167,7 +167,7 @@ def _written_out(lookup: Lookup, every_form: bool) -> tuple[set[str], set[str]]:
     return forms - forbidden, {normalize("NFC", word.lower()) for word in forbidden | cased}
 
 
-def _parts(lookup: Lookup) -> set[str] | None:
+def _compound_parts(lookup: Lookup) -> set[str] | None:
     """All lower-cased forms that can stand in a compound, wherever in it; None if they are too many."""
     aff = lookup.aff
     paradigms = _Paradigms(aff)
@@ -198,8 +198,8 @@ class _Paradigms:
     def of(self, stem: str, flags: set[str], affixed: bool) -> Iterator[str]:
         """All forms of the stem that are words by themselves, or only the bare stem if not affixed."""
         if not affixed:
-            return iter((stem,) if self._stands(flags) else ())
-        return (form for form, *affixes in self._forms(stem, flags) if self._stands(flags, *affixes))
+            return iter((stem,) if self._stands_alone(flags) else ())
+        return (form for form, *affixes in self._forms(stem, flags) if self._stands_alone(flags, *affixes))
 
     def joining(self, stem: str, flags: set[str], joints: set[str]) -> Iterator[str]:
         """All forms of the stem that have one of these flags, from the stem or from an affix."""
@@ -210,24 +210,24 @@ class _Paradigms:
     def _forms(self, stem: str, flags: set[str]) -> Iterator[tuple[str, Affix | None, Affix | None, Affix | None]]:
         """All forms, each with its prefix, its suffix and the suffix behind that."""
         yield stem, None, None, None
-        for prefix, form in self._prefixes.applied(stem, flags):
+        for prefix, form in self._prefixes.apply(stem, flags):
             yield form, prefix, None, None
-        for inner, outer, form in self._suffixed(stem, flags):
+        for inner, outer, form in self._add_suffixes(stem, flags):
             yield form, None, inner, outer
             if inner.crossproduct and (outer is None or outer.crossproduct):
-                for prefix, crossed in self._prefixes.applied(form, flags | inner.flags):
+                for prefix, crossed in self._prefixes.apply(form, flags | inner.flags):
                     if prefix.crossproduct:
                         yield crossed, prefix, inner, outer
 
-    def _suffixed(self, stem: str, flags: set[str]) -> Iterator[tuple[Affix, Affix | None, str]]:
+    def _add_suffixes(self, stem: str, flags: set[str]) -> Iterator[tuple[Affix, Affix | None, str]]:
         """The stem with each suffix that it or one of its prefixes allows, and with one more after that."""
         allowed = flags.union(*(self._lent[flag] for flag in self._lent.keys() & flags))
-        for inner, form in self._suffixes.applied(stem, allowed):
+        for inner, form in self._suffixes.apply(stem, allowed):
             yield inner, None, form
-            for outer, longer in self._suffixes.applied(form, inner.flags):
+            for outer, longer in self._suffixes.apply(form, inner.flags):
                 yield inner, outer, longer
 
-    def _stands(
+    def _stands_alone(
         self,
         flags: set[str],
         prefix: Affix | None = None,
@@ -266,7 +266,7 @@ class _Rules:
         )
         self._fitting: dict[tuple[str, str], list[Affix]] = {}
 
-    def applied(self, word: str, flags: set[str]) -> Iterator[tuple[Affix, str]]:
+    def apply(self, word: str, flags: set[str]) -> Iterator[tuple[Affix, str]]:
         """Each affix that the flags allow and whose condition the word meets, with the word it makes."""
         edge = word[-self._reach :] if self._at_end else word[: self._reach]
         for flag in self._affixes.keys() & flags:
@@ -303,8 +303,8 @@ class _SecondOpinion:
         converted = [pattern.replace("_", "") for pattern, _ in aff.ICONV.pairs] if aff.ICONV else []
         ignored = aff.IGNORE.chars if aff.IGNORE else ""
         sharps = ["ß", "SS"] if aff.CHECKSHARPS else []
-        self._breaks = _any_of(breaks)
-        self._traces = _any_of([*breaks, *converted, *ignored, *sharps])
+        self._breaks = _pattern_of_any(breaks)
+        self._traces = _pattern_of_any([*breaks, *converted, *ignored, *sharps])
 
     def __call__(self, word: str) -> bool:
         """Whether spylls accepts the word; False without asking if it could not."""
@@ -349,6 +349,6 @@ class _SecondOpinion:
         return self._simplifies and word[stop : stop + 1] == piece[-1:] and piece + piece[-1] in parts
 
 
-def _any_of(texts: Iterable[str]) -> re.Pattern[str]:
+def _pattern_of_any(texts: Iterable[str]) -> re.Pattern[str]:
     """A pattern that finds any of the texts, and nothing if there is none."""
     return re.compile("|".join(re.escape(text) for text in texts if text) or r"(?!)")

@@ -36,7 +36,9 @@ class Lists:
     @classmethod
     def cut(cls, rows: Sequence[Integers], ways: Integers, members: NDArray[np.intp]) -> "Lists":
         """Only as much of some lists as prefixes are asked about, `members` being the list of each."""
-        return cls(tuple(row[:most] for row, most in zip(rows, _most(len(rows), ways, members), strict=True)), ways)
+        return cls(
+            tuple(row[:most] for row, most in zip(rows, _longest_needed(len(rows), ways, members), strict=True)), ways
+        )
 
     @cached_property
     def numbers(self) -> Integers:
@@ -57,7 +59,9 @@ class Lists:
         """Whether there is just what prefixes need of which these have the lists: a place in it for each."""
         if len(members) != len(self.ways) or self.ways.min(initial=1) < 1 or members.max(initial=0) >= len(self.rows):
             return False
-        return bool(np.array_equal([len(row) for row in self.rows], _most(len(self.rows), self.ways, members)))
+        return bool(
+            np.array_equal([len(row) for row in self.rows], _longest_needed(len(self.rows), self.ways, members))
+        )
 
 
 def longest_list(characters: int, ways: int, every: int) -> int:
@@ -65,7 +69,7 @@ def longest_list(characters: int, ways: int, every: int) -> int:
     return min(LONGEST * ways, MOST_LISTED // characters, every)
 
 
-def deserved(
+def allocate_ways(
     chances: Sequence[NDArray[np.float64]],
     members: NDArray[np.intp],
     shares: NDArray[np.float64],
@@ -97,7 +101,7 @@ def deserved(
     return ways
 
 
-def _most(lists: int, ways: Integers, members: NDArray[np.intp]) -> Integers:
+def _longest_needed(lists: int, ways: Integers, members: NDArray[np.intp]) -> Integers:
     """The most that a prefix of each list is asked about."""
     most = np.zeros(lists, np.int64)
     np.maximum.at(most, members, ways)

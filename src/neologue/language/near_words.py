@@ -24,7 +24,7 @@ MOST_RUNS = 6
 
 
 @dataclass(frozen=True)
-class Near:
+class NearWord:
     """A known word that a new one is near to, and what makes the difference."""
 
     known: str
@@ -36,23 +36,23 @@ class Near:
         return _ORDER[self.how], len(self.known), self.known.swapcase()
 
 
-def near_words(words: Collection[str], known: Iterable[str]) -> dict[str, Near]:
+def near_words(words: Collection[str], known: Iterable[str]) -> dict[str, NearWord]:
     """For each word that is near a known one, the nearest of those."""
     spelled: dict[str, str] = {}
     for other in known:
-        form = folded(other)
+        form = fold(other)
         # Of several spellings one is enough, the one with the fewest capitals.
         spelled[form] = min(other, spelled.get(form, other), key=str.swapcase)
-    found: dict[str, Near] = {}
+    found: dict[str, NearWord] = {}
     unlike: dict[str, list[str]] = {}
     for word in words:
-        form = folded(word)
+        form = fold(word)
         if form not in spelled:
             unlike.setdefault(form, []).append(word)
         elif spelled[form] != word:
-            found[word] = Near(spelled[form], CASE)
+            found[word] = NearWord(spelled[form], CASE)
     for form, other, how in _slips(unlike, spelled):
-        near = Near(spelled[other], how)
+        near = NearWord(spelled[other], how)
         for word in unlike[form]:
             if word not in found or near.rank < found[word].rank:
                 found[word] = near
@@ -62,10 +62,10 @@ def near_words(words: Collection[str], known: Iterable[str]) -> dict[str, Near]:
 def _slips(words: Collection[str], known: Collection[str]) -> Iterator[tuple[str, str, str]]:
     """Each word with each known one that it is but for one slip, and which slip it is."""
     for word in words:
-        for other in _let_go(word):
+        for other in _shorten_runs(word):
             if other in known:
                 yield word, other, HELD
-    forms = _forms(words)
+    forms = _index_forms(words)
     for other in known:
         length = len(other)
         if other in forms:
@@ -80,7 +80,7 @@ def _slips(words: Collection[str], known: Collection[str]) -> Iterator[tuple[str
                         yield word, other, how
 
 
-def _let_go(word: str) -> Iterator[str]:
+def _shorten_runs(word: str) -> Iterator[str]:
     """What a word with a letter three times in a row or more may have been meant to be: each run once or twice."""
     if not _HELD.search(word):
         return
@@ -90,7 +90,7 @@ def _let_go(word: str) -> Iterator[str]:
         yield from map("".join, product(*meant))
 
 
-def _forms(words: Iterable[str]) -> dict[str, str]:
+def _index_forms(words: Iterable[str]) -> dict[str, str]:
     """The words by what they are, and by what they are without any one of their letters; several in one text.
 
     Lists instead of texts would be half a million objects for the garbage collector to look through again and again.
@@ -116,7 +116,7 @@ def _slip(word: str, known: str, place: int) -> str | None:
     return SWAPPED if word == swapped else None
 
 
-def folded(word: str) -> str:
+def fold(word: str) -> str:
     """The word without case and accents."""
     if word.isascii():
         return word.lower()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, Strings, extensions, last_characters, strings
-from neologue.language.lists import Lists, deserved, longest_list
+from neologue.language.lists import Lists, allocate_ways, longest_list
 
 PRIOR = 100.0
 LEARNT = 0.1
@@ -42,7 +42,7 @@ class Spelling:
         if not usable:
             return cls(alphabet, np.empty(0, np.int64), np.empty(0))
         triples = _triples(alphabet, strings(usable), ended=True)
-        return cls(alphabet, *_summed(triples[triples >= 0], None))
+        return cls(alphabet, *_sum_by_number(triples[triples >= 0], None))
 
     def learning(self, prefixes: Strings, shares: NDArray[np.float64]) -> "Spelling":
         """The spelling of the known words and of some prefixes of new ones, in proportion to their shares of users.
@@ -54,7 +54,9 @@ class Spelling:
         weights = weights * (max(LEARNT * self.counts.sum(), len(prefixes)) / weights.sum())
         return Spelling(
             self.alphabet,
-            *_summed(np.concatenate([self.triples, triples.ravel()]), np.concatenate([self.counts, weights.ravel()])),
+            *_sum_by_number(
+                np.concatenate([self.triples, triples.ravel()]), np.concatenate([self.counts, weights.ravel()])
+            ),
         )
 
     @cached_property
@@ -77,7 +79,7 @@ class Spelling:
         # Of the chances of an extension, only that of its first symbol depends on more than the last character.
         lasts, members = last_characters(candidates.frontier)
         codes = [candidates.codes(numbers) for numbers in candidates.lists.rows]
-        later = np.concatenate([self._later(last, row) for last, row in zip(self._coded(lasts), codes, strict=True)])
+        later = np.concatenate([self._later(last, row) for last, row in zip(self._codes_of(lasts), codes, strict=True)])
         first = np.concatenate([row[:, 0] for row in codes])
         listed = candidates.lists.places(members)
         return np.asarray(self._chances(contexts)[np.repeat(places, candidates.ways), first[listed]] * later[listed])
@@ -106,8 +108,8 @@ class Spelling:
         first = [(weights[:, None] * chances).sum(axis=0) for weights in together]
         characters = self.alphabet.size - 1
         longest = longest_list(characters, ways, extensions(characters, extension))
-        found = [self._search(*start, extension, longest) for start in zip(self._coded(lasts), first, strict=True)]
-        asked = deserved([chance for _, chance in found], lists, shares, numbers, numbers.sum() * ways)
+        found = [self._search(*start, extension, longest) for start in zip(self._codes_of(lasts), first, strict=True)]
+        asked = allocate_ways([chance for _, chance in found], lists, shares, numbers, numbers.sum() * ways)
         return Lists.cut([row for row, _ in found], asked, lists)
 
     def _search(
@@ -130,13 +132,13 @@ class Spelling:
             going_on = chances[:, 1:].ravel()
             if not left:
                 break
-            best = _largest(going_on, longest)
+            best = _largest_indices(going_on, longest)
             numbers, contexts = numbers[best], contexts[best]
             different, places = np.unique(contexts, return_inverse=True)
             chances = going_on[best, None] * self._chances(different)[places]
         every = np.concatenate([*(end[0] for end in ended), numbers])
         likely = np.concatenate([*(end[1] for end in ended), going_on])
-        best = _largest(likely, longest)
+        best = _largest_indices(likely, longest)
         best = best[np.lexsort((every[best], -likely[best]))]
         return every[best], likely[best]
 
@@ -169,7 +171,7 @@ class Spelling:
         before = codes[:, -2] if codes.shape[1] > 1 else START
         return np.asarray(before * self.alphabet.size + codes[:, -1])
 
-    def _coded(self, characters: NDArray[np.uint32]) -> list[int]:
+    def _codes_of(self, characters: NDArray[np.uint32]) -> list[int]:
         codes: list[int] = self.alphabet.codes(characters).tolist()
         return codes
 
@@ -212,7 +214,7 @@ def _triples(alphabet: Alphabet, words: Strings, *, ended: bool) -> NDArray[np.i
     return np.where(inside, numbers, -1)
 
 
-def _summed(
+def _sum_by_number(
     numbers: NDArray[np.int64], weights: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The different numbers, in order, and the sum of the weights of each; as 1 each if there are none."""
@@ -220,7 +222,7 @@ def _summed(
     return different, np.bincount(places, weights, len(different)).astype(np.float64)
 
 
-def _largest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+def _largest_indices(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
     """Where the largest values are, at most so many, in order; of equal ones the first."""
     if len(values) <= count:
         return np.arange(len(values))

@@ -13,7 +13,7 @@ from pathlib import Path
 from unicodedata import normalize
 
 from neologue.errors import LanguageError
-from neologue.language.alphabet import normalised
+from neologue.language.alphabet import normalise
 
 REMEMBERED_OPINIONS = 1 << 20
 """How many answers of a second opinion are kept; a server asks about the same words in every pass."""
@@ -33,7 +33,7 @@ class Vocabulary:
         source: str = "given words",
         rules: str = "",
     ) -> None:
-        self._words = frozenset(map(normalised, words)) - {""}
+        self._words = frozenset(map(normalise, words)) - {""}
         self._opinion = accepts
         self._accepts = None if accepts is None else lru_cache(REMEMBERED_OPINIONS)(accepts)
         self._source = source

@@ -5,14 +5,14 @@ from numpy.typing import NDArray
 
 from neologue.compiled import compiled
 from neologue.populations.count_kernel import Ids
-from neologue.populations.random_lanes import Random64, fill, unit
+from neologue.populations.random64 import Random64, fill, unit
 
 FINE = 1 << 32
 """Chances are kept in steps of 2⁻³²."""
 
 
 @compiled
-def alias_table(shares: NDArray[np.float64]) -> Random64:
+def build_alias_table(shares: NDArray[np.float64]) -> Random64:
     """The table for shares that sum to 1 (Vose 1991): a chance and an alias for each place, side by side in one word.
 
     A place keeps its own number with its chance and otherwise gives its alias. As both come with one look-up, a draw

@@ -13,7 +13,7 @@ Ids = NDArray[np.int32]
 
 
 @compiled
-def add_counts(ids: Ids, counts: NDArray[np.uint32]) -> None:
+def count_ids(ids: Ids, counts: NDArray[np.uint32]) -> None:
     """Count each id once more."""
     for place in ids:
         counts[place] += np.uint32(1)

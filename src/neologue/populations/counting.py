@@ -57,7 +57,7 @@ class Work(Protocol):
         """Count a piece of the users, in steps that take a moment each."""
 
 
-def counted(
+def count_pieces(
     work: Work,
     users: Users,
     pieces: Iterable[tuple[int, int]],

@@ -23,12 +23,12 @@ class Holdings:
     counts: NDArray[np.int32]
 
     @classmethod
-    def of_pairs(cls, pairs: NDArray[np.int64], counts: NDArray[np.int32], users: int, words: int) -> "Holdings":
+    def from_pairs(cls, pairs: NDArray[np.int64], counts: NDArray[np.int32], users: int, words: int) -> "Holdings":
         """The rows behind different pairs, in order, each user · words + word."""
         return cls(np.searchsorted(pairs, np.arange(users + 1) * words), (pairs % words).astype(np.int32), counts)
 
     @classmethod
-    def joined(cls, parts: Sequence["Holdings"]) -> "Holdings":
+    def concatenate(cls, parts: Sequence["Holdings"]) -> "Holdings":
         """The users of all parts, one part after the other."""
         ends = np.cumsum([0, *(len(part.words) for part in parts)])
         starts = [part.starts[:-1] + end for part, end in zip(parts, ends[:-1], strict=True)]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from neologue.campaign.campaign import MOST_USERS
 from neologue.errors import DataError, ParameterError
 from neologue.language import builtin
-from neologue.language.alphabet import Alphabet, normalised
+from neologue.language.alphabet import Alphabet, normalise
 from neologue.language.vocabulary import Vocabulary
 from neologue.populations.counting import Users
 from neologue.populations.holdings import MOST_TIMES, Holdings
@@ -97,12 +97,14 @@ class Population(ABC):
         path: Path | str, columns: Columns | None = None, *, days: int = 60, users: int | None = None, seed: int = 0
     ) -> "RecordedPopulation":
         """The users of a file, CSV, TSV, JSON lines or Parquet, or so many of them drawn at random."""
-        return RecordedPopulation(read_records(Path(path), columns or Columns(), days=days), shown(path), users, seed)
+        return RecordedPopulation(
+            read_records(Path(path), columns or Columns(), days=days), file_label(path), users, seed
+        )
 
     @staticmethod
     def from_words(users: Mapping[str, Mapping[str, int]], *, seed: int = 0) -> "RecordedPopulation":
         """Users given in memory: what each one typed, how often."""
-        forms = {word: normalised(word) for held in users.values() for word in held}
+        forms = {word: normalise(word) for held in users.values() for word in held}
         lexicon = sorted(set(forms.values()) - {""})
         if not lexicon:
             raise DataError(f"{len(users)} users hold no word at all; give at least one")
@@ -129,7 +131,7 @@ class Population(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Typists:
+class TypingUsers:
     """So many users drawn from a model, a chunk at a time."""
 
     model: TypingModel
@@ -161,7 +163,7 @@ class EmbeddedPopulation(Population):
         self.alphabet = builtin.alphabet(language)
         self.model = TypingModel.of(np.array(list(shares.values())), days)
         self._seed = seed
-        self._typists = Typists(self.model, users, seed)
+        self._typists = TypingUsers(self.model, users, seed)
         self.description = (
             f"{users:,} simulated users who write {language} with wordfreq's real frequencies and hold some of "
             f"{len(self.words):,} words, {self.model.share:.1%} of all typed"
@@ -187,7 +189,7 @@ class RecordedPopulation(Population):
     """Real users from a record, in a random order that the seed fixes; nobody is drawn twice."""
 
     def __init__(self, records: Records, name: str, users: int | None, seed: int) -> None:
-        self.users, self.description = described(records.extent, name, users)
+        self.users, self.description = describe_records(records.extent, name, users)
         self.words = records.words
         self._holdings = records.holdings
         self._ranks = ranks(records.keys, seed)
@@ -203,7 +205,7 @@ class RecordedPopulation(Population):
         return recorded_digest(self.words, self.users, fingerprint(self._ranks, self._holdings))
 
 
-def described(extent: Extent, name: str, users: int | None) -> tuple[int, str]:
+def describe_records(extent: Extent, name: str, users: int | None) -> tuple[int, str]:
     """How many users of a record are taken, all if nothing is said, and what is said of them."""
     taken = extent.users if users is None else users
     if not 1 <= taken <= extent.users:
@@ -215,7 +217,7 @@ def described(extent: Extent, name: str, users: int | None) -> tuple[int, str]:
     return taken, f"{taken:,}{drawn} users of {name}, {extent.rows:,} rows{aged}, {extent.words:,} words"
 
 
-def shown(path: Path | str) -> str:
+def file_label(path: Path | str) -> str:
     """The name of a file, whatever bytes it has."""
     return os.fsencode(Path(path).name).decode("utf-8", "replace")
 
@@ -242,6 +244,6 @@ def typed_words(language: str) -> dict[str, float]:
     dictionary = builtin.vocabulary(language)
     written = {word.lower(): word for word in sorted(dictionary.words) if word != word.lower()}
     return {
-        normalised(folded if folded in dictionary else written.get(folded, folded)): share
+        normalise(folded if folded in dictionary else written.get(folded, folded)): share
         for folded, share in builtin.frequencies(language).items()
     }

@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue.errors import DataError, ParameterError
-from neologue.language.alphabet import normalised
+from neologue.language.alphabet import normalise
 from neologue.populations.holdings import Holdings, merge_pairs
-from neologue.populations.parts import Survey, check_parts, find_files, kind_of, shown_column
-from neologue.populations.raw_file import DELIMITERS, ENDINGS, check_file, ending_of, open_bytes
+from neologue.populations.input_file import DELIMITERS, ENDINGS, check_file, ending_of, open_bytes
 from neologue.populations.record_sql import DAYS_END, day_of, identifier, literal, times_of
-from neologue.populations.user_keys import Keys, key_of
+from neologue.populations.table_files import FileSummary, check_parts, find_files, kind_of, quote_column
+from neologue.populations.user_keys import Keys, key_sql
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -144,26 +144,26 @@ def read_records(
         raise ParameterError(f"a window of {days} days holds nothing: give at least 1")
     files = find_files(path)
     if files != [path]:
-        check_parts(path, files, [survey(file, columns, part=True) for file in files])
+        check_parts(path, files, [summarise(file, columns, part=True) for file in files])
 
     def encoded(connection: "DuckDBPyConnection", table: _Table) -> Records:
         if part and _one(connection, "SELECT count(*) FROM records") == (0,):
-            return Records([], np.empty((0, 2), np.uint64), Holdings.joined([]), rows=0, dropped=0)
+            return Records([], np.empty((0, 2), np.uint64), Holdings.concatenate([]), rows=0, dropped=0)
         _gather_keys(connection, path)
         return _encode(connection, (_newest(connection) if newest is None else newest) - days + 1)
 
     return _read(path, files, columns, part, memory_limit, encoded)
 
 
-def survey(path: Path, columns: Columns = DEFAULT_COLUMNS, *, part: bool = False) -> Survey:
+def summarise(path: Path, columns: Columns = DEFAULT_COLUMNS, *, part: bool = False) -> FileSummary:
     """Look at a file without reading it all."""
 
-    def surveyed(connection: "DuckDBPyConnection", table: _Table) -> Survey:
+    def surveyed(connection: "DuckDBPyConnection", table: _Table) -> FileSummary:
         rows, newest = _one(connection, "SELECT count(*), coalesce(max(day), 0) FROM records")
         named = (columns.user, columns.word)
         used = {*named, columns.count or "count", columns.day or "day"} & table.types.keys()
         kinds = {name: kind_of(table.types[name]) if name in named else "" for name in used}
-        return Survey(kinds, int(newest) if rows else None)
+        return FileSummary(kinds, int(newest) if rows else None)
 
     return _read(path, find_files(path), columns, part, MEMORY_LIMIT, surveyed)
 
@@ -259,7 +259,7 @@ def _read_header(file: Path, delimiter: str) -> list[str]:
     seen: set[str] = set()
     for name in header:
         if name.lower() in seen:  # SQL does not tell upper and lower case apart
-            raise DataError(f"{file} has more than one column {shown_column(name)}: rename all but one")
+            raise DataError(f"{file} has more than one column {quote_column(name)}: rename all but one")
         seen.add(name.lower())
     return header
 
@@ -286,13 +286,13 @@ def _create_view(connection: "DuckDBPyConnection", path: Path, table: _Table, co
     def column(name: str, option: str) -> tuple[str, str]:
         if not {columns.user, columns.word} & table.types.keys():
             # The first line may be somebody's row and not a header, so it is not repeated here.
-            wanted = f"{shown_column(columns.user)} nor {shown_column(columns.word)}"
+            wanted = f"{quote_column(columns.user)} nor {quote_column(columns.word)}"
             raise DataError(f"{path} has no column {wanted}: add a header, or use --user-column and --word-column")
         if name not in table.types:
-            others = ", ".join(map(shown_column, list(table.types)[:20]))
-            raise DataError(f"{path} has no column {shown_column(name)}, only {others}: name it with {option}")
+            others = ", ".join(map(quote_column, list(table.types)[:20]))
+            raise DataError(f"{path} has no column {quote_column(name)}, only {others}: name it with {option}")
         if NESTED.fullmatch(table.types[name]):
-            raise DataError(f"the column {shown_column(name)} of {path} is nested: write one row per word")
+            raise DataError(f"the column {quote_column(name)} of {path} is nested: write one row per word")
         return identifier(name), table.types[name]
 
     user, _ = column(columns.user, "--user-column")
@@ -334,7 +334,7 @@ def _encode(connection: "DuckDBPyConnection", oldest: int) -> Records:
     connection.execute(
         "CREATE TEMP TABLE people AS SELECT person, high, low, row_number() OVER by_key - 1 AS id, "
         f"(sum(total) OVER by_key - total) // {ROWS_AT_ONCE} AS part "
-        f"FROM (SELECT *, {key_of('CAST(person AS VARCHAR)')} FROM keys WHERE key = 'person') "
+        f"FROM (SELECT *, {key_sql('CAST(person AS VARCHAR)')} FROM keys WHERE key = 'person') "
         "WINDOW by_key AS (ORDER BY high, low)"
     )
     connection.execute(
@@ -343,7 +343,7 @@ def _encode(connection: "DuckDBPyConnection", oldest: int) -> Records:
     )
     users, parts = _one(connection, "SELECT count(*), max(part) + 1 FROM people")
     spellings = connection.execute("SELECT word FROM spellings ORDER BY id").fetchnumpy()["word"].tolist()
-    words, word_ids = _settle(spellings)
+    words, word_ids = _normalise_all(spellings)
     keys = connection.execute("SELECT high, low FROM people ORDER BY id").fetchnumpy()
     width = max(1, len(spellings))
     # The pairs are sorted below in any case, and DuckDB would hold rows back to keep their order.
@@ -361,7 +361,7 @@ def _encode(connection: "DuckDBPyConnection", oldest: int) -> Records:
         merged.append(merge_pairs(pairs, found["times"]))
     pairs = np.concatenate([pairs for pairs, _ in merged])
     counts = np.concatenate([counts for _, counts in merged])
-    holdings = Holdings.of_pairs(pairs, counts, int(users), width)
+    holdings = Holdings.from_pairs(pairs, counts, int(users), width)
     return Records(words, np.stack([keys["high"], keys["low"]], 1), holdings, rows=int(rows), dropped=int(rows - kept))
 
 
@@ -385,14 +385,14 @@ def _check_rows(connection: "DuckDBPyConnection", path: Path) -> None:
         raise DataError(f"{path} has {number} row(s) {fault.rows}, the first is row {first}: {fault.remedy}")
 
 
-def _settle(spellings: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+def _normalise_all(spellings: list[str]) -> tuple[list[str], NDArray[np.int64]]:
     """The lexicon behind some sorted spellings, and which of its words each spelling stands for."""
-    settled = list(map(normalised, spellings))
-    if settled == spellings:
+    normal = list(map(normalise, spellings))
+    if normal == spellings:
         return spellings, np.arange(len(spellings))
-    words = sorted(set(settled))
+    words = sorted(set(normal))
     ids = {word: i for i, word in enumerate(words)}
-    return words, np.array([ids[word] for word in settled])
+    return words, np.array([ids[word] for word in normal])
 
 
 def _explain(path: Path, ending: str, message: str) -> str:

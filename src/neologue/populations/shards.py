@@ -51,7 +51,7 @@ def common_words(lexicons: Iterable[Sequence[str]]) -> list[str]:
     return [word for word, _ in groupby(merge(*lexicons))]
 
 
-def split(records: Records, words: Sequence[str], seed: int, shards: int) -> list[FilePart]:
+def split_by_shard(records: Records, words: Sequence[str], seed: int, shards: int) -> list[FilePart]:
     """The users of a file by shard; `words` is the common lexicon, which has all of theirs."""
     place = {word: number for number, word in enumerate(words)}
     places = np.array([place[word] for word in records.words], np.int64)
@@ -72,7 +72,7 @@ def shard_of(ranks: NDArray[np.uint64], shards: int) -> NDArray[np.int64]:
 def gather(parts: Sequence[FilePart], words: int, seed: int) -> Shard:
     """The shard of some files' parts: users of one key are one, and what they typed adds up."""
     keys = np.concatenate([part.keys for part in parts])
-    held = Holdings.joined([part.holdings for part in parts])
+    held = Holdings.concatenate([part.holdings for part in parts])
     rank = ranks(keys, seed)
     order = np.lexsort((keys[:, 1], keys[:, 0], rank))
     ordered = keys[order]
@@ -82,5 +82,5 @@ def gather(parts: Sequence[FilePart], words: int, seed: int) -> Shard:
     place[order] = np.cumsum(new) - 1
     owners = np.repeat(place, np.diff(held.starts))
     pairs, counts = merge_pairs(owners * words + held.words, held.counts)
-    holdings = Holdings.of_pairs(pairs, counts, int(new.sum()), words)
+    holdings = Holdings.from_pairs(pairs, counts, int(new.sum()), words)
     return Shard(holdings, fingerprint(rank[order][new], holdings))

@@ -21,7 +21,7 @@ Keys = NDArray[np.uint64]
 Ranks = NDArray[np.uint64]
 
 
-def key_of(name: str) -> str:
+def key_sql(name: str) -> str:
     """The SQL of the two halves of a key, called high and low."""
     return f"md5_number_upper({name}) AS high, md5_number_lower({name}) AS low"
 
@@ -33,7 +33,7 @@ def keys_of(names: Iterable[str]) -> Keys:
 
 
 @compiled
-def mixed(number: np.uint64) -> np.uint64:
+def mix(number: np.uint64) -> np.uint64:
     """A number that looks random: the last stage of SplitMix64, whose steps can all be undone (Steele et al. 2014)."""
     number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -45,15 +45,15 @@ def ranks(keys: Keys, seed: int) -> Ranks:
 
     The numbers are uniform, so that a range of them is a random part of the users.
     """
-    return mixed_all(keys[:, 0] ^ generator(Stream.ORDER, seed).integers(2**64, dtype=np.uint64))
+    return mix_all(keys[:, 0] ^ generator(Stream.ORDER, seed).integers(2**64, dtype=np.uint64))
 
 
 @compiled
-def mixed_all(numbers: Ranks) -> Ranks:
+def mix_all(numbers: Ranks) -> Ranks:
     """Mix each of some numbers."""
     found = np.empty_like(numbers)
     for place in range(len(numbers)):
-        found[place] = mixed(numbers[place])
+        found[place] = mix(numbers[place])
     return found
 
 
@@ -67,8 +67,8 @@ def fingerprint_of_rows(ranks: Ranks, starts: Ints, words: Ids, counts: Ids) -> 
     """The sum over users of a number mixed from a user's rank, words and counts."""
     total = np.uint64(0)
     for user in range(len(ranks)):
-        number = mixed(ranks[user])
+        number = mix(ranks[user])
         for place in range(starts[user], starts[user + 1]):
-            number = mixed(number ^ ((np.uint64(words[place]) << np.uint64(32)) | np.uint64(counts[place])))
+            number = mix(number ^ ((np.uint64(words[place]) << np.uint64(32)) | np.uint64(counts[place])))
         total += number
     return total

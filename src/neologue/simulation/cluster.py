@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from neologue import __version__
 from neologue.errors import EngineError, NeologueError
-from neologue.populations.counting import Advance, Users, Work, counted
+from neologue.populations.counting import Advance, Users, Work, count_pieces
 from neologue.populations.holdings import Holdings
-from neologue.populations.parts import check_parts, find_files
-from neologue.populations.population import Population, described, recorded_digest, shown
-from neologue.populations.records import Columns, Extent, Records, read_records, survey
-from neologue.populations.shards import FilePart, Shard, Window, common_words, gather, split
+from neologue.populations.population import Population, describe_records, file_label, recorded_digest
+from neologue.populations.records import Columns, Extent, Records, read_records, summarise
+from neologue.populations.shards import FilePart, Shard, Window, common_words, gather, split_by_shard
+from neologue.populations.table_files import check_parts, find_files
 
 if TYPE_CHECKING:
     from ray import ObjectRef
@@ -55,10 +55,10 @@ class RayEngine:
     """The workers of a Ray cluster: one that runs at an address, or one of this machine's cores for the time being."""
 
     def __init__(self, address: str | None = None, *, cores: int | None = None) -> None:
-        self._ray = _imported(guarded=address is None)
+        self._ray = _import_ray(guarded=address is None)
         self._address = address
         if address is not None:
-            _check_address(_found(address) if address == "auto" else address)
+            _check_address(_find_cluster(address) if address == "auto" else address)
         if self._ray.is_initialized():
             raise EngineError("this process has joined a cluster already; leave it first")
         if address is None:
@@ -66,7 +66,7 @@ class RayEngine:
         else:
             self._join(address)
         try:
-            with self._explained():
+            with self._translate_errors():
                 self._check_workers()
                 self._cores = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         except BaseException:
@@ -98,16 +98,16 @@ class RayEngine:
         """The users of a file or of many Parquet files, each of which is read by a worker that sees the same path."""
         files = find_files(path)
         part, named = files != [path], columns or Columns()
-        with self._explained():
-            surveys = self._ray.get([self._run(survey, file, named, part=part) for file in files])
-            check_parts(path, files, surveys)
-            newest = max((surveyed.newest for surveyed in surveys if surveyed.newest is not None), default=0)
+        with self._translate_errors():
+            summaries = self._ray.get([self._run(summarise, file, named, part=part) for file in files])
+            check_parts(path, files, summaries)
+            newest = max((summary.newest for summary in summaries if summary.newest is not None), default=0)
             records = [self._run(read_records, file, named, days=days, newest=newest, part=part) for file in files]
             extents = self._ray.get([self._run(_extent, one) for one in records])
             lexicon = self._tree(_common, [self._run(_words, one) for one in records])
             words: list[str] = self._ray.get(lexicon)
             number = min(MOST_SHARDS, TASKS_PER_CORE * self._cores)
-            parts = [self._run_for_many(split, number, one, lexicon, seed, number) for one in records]
+            parts = [self._run_for_many(split_by_shard, number, one, lexicon, seed, number) for one in records]
             shards = [
                 self._run(_gather, max(1, len(words)), seed, *(row[shard] for row in parts)) for shard in range(number)
             ]
@@ -120,7 +120,7 @@ class RayEngine:
         )
         fingerprint = sum(number for _, number in sizes) % 2**64
         ends = np.cumsum([size for size, _ in sizes])
-        return ShardedPopulation(words, extent, shown(path), users, fingerprint, shards, ends, self._fetch)
+        return ShardedPopulation(words, extent, file_label(path), users, fingerprint, shards, ends, self._fetch)
 
     def count(
         self, work: Work, population: Population, start: int, stop: int, advance: Advance = lambda users: None
@@ -129,7 +129,7 @@ class RayEngine:
         pieces = list(population.spans(start, stop))
         if not pieces:
             return np.zeros(work.size, np.int64)
-        with self._explained():
+        with self._translate_errors():
             sent = self._ray.put(work)
             share = -(-len(pieces) // (TASKS_PER_CORE * self._cores))
             groups = [pieces[first : first + share] for first in range(0, len(pieces), share)]
@@ -174,7 +174,7 @@ class RayEngine:
         return found
 
     def _fetch(self, shards: "Sequence[Ref]") -> list[Shard]:
-        with self._explained():
+        with self._translate_errors():
             return list(self._ray.get(list(shards)))
 
     def _start(self, cores: int | None) -> None:
@@ -227,7 +227,7 @@ class RayEngine:
                 )
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Turn what Ray raises into what neologue raises."""
         errors = self._ray.exceptions
         try:
@@ -261,7 +261,7 @@ class ShardedPopulation(Population):
         ends: NDArray[np.int64],
         fetch: "Callable[[Sequence[Ref]], list[Shard]]",
     ) -> None:
-        self.users, self.description = described(extent, name, users)
+        self.users, self.description = describe_records(extent, name, users)
         self.words = words
         self._fingerprint = fingerprint
         self._shards, self._ends, self._fetch = shards, ends, fetch
@@ -274,7 +274,7 @@ class ShardedPopulation(Population):
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
         """What these users hold, brought here; works are better sent to where the users are."""
         if start >= stop:
-            return Holdings.joined([])
+            return Holdings.concatenate([])
         first, shards = self.overlapping(start, stop)
         return _window(first, self._fetch(shards)).draw(start, stop)
 
@@ -284,7 +284,7 @@ class ShardedPopulation(Population):
         return recorded_digest(self.words, self.users, self._fingerprint)
 
 
-def _imported(*, guarded: bool) -> Any:  # noqa: ANN401 - Ray has no types
+def _import_ray(*, guarded: bool) -> Any:  # noqa: ANN401 - Ray has no types
     """Ray, which sends nobody statistics; if guarded, a cluster that it starts asks at its ports for a token.
 
     It listens on all interfaces and reads these settings when it is imported.
@@ -301,7 +301,7 @@ def _imported(*, guarded: bool) -> Any:  # noqa: ANN401 - Ray has no types
     return ray
 
 
-def _found(address: str) -> str:
+def _find_cluster(address: str) -> str:
     """The address of the cluster that runs on this machine, as Ray would find it."""
     from ray._private.services import canonicalize_bootstrap_address
 
@@ -362,15 +362,15 @@ def _size(shard: Shard) -> tuple[int, int]:
 
 def _window(first: int, shards: Sequence[Shard]) -> Window:
     held = [shard.holdings for shard in shards]
-    return Window(first, held[0] if len(held) == 1 else Holdings.joined(held))
+    return Window(first, held[0] if len(held) == 1 else Holdings.concatenate(held))
 
 
 def _count(work: Work, pieces: Pieces, users: Users) -> NDArray[np.int64]:
-    return counted(work, users, pieces)
+    return count_pieces(work, users, pieces)
 
 
 def _count_window(work: Work, pieces: Pieces, first: int, *shards: Shard) -> NDArray[np.int64]:
-    return counted(work, _window(first, shards), pieces)
+    return count_pieces(work, _window(first, shards), pieces)
 
 
 def _add(*counts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -93,7 +93,7 @@ def discover(
     while layer := state.layer:
         tally = journal.recall(layer) if journal else None
         if tally is None:
-            tally = _asked(layer, asked_of, asked_users, progress)
+            tally = _ask(layer, asked_of, asked_users, progress)
             if journal:
                 journal.record(layer, tally)
         elif isinstance(layer, Layer):
@@ -113,7 +113,7 @@ def discover(
     )
 
 
-def _asked(layer: Layer | ClosedLayer, campaign: Campaign, asked_users: SimulatedUsers, progress: Progress) -> Tally:
+def _ask(layer: Layer | ClosedLayer, campaign: Campaign, asked_users: SimulatedUsers, progress: Progress) -> Tally:
     """The votes of the users whose turn it is; those who measure stand behind those of the campaign."""
     if isinstance(layer, ClosedLayer):
         progress.on_measuring(layer)

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from neologue.populations.counting import Advance, Work, counted
+from neologue.populations.counting import Advance, Work, count_pieces
 from neologue.populations.population import Population
 from neologue.populations.records import Columns
 
@@ -75,7 +75,7 @@ class LocalEngine:
                 advance(users)
 
         def share(thread: int) -> NDArray[np.int64]:
-            return counted(work, population, pieces[thread::threads], done, stopped.is_set)
+            return count_pieces(work, population, pieces[thread::threads], done, stopped.is_set)
 
         with ThreadPoolExecutor(threads) as pool:
             try:

@@ -15,7 +15,7 @@ from neologue.discovery.tally import Tally
 from neologue.errors import JournalError
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
-from neologue.simulation.unfinished_run import Unfinished
+from neologue.simulation.unfinished_run import UnfinishedRun
 
 FORMAT = 1
 IDENTITY = "campaign.json"
@@ -26,7 +26,7 @@ class Journal:
 
     def __init__(self, folder: Path, identity: dict[str, object], *, resume: bool) -> None:
         whole = {"format": FORMAT, **identity}
-        self._unfinished = Unfinished(folder, "discovery", IDENTITY, whole, resume=resume)
+        self._unfinished = UnfinishedRun(folder, "discovery", IDENTITY, whole, resume=resume)
 
     @property
     def resumed(self) -> bool:

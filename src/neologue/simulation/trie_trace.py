@@ -23,7 +23,7 @@ MOST_NOISE = 40
 
 
 @dataclass(frozen=True, eq=False)
-class Voted:
+class VotedCandidates:
     """Some candidates of a layer, in order."""
 
     candidates: Candidates
@@ -35,15 +35,15 @@ class Voted:
     @property
     def texts(self) -> Strings:
         """The prefixes or words that they are."""
-        return self._spelled[0]
+        return self._texts_and_ends[0]
 
     @property
     def ended(self) -> NDArray[np.bool_]:
         """Whether each is a whole word."""
-        return self._spelled[1]
+        return self._texts_and_ends[1]
 
     @cached_property
-    def _spelled(self) -> tuple[Strings, NDArray[np.bool_]]:
+    def _texts_and_ends(self) -> tuple[Strings, NDArray[np.bool_]]:
         return self.candidates.prefixes(self.index)
 
 
@@ -63,8 +63,8 @@ class LayerTrace:
     """Their standard deviation."""
     gain: float
     """The votes that one holder adds on average."""
-    kept: Voted
-    dropped: Voted
+    kept: VotedCandidates
+    dropped: VotedCandidates
     """Those nearest to being kept."""
 
 
@@ -93,8 +93,8 @@ class TrieTrace:
                 noise=float(channel.mean(0, tally.reports)),
                 deviation=float(np.sqrt(channel.variance(0, tally.reports))),
                 gain=channel.gain,
-                kept=Voted(candidates, selection.index, tally.votes[selection.index], selection.thresholds),
-                dropped=Voted(candidates, dropped, tally.votes[dropped], selection.missing(dropped)),
+                kept=VotedCandidates(candidates, selection.index, tally.votes[selection.index], selection.thresholds),
+                dropped=VotedCandidates(candidates, dropped, tally.votes[dropped], selection.missing(dropped)),
             )
         )
 

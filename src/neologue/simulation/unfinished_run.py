@@ -9,7 +9,7 @@ from pathlib import Path
 from neologue.errors import JournalError
 
 
-class Unfinished:
+class UnfinishedRun:
     """Files that are whole or not there, beside one that says what they belong to."""
 
     def __init__(

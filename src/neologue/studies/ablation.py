@@ -16,7 +16,7 @@ from neologue.release.facts import release_facts
 from neologue.simulation.discovery_run import discover
 from neologue.studies.factors import Factor, Variation
 from neologue.studies.interval import CONFIDENCE, METHOD, Interval
-from neologue.studies.method import Advance, unheard
+from neologue.studies.method import Advance, ignore_progress
 from neologue.studies.study_progress import StudyProgress
 
 
@@ -103,7 +103,7 @@ def ablate(
     study: AblationStudy,
     *,
     done: Mapping[AblationRun, AblationResult] = MappingProxyType({}),
-    advance: Advance = unheard,
+    advance: Advance = ignore_progress,
 ) -> Iterator[AblationResult]:
     """The results of a study's runs, in their order; those of runs that are `done` are taken over."""
     for run in study.runs:
@@ -173,7 +173,7 @@ class Ablation:
         refusal = next((result.refusal for result in (*mine, *theirs) if result.refusal), None)
         if refusal:
             return {**row, "refusal": refusal}
-        found, base = _found(mine), _found(theirs)
+        found, base = _outcomes(mine), _outcomes(theirs)
         gain = Interval.of([a.coverage - b.coverage for a, b in zip(found, base, strict=True)])
         return {
             **row,
@@ -187,7 +187,7 @@ class Ablation:
         }
 
 
-def _found(results: Sequence[AblationResult]) -> list[AblationOutcome]:
+def _outcomes(results: Sequence[AblationResult]) -> list[AblationOutcome]:
     return [result.found for result in results if result.found]
 
 

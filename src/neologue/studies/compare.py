@@ -14,7 +14,7 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.vocabulary import Vocabulary
 from neologue.populations.population import Population
 from neologue.studies.fragment_puzzle import FragmentPuzzle
-from neologue.studies.method import Advance, Method, Task, unheard
+from neologue.studies.method import Advance, Method, Task, ignore_progress
 from neologue.studies.opt_prefix_tree import OptPrefixTree
 from neologue.studies.ours import Ours
 from neologue.studies.outcome import Outcome, outcome, truth_of
@@ -158,7 +158,7 @@ def compare(
     alphabet: Alphabet | None = None,
     known: Vocabulary | None = None,
     done: Mapping[ComparisonRun, ComparisonResult] = MappingProxyType({}),
-    advance: Advance = unheard,
+    advance: Advance = ignore_progress,
 ) -> Iterator[ComparisonResult]:
     """The results of a study's runs, in their order; those of runs that are `done` are taken over.
 

@@ -28,7 +28,7 @@ from neologue.language.alphabet import Alphabet
 from neologue.populations.streams import Stream, generator
 from neologue.privacy.shuffling import clones_2023
 from neologue.randomizers.channel import Channel
-from neologue.studies.method import Advance, Found, Task, ranked, unheard
+from neologue.studies.method import Advance, Found, Task, ignore_progress, rank_words
 from neologue.studies.oracles import CountMeanSketch, Integers, draw_votes
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 from neologue.studies.user_samples import one_word
@@ -57,9 +57,9 @@ class FragmentPuzzle:
 
     def fewest_users(self, task: Task) -> int:
         """Enough for each place of a word."""
-        return SMALLEST_PLACE * _places(task)
+        return SMALLEST_PLACE * _fragments_per_word(task)
 
-    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
         """Ask everyone at once, then join what they sent."""
         epsilon = budget.local_epsilon(lambda local: clones_2023(local, task.users, budget.delta).epsilon or 0.0)
         piecewise = CountMeanSketch(epsilon * self.fragment_share, self.columns)
@@ -67,16 +67,16 @@ class FragmentPuzzle:
         rng = generator(Stream.BASELINES, seed)
         speakers = one_word(task, (0, task.users), seed, advance, by_use=True)
         spelt = _codes(task)
-        joined = self._joined(task, spelt, speakers, piecewise, rng)
+        joined = self._join_fragments(task, spelt, speakers, piecewise, rng)
         texts = [text for text in _texts(task.alphabet, joined) if task.counts(text)]
         place_of_word = {word: place for place, word in enumerate(texts)}
         index = np.array([place_of_word.get(word, -1) for word in task.words.tolist()], np.int64)
         votes = draw_votes(whole.channel, len(texts), index, speakers, task.users, rng)
-        kept = _unexplained(whole.channel, votes, task.users, self.false_words)
+        kept = _significant(whole.channel, votes, task.users, self.false_words)
         counts = whole.channel.estimate(votes[kept], task.users)
         spent = clones_2023(epsilon, task.users, budget.delta).epsilon
         return Found(
-            words=ranked(dict(zip((texts[place] for place in kept), counts.tolist(), strict=True))),
+            words=rank_words(dict(zip((texts[place] for place in kept), counts.tolist(), strict=True))),
             rounds=1,
             bytes_per_device=1 + piecewise.report_bytes + whole.report_bytes,
             users_asked=task.users,
@@ -91,12 +91,12 @@ class FragmentPuzzle:
             ),
         )
 
-    def _joined(
+    def _join_fragments(
         self, task: Task, spelt: Integers, speakers: Integers, sketch: CountMeanSketch, rng: Generator
     ) -> Integers:
         """The symbols of all words whose fragments were found and whose hash is that of the fragments."""
-        size, places = task.alphabet.size, _places(task)
-        pieces = _piece(spelt)
+        size, places = task.alphabet.size, _fragments_per_word(task)
+        pieces = _word_hash(spelt)
         # Every user picks a place, wordless users too.
         at_place = rng.multinomial(speakers, [1 / places] * places)
         wordless = rng.multinomial(task.users - speakers.sum(), [1 / places] * places)
@@ -107,20 +107,20 @@ class FragmentPuzzle:
             index = (pieces * size + pair[:, 0]) * size + pair[:, 1]
             reports = int(at_place[:, place].sum() + wordless[place])
             votes = draw_votes(sketch.channel, PIECES * size**2, index, at_place[:, place], reports, rng)
-            fragments = _unexplained(sketch.channel, votes, reports, self.false_fragments)
+            fragments = _significant(sketch.channel, votes, reports, self.false_fragments)
             rows, picked = _matches(piece_of, joined, fragments, size)
             symbols = np.column_stack(np.divmod(fragments[picked] % size**2, size))
             joined = np.column_stack([joined[rows], symbols])
             piece_of = piece_of[rows]
             votes_of = np.minimum(votes_of[rows], votes[fragments[picked]])
             # A word that has ended has to have the hash of its fragments; more words than can be held are cut.
-            fits = (joined[:, -1] > 0) | (_piece(_padded(joined, spelt.shape[1])) == piece_of)
-            fits &= votes_of >= _cut(votes_of[fits])
+            fits = (joined[:, -1] > 0) | (_word_hash(_pad(joined, spelt.shape[1])) == piece_of)
+            fits &= votes_of >= _fewest_votes(votes_of[fits])
             joined, piece_of, votes_of = joined[fits], piece_of[fits], votes_of[fits]
-        return np.asarray(joined[_piece(joined) == piece_of])
+        return np.asarray(joined[_word_hash(joined) == piece_of])
 
 
-def _places(task: Task) -> int:
+def _fragments_per_word(task: Task) -> int:
     """How many fragments the longest word has."""
     if PIECES * task.alphabet.size**FRAGMENT > MOST_FRAGMENTS:
         raise ParameterError(
@@ -132,15 +132,15 @@ def _places(task: Task) -> int:
 
 def _codes(task: Task) -> Integers:
     """The symbols of the words that count, 0 beyond their ends."""
-    width = _places(task) * FRAGMENT
+    width = _fragments_per_word(task) * FRAGMENT
     return task.alphabet.codes(task.words.astype(f"U{width}").view(np.uint32).reshape(len(task.words), width))
 
 
-def _padded(symbols: Integers, width: int) -> Integers:
+def _pad(symbols: Integers, width: int) -> Integers:
     return np.pad(symbols, ((0, 0), (0, width - symbols.shape[1])))
 
 
-def _piece(symbols: Integers) -> Integers:
+def _word_hash(symbols: Integers) -> Integers:
     """The hash of each word that all its fragments carry: the upper bits of a polynomial in its symbols."""
     mixed = np.zeros(len(symbols), np.uint64)
     for column in symbols.T.astype(np.uint64):
@@ -162,12 +162,12 @@ def _matches(piece_of: Integers, joined: Integers, fragments: Integers, size: in
     return rows[goes_on], picked[goes_on]
 
 
-def _cut(votes: Integers) -> int:
+def _fewest_votes(votes: Integers) -> int:
     """The fewest votes of a beginning that is still joined on."""
     return int(np.partition(votes, -MOST_JOINED)[-MOST_JOINED]) if len(votes) > MOST_JOINED else 0
 
 
-def _unexplained(channel: Channel, votes: Integers, reports: int, level: float) -> Integers:
+def _significant(channel: Channel, votes: Integers, reports: int, level: float) -> Integers:
     """The values, in order, whose votes noise does not explain."""
     if not len(votes):
         return np.empty(0, np.int64)

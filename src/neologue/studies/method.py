@@ -21,7 +21,7 @@ Advance = Callable[[int], None]
 """Told how many more users are done."""
 
 
-def unheard(users: int) -> None:
+def ignore_progress(users: int) -> None:
     """Hears of progress and does not care."""
 
 
@@ -110,11 +110,11 @@ class Method(Protocol):
     def fewest_users(self, task: Task) -> int:
         """The smallest number of users that it can work with at all."""
 
-    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
         """Find words within the budget; the same arguments give the same words."""
 
 
-def ranked(estimates: dict[str, float]) -> tuple[FoundWord, ...]:
+def rank_words(estimates: dict[str, float]) -> tuple[FoundWord, ...]:
     """Words in the order of their estimates."""
     ordered = sorted(estimates.items(), key=lambda found: (-found[1], found[0]))
     return tuple(FoundWord(word, estimate) for word, estimate in ordered)

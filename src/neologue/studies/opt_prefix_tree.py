@@ -27,7 +27,7 @@ from neologue.populations.streams import Stream, generator
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
 from neologue.randomizers.unary import Unary
-from neologue.studies.method import Advance, Found, Task, ranked, unheard
+from neologue.studies.method import Advance, Found, Task, ignore_progress, rank_words
 from neologue.studies.oracles import Integers, draw_votes
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 from neologue.studies.user_samples import one_word
@@ -62,7 +62,7 @@ class OptPrefixTree:
         """Enough for each iteration of each run."""
         return SMALLEST_LAYER * self.runs * self.iterations(task)
 
-    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
         """Grow one tree after the other."""
         layer_size = task.users // (self.runs * self.iterations(task))
 
@@ -85,7 +85,7 @@ class OptPrefixTree:
                 randomizer = Unary(candidates.size, epsilon, 1)
                 rng = generator(Stream.BASELINES, seed, rounds)
                 votes = draw_votes(randomizer.channel, candidates.size, index, speakers, layer_size, rng)
-                kept = self._kept(task, candidates, votes, randomizer, layer_size)
+                kept = self._select(task, candidates, votes, randomizer, layer_size)
                 prefixes, ended = candidates.prefixes(kept)
                 counts = randomizer.channel.estimate(votes[kept], layer_size) * (task.users / layer_size)
                 words |= task.countable(prefixes[ended], counts[ended])
@@ -94,7 +94,7 @@ class OptPrefixTree:
                 longest = max(longest, randomizer.payload_bytes)
                 rounds += 1
         return Found(
-            words=ranked(words),
+            words=rank_words(words),
             rounds=rounds,
             bytes_per_device=longest,
             users_asked=rounds * layer_size,
@@ -112,7 +112,7 @@ class OptPrefixTree:
     def _extension(self, task: Task, prefixes: int, length: int) -> int:
         return longest_extension(prefixes, task.alphabet.size - 1, self.dimension, task.depth + 1 - length)
 
-    def _kept(
+    def _select(
         self, task: Task, candidates: Candidates, votes: Integers, randomizer: Unary, layer_size: int
     ) -> Integers:
         """The candidates, in order, that noise does not explain at the false positive ratio of their kind."""

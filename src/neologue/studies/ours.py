@@ -11,7 +11,7 @@ from neologue.privacy.cost import central_epsilon, cost
 from neologue.protocol.report import HEADER_BYTES
 from neologue.release.facts import release_facts
 from neologue.simulation.discovery_run import discover
-from neologue.studies.method import Advance, Found, FoundWord, Task, unheard
+from neologue.studies.method import Advance, Found, FoundWord, Task, ignore_progress
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 from neologue.studies.study_progress import StudyProgress
 
@@ -33,7 +33,7 @@ class Ours:
         parameters = profile(self.name).parameters
         return parameters.smallest_layer * parameters.passes * task.depth
 
-    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
         """Run a campaign with the largest ε that the budget allows."""
 
         def campaign(epsilon: float) -> Campaign:

@@ -19,7 +19,7 @@ from neologue.randomizers.thresholds import LARGEST_EPSILON
 from neologue.release.facts import release_facts
 from neologue.simulation.discovery_run import Discovery, discover
 from neologue.studies.held_out import SEED_APART, HeldOut, held_out
-from neologue.studies.method import Advance, unheard
+from neologue.studies.method import Advance, ignore_progress
 from neologue.studies.study_progress import StudyProgress
 from neologue.studies.targets import rare_known_words
 
@@ -137,7 +137,10 @@ class PaperResult:
 
 
 def reproduce(
-    study: PaperStudy, *, done: Mapping[PaperRun, PaperResult] = MappingProxyType({}), advance: Advance = unheard
+    study: PaperStudy,
+    *,
+    done: Mapping[PaperRun, PaperResult] = MappingProxyType({}),
+    advance: Advance = ignore_progress,
 ) -> Iterator[PaperResult]:
     """The results of a study's runs, in their order; those of runs that are `done` are taken over."""
     for run in study.runs:

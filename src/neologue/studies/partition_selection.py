@@ -27,7 +27,7 @@ from scipy.stats import norm
 from neologue.campaign.profiles import NEOLOGUE
 from neologue.populations.streams import Stream, generator
 from neologue.privacy.bound import ROUNDING
-from neologue.studies.method import Advance, Found, Task, ranked, unheard
+from neologue.studies.method import Advance, Found, Task, ignore_progress, rank_words
 from neologue.studies.oracles import Integers
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 from neologue.studies.user_samples import several_words
@@ -125,7 +125,7 @@ class PartitionSelection:
         """Nobody is too few, but fewer than the threshold find nothing."""
         return 1
 
-    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
         """Count, add noise, publish what is large enough."""
         by_user = budget.unit == "user"
         changed = 2 * self.words_per_user if by_user else 2
@@ -136,7 +136,7 @@ class PartitionSelection:
         large: Integers = np.flatnonzero(counts > noise.threshold)
         bits = (task.alphabet.size - 1).bit_length() * (task.depth + 1)
         return Found(
-            words=ranked(dict(zip(task.words[held[large]].tolist(), counts[large].tolist(), strict=True))),
+            words=rank_words(dict(zip(task.words[held[large]].tolist(), counts[large].tolist(), strict=True))),
             rounds=1,
             bytes_per_device=-(-bits * self.words_per_user // 8) if by_user else None,
             users_asked=task.users,

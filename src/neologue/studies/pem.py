@@ -19,7 +19,7 @@ from neologue.language.candidates import Candidates, root
 from neologue.layout.shape import longest_extension
 from neologue.populations.streams import Stream, generator
 from neologue.studies.blanket import shuffled_epsilon
-from neologue.studies.method import Advance, Found, Task, ranked, unheard
+from neologue.studies.method import Advance, Found, Task, ignore_progress, rank_words
 from neologue.studies.oracles import LocalHashing, draw_votes
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 from neologue.studies.user_samples import one_word
@@ -54,7 +54,7 @@ class Pem:
         """Enough for each group."""
         return SMALLEST_GROUP * len(self.extensions(task))
 
-    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
         """Ask all groups at once, for no report depends on what another group finds; then read one after the other."""
         extensions = self.extensions(task)
         group = task.users // len(extensions)
@@ -84,7 +84,7 @@ class Pem:
                 break
         spent = central(epsilon)
         return Found(
-            words=ranked(words)[: task.top],
+            words=rank_words(words)[: task.top],
             rounds=1,
             bytes_per_device=oracle.report_bytes,
             users_asked=len(extensions) * group,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from neologue.errors import JournalError
-from neologue.simulation.unfinished_run import Unfinished
+from neologue.simulation.unfinished_run import UnfinishedRun
 
 IDENTITY = "study.json"
 
@@ -18,7 +18,7 @@ class Record:
     """A folder with one file for every finished run."""
 
     def __init__(self, folder: Path, identity: Mapping[str, object], *, resume: bool) -> None:
-        self._unfinished = Unfinished(folder, "study", IDENTITY, identity, resume=resume)
+        self._unfinished = UnfinishedRun(folder, "study", IDENTITY, identity, resume=resume)
 
     def recall(self) -> Iterator[dict[str, Any]]:
         """The results that were kept, in the order of their runs."""

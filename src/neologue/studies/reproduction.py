@@ -130,7 +130,7 @@ class Reproduction:
                 f"The central ε of a word is {shown(item['best'])} here and "
                 f"{PUBLISHED['item_central_epsilon'].value:g} "
                 f"in the paper, which took a full layer and the bound of 2021; that bound gives "
-                f"{_shown(item['fmt2021'])} for the costliest layer here, {item['theorems']['best']} the other.",
+                f"{_epsilon_text(item['fmt2021'])} for the costliest layer here, {item['theorems']['best']} the other.",
                 f"The paper states k = {PUBLISHED['k'].value:g} at α = {PUBLISHED['alpha'].value:g}; certified here is "
                 + (
                     f"k = {anonymity['k']}." if anonymity["k"] else f"none for the run, as {anonymity['reasons']['k']}."
@@ -214,5 +214,5 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _shown(epsilon: float | None) -> str:
+def _epsilon_text(epsilon: float | None) -> str:
     return "no figure" if epsilon is None else shown(epsilon)

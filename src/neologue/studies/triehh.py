@@ -21,7 +21,7 @@ import numpy as np
 
 from neologue.errors import ParameterError
 from neologue.populations.streams import Stream, generator
-from neologue.studies.method import Advance, Found, FoundWord, Task, unheard
+from neologue.studies.method import Advance, Found, FoundWord, Task, ignore_progress
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 from neologue.studies.user_samples import one_word
 
@@ -84,7 +84,7 @@ class TrieHH:
         """So many that even with all the privacy in the world a batch has θ users."""
         return SMALLEST_THRESHOLD**2
 
-    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
         """Draw batches and grow the trie until no prefix is kept."""
         sampling = Sampling.of(task.users, budget.epsilon, budget.delta, task.depth + 1)
         held = one_word(task, (0, task.users), seed, advance, by_use=True)

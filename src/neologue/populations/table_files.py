@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neologue.errors import DataError
-from neologue.populations.raw_file import ending_of
+from neologue.populations.input_file import ending_of
 
 WHOLE_OR_TEXT = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|VARCHAR|BLOB")
 
 
 @dataclass(frozen=True)
-class Survey:
+class FileSummary:
     """What can be seen of a file at a glance."""
 
     kinds: Mapping[str, str]
@@ -49,23 +49,23 @@ def _find_files(path: Path) -> list[Path]:
     return files
 
 
-def check_parts(path: Path, files: Sequence[Path], surveys: Sequence[Survey]) -> None:
+def check_parts(path: Path, files: Sequence[Path], summaries: Sequence[FileSummary]) -> None:
     """Refuse parts of one table that do not have the same columns, of the same types.
 
     A count that is missing in one part would let its rows count once, and a user 1 would not be the user 1.0.
     """
-    if all(surveyed.newest is None for surveyed in surveys):
+    if all(summary.newest is None for summary in summaries):
         raise DataError(f"{path} has no rows: give a file with users and words")
-    common = {name: kind for surveyed in surveys for name, kind in surveyed.kinds.items()}
-    for file, surveyed in zip(files, surveys, strict=True):
+    common = {name: kind for summary in summaries for name, kind in summary.kinds.items()}
+    for file, summary in zip(files, summaries, strict=True):
         for name, kind in common.items():
-            if name not in surveyed.kinds:
+            if name not in summary.kinds:
                 raise DataError(
-                    f"{file} has no column {shown_column(name)}, which other parts of {path} have: write it again"
+                    f"{file} has no column {quote_column(name)}, which other parts of {path} have: write it again"
                 )
-            if surveyed.kinds[name] != kind:
+            if summary.kinds[name] != kind:
                 raise DataError(
-                    f"{file} has {shown_column(name)} as {surveyed.kinds[name]}, other parts of {path} as {kind}: "
+                    f"{file} has {quote_column(name)} as {summary.kinds[name]}, other parts of {path} as {kind}: "
                     "write them alike"
                 )
 
@@ -75,6 +75,6 @@ def kind_of(type_: str) -> str:
     return "text" if WHOLE_OR_TEXT.fullmatch(type_) else type_
 
 
-def shown_column(name: str) -> str:
+def quote_column(name: str) -> str:
     """The name of a column, cut if it is long."""
     return repr(name if len(name) <= 40 else f"{name[:40]}…")

@@ -17,13 +17,13 @@ LANES = 64
 STATE = 4 * LANES
 
 
-def lanes(stream: Stream, seed: int, *place: int) -> Random64:
+def seed_generators(stream: Stream, seed: int, *place: int) -> Random64:
     """The state of all lanes for one use at one place; their seeds are hashes, so that no two run in step."""
     return np.random.SeedSequence((stream, seed, *place)).generate_state(STATE, np.uint64).astype(np.uint64)
 
 
 @compiled
-def next_word(state: Random64, lane: int) -> np.uint64:
+def next_random(state: Random64, lane: int) -> np.uint64:
     """The next word of one lane."""
     first, second = state[lane], state[LANES + lane]
     third, fourth = state[2 * LANES + lane], state[3 * LANES + lane]
@@ -45,7 +45,7 @@ def fill(state: Random64, words: Random64) -> None:
     for start in range(0, len(words), LANES):
         block = words[start : start + LANES]
         for lane in range(LANES):
-            block[lane] = next_word(state, lane)
+            block[lane] = next_random(state, lane)
 
 
 @compiled
@@ -65,6 +65,6 @@ def next_below(state: Random64, bound: int) -> np.uint32:
     """A uniform integer below a bound of at most 2^32, from the first lane (Lemire 2019)."""
     least = biased_below(bound)
     while True:
-        product = (next_word(state, 0) >> np.uint64(32)) * np.uint64(bound)
+        product = (next_random(state, 0) >> np.uint64(32)) * np.uint64(bound)
         if np.uint32(product) >= least:
             return np.uint32(product >> np.uint64(32))

@@ -8,7 +8,7 @@ from neologue.compiled import compiled
 from neologue.populations.alias_table import fill_ids
 from neologue.populations.count_kernel import Ids, Ints
 from neologue.populations.holdings import MOST_TIMES
-from neologue.populations.random_lanes import Random64, fill, unit
+from neologue.populations.random64 import Random64, fill, unit
 
 MOST_AT_ONCE = 1 << 24
 """The most times that one draw is typed."""
@@ -60,7 +60,7 @@ def draw_users(
             more = 1
             if counted:
                 if of_luck == AT_ONCE:
-                    fill_luck(times, random, luck)
+                    fill_uniform(times, random, luck)
                     of_luck = 0
                 more = logarithmic(parameter, log_rest, luck[of_luck], luck[of_luck + 1])
                 of_luck += 2
@@ -77,7 +77,7 @@ def draw_users(
 
 
 @compiled
-def fill_luck(state: Random64, random: Random64, luck: NDArray[np.float64]) -> None:
+def fill_uniform(state: Random64, random: Random64, luck: NDArray[np.float64]) -> None:
     """Fill an array with uniform numbers above 0 and up to 1."""
     fill(state, random)
     for draw in range(len(random)):
