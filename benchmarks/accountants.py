@@ -62,7 +62,7 @@ def generic_word(unary: Unary, users: int) -> float:
     votes = binom.pmf(np.arange(low, high + 1), users - 1, q)
     here, one_less = np.append(votes, 0.0), np.insert(votes, 0, 0.0)
     holds, lacks = (
-        {place: math.log(chance) for place, chance in enumerate(law.tolist()) if chance > 0}
+        {index: math.log(chance) for index, chance in enumerate(law.tolist()) if chance > 0}
         for law in ((1 - p) * here + p * one_less, (1 - q) * here + q * one_less)
     )
     step = Sums.of(unary, users).step

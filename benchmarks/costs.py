@@ -34,15 +34,15 @@ def measure(setting: Setting) -> Part:
     )
 
 
-def drawing(selection: SubsetSelection, users: int, place: int = 0) -> Action:
+def drawing(selection: SubsetSelection, users: int, piece: int = 0) -> Action:
     """Draws all reports of users with B words each, as the exact simulation does; the words are there before."""
     starts = np.arange(users + 1) * selection.bound
-    held = np.random.default_rng(place).integers(0, selection.candidates, starts[-1], dtype=np.int32)
+    held = np.random.default_rng(piece).integers(0, selection.candidates, starts[-1], dtype=np.int32)
     counters = Counters(selection.domain)
     reports = SubsetReports(selection, seed=0)
 
     def draw() -> None:
-        for _ in reports.add(place, starts, held, counters):
+        for _ in reports.add(piece, starts, held, counters):
             pass
 
     return draw
@@ -80,14 +80,12 @@ def _against_words(setting: Setting) -> Iterator[Curve]:
     yield from _curves("B, words of a user", setting.sweep_words, chosen, setting)
 
 
-def _curves(
-    against: str, places: Sequence[int], chosen: Sequence[SubsetSelection], setting: Setting
-) -> Iterator[Curve]:
+def _curves(against: str, sizes: Sequence[int], chosen: Sequence[SubsetSelection], setting: Setting) -> Iterator[Curve]:
     """Both ways, each with as many users whatever is varied."""
     few, many = setting.sweep_reports // setting.words, setting.layer_size
     drawn, grown = [drawing(one, few) for one in chosen], [growing(one, many * one.bound) for one in chosen]
-    yield _curve(f"{EXACT}, {few:,} users", against, places, drawn, setting)
-    yield _curve(f"{TREE}, {many:,} users", against, places, grown, setting)
+    yield _curve(f"{EXACT}, {few:,} users", against, sizes, drawn, setting)
+    yield _curve(f"{TREE}, {many:,} users", against, sizes, grown, setting)
 
 
 def _against_threads(setting: Setting) -> Iterator[Curve]:
@@ -97,7 +95,7 @@ def _against_threads(setting: Setting) -> Iterator[Curve]:
     numbers = sorted({1 << power for power in range(cores.bit_length())} | {cores})
 
     def shared(threads: int) -> Action:
-        pieces = [drawing(selection, users // threads, place) for place in range(threads)]
+        pieces = [drawing(selection, users // threads, piece) for piece in range(threads)]
 
         def draw() -> None:
             with ThreadPoolExecutor(threads) as pool:
@@ -111,9 +109,7 @@ def _against_threads(setting: Setting) -> Iterator[Curve]:
         yield Curve(what, "threads", "seconds", tuple(numbers), tuple(each.shortest for each in measured.values()))
 
 
-def _curve(what: str, against: str, places: Sequence[int], actions: Sequence[Action], setting: Setting) -> Curve:
-    works = [
-        Work(str(place), place, against, cpu_seconds(action)) for place, action in zip(places, actions, strict=True)
-    ]
+def _curve(what: str, against: str, sizes: Sequence[int], actions: Sequence[Action], setting: Setting) -> Curve:
+    works = [Work(str(size), size, against, cpu_seconds(action)) for size, action in zip(sizes, actions, strict=True)]
     measured = in_turn(works, setting.sweep_rounds)
-    return Curve(what, against, "CPU seconds", tuple(places), tuple(each.shortest for each in measured.values()))
+    return Curve(what, against, "CPU seconds", tuple(sizes), tuple(each.shortest for each in measured.values()))

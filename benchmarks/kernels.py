@@ -54,7 +54,7 @@ def _own(setting: Setting) -> Iterator[Work]:
     domain, size, truth = selection.domain, selection.subset_size, np.uint64(selection.truth)
     rng = np.random.default_rng(0)
     words = rng.integers(0, domain, setting.reports, dtype=np.int32)
-    places = rng.integers(0, domain, setting.reports * size, dtype=np.uint32)
+    all_votes = rng.integers(0, domain, setting.reports * size, dtype=np.uint32)
     counts = np.zeros(domain, np.uint32)
     state = seed_generators(Stream.EXACT, 0, 0)
     draw = add_by_pairs if repeats_are_rare(size, domain) else add_by_marks
@@ -65,7 +65,7 @@ def _own(setting: Setting) -> Iterator[Work]:
         assert callable(action)
         return Work(what, reports, "reports", cpu_seconds(action), note)
 
-    yield work(INCREMENTS, setting.reports, lambda: add_votes(places, counts), "no randomness: the limit")
+    yield work(INCREMENTS, setting.reports, lambda: add_votes(all_votes, counts), "no randomness: the limit")
     yield work(EXACT, setting.reports, lambda: draw(state, words, domain, size, truth, counts))
     yield work(
         TREE,

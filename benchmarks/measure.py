@@ -74,15 +74,15 @@ class Curve:
     what: str
     against: str
     unit: str
-    places: tuple[float, ...]
+    sizes: tuple[float, ...]
     costs: tuple[float, ...]
 
     @property
     def exponent(self) -> float | None:
         """The slope on logarithmic axes: 1 for a cost that is proportional, 0 for one that stays."""
-        if len(self.places) < 2:
+        if len(self.sizes) < 2:
             return None
-        return float(np.polyfit(np.log(self.places), np.log(self.costs), 1)[0])
+        return float(np.polyfit(np.log(self.sizes), np.log(self.costs), 1)[0])
 
 
 @dataclass(frozen=True)

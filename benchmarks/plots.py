@@ -62,11 +62,11 @@ def _curves(part: Part) -> Figure:
 
 def _panel(axes: Axes, against: str, curves: Sequence[Curve]) -> None:
     for curve, colour, mark in zip(curves, COLOURS, MARKS, strict=False):
-        axes.plot(curve.places, curve.costs, mark, color=colour, label=f"{curve.what}: {law(curve)}")
+        axes.plot(curve.sizes, curve.costs, mark, color=colour, label=f"{curve.what}: {law(curve)}")
     axes.set(xscale="log", yscale="log", xlabel=against, ylabel=curves[0].unit)
-    places = sorted({place for curve in curves for place in curve.places})
-    if places[-1] < WIDE * places[0] and len(places) <= MOST_TICKS:
-        axes.set_xticks(places)
+    sizes = sorted({size for curve in curves for size in curve.sizes})
+    if sizes[-1] < WIDE * sizes[0] and len(sizes) <= MOST_TICKS:
+        axes.set_xticks(sizes)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.xaxis.set_minor_formatter(NullFormatter())
     costs = [cost for curve in curves for cost in curve.costs]

@@ -74,8 +74,8 @@ def tables(part: Part) -> str:
 
 def _table(title: str, *headings: str) -> Table:
     table = Table(title=title, title_justify="left")
-    for place, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if place == 0 or heading == "note" else "right")
+    for index, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if index == 0 or heading == "note" else "right")
     return table
 
 
@@ -114,8 +114,8 @@ def _curve_table(part: Part) -> Table:
         table.add_row(
             curve.what,
             curve.against,
-            f"{curve.places[0]:,}",
-            f"{curve.places[-1]:,}",
+            f"{curve.sizes[0]:,}",
+            f"{curve.sizes[-1]:,}",
             " ".join(amount(cost, curve.unit) for cost in curve.costs),
             law(curve),
         )

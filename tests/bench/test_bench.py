@@ -54,7 +54,7 @@ def test_a_run_without_peers_has_every_part_and_says_why_they_are_missing(tmp_pa
             assert 0 < measured["shortest"] <= measured["median"]
             assert measured["rate"] == pytest.approx(measured["amount"] / measured["shortest"])
         for curve in part["curves"]:
-            assert len(curve["places"]) == len(curve["costs"]) >= 1
+            assert len(curve["sizes"]) == len(curve["costs"]) >= 1
             assert min(curve["costs"]) > 0
     found = list(ratios(document))
     assert len(found) >= 10

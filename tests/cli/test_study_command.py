@@ -238,7 +238,7 @@ def test_files_of_others_are_not_overwritten(
         (("study", "compare", "--language", "tlh"), "no language is called 'tlh'; there are ar"),
         (("study", "compare", "--epsilon", "nan"), "epsilon must be a number above 0"),
         (("study", "compare", "--depth", 1, "--quick"), "depth must be a whole number from 2"),
-        (("study", "compare", "--user-column", "who"), "--user-column who is about a column of DATA"),
+        (("study", "compare", "--user-column", "who"), "--user-column who names a column of DATA"),
         (("study", "compare", "nowhere.csv"), "nowhere.csv"),
         (("study", "ablation", "--language", "tlh"), "no language is called 'tlh'; there are ar"),
         (("study", "ablation", "--factor", "colour"), "no factor is called 'colour'; there are sampler"),

@@ -111,8 +111,8 @@ class Candidates:
 
         tails = np.zeros(len(words), np.int64)
         open_ended = np.ones(len(words), np.bool_)
-        for place, below in enumerate(self._below[1:]):
-            code = codes[:, place]
+        for position, below in enumerate(self._below[1:]):
+            code = codes[:, position]
             open_ended &= code > 0
             tails += np.where(open_ended, 1 + (code - 1) * below, 0)
         ranks = np.where(found, ranks, 0)
@@ -120,14 +120,14 @@ class Candidates:
             numbers, order = self._sorted_numbers
             members = self._members[ranks]
             wanted = tails + self._below[0] * members
-            sorted_places = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
-            tails = order[sorted_places] - self.lists.starts[members]
-            found &= (numbers[sorted_places] == wanted) & (tails < self.lists.ways[ranks])
+            sorted_indices = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+            tails = order[sorted_indices] - self.lists.starts[members]
+            found &= (numbers[sorted_indices] == wanted) & (tails < self.lists.ways[ranks])
         index = np.where(found, self._starts[ranks] + tails, -1)
         if not len(self.doubtful):
             return index
-        places = np.minimum(np.searchsorted(self.doubtful, words), len(self.doubtful) - 1)
-        return np.where(self.doubtful[places] == words, self.extending + places, index)
+        indices = np.minimum(np.searchsorted(self.doubtful, words), len(self.doubtful) - 1)
+        return np.where(self.doubtful[indices] == words, self.extending + indices, index)
 
     def prefixes(self, index: NDArray[np.int64]) -> tuple[Strings, NDArray[np.bool_]]:
         """The prefixes of some candidates, and whether each ends there, in ⊥."""
@@ -141,10 +141,10 @@ class Candidates:
         points = np.zeros((len(index), width), np.uint32)
         points[:, : self.length] = self.frontier[ranks].view(np.uint32).reshape(len(index), self.length)
         ended = np.zeros(len(index), np.bool_)
-        for place, below in enumerate(self._below[1:]):
+        for position, below in enumerate(self._below[1:]):
             ended |= tails == 0
             codes, tails = np.divmod(np.maximum(tails - 1, 0), below)
-            points[:, self.length + place] = np.where(ended, 0, self.alphabet.points[np.where(ended, 0, codes)])
+            points[:, self.length + position] = np.where(ended, 0, self.alphabet.points[np.where(ended, 0, codes)])
             tails = np.where(ended, 0, tails)
         prefixes = points.view(f"U{width}").ravel()
         prefixes[again], ended[again] = self.doubtful[index[again] - self.extending], True
@@ -153,19 +153,19 @@ class Candidates:
     def codes(self, tails: NDArray[np.int64]) -> NDArray[np.int64]:
         """The codes of the symbols of some extensions, one row each: those of ⊥, 0, from their end on."""
         codes = np.zeros((len(tails), self.extension), np.int64)
-        for place, below in enumerate(self._below[1:]):
+        for position, below in enumerate(self._below[1:]):
             code, rest = np.divmod(tails - 1, below)
-            codes[:, place] = np.where(tails > 0, code + 1, 0)
+            codes[:, position] = np.where(tails > 0, code + 1, 0)
             tails = np.where(tails > 0, rest, 0)
         return codes
 
-    def among(self, places: NDArray[np.integer]) -> "Candidates":
+    def among(self, indices: NDArray[np.integer]) -> "Candidates":
         """The candidates that extend some of the prefixes, whose places are given in order."""
         lists = self.lists
         if lists is not None:
-            used, members = np.unique(self._members[places], return_inverse=True)
-            lists = Lists.cut([lists.rows[row] for row in used], lists.ways[places], members)
-        return Candidates(self.alphabet, self.frontier[places], self.extension, lists)
+            used, members = np.unique(self._members[indices], return_inverse=True)
+            lists = Lists.cut([lists.rows[row] for row in used], lists.ways[indices], members)
+        return Candidates(self.alphabet, self.frontier[indices], self.extension, lists)
 
     @property
     def endings(self) -> NDArray[np.int64]:
@@ -181,7 +181,7 @@ class Candidates:
         if self.lists is None:
             extending = np.tile(self._ends(np.arange(self._below[0])), len(self.frontier))
         else:
-            extending = self._ends(self.lists.numbers)[self.lists.places(self._members)]
+            extending = self._ends(self.lists.numbers)[self.lists.positions(self._members)]
         return np.append(extending, np.ones(len(self.doubtful), np.bool_))
 
     def _ends(self, tails: NDArray[np.int64]) -> NDArray[np.bool_]:

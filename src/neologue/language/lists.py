@@ -50,7 +50,7 @@ class Lists:
         """Where each list begins among them."""
         return np.cumsum([0, *map(len, self.rows[:-1])])
 
-    def places(self, members: NDArray[np.intp]) -> Integers:
+    def positions(self, members: NDArray[np.intp]) -> Integers:
         """For each candidate that extends a prefix, where its extension is listed; `members` is the list of each."""
         ends = np.cumsum(self.ways)
         return np.repeat(self.starts[members] - ends + self.ways, self.ways) + np.arange(self.ways.sum())
@@ -86,7 +86,7 @@ def allocate_ways(
     kinds, kind = np.unique(members * np.int64(1 << 16) + powers, return_inverse=True)
     examples = np.zeros(len(kinds), np.intp)
     examples[kind] = np.arange(len(kind))
-    worth = [np.ldexp(chances[members[place]], powers[place]) for place in examples]
+    worth = [np.ldexp(chances[members[example]], powers[example]) for example in examples]
     for row in worth:
         row[0] = np.inf
     owners = np.repeat(np.arange(len(kinds)), list(map(len, worth)))

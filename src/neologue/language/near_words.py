@@ -13,7 +13,7 @@ from itertools import product
 from unicodedata import combining, normalize
 
 CASE, HELD, SWAPPED, EDITED = "capitals or accents", "a letter held down", "two letters swapped", "one letter"
-_ORDER = {how: place for place, how in enumerate((CASE, HELD, SWAPPED, EDITED))}
+_ORDER = {how: position for position, how in enumerate((CASE, HELD, SWAPPED, EDITED))}
 SHORTEST_EDITED = 5
 """Of shorter words nearly all have a known neighbour, so that one says nothing."""
 SHORTEST_SWAPPED = 3
@@ -72,11 +72,11 @@ def _slips(words: Collection[str], known: Collection[str]) -> Iterator[tuple[str
             for word in forms[other].split(_BETWEEN):
                 if len(word) >= SHORTEST_EDITED:
                     yield word, other, EDITED
-        for place in range(length):
-            shorter = other[:place] + other[place + 1 :]
+        for position in range(length):
+            shorter = other[:position] + other[position + 1 :]
             if shorter in forms:
                 for word in forms[shorter].split(_BETWEEN):
-                    if how := _slip(word, other, place):
+                    if how := _slip(word, other, position):
                         yield word, other, how
 
 
@@ -99,20 +99,20 @@ def _index_forms(words: Iterable[str]) -> dict[str, str]:
     for word in words:
         keys = [word]
         if len(word) >= SHORTEST_SWAPPED:
-            keys += [word[:place] + word[place + 1 :] for place in range(len(word))]
+            keys += [word[:position] + word[position + 1 :] for position in range(len(word))]
         for key in keys:
             forms[key] = f"{forms[key]}{_BETWEEN}{word}" if key in forms else word
     return forms
 
 
-def _slip(word: str, known: str, place: int) -> str | None:
+def _slip(word: str, known: str, position: int) -> str | None:
     """What was done to the letter in that place of a known word, if the word is what came of it."""
     if len(word) > len(known):
         return None
-    behind = known[place + 1 :]
-    if len(word) < len(known) or (word[place + 1 :] == behind and word[:place] == known[:place]):
+    behind = known[position + 1 :]
+    if len(word) < len(known) or (word[position + 1 :] == behind and word[:position] == known[:position]):
         return EDITED if len(word) >= SHORTEST_EDITED else None
-    swapped = known[:place] + behind[:1] + known[place] + behind[1:]
+    swapped = known[:position] + behind[:1] + known[position] + behind[1:]
     return SWAPPED if word == swapped else None
 
 

@@ -73,16 +73,16 @@ class Spelling:
 
     def after(self, candidates: Candidates) -> NDArray[np.float64]:
         """The chance of each candidate's extension after its prefix."""
-        contexts, places = np.unique(self._contexts(candidates.frontier), return_inverse=True)
+        contexts, indices = np.unique(self._contexts(candidates.frontier), return_inverse=True)
         if candidates.lists is None:
-            return np.asarray(self._every(contexts, candidates.extension)[places].ravel())
+            return np.asarray(self._every(contexts, candidates.extension)[indices].ravel())
         # Of the chances of an extension, only that of its first symbol depends on more than the last character.
         lasts, members = last_characters(candidates.frontier)
         codes = [candidates.codes(numbers) for numbers in candidates.lists.rows]
         later = np.concatenate([self._later(last, row) for last, row in zip(self._codes_of(lasts), codes, strict=True)])
         first = np.concatenate([row[:, 0] for row in codes])
-        listed = candidates.lists.places(members)
-        return np.asarray(self._chances(contexts)[np.repeat(places, candidates.ways), first[listed]] * later[listed])
+        listed = candidates.lists.positions(members)
+        return np.asarray(self._chances(contexts)[np.repeat(indices, candidates.ways), first[listed]] * later[listed])
 
     def likeliest(
         self,
@@ -98,10 +98,10 @@ class Spelling:
         `numbers` tells how many prefixes each stands for, if not one.
         """
         numbers = np.ones(len(frontier)) if numbers is None else numbers
-        contexts, places = np.unique(self._contexts(frontier), return_inverse=True)
+        contexts, indices = np.unique(self._contexts(frontier), return_inverse=True)
         lasts, lists = last_characters(frontier)
         together = np.zeros((len(lasts), len(contexts)))
-        np.add.at(together, (lists, places), shares * numbers)
+        np.add.at(together, (lists, indices), shares * numbers)
         together /= together.sum(axis=1, keepdims=True)
         chances = self._chances(contexts)
         # Not by a matrix product, whose last bits are another machine's business: lists have to be the same everywhere.
@@ -134,8 +134,8 @@ class Spelling:
                 break
             best = _largest_indices(going_on, longest)
             numbers, contexts = numbers[best], contexts[best]
-            different, places = np.unique(contexts, return_inverse=True)
-            chances = going_on[best, None] * self._chances(different)[places]
+            different, indices = np.unique(contexts, return_inverse=True)
+            chances = going_on[best, None] * self._chances(different)[indices]
         every = np.concatenate([*(end[0] for end in ended), numbers])
         likely = np.concatenate([*(end[1] for end in ended), going_on])
         best = _largest_indices(likely, longest)
@@ -147,11 +147,11 @@ class Spelling:
         size = self.alphabet.size
         before = np.full(len(codes), last)
         chances = np.ones(len(codes))
-        for place in range(1, codes.shape[1]):
-            rows = np.flatnonzero(codes[:, place - 1] > 0)
-            contexts, where = np.unique(before[rows] * size + codes[rows, place - 1], return_inverse=True)
-            chances[rows] *= self._chances(contexts)[where, codes[rows, place]]
-            before = codes[:, place - 1]
+        for position in range(1, codes.shape[1]):
+            rows = np.flatnonzero(codes[:, position - 1] > 0)
+            contexts, where = np.unique(before[rows] * size + codes[rows, position - 1], return_inverse=True)
+            chances[rows] *= self._chances(contexts)[where, codes[rows, position]]
+            before = codes[:, position - 1]
         return chances
 
     def _every(self, contexts: NDArray[np.int64], extension: int) -> NDArray[np.float64]:
@@ -161,8 +161,8 @@ class Spelling:
             return chances
         size = self.alphabet.size
         following = (contexts[:, None] % size * size + np.arange(1, size)).ravel()
-        different, places = np.unique(following, return_inverse=True)
-        longer = self._every(different, extension - 1)[places].reshape(len(contexts), size - 1, -1)
+        different, indices = np.unique(following, return_inverse=True)
+        longer = self._every(different, extension - 1)[indices].reshape(len(contexts), size - 1, -1)
         return np.hstack([chances[:, :1], (chances[:, 1:, None] * longer).reshape(len(contexts), -1)])
 
     def _contexts(self, frontier: Strings) -> NDArray[np.int64]:
@@ -180,12 +180,12 @@ class Spelling:
         codes = self.alphabet.codes(words.view(np.uint32).reshape(len(words), -1))
         framed = np.pad(codes, ((0, 0), (2, 1)), constant_values=START)
         chances = np.ones((len(words), codes.shape[1] + 1))
-        for place in range(chances.shape[1]):
+        for position in range(chances.shape[1]):
             # A word goes on, and then ⊥ is one more symbol, as long as it had a character in the place before.
-            rows = np.flatnonzero(framed[:, place + 1] > 0) if place else np.arange(len(words))
-            before, last = framed[rows, place].astype(np.int64), framed[rows, place + 1]
+            rows = np.flatnonzero(framed[:, position + 1] > 0) if position else np.arange(len(words))
+            before, last = framed[rows, position].astype(np.int64), framed[rows, position + 1]
             contexts, where = np.unique(before * self.alphabet.size + last, return_inverse=True)
-            chances[rows, place] = self._chances(contexts)[where, framed[rows, place + 2]]
+            chances[rows, position] = self._chances(contexts)[where, framed[rows, position + 2]]
         return chances
 
     def _chances(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -195,8 +195,8 @@ class Spelling:
         firsts, ends = np.searchsorted(self.triples, [contexts * size, (contexts + 1) * size])
         seen = ends - firsts
         rows = np.repeat(np.arange(len(contexts)), seen)
-        places = np.arange(len(rows)) + np.repeat(firsts - np.cumsum(seen) + seen, seen)
-        weighed[rows, self.triples[places] % size] += self.counts[places]
+        indices = np.arange(len(rows)) + np.repeat(firsts - np.cumsum(seen) + seen, seen)
+        weighed[rows, self.triples[indices] % size] += self.counts[indices]
         return np.asarray(weighed / weighed.sum(axis=1, keepdims=True))
 
 
@@ -218,8 +218,8 @@ def _sum_by_number(
     numbers: NDArray[np.int64], weights: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The different numbers, in order, and the sum of the weights of each; as 1 each if there are none."""
-    different, places = np.unique(numbers, return_inverse=True)
-    return different, np.bincount(places, weights, len(different)).astype(np.float64)
+    different, indices = np.unique(numbers, return_inverse=True)
+    return different, np.bincount(indices, weights, len(different)).astype(np.float64)
 
 
 def _largest_indices(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:

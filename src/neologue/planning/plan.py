@@ -29,7 +29,7 @@ FIRST_USERS = 1_000_000
 CLOSE = 1.02
 """How much larger than one that breaks the limits the smallest population may be."""
 
-Says = Callable[[str], None]
+OnProgress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -97,16 +97,20 @@ Campaigns = Callable[[int, float | None], Campaign]
 
 
 def plan(
-    campaigns: Campaigns, lexicon: Lexicon, users: int | None, limits: EpsilonLimits, says: Says = lambda _: None
+    campaigns: Campaigns,
+    lexicon: Lexicon,
+    users: int | None,
+    limits: EpsilonLimits,
+    on_progress: OnProgress = lambda _: None,
 ) -> Plan:
     """The campaign with the largest local ε that keeps to the limits; without users, for the fewest that can."""
     if users is None:
-        users = _fewest_users(campaigns, lexicon, limits, says)
-    says(f"Foreseeing a campaign among {users:,} users …")
+        users = _fewest_users(campaigns, lexicon, limits, on_progress)
+    on_progress(f"Foreseeing a campaign among {users:,} users …")
     campaign, expected = _largest_epsilon(campaigns, lexicon, users, limits)
     points = []
     for epsilon in _around(campaign.epsilon):
-        says(f"Foreseeing it with a local ε of {epsilon:g} …")
+        on_progress(f"Foreseeing it with a local ε of {epsilon:g} …")
         # With a smaller ε reports are longer, and a large alphabet may not fit any more.
         with suppress(ParameterError):
             other = campaigns(users, epsilon)
@@ -143,7 +147,7 @@ def _largest_epsilon(
     return best
 
 
-def _fewest_users(campaigns: Campaigns, lexicon: Lexicon, limits: EpsilonLimits, says: Says) -> int:
+def _fewest_users(campaigns: Campaigns, lexicon: Lexicon, limits: EpsilonLimits, on_progress: OnProgress) -> int:
     """The smallest population for which the local ε keeps to the central one, up to 2 %."""
     if limits.central_epsilon is None or limits.local_epsilon is None:
         raise ParameterError("without users a plan needs a local and a central epsilon; give two of the three")
@@ -151,7 +155,7 @@ def _fewest_users(campaigns: Campaigns, lexicon: Lexicon, limits: EpsilonLimits,
     fewest = parameters.smallest_layer * parameters.passes * parameters.depth
     breaks, keeps, users = fewest - 1, MOST_USERS + 1, FIRST_USERS
     while breaks < users < keeps and keeps > CLOSE * breaks:
-        says(f"Foreseeing a campaign among {users:,} users …")
+        on_progress(f"Foreseeing a campaign among {users:,} users …")
         campaign = campaigns(users, limits.local_epsilon)
         expected = forecast(campaign, lexicon)
         excess = _spent(campaign, _batches(expected), limits.unit) / limits.central_epsilon

@@ -24,12 +24,12 @@ def build_alias_table(shares: NDArray[np.float64]) -> Random64:
     small = np.empty(size, np.int64)
     large = np.empty(size, np.int64)
     smalls = larges = 0
-    for place in range(size):
-        if chance[place] < 1.0:
-            small[smalls] = place
+    for index in range(size):
+        if chance[index] < 1.0:
+            small[smalls] = index
             smalls += 1
         else:
-            large[larges] = place
+            large[larges] = index
             larges += 1
     while smalls > 0 and larges > 0:
         smalls -= 1
@@ -41,10 +41,10 @@ def build_alias_table(shares: NDArray[np.float64]) -> Random64:
             small[smalls] = rich
             smalls += 1
     table = np.empty(size, np.uint64)
-    for place in range(size):
+    for index in range(size):
         # Whatever is left over is its own alias, so that its chance makes no difference.
-        steps = np.uint64(min(chance[place] * FINE, FINE - 1.0))
-        table[place] = (steps << np.uint64(32)) | alias[place]
+        steps = np.uint64(min(chance[index] * FINE, FINE - 1.0))
+        table[index] = (steps << np.uint64(32)) | alias[index]
     return table
 
 
@@ -55,7 +55,7 @@ def fill_ids(state: Random64, table: Random64, random: Random64, ids: Ids) -> No
     size = np.float64(len(table))
     for draw in range(len(random)):
         position = unit(random[draw]) * size
-        place = np.int64(position)
-        entry = table[place]
-        own = np.int64((position - place) * FINE) < np.int64(entry >> np.uint64(32))
-        ids[draw] = np.int32(place) if own else np.int32(entry & np.uint64(FINE - 1))
+        index = np.int64(position)
+        entry = table[index]
+        own = np.int64((position - index) * FINE) < np.int64(entry >> np.uint64(32))
+        ids[draw] = np.int32(index) if own else np.int32(entry & np.uint64(FINE - 1))

@@ -15,5 +15,5 @@ Ids = NDArray[np.int32]
 @compiled
 def count_ids(ids: Ids, counts: NDArray[np.uint32]) -> None:
     """Count each id once more."""
-    for place in ids:
-        counts[place] += np.uint32(1)
+    for index in ids:
+        counts[index] += np.uint32(1)

@@ -54,8 +54,8 @@ class Holdings:
         firsts = self.starts[users]
         sizes = self.starts[users + 1] - firsts
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        places = np.arange(starts[-1]) + np.repeat(firsts - starts[:-1], sizes)
-        return Holdings(starts, self.words[places], self.counts[places])
+        indices = np.arange(starts[-1]) + np.repeat(firsts - starts[:-1], sizes)
+        return Holdings(starts, self.words[indices], self.counts[indices])
 
 
 def merge_pairs(pairs: NDArray[np.int64], times: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

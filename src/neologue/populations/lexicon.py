@@ -69,11 +69,11 @@ class Lexicon:
         differs = points[1:] != points[:-1]
         return np.concatenate([[-1], differs.argmax(axis=1)])
 
-    def held(self, shares: Floats) -> Floats:
+    def holding_chance(self, shares: Floats) -> Floats:
         """The chance that a user holds something with each of these shares."""
         return np.asarray(self.kinds @ -np.expm1(-np.outer(self.draws, shares)))
 
-    def sampled(self, shares: Floats, present: Floats, bound: int) -> Floats:
+    def sampling_chance(self, shares: Floats, present: Floats, bound: int) -> Floats:
         """The chance that a user holds each of some prefixes and has it in a random sample of at most `bound`."""
         holds = -np.expm1(-np.outer(self.draws, shares))
         # Beside the prefix in question a user holds a number K of others that is about Poisson, and the chance is

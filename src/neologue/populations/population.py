@@ -108,7 +108,7 @@ class Population(ABC):
         lexicon = sorted(set(forms.values()) - {""})
         if not lexicon:
             raise DataError(f"{len(users)} users hold no word at all; give at least one")
-        place = {word: number for number, word in enumerate(lexicon)}
+        index_of = {word: number for number, word in enumerate(lexicon)}
         names = list(users)
         keys = keys_of(names)
         order = np.lexsort((keys[:, 1], keys[:, 0]))
@@ -119,7 +119,7 @@ class Population(ABC):
                 if not 1 <= times <= MOST_TIMES or times != int(times):
                     raise DataError(f"a user typed a word {times} times; give whole numbers from 1 to {MOST_TIMES:,}")
                 if forms[word]:
-                    row[place[forms[word]]] = min(MOST_TIMES, row.get(place[forms[word]], 0) + times)
+                    row[index_of[forms[word]]] = min(MOST_TIMES, row.get(index_of[forms[word]], 0) + times)
             rows.append(row)
         holdings = Holdings(
             np.cumsum([0, *map(len, rows)], dtype=np.int64),

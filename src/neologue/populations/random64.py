@@ -17,9 +17,9 @@ LANES = 64
 STATE = 4 * LANES
 
 
-def seed_generators(stream: Stream, seed: int, *place: int) -> Random64:
+def seed_generators(stream: Stream, seed: int, *indices: int) -> Random64:
     """The state of all lanes for one use at one place; their seeds are hashes, so that no two run in step."""
-    return np.random.SeedSequence((stream, seed, *place)).generate_state(STATE, np.uint64).astype(np.uint64)
+    return np.random.SeedSequence((stream, seed, *indices)).generate_state(STATE, np.uint64).astype(np.uint64)
 
 
 @compiled

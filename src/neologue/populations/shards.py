@@ -53,10 +53,10 @@ def common_words(lexicons: Iterable[Sequence[str]]) -> list[str]:
 
 def split_by_shard(records: Records, words: Sequence[str], seed: int, shards: int) -> list[FilePart]:
     """The users of a file by shard; `words` is the common lexicon, which has all of theirs."""
-    place = {word: number for number, word in enumerate(words)}
-    places = np.array([place[word] for word in records.words], np.int64)
+    index_of = {word: number for number, word in enumerate(words)}
+    indices = np.array([index_of[word] for word in records.words], np.int64)
     held = records.holdings
-    common = Holdings(held.starts, places[held.words].astype(np.int32), held.counts)
+    common = Holdings(held.starts, indices[held.words].astype(np.int32), held.counts)
     shard_of_user = shard_of(ranks(records.keys, seed), shards)
     order = np.argsort(shard_of_user, kind="stable")
     bounds = np.searchsorted(shard_of_user[order], np.arange(shards + 1))
@@ -78,9 +78,9 @@ def gather(parts: Sequence[FilePart], words: int, seed: int) -> Shard:
     ordered = keys[order]
     new = np.ones(len(ordered), bool)
     new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    place = np.empty(len(keys), np.int64)
-    place[order] = np.cumsum(new) - 1
-    owners = np.repeat(place, np.diff(held.starts))
+    user_index = np.empty(len(keys), np.int64)
+    user_index[order] = np.cumsum(new) - 1
+    owners = np.repeat(user_index, np.diff(held.starts))
     pairs, counts = merge_pairs(owners * words + held.words, held.counts)
     holdings = Holdings.from_pairs(pairs, counts, int(new.sum()), words)
     return Shard(holdings, fingerprint(rank[order][new], holdings))

@@ -20,6 +20,6 @@ class Stream(IntEnum):
     RATES = 10
 
 
-def generator(stream: Stream, seed: int, *place: int) -> np.random.Generator:
+def generator(stream: Stream, seed: int, *indices: int) -> np.random.Generator:
     """The generator for one use at one place, such as a chunk of users."""
-    return np.random.default_rng((stream, seed, *place))
+    return np.random.default_rng((stream, seed, *indices))

@@ -52,8 +52,8 @@ def ranks(keys: Keys, seed: int) -> Ranks:
 def mix_all(numbers: Ranks) -> Ranks:
     """Mix each of some numbers."""
     found = np.empty_like(numbers)
-    for place in range(len(numbers)):
-        found[place] = mix(numbers[place])
+    for index in range(len(numbers)):
+        found[index] = mix(numbers[index])
     return found
 
 
@@ -68,7 +68,7 @@ def fingerprint_of_rows(ranks: Ranks, starts: Ints, words: Ids, counts: Ids) -> 
     total = np.uint64(0)
     for user in range(len(ranks)):
         number = mix(ranks[user])
-        for place in range(starts[user], starts[user + 1]):
-            number = mix(number ^ ((np.uint64(words[place]) << np.uint64(32)) | np.uint64(counts[place])))
+        for index in range(starts[user], starts[user + 1]):
+            number = mix(number ^ ((np.uint64(words[index]) << np.uint64(32)) | np.uint64(counts[index])))
         total += number
     return total

@@ -39,7 +39,7 @@ PIECES = 256
 MOST_FRAGMENTS = 1 << 26
 MOST_JOINED = 1 << 18
 """The most beginnings of words that are joined on, those of the most votes; it bounds the memory."""
-SMALLEST_PLACE = 100
+USERS_PER_POSITION = 100
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class FragmentPuzzle:
 
     def fewest_users(self, task: Task) -> int:
         """Enough for each place of a word."""
-        return SMALLEST_PLACE * _fragments_per_word(task)
+        return USERS_PER_POSITION * _fragments_per_word(task)
 
     def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
         """Ask everyone at once, then join what they sent."""
@@ -69,14 +69,14 @@ class FragmentPuzzle:
         spelt = _codes(task)
         joined = self._join_fragments(task, spelt, speakers, piecewise, rng)
         texts = [text for text in _texts(task.alphabet, joined) if task.counts(text)]
-        place_of_word = {word: place for place, word in enumerate(texts)}
-        index = np.array([place_of_word.get(word, -1) for word in task.words.tolist()], np.int64)
+        index_of_word = {word: position for position, word in enumerate(texts)}
+        index = np.array([index_of_word.get(word, -1) for word in task.words.tolist()], np.int64)
         votes = draw_votes(whole.channel, len(texts), index, speakers, task.users, rng)
         kept = _significant(whole.channel, votes, task.users, self.false_words)
         counts = whole.channel.estimate(votes[kept], task.users)
         spent = clones_2023(epsilon, task.users, budget.delta).epsilon
         return Found(
-            words=rank_words(dict(zip((texts[place] for place in kept), counts.tolist(), strict=True))),
+            words=rank_words(dict(zip((texts[position] for position in kept), counts.tolist(), strict=True))),
             rounds=1,
             bytes_per_device=1 + piecewise.report_bytes + whole.report_bytes,
             users_asked=task.users,
@@ -95,18 +95,18 @@ class FragmentPuzzle:
         self, task: Task, spelt: Integers, speakers: Integers, sketch: CountMeanSketch, rng: Generator
     ) -> Integers:
         """The symbols of all words whose fragments were found and whose hash is that of the fragments."""
-        size, places = task.alphabet.size, _fragments_per_word(task)
+        size, positions = task.alphabet.size, _fragments_per_word(task)
         pieces = _word_hash(spelt)
         # Every user picks a place, wordless users too.
-        at_place = rng.multinomial(speakers, [1 / places] * places)
-        wordless = rng.multinomial(task.users - speakers.sum(), [1 / places] * places)
+        at_position = rng.multinomial(speakers, [1 / positions] * positions)
+        wordless = rng.multinomial(task.users - speakers.sum(), [1 / positions] * positions)
         joined, votes_of = np.zeros((PIECES, 0), np.int64), np.full(PIECES, task.users)
         piece_of = np.arange(PIECES)
-        for place in range(places):
-            pair = spelt[:, FRAGMENT * place : FRAGMENT * (place + 1)]
+        for position in range(positions):
+            pair = spelt[:, FRAGMENT * position : FRAGMENT * (position + 1)]
             index = (pieces * size + pair[:, 0]) * size + pair[:, 1]
-            reports = int(at_place[:, place].sum() + wordless[place])
-            votes = draw_votes(sketch.channel, PIECES * size**2, index, at_place[:, place], reports, rng)
+            reports = int(at_position[:, position].sum() + wordless[position])
+            votes = draw_votes(sketch.channel, PIECES * size**2, index, at_position[:, position], reports, rng)
             fragments = _significant(sketch.channel, votes, reports, self.false_fragments)
             rows, picked = _matches(piece_of, joined, fragments, size)
             symbols = np.column_stack(np.divmod(fragments[picked] % size**2, size))

@@ -57,16 +57,16 @@ class Task:
         return {word: estimate for word, estimate in found if self.counts(word)}
 
     @cached_property
-    def places(self) -> NDArray[np.int64]:
+    def word_indices(self) -> NDArray[np.int64]:
         """Where in the population's lexicon the words that count are."""
         lexicon = self.population.words
-        return np.array([place for place, word in enumerate(lexicon) if self.counts(word)], np.int64)
+        return np.array([index for index, word in enumerate(lexicon) if self.counts(word)], np.int64)
 
     @cached_property
     def words(self) -> Strings:
-        """The words that count, in the order of `places`."""
+        """The words that count, in the order of `word_indices`."""
         lexicon = self.population.words
-        return strings([lexicon[place] for place in self.places])
+        return strings([lexicon[index] for index in self.word_indices])
 
 
 @dataclass(frozen=True)

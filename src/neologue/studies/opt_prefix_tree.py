@@ -119,8 +119,8 @@ class OptPrefixTree:
         null = NullLaw.of(layer_size, float(randomizer.channel.q), int(votes.max()))
         passed = []
         for members, level in ((candidates.ended, self.false_words), (~candidates.ended, self.false_prefixes)):
-            places = np.flatnonzero(members)
-            passed.append(places[null.benjamini_hochberg(votes[places], np.ones(len(places)), level).index])
+            indices = np.flatnonzero(members)
+            passed.append(indices[null.benjamini_hochberg(votes[indices], np.ones(len(indices)), level).index])
         words, prefixes = passed
         segment = extensions(task.alphabet.size - 1, self._extension(task, task.top, 1))
         most = max(task.top, self.dimension // segment)

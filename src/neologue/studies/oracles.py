@@ -132,11 +132,11 @@ def draw_votes(
     """The votes of `size` values, where `speakers[i]` reports are about the value `index[i]`, or about none if -1."""
     p, q = float(channel.p), float(channel.q)
     belongs = index >= 0
-    places, rows = np.unique(index[belongs], return_inverse=True)
-    held = np.zeros(len(places), np.int64)
+    indices, rows = np.unique(index[belongs], return_inverse=True)
+    held = np.zeros(len(indices), np.int64)
     np.add.at(held, rows, speakers[belongs])
     votes = rng.binomial(reports, q, size)
-    votes[places] = rng.binomial(held, p) + rng.binomial(reports - held, q)
+    votes[indices] = rng.binomial(held, p) + rng.binomial(reports - held, q)
     return votes
 
 

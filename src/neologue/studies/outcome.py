@@ -23,7 +23,7 @@ class Outcome:
 
 def truth_of(task: Task) -> dict[str, int]:
     """How many users of the whole population hold each word that counts and that somebody holds."""
-    holders = task.population.holders()[task.places].tolist()
+    holders = task.population.holders()[task.word_indices].tolist()
     return {word: users for word, users in zip(task.words.tolist(), holders, strict=True) if users}
 
 
