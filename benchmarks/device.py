@@ -1,4 +1,4 @@
-"""What a report costs on a device, and what reading and counting it costs on the server."""
+"""The cost of making a report on a device, and of reading and counting it on the server."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -6,7 +6,7 @@ from random import SystemRandom
 
 import numpy as np
 
-from benchmarks.measure import Measured, Part, Ratio, Work, cpu_seconds, in_turn, ratio
+from benchmarks.measure import Measured, Part, Ratio, Work, cpu_seconds, measure_in_turn, ratio
 from benchmarks.setting import Setting
 from neologue.device.contribution import contribute, held_prefixes
 from neologue.device.sampling import sample
@@ -39,7 +39,7 @@ def measure(setting: Setting) -> Part:
         (Unary.name, setting.unary_epsilon),
     ):
         layer = layer_of(mechanism, epsilon, setting)
-        here = in_turn(_works(layer, setting), setting.rounds)
+        here = measure_in_turn(_works(layer, setting), setting.rounds)
         ratios.extend(_ratios(mechanism, here))
         measured |= here
         size = len(contribute(words_of(layer), layer))
@@ -53,7 +53,7 @@ def measure(setting: Setting) -> Part:
 
 
 def layer_of(mechanism: str, epsilon: float, setting: Setting) -> Layer:
-    """A layer of so many candidates, each prefix of its frontier extended by one symbol of the paper's alphabet."""
+    """A layer of the setting's size: each prefix of its frontier is extended by one symbol of the paper's alphabet."""
     alphabet = Alphabet.named("paper")
     letters = sorted(alphabet.characters)
     base = len(letters)
@@ -131,7 +131,7 @@ def _works(layer: Layer, setting: Setting) -> Iterator[Work]:
 
 
 def _naive(layer: Layer) -> Callable[[], object]:
-    """The randomness of a report, drawn from the system without further thought."""
+    """The randomness of a report, drawn from the system in the simplest way."""
     randomizer = layer.randomizer
     if isinstance(randomizer, SubsetSelection):
         source, others = SystemRandom(), range(randomizer.domain - 1)

@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 
 from neologue.errors import DataError, ParameterError
 from neologue.populations import input_file, records
-from neologue.populations.records import Columns, Records, read_records
+from neologue.populations.record_table import Columns
+from neologue.populations.records import Records, read_records
 from neologue.populations.user_keys import keys_of
 
 Row = tuple[object, ...]
@@ -103,7 +104,7 @@ def as_bytes(found: Records) -> tuple[object, ...]:
     return found.words, [(array.dtype, array.tobytes()) for array in arrays], found.rows, found.dropped
 
 
-def refusal(path: Path, columns: Columns = records.DEFAULT_COLUMNS) -> str:
+def refusal(path: Path, columns: Columns = Columns()) -> str:
     with pytest.raises(DataError) as caught:
         read_records(path, columns)
     message = str(caught.value)

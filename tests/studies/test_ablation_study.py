@@ -52,7 +52,7 @@ def test_every_name_can_be_typed() -> None:
 
 
 def test_names_that_do_not_exist_are_refused() -> None:
-    with pytest.raises(ParameterError, match="no factor is called 'colour'; there are sampler"):
+    with pytest.raises(ParameterError, match="no factor is called 'colour'; choose one of sampler"):
         select_factors(["colour"], FACTORS)
     with pytest.raises(LanguageError, match="no language is called 'tlh'"):
         factors(languages=("tlh",))

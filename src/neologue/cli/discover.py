@@ -318,7 +318,7 @@ def _read_inputs(
     from neologue.language import builtin
     from neologue.language.vocabulary import Vocabulary
     from neologue.populations.population import Population
-    from neologue.populations.records import Columns
+    from neologue.populations.record_table import Columns
 
     population: Population | None = None
     if data is not None:

@@ -205,7 +205,7 @@ def issue_credentials(service: ServiceClient, name: str, devices: int) -> list[s
 def _read_population(data: Path | None, options: dict[str, Any]) -> "Population":
     from neologue.language.vocabulary import Vocabulary
     from neologue.populations.population import Population
-    from neologue.populations.records import Columns
+    from neologue.populations.record_table import Columns
 
     if data is None:
         known = Vocabulary.from_file(options["known"]) if options["known"] else None

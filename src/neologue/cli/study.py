@@ -342,7 +342,7 @@ def _seeds(options: Mapping[str, Any], usual: int) -> tuple[int, ...]:
 
 def _read_population(data: Path | None, users: int, known: "Vocabulary", options: Mapping[str, Any]) -> "Population":
     from neologue.populations.population import Population
-    from neologue.populations.records import Columns
+    from neologue.populations.record_table import Columns
 
     if data is None:
         for name in ("user", "word", "count"):

@@ -1,9 +1,9 @@
-"""Which new words are known ones in disguise: a slip of the finger, a letter held down, a capital or an accent.
+"""New words that are probably known words mistyped: a wrong letter, a letter held down, other capitals or accents.
 
 Both sides are folded first, so that case and accents never count as a difference. Then a word is near a known one if
-one letter was changed, left out, put in or swapped with its neighbour. That is settled by look-ups alone: the new
-words, whole and without each of their letters, are an index, in which each known word is looked up in the same forms.
-So the work grows with the letters of both lists, never with their product.
+one letter was changed, omitted, inserted or swapped with its neighbour. Look-ups alone decide this: the new words,
+whole and without each of their letters, form an index in which each known word is looked up in the same forms. So the
+work grows with the letters of both lists, not with their product.
 """
 
 import re
@@ -15,7 +15,7 @@ from unicodedata import combining, normalize
 CASE, HELD, SWAPPED, EDITED = "capitals or accents", "a letter held down", "two letters swapped", "one letter"
 _ORDER = {how: position for position, how in enumerate((CASE, HELD, SWAPPED, EDITED))}
 SHORTEST_EDITED = 5
-"""Of shorter words nearly all have a known neighbour, so that one says nothing."""
+"""Nearly all shorter words have a known neighbour, so that it means nothing."""
 SHORTEST_SWAPPED = 3
 _HELD = re.compile(r"(.)\1\1", re.DOTALL)
 _BETWEEN = "\n"
@@ -25,14 +25,14 @@ MOST_RUNS = 6
 
 @dataclass(frozen=True)
 class NearWord:
-    """A known word that a new one is near to, and what makes the difference."""
+    """A known word that a new one is near to, and the difference."""
 
     known: str
     how: str
 
     @property
     def rank(self) -> tuple[int, int, str]:
-        """The least of which is the nearest: what differs least, then the shortest, then the first in the alphabet."""
+        """Sorts the nearest first: by the kind of difference, then the shortest, then alphabetically."""
         return _ORDER[self.how], len(self.known), self.known.swapcase()
 
 
@@ -41,7 +41,7 @@ def near_words(words: Collection[str], known: Iterable[str]) -> dict[str, NearWo
     spelled: dict[str, str] = {}
     for other in known:
         form = fold(other)
-        # Of several spellings one is enough, the one with the fewest capitals.
+        # One of several spellings is enough, the one with the fewest capitals.
         spelled[form] = min(other, spelled.get(form, other), key=str.swapcase)
     found: dict[str, NearWord] = {}
     unlike: dict[str, list[str]] = {}
@@ -60,7 +60,7 @@ def near_words(words: Collection[str], known: Iterable[str]) -> dict[str, NearWo
 
 
 def _slips(words: Collection[str], known: Collection[str]) -> Iterator[tuple[str, str, str]]:
-    """Each word with each known one that it is but for one slip, and which slip it is."""
+    """Yield each word with each known word that is one slip away, and the kind of slip."""
     for word in words:
         for other in _shorten_runs(word):
             if other in known:
@@ -81,19 +81,19 @@ def _slips(words: Collection[str], known: Collection[str]) -> Iterator[tuple[str
 
 
 def _shorten_runs(word: str) -> Iterator[str]:
-    """What a word with a letter three times in a row or more may have been meant to be: each run once or twice."""
+    """The words that may have been meant if a letter occurs three times in a row: each run once or twice."""
     if not _HELD.search(word):
         return
     meant = [sorted({run[0][:1], run[0][:2]}) for run in _RUN.finditer(word)]
-    # Nobody means a word with more doubled letters than that, and the ways double with each.
+    # No word has more doubled letters than that, and the combinations double with each.
     if sum(len(each) - 1 for each in meant) <= MOST_RUNS:
         yield from map("".join, product(*meant))
 
 
 def _index_forms(words: Iterable[str]) -> dict[str, str]:
-    """The words by what they are, and by what they are without any one of their letters; several in one text.
+    """The words by themselves and by each form without one letter; several words are joined in one text.
 
-    Lists instead of texts would be half a million objects for the garbage collector to look through again and again.
+    Lists instead of texts would be half a million objects for the garbage collector to scan.
     """
     forms: dict[str, str] = {}
     for word in words:
@@ -106,7 +106,7 @@ def _index_forms(words: Iterable[str]) -> dict[str, str]:
 
 
 def _slip(word: str, known: str, position: int) -> str | None:
-    """What was done to the letter in that place of a known word, if the word is what came of it."""
+    """The slip at that position of a known word that gives the word, if there is one."""
     if len(word) > len(known):
         return None
     behind = known[position + 1 :]

@@ -1,8 +1,8 @@
-"""How words of a language go on, learnt from the known words, and from prefixes of new words as they are found.
+"""A model of spelling, learnt from the known words and from prefixes of new words as they are found.
 
-The chance of a symbol after the two before it, each order smoothed by the next lower one (a Dirichlet prior
-of `PRIOR` words). It only tells which candidates deserve attention first. Of users it says no more than the layers
-did whose prefixes it has learnt from, and those asked a layer are never among the users that it has learnt from.
+It gives the chance of a symbol after the two before it, each order smoothed by the next lower one (a Dirichlet prior of
+`PRIOR` words). It only decides which candidates to ask about first. It reveals nothing about users beyond the layers
+whose prefixes it has learnt from, and the users of a layer are never among those that it has learnt from.
 """
 
 from collections.abc import Iterable
@@ -18,11 +18,11 @@ from neologue.language.lists import Lists, allocate_ways, longest_list
 
 PRIOR = 100.0
 LEARNT = 0.1
-"""The weight of what is learnt from prefixes of new words, relative to that of all known words."""
+"""The weight of the prefixes of new words, relative to that of all known words."""
 LONGEST = 64
-"""Longer entries of a word list are no words, and one of them would cost as much memory as all others."""
+"""Longer entries of a word list are not words, and one of them would take as much memory as all others."""
 START = 0
-"""Before the first character there is nothing; the code of ⊥ stands there, which no character can follow."""
+"""The code before the first character: that of ⊥, which no character can follow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +31,9 @@ class Spelling:
 
     alphabet: Alphabet
     triples: NDArray[np.int64]
-    """The triples of symbols that there are, in order, as numbers in the base of the alphabet's size."""
+    """The triples of symbols that occur, sorted, as numbers in the base of the alphabet's size."""
     counts: NDArray[np.float64]
-    """How often there is each."""
+    """How often each occurs."""
 
     @classmethod
     def of(cls, alphabet: Alphabet, words: Iterable[str]) -> "Spelling":
@@ -45,9 +45,9 @@ class Spelling:
         return cls(alphabet, *_sum_by_number(triples[triples >= 0], None))
 
     def learning(self, prefixes: Strings, shares: NDArray[np.float64]) -> "Spelling":
-        """The spelling of the known words and of some prefixes of new ones, in proportion to their shares of users.
+        """The spelling learnt from prefixes of new words too, in proportion to their shares of users.
 
-        New words are spelled like new words: with capitals, digits and signs that few known words have.
+        New words have capitals, digits and signs that few known words have.
         """
         triples = _triples(self.alphabet, prefixes, ended=False)
         weights = np.broadcast_to(shares[:, None], triples.shape)
@@ -76,7 +76,7 @@ class Spelling:
         contexts, indices = np.unique(self._contexts(candidates.frontier), return_inverse=True)
         if candidates.lists is None:
             return np.asarray(self._every(contexts, candidates.extension)[indices].ravel())
-        # Of the chances of an extension, only that of its first symbol depends on more than the last character.
+        # Only the chance of an extension's first symbol depends on more than the last character.
         lasts, members = last_characters(candidates.frontier)
         codes = [candidates.codes(numbers) for numbers in candidates.lists.rows]
         later = np.concatenate([self._later(last, row) for last, row in zip(self._codes_of(lasts), codes, strict=True)])
@@ -92,10 +92,10 @@ class Spelling:
         ways: int,
         numbers: NDArray[np.float64] | None = None,
     ) -> Lists:
-        """So many ways for a prefix, on average, by which prefixes with these shares of users go on likeliest.
+        """Lists of the most likely extensions, `ways` per prefix on average, for prefixes with these shares of users.
 
-        They are sought symbol by symbol, among no more of the likeliest beginnings than the longest list has places.
-        `numbers` tells how many prefixes each stands for, if not one.
+        The search goes symbol by symbol and keeps no more beginnings than the longest list has entries. `numbers` is
+        how many prefixes each prefix stands for; one by default.
         """
         numbers = np.ones(len(frontier)) if numbers is None else numbers
         contexts, indices = np.unique(self._contexts(frontier), return_inverse=True)
@@ -104,7 +104,7 @@ class Spelling:
         np.add.at(together, (lists, indices), shares * numbers)
         together /= together.sum(axis=1, keepdims=True)
         chances = self._chances(contexts)
-        # Not by a matrix product, whose last bits are another machine's business: lists have to be the same everywhere.
+        # Not a matrix product, whose last bits depend on the machine: lists must be the same everywhere.
         first = [(weights[:, None] * chances).sum(axis=0) for weights in together]
         characters = self.alphabet.size - 1
         longest = longest_list(characters, ways, extensions(characters, extension))
@@ -115,11 +115,10 @@ class Spelling:
     def _search(
         self, last: int, first: NDArray[np.float64], extension: int, longest: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The numbers of the likeliest extensions after a character, and their chances, the largest first.
+        """The numbers of the most likely extensions after a character, and their chances, in descending order.
 
-        The first symbol has the given chances.
-
-        Each beginning is known by its number, so far, and the context of its next symbol.
+        The first symbol has the given chances. Each beginning is represented by its number so far and the context of
+        its next symbol.
         """
         size = self.alphabet.size
         codes = np.arange(1, size)
@@ -181,7 +180,7 @@ class Spelling:
         framed = np.pad(codes, ((0, 0), (2, 1)), constant_values=START)
         chances = np.ones((len(words), codes.shape[1] + 1))
         for position in range(chances.shape[1]):
-            # A word goes on, and then ⊥ is one more symbol, as long as it had a character in the place before.
+            # A word has a symbol here, a character or ⊥, if it had a character at the position before.
             rows = np.flatnonzero(framed[:, position + 1] > 0) if position else np.arange(len(words))
             before, last = framed[rows, position].astype(np.int64), framed[rows, position + 1]
             contexts, where = np.unique(before * self.alphabet.size + last, return_inverse=True)
@@ -201,9 +200,9 @@ class Spelling:
 
 
 def _triples(alphabet: Alphabet, words: Strings, *, ended: bool) -> NDArray[np.int64]:
-    """All triples of symbols in some words, as numbers, one row a word; -1 where a word has no more.
+    """All triples of symbols in some words, as numbers, one row per word, padded with -1.
 
-    Each has two starts before it and, if it has ended, one ⊥ behind it.
+    Two START codes precede each word and, if it has `ended`, one ⊥ follows it.
     """
     codes = alphabet.codes(words.view(np.uint32).reshape(len(words), -1)).astype(np.int64)
     # A triple is within a word if its middle symbol is a character, or if it is the first of all.
@@ -217,13 +216,13 @@ def _triples(alphabet: Alphabet, words: Strings, *, ended: bool) -> NDArray[np.i
 def _sum_by_number(
     numbers: NDArray[np.int64], weights: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The different numbers, in order, and the sum of the weights of each; as 1 each if there are none."""
+    """The distinct numbers, sorted, and the sum of the weights of each; weights are 1 by default."""
     different, indices = np.unique(numbers, return_inverse=True)
     return different, np.bincount(indices, weights, len(different)).astype(np.float64)
 
 
 def _largest_indices(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
-    """Where the largest values are, at most so many, in order; of equal ones the first."""
+    """The indices of the `count` largest values, in order; of equal values the first."""
     if len(values) <= count:
         return np.arange(len(values))
     edge = np.partition(values, len(values) - count)[len(values) - count]

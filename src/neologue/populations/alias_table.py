@@ -1,4 +1,4 @@
-"""Walker's alias method: a number drawn with its share, by one random word and one look-up."""
+"""Walker's alias method: draws an index with a given probability from one random number and one look-up."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,15 +8,15 @@ from neologue.populations.count_kernel import Ids
 from neologue.populations.random64 import Random64, fill, unit
 
 FINE = 1 << 32
-"""Chances are kept in steps of 2⁻³²."""
+"""Probabilities are stored in steps of 2⁻³²."""
 
 
 @compiled
 def build_alias_table(shares: NDArray[np.float64]) -> Random64:
-    """The table for shares that sum to 1 (Vose 1991): a chance and an alias for each place, side by side in one word.
+    """Build the table for shares that sum to 1 (Vose 1991): a probability and an alias in one 64-bit entry.
 
-    A place keeps its own number with its chance and otherwise gives its alias. As both come with one look-up, a draw
-    waits for the memory once.
+    An entry gives its own index with its probability and its alias otherwise. Both come from one look-up, so that a
+    draw waits for the memory once.
     """
     size = len(shares)
     chance = shares * size
@@ -42,7 +42,7 @@ def build_alias_table(shares: NDArray[np.float64]) -> Random64:
             smalls += 1
     table = np.empty(size, np.uint64)
     for index in range(size):
-        # Whatever is left over is its own alias, so that its chance makes no difference.
+        # Entries that are left over are their own alias, so that their probability makes no difference.
         steps = np.uint64(min(chance[index] * FINE, FINE - 1.0))
         table[index] = (steps << np.uint64(32)) | alias[index]
     return table
@@ -50,7 +50,7 @@ def build_alias_table(shares: NDArray[np.float64]) -> Random64:
 
 @compiled
 def fill_ids(state: Random64, table: Random64, random: Random64, ids: Ids) -> None:
-    """Fill an array, as long as the one given for its random words, with numbers drawn from a table."""
+    """Fill `ids` with indices drawn from a table; `random` is a buffer of the same length."""
     fill(state, random)
     size = np.float64(len(table))
     for draw in range(len(random)):

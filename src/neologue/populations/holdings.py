@@ -1,4 +1,4 @@
-"""Which user holds which word: the rows that simulation and own data share."""
+"""Which user holds which word: the common form of simulated and recorded users."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_TIMES = 2**31 - 1
-"""The most times that a user's word can have been typed; more are taken for as many."""
+"""The largest count of a user's word; larger counts are reduced to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Holdings:
 
     @classmethod
     def from_pairs(cls, pairs: NDArray[np.int64], counts: NDArray[np.int32], users: int, words: int) -> "Holdings":
-        """The rows behind different pairs, in order, each user · words + word."""
+        """The rows of distinct sorted pairs, each user · words + word."""
         return cls(np.searchsorted(pairs, np.arange(users + 1) * words), (pairs % words).astype(np.int32), counts)
 
     @classmethod
@@ -59,7 +59,7 @@ class Holdings:
 
 
 def merge_pairs(pairs: NDArray[np.int64], times: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Sort pairs of user and word in place, and add up the counts of equal ones."""
+    """Sort pairs of user and word in place, and sum the counts of equal pairs."""
     times = times[np.argsort(pairs)]
     pairs.sort()
     repeated = np.zeros(len(pairs), dtype=bool)

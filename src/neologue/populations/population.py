@@ -1,4 +1,4 @@
-"""Users and the words they hold: recorded ones, or drawn from a language's real frequencies."""
+"""Populations of users: recorded ones, or ones drawn from a language's real frequencies."""
 
 import hashlib
 import os
@@ -19,7 +19,8 @@ from neologue.language.alphabet import Alphabet, normalise
 from neologue.language.vocabulary import Vocabulary
 from neologue.populations.counting import Users
 from neologue.populations.holdings import MOST_TIMES, Holdings
-from neologue.populations.records import Columns, Extent, Records, read_records
+from neologue.populations.record_table import Columns
+from neologue.populations.records import Extent, Records, read_records
 from neologue.populations.typing_model import TypingModel
 from neologue.populations.user_keys import fingerprint, keys_of, ranks
 from neologue.protocol.limits import check_whole
@@ -28,31 +29,31 @@ CHUNK = 1 << 13
 
 
 class Population(ABC):
-    """So many users in random order, each holding some words of a lexicon."""
+    """A number of users in random order, each of whom holds some words of a lexicon."""
 
     users: int
     words: list[str]
     description: str
     known: Vocabulary = Vocabulary.empty()
-    """The words that a campaign need not find, if it does not say otherwise."""
+    """The default known words of a campaign."""
     alphabet: Alphabet | None = None
-    """The alphabet that suits the words, if one is known to."""
+    """The alphabet that suits the words, if there is one."""
 
     @abstractmethod
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
-        """What the users from `start` to before `stop` hold; at most a chunk of them.
+        """The holdings of the users from `start` to before `stop`; at most a chunk of them.
 
-        Whoever needs no counts may get others in their place.
+        Without `counted`, the counts may be wrong.
         """
 
     @property
     @abstractmethod
     def digest(self) -> str:
-        """SHA-256 of all that the users hold, and of their order."""
+        """SHA-256 of what all users hold, and of their order."""
 
     @property
     def source(self) -> Users:
-        """What draws the users, as it is sent to another process."""
+        """The part of the population that another process needs to draw its users."""
         return self
 
     def holders(self) -> NDArray[np.int64]:
@@ -63,7 +64,7 @@ class Population(ABC):
         return total
 
     def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """A range of users cut into pieces that `draw` takes, at places that do not depend on the range."""
+        """Cut a range of users into pieces for `draw`, at boundaries that do not depend on the range."""
         while start < stop:
             end = min(stop, (start // CHUNK + 1) * CHUNK)
             yield start, end
@@ -79,10 +80,9 @@ class Population(ABC):
         days: int = 60,
         seed: int = 0,
     ) -> "EmbeddedPopulation":
-        """Users who write a language with its real word frequencies.
+        """Simulated users who write a language with its real word frequencies.
 
-        They are drawn with the words that could count in a campaign alone: those outside `known`, or
-        `targets`.
+        They hold only words that a campaign could find: those outside `known`, or those in `targets`.
         """
         vocabulary = builtin.vocabulary(language) if known is None else known
         typed = typed_words(language)
@@ -96,14 +96,14 @@ class Population(ABC):
     def from_file(
         path: Path | str, columns: Columns | None = None, *, days: int = 60, users: int | None = None, seed: int = 0
     ) -> "RecordedPopulation":
-        """The users of a file, CSV, TSV, JSON lines or Parquet, or so many of them drawn at random."""
+        """The users of a CSV, TSV, JSON lines or Parquet file, or `users` of them drawn at random."""
         return RecordedPopulation(
             read_records(Path(path), columns or Columns(), days=days), file_label(path), users, seed
         )
 
     @staticmethod
     def from_words(users: Mapping[str, Mapping[str, int]], *, seed: int = 0) -> "RecordedPopulation":
-        """Users given in memory: what each one typed, how often."""
+        """Users given in memory: how often each one typed each word."""
         forms = {word: normalise(word) for held in users.values() for word in held}
         lexicon = sorted(set(forms.values()) - {""})
         if not lexicon:
@@ -132,14 +132,14 @@ class Population(ABC):
 
 @dataclass(frozen=True, eq=False)
 class TypingUsers:
-    """So many users drawn from a model, a chunk at a time."""
+    """Users drawn from a typing model, a chunk at a time."""
 
     model: TypingModel
     users: int
     seed: int
 
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
-        """What the users of a part of a chunk hold."""
+        """The holdings of the users of a part of a chunk."""
         chunk = start // CHUNK
         first = chunk * CHUNK
         drawn = self.model.draw(min(CHUNK, self.users - first), self.seed, chunk, counted=counted)
@@ -147,7 +147,7 @@ class TypingUsers:
 
 
 class EmbeddedPopulation(Population):
-    """Users who type words as often as their language does, each with favourites of their own."""
+    """Simulated users who type words with the frequencies of their language, each with their own favourites."""
 
     def __init__(
         self, language: str, users: int, shares: Mapping[str, float], known: Vocabulary, days: int, seed: int
@@ -171,22 +171,22 @@ class EmbeddedPopulation(Population):
 
     @property
     def source(self) -> Users:
-        """The typists alone, without their words."""
+        """The users without their lexicon."""
         return self._typists
 
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
-        """What these users hold; a user holds the same words whatever range is asked for."""
+        """The holdings of these users; a user holds the same words whatever the range."""
         return self._typists.draw(start, stop, counted=counted)
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what the users are drawn from, and of their number."""
+        """SHA-256 of the model that the users are drawn from, and of their number."""
         drawn = (self.users, self.model.days, self._seed, self.model.share)
         return _digest(self.words, np.array(drawn), self.model.shares)
 
 
 class RecordedPopulation(Population):
-    """Real users from a record, in a random order that the seed fixes; nobody is drawn twice."""
+    """Recorded users in a random order that the seed determines; nobody is drawn twice."""
 
     def __init__(self, records: Records, name: str, users: int | None, seed: int) -> None:
         self.users, self.description = describe_records(records.extent, name, users)
@@ -196,7 +196,7 @@ class RecordedPopulation(Population):
         self._order = np.argsort(self._ranks, kind="stable")[: self.users]
 
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
-        """What these users hold."""
+        """The holdings of these users."""
         return self._holdings.take(self._order[start:stop])
 
     @property
@@ -206,7 +206,7 @@ class RecordedPopulation(Population):
 
 
 def describe_records(extent: Extent, name: str, users: int | None) -> tuple[int, str]:
-    """How many users of a record are taken, all if nothing is said, and what is said of them."""
+    """The number of recorded users that are taken, by default all, and the description of the population."""
     taken = extent.users if users is None else users
     if not 1 <= taken <= extent.users:
         raise ParameterError(
@@ -218,12 +218,12 @@ def describe_records(extent: Extent, name: str, users: int | None) -> tuple[int,
 
 
 def file_label(path: Path | str) -> str:
-    """The name of a file, whatever bytes it has."""
+    """The name of a file as text, whatever its bytes."""
     return os.fsencode(Path(path).name).decode("utf-8", "replace")
 
 
 def recorded_digest(words: list[str], users: int, fingerprint: int) -> str:
-    """SHA-256 of a lexicon and of the fingerprint of those who hold its words, so many of whom are taken."""
+    """SHA-256 of a lexicon, the number of users taken, and the fingerprint of all users."""
     return _digest(words, np.array([users, fingerprint], np.uint64))
 
 
@@ -238,8 +238,8 @@ def _digest(words: list[str], *arrays: NDArray[Any]) -> str:
 def typed_words(language: str) -> dict[str, float]:
     """The words of a language as they are typed, with their shares of all typed words.
 
-    wordfreq folds case. A word that the language's dictionary has in another case alone is typed in that
-    case: "london" in the list stands for London.
+    wordfreq folds case. A word that the dictionary has only in another case is typed in that case: "london" in
+    wordfreq's list stands for London.
     """
     dictionary = builtin.vocabulary(language)
     written = {word.lower(): word for word in sorted(dictionary.words) if word != word.lower()}

@@ -36,7 +36,7 @@ from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
 
 BATCH = 128
-"""How many reports are drawn together by pairs; two words of every lane fill a row, one draw of each report."""
+"""How many reports are drawn together by pairs; two numbers of every generator fill a row, one draw of each report."""
 SHORT = 1 << 16
 BLOCK = 8
 """How many rows are compared with another one in one go."""

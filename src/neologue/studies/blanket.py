@@ -18,7 +18,7 @@ from neologue.studies.oracles import LocalHashing
 
 
 def shuffled_epsilon(oracle: LocalHashing, reports: int, delta: float) -> float:
-    """The central ε of one report among so many that are shuffled."""
+    """The central ε of one of `reports` shuffled reports."""
     tail = max(SMALLEST_TAIL, delta * TAIL_SHARE)
     return smallest_epsilon(lambda central: _delta(oracle, reports, central, tail), delta, oracle.epsilon)
 
@@ -31,7 +31,7 @@ def _delta(oracle: LocalHashing, reports: int, epsilon: float, tail: float) -> f
     uniform = (1 - p) / (1 - one) * (1 - one**2)
     others = reports - 1
     low, high = plausible(others, uniform, tail)
-    # More uniform reports hide more, so a block of their numbers is as good as its smallest at least.
+    # More uniform reports hide more, so a block of counts is at least as good as its smallest.
     edges = np.unique(np.linspace(low, high + 1, BLOCKS + 1).astype(np.int64)[:-1])
     chances = block_chances(edges, high + 1, others, uniform)
     left_out = float(binom.cdf(low - 1, others, uniform) + binom.sf(high, others, uniform))

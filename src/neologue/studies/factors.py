@@ -1,4 +1,4 @@
-"""What the profile `neologue` is made of, one choice after the other, each with what it could have been."""
+"""The parameters of the profile `neologue`, each with its alternatives."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ Change = tuple[str, int | float | str | bool]
 
 @dataclass(frozen=True)
 class Variation:
-    """One way to run it: what is changed in the profile, and whom it is run on if not the users of the study."""
+    """One variation: the changes to the profile, and the users if they are not those of the study."""
 
     name: str
     changes: tuple[Change, ...] = ()
     users: int | None = None
     language: str = BASE_LANGUAGE
     alphabet: str | None = None
-    """The name of an alphabet; without, the one that suits the language."""
+    """The name of an alphabet; None means the one that suits the language."""
 
 
 AS_IT_IS = "as it is"
@@ -31,7 +31,7 @@ AS_IT_IS = "as it is"
 
 @dataclass(frozen=True)
 class Factor:
-    """A choice, the way that the others are measured against, and the others."""
+    """A parameter, its reference variation, and the others."""
 
     name: str
     about: str
@@ -40,17 +40,17 @@ class Factor:
 
     @property
     def key(self) -> str:
-        """Its name as it is typed."""
+        """The name on the command line."""
         return self.name.partition(" (")[0].replace("ε", "epsilon").replace(" ", "-")
 
     @property
     def variations(self) -> tuple[Variation, ...]:
-        """All ways, the reference first."""
+        """All variations, the reference first."""
         return (self.reference, *self.others)
 
 
 def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) -> tuple[Factor, ...]:
-    """All choices, with these languages and numbers of users to try."""
+    """All factors, with these languages and numbers of users to try."""
     as_it_is = Variation(AS_IT_IS)
     characters = builtin.alphabet(BASE_LANGUAGE).size - 1
     triples = characters * extensions(characters, 2)
@@ -139,12 +139,12 @@ def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) 
 
 
 def select_factors(names: Iterable[str], among: Iterable[Factor]) -> tuple[Factor, ...]:
-    """The factors of these names, as they are typed; all if none is named."""
+    """The factors with these names on the command line; all if none is named."""
     by_key = {factor.key: factor for factor in among}
     wanted = list(names)
     for name in wanted:
         if name not in by_key:
-            raise ParameterError(f"no factor is called {name!r}; there are {', '.join(by_key)}")
+            raise ParameterError(f"no factor is called {name!r}; choose one of {', '.join(by_key)}")
     return tuple(by_key[name] for name in wanted) or tuple(by_key.values())
 
 

@@ -1,16 +1,17 @@
 """SFP, the Sequence Fragment Puzzle: fragments of words, each with a hash of its word by which the pieces fit together.
 
-Apple's Differential Privacy Team, Learning with privacy at scale, 2017: what finds new words on its keyboards. A device
-picks one of its words, as often as it was typed, and sends, once, a Count Mean Sketch of two neighbouring characters at
-a random even place together with an 8-bit hash of the word, a sketch of the whole word, and the place. The server finds
-the frequent fragments at each place, joins those that have the same hash, and looks the joined words up in the other
-sketch. The ε is divided between the two sketches. Sketches have m = 1,024 columns.
+Apple's Differential Privacy Team, Learning with privacy at scale, 2017: the method that finds new words on Apple's
+keyboards. A device picks one of its words, in proportion to how often it was typed, and sends, once, a Count Mean
+Sketch of two neighbouring characters at a random even position together with an 8-bit hash of the word, a sketch of the
+whole word, and the position. The server finds the frequent fragments at each position, joins those with the same hash,
+and looks the joined words up in the other sketch. The ε is divided between the two sketches. Sketches have m = 1,024
+columns.
 
 What differs here, in favour of SFP. The server keeps the fragments that noise does not explain, instead of the T most
 frequent (T = 20 in the comparison of Zhu et al. 2020, which can't find more than 20 words); it also checks the hash of
-a joined word, and lets go of words that noise explains. Words may be as long as in the comparison, not 10 characters.
-Sums are drawn with a hash function of its own for each report, and independently for each fragment: exact for a
-fragment; any two would really have a correlation of 1/m.
+a joined word, and drops words that noise explains. Words may be as long as in the comparison, not 10 characters. Sums
+are drawn with a separate hash function for each report, and independently for each fragment: exact for one fragment,
+while any two would really have a correlation of 1/m.
 """
 
 from collections.abc import Iterator
@@ -35,10 +36,10 @@ from neologue.studies.user_samples import one_word
 
 FRAGMENT = 2
 PIECES = 256
-"""The values of the hash that makes fragments fit together."""
+"""The number of values of the hash by which fragments are joined."""
 MOST_FRAGMENTS = 1 << 26
 MOST_JOINED = 1 << 18
-"""The most beginnings of words that are joined on, those of the most votes; it bounds the memory."""
+"""The most beginnings of words that are extended, those with the most votes; this bounds the memory."""
 USERS_PER_POSITION = 100
 
 
@@ -51,16 +52,16 @@ class FragmentPuzzle:
     trust: ClassVar[str] = "local"
     columns: int = 1024
     fragment_share: float = 0.7
-    """The share of ε that is for the fragment; the rest is for the whole word. At a million users 0.7 finds most."""
+    """The share of ε for the fragment; the rest is for the whole word. With a million users 0.7 finds most."""
     false_fragments: float = 0.5
     false_words: float = NEOLOGUE.parameters.false_words
 
     def fewest_users(self, task: Task) -> int:
-        """Enough for each place of a word."""
+        """Enough for each position in a word."""
         return USERS_PER_POSITION * _fragments_per_word(task)
 
     def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
-        """Ask everyone at once, then join what they sent."""
+        """Ask all users at once, then join their fragments."""
         epsilon = budget.local_epsilon(lambda local: clones_2023(local, task.users, budget.delta).epsilon or 0.0)
         piecewise = CountMeanSketch(epsilon * self.fragment_share, self.columns)
         whole = CountMeanSketch(epsilon * (1 - self.fragment_share), self.columns)
@@ -94,10 +95,10 @@ class FragmentPuzzle:
     def _join_fragments(
         self, task: Task, spelt: Integers, speakers: Integers, sketch: CountMeanSketch, rng: Generator
     ) -> Integers:
-        """The symbols of all words whose fragments were found and whose hash is that of the fragments."""
+        """The symbols of all words whose fragments were found and whose hash matches."""
         size, positions = task.alphabet.size, _fragments_per_word(task)
         pieces = _word_hash(spelt)
-        # Every user picks a place, wordless users too.
+        # Every user picks a position, even without words.
         at_position = rng.multinomial(speakers, [1 / positions] * positions)
         wordless = rng.multinomial(task.users - speakers.sum(), [1 / positions] * positions)
         joined, votes_of = np.zeros((PIECES, 0), np.int64), np.full(PIECES, task.users)
@@ -113,7 +114,7 @@ class FragmentPuzzle:
             joined = np.column_stack([joined[rows], symbols])
             piece_of = piece_of[rows]
             votes_of = np.minimum(votes_of[rows], votes[fragments[picked]])
-            # A word that has ended has to have the hash of its fragments; more words than can be held are cut.
+            # A finished word must have the hash of its fragments; beginnings beyond the limit are dropped.
             fits = (joined[:, -1] > 0) | (_word_hash(_pad(joined, spelt.shape[1])) == piece_of)
             fits &= votes_of >= _fewest_votes(votes_of[fits])
             joined, piece_of, votes_of = joined[fits], piece_of[fits], votes_of[fits]
@@ -121,7 +122,7 @@ class FragmentPuzzle:
 
 
 def _fragments_per_word(task: Task) -> int:
-    """How many fragments the longest word has."""
+    """The number of fragments of the longest word."""
     if PIECES * task.alphabet.size**FRAGMENT > MOST_FRAGMENTS:
         raise ParameterError(
             f"an alphabet of {task.alphabet.size} symbols has {PIECES * task.alphabet.size**FRAGMENT:,} fragments with "
@@ -141,7 +142,7 @@ def _pad(symbols: Integers, width: int) -> Integers:
 
 
 def _word_hash(symbols: Integers) -> Integers:
-    """The hash of each word that all its fragments carry: the upper bits of a polynomial in its symbols."""
+    """The hash of each word, which all its fragments carry: the upper bits of a polynomial in its symbols."""
     mixed = np.zeros(len(symbols), np.uint64)
     for column in symbols.T.astype(np.uint64):
         mixed = (mixed ^ column) * np.uint64(0x9E3779B97F4A7C15)
@@ -150,7 +151,7 @@ def _word_hash(symbols: Integers) -> Integers:
 
 
 def _matches(piece_of: Integers, joined: Integers, fragments: Integers, size: int) -> tuple[Integers, Integers]:
-    """Which beginnings go on with which fragments: of the same piece, and after an end nothing else."""
+    """Pairs of beginnings and fragments that fit: with the same hash, and only the end after an end."""
     pieces, pairs = np.divmod(fragments, size**2)
     starts = np.searchsorted(pieces, np.arange(PIECES + 1))
     sizes = np.diff(starts)[piece_of]
@@ -163,7 +164,7 @@ def _matches(piece_of: Integers, joined: Integers, fragments: Integers, size: in
 
 
 def _fewest_votes(votes: Integers) -> int:
-    """The fewest votes of a beginning that is still joined on."""
+    """The fewest votes with which a beginning is still extended."""
     return int(np.partition(votes, -MOST_JOINED)[-MOST_JOINED]) if len(votes) > MOST_JOINED else 0
 
 

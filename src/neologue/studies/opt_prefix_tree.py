@@ -7,11 +7,11 @@ prefixes found so far and are not on the deny list, and reports its next prefix 
 noise among them stays at a false positive ratio, and makes the next segment as long as its limit of 10^7 on the
 dimension allows. What one run has found goes on the deny list of the next.
 
-What differs here. In favour of it: each device answers in one iteration alone, with all of the ε, where the paper may
+What differs here. In its favour: each device answers in only one iteration, with all of the ε, where the paper may
 ask it in several and composes; the expected noise is taken from the binomial law instead of the normal one; words,
 unlike prefixes, are held to the false positive ratio of the profile `neologue`, so that the two are compared at like
 precision. Against it: segments are whole characters, not bits of a code, and no more prefixes are kept than can be
-extended by as many characters as K of them can, so that the number of iterations is known before.
+extended by as many characters as K of them can, so that the number of iterations is known in advance.
 """
 
 from dataclasses import dataclass
@@ -46,10 +46,10 @@ class OptPrefixTree:
     )
     trust: ClassVar[str] = "local"
     by_use: bool = False
-    """Whether a device picks a word as often as it was typed, instead of any; the paper has both."""
+    """Whether a device picks a word in proportion to how often it was typed, instead of uniformly; the paper has both."""
     dimension: int = 10_000_000
     runs: int = 1
-    """How often a tree is grown, each time with other users and without the words found before."""
+    """How many trees are grown, each with other users and without the words found before."""
     false_prefixes: float = 0.5
     false_words: float = NEOLOGUE.parameters.false_words
 

@@ -1,4 +1,4 @@
-"""The profiles of this project behind the interface of the comparison."""
+"""The profiles of this project as methods of the comparison."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -51,7 +51,7 @@ class Ours:
             try:
                 return central_epsilon(foreseen(campaign(epsilon)), budget.delta, budget.unit)
             except ParameterError:
-                # Reports of a small ε can be too long. If it has to be as small as that, the campaign itself will say.
+                # Reports with a small ε can be too long. If ε has to be that small, the campaign itself refuses.
                 return 0.0
 
         words_per_user = profile(self.name).parameters.words_per_user

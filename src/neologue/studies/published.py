@@ -1,4 +1,4 @@
-"""What the paper reports, each figure with its place.
+"""The figures that the paper reports, each with its section.
 
 Sun, Kairouz, Sun, Gascón and Suresh, Private federated discovery of out-of-vocabulary words for Gboard, 2024. Its
 figure is a picture without numbers: what its text says of it is among the orderings.
@@ -13,7 +13,7 @@ PAPER = "Sun, Kairouz, Sun, Gascón and Suresh, Private federated discovery of o
 
 @dataclass(frozen=True)
 class Published:
-    """A figure, and where in the paper it stands."""
+    """A figure, and the section of the paper that has it."""
 
     value: float
     section: str

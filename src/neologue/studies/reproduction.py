@@ -1,4 +1,4 @@
-"""The paper's case study as it came out: measured beside published, with a sentence on each difference."""
+"""The results of the paper's case study: measured beside published figures, with a sentence on each difference."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -39,7 +39,7 @@ class Reproduction:
     results: tuple[PaperResult, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The reproduction as JSON can hold it."""
+        """The reproduction as JSON values."""
         targets = target_words()
         return {
             "paper": PAPER,
@@ -188,7 +188,7 @@ class Reproduction:
 
 
 def _ordering(statement: str, published: float | None, section: str, gains: Sequence[float]) -> dict[str, Any]:
-    """The gain by which a statement is right; it is as the paper says if the mean gain is above 0.
+    """Whether an ordering of the paper holds: it does if the mean gain is above 0.
 
     It is decided if the whole interval is on one side of 0; one seed decides nothing.
     """
