@@ -1,1 +1,1 @@
-"""What everything costs, measured side by side; `make bench` runs it, docs/benchmarks.md says how to read it."""
+"""Benchmarks of everything, side by side with peers; `make bench` runs them, docs/benchmarks.md explains them."""

@@ -1,4 +1,4 @@
-"""Run the benchmarks: tables on the screen, and in a folder as text, JSON and plots.
+"""Run the benchmarks: tables on the terminal, and text, JSON and plots in a folder.
 
 python -m benchmarks --out out/bench
 """
@@ -25,7 +25,7 @@ PARTS: Mapping[str, Callable[[Setting, Mapping[str, Peer]], Part]] = {
 
 
 def main() -> None:
-    """Measure what is asked for, print it and write it."""
+    """Measure the requested parts, print and write the results."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""What the central ε of a layer costs to compute, by each theorem, and by dp-accounting where that can do it too."""
+"""The cost of computing the central ε of a layer, by each theorem and, where possible, by dp-accounting."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -7,7 +7,7 @@ import numpy as np
 from dp_accounting.pld import privacy_loss_distribution
 from scipy.stats import binom
 
-from benchmarks.measure import Measured, Part, Ratio, Work, cpu_seconds, in_turn, ratio
+from benchmarks.measure import Measured, Part, Ratio, Work, cpu_seconds, measure_in_turn, ratio
 from benchmarks.setting import DELTA, Setting
 from neologue.privacy.binomial_pair import plausible
 from neologue.privacy.bound import Bound
@@ -20,8 +20,8 @@ JOINT, GENERIC_JOINT = "unary, a user: joint", "unary, a user: dp-accounting com
 
 
 def measure(setting: Setting) -> Part:
-    """Measure all of them in turn; what each finds stands beside it."""
-    measured = in_turn(_works(setting), setting.rounds)
+    """Measure all of them in turn, and note the ε that each finds."""
+    measured = measure_in_turn(_works(setting), setting.rounds)
     return Part(
         title=f"Accountants: a cohort of {setting.batch:,} with {setting.words} words each, δ = {DELTA:g}",
         measured=list(measured.values()),
@@ -47,22 +47,22 @@ def _works(setting: Setting) -> Iterator[Work]:
         GENERIC_JOINT: lambda: generic_user(unary, users),
     }
     for what, bound in bounds.items():
-        yield Work(what, 1, "bounds", cpu_seconds(bound), _found(bound()))
+        yield Work(what, 1, "bounds", cpu_seconds(bound), _epsilon_note(bound()))
 
 
-def _found(bound: Bound | float) -> str:
+def _epsilon_note(bound: Bound | float) -> str:
     epsilon = bound.epsilon if isinstance(bound, Bound) else bound
     return "does not hold here" if epsilon is None else f"ε = {epsilon:.4g}"
 
 
 def generic_word(unary: Unary, users: int) -> float:
-    """A replaced word by dp-accounting alone, from tables of the votes, if nobody else holds the two candidates."""
+    """The ε of a replaced word by dp-accounting alone, from the laws of the votes, if nobody else holds either word."""
     p, q = float(unary.channel.p), float(unary.channel.q)
     low, high = plausible(users - 1, q, LEFT_OUT)
     votes = binom.pmf(np.arange(low, high + 1), users - 1, q)
     here, one_less = np.append(votes, 0.0), np.insert(votes, 0, 0.0)
     holds, lacks = (
-        {place: math.log(chance) for place, chance in enumerate(law.tolist()) if chance > 0}
+        {index: math.log(chance) for index, chance in enumerate(law.tolist()) if chance > 0}
         for law in ((1 - p) * here + p * one_less, (1 - q) * here + q * one_less)
     )
     step = Sums.of(unary, users).step
@@ -76,7 +76,7 @@ def generic_word(unary: Unary, users: int) -> float:
 
 
 def generic_user(unary: Unary, users: int) -> float:
-    """A whole user by dp-accounting's composition of our law of a word."""
+    """The ε of a whole user by dp-accounting's composition of our law of one word."""
     return float(Sums.of(unary, users).word.self_compose(unary.bound).get_epsilon_for_delta(DELTA))
 
 

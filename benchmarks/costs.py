@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from benchmarks.kernels import EXACT, TREE, layer_holders
-from benchmarks.measure import Curve, Part, Work, cpu_seconds, elapsed_seconds, in_turn
+from benchmarks.measure import Curve, Part, Work, cpu_seconds, elapsed_seconds, measure_in_turn
 from benchmarks.setting import Setting, selection_of
 from neologue.populations.counting import Counters
 from neologue.randomizers.subset_selection import SubsetSelection
@@ -21,7 +21,7 @@ SHARES = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 def measure(setting: Setting) -> Part:
-    """One thing after the other is varied; all its values take turns."""
+    """Vary one parameter after the other; all its values are measured in turn."""
     return Part(
         title="Costs of Subset Selection reports",
         curves=[
@@ -34,22 +34,22 @@ def measure(setting: Setting) -> Part:
     )
 
 
-def drawing(selection: SubsetSelection, users: int, place: int = 0) -> Action:
-    """Draws all reports of users with B words each, as the exact simulation does; the words are there before."""
+def drawing_reports(selection: SubsetSelection, users: int, piece: int = 0) -> Action:
+    """An action that draws all reports of users with B words each, as the exact simulation does."""
     starts = np.arange(users + 1) * selection.bound
-    held = np.random.default_rng(place).integers(0, selection.candidates, starts[-1], dtype=np.int32)
+    held = np.random.default_rng(piece).integers(0, selection.candidates, starts[-1], dtype=np.int32)
     counters = Counters(selection.domain)
     reports = SubsetReports(selection, seed=0)
 
     def draw() -> None:
-        for _ in reports.add(place, starts, held, counters):
+        for _ in reports.add(piece, starts, held, counters):
             pass
 
     return draw
 
 
-def growing(selection: SubsetSelection, reports: int) -> Action:
-    """Draws the votes of so many reports by the tree."""
+def drawing_votes(selection: SubsetSelection, reports: int) -> Action:
+    """An action that draws the votes of a number of reports by the tree."""
     holders = layer_holders(selection, reports)
     return lambda: subset_votes(holders, selection.subset_size, float(selection.channel.p), 0, 0)
 
@@ -59,8 +59,8 @@ def _against_reports(setting: Setting) -> Iterator[Curve]:
     drawn = [max(1, int(share * users)) for share in SHARES]
     at_once = [max(1, int(share * setting.layer_reports)) for share in SHARES]
     reports = [n * setting.words for n in drawn]
-    yield _curve(EXACT, "N, reports", reports, [drawing(selection, n) for n in drawn], setting)
-    yield _curve(TREE, "N, reports", at_once, [growing(selection, n) for n in at_once], setting)
+    yield _curve(EXACT, "N, reports", reports, [drawing_reports(selection, n) for n in drawn], setting)
+    yield _curve(TREE, "N, reports", at_once, [drawing_votes(selection, n) for n in at_once], setting)
 
 
 def _against_domain(setting: Setting) -> Iterator[Curve]:
@@ -80,24 +80,25 @@ def _against_words(setting: Setting) -> Iterator[Curve]:
     yield from _curves("B, words of a user", setting.sweep_words, chosen, setting)
 
 
-def _curves(
-    against: str, places: Sequence[int], chosen: Sequence[SubsetSelection], setting: Setting
-) -> Iterator[Curve]:
-    """Both ways, each with as many users whatever is varied."""
+def _curves(against: str, sizes: Sequence[int], chosen: Sequence[SubsetSelection], setting: Setting) -> Iterator[Curve]:
+    """Both methods, each with a fixed number of users."""
     few, many = setting.sweep_reports // setting.words, setting.layer_size
-    drawn, grown = [drawing(one, few) for one in chosen], [growing(one, many * one.bound) for one in chosen]
-    yield _curve(f"{EXACT}, {few:,} users", against, places, drawn, setting)
-    yield _curve(f"{TREE}, {many:,} users", against, places, grown, setting)
+    drawn, grown = (
+        [drawing_reports(one, few) for one in chosen],
+        [drawing_votes(one, many * one.bound) for one in chosen],
+    )
+    yield _curve(f"{EXACT}, {few:,} users", against, sizes, drawn, setting)
+    yield _curve(f"{TREE}, {many:,} users", against, sizes, grown, setting)
 
 
 def _against_threads(setting: Setting) -> Iterator[Curve]:
-    """The same reports, cut into as many pieces as there are threads, each with counters of its own."""
+    """The same reports, split over the threads, each with its own counters."""
     selection, users = setting.selection, setting.sweep_reports // setting.words
     cores = os.cpu_count() or 1
     numbers = sorted({1 << power for power in range(cores.bit_length())} | {cores})
 
     def shared(threads: int) -> Action:
-        pieces = [drawing(selection, users // threads, place) for place in range(threads)]
+        pieces = [drawing_reports(selection, users // threads, piece) for piece in range(threads)]
 
         def draw() -> None:
             with ThreadPoolExecutor(threads) as pool:
@@ -107,13 +108,11 @@ def _against_threads(setting: Setting) -> Iterator[Curve]:
 
     for what, clock in ((f"{EXACT}, on the wall", elapsed_seconds), (f"{EXACT}, CPU", cpu_seconds)):
         works = [Work(str(n), users, "users", clock(shared(n))) for n in numbers]
-        measured = in_turn(works, setting.sweep_rounds)
+        measured = measure_in_turn(works, setting.sweep_rounds)
         yield Curve(what, "threads", "seconds", tuple(numbers), tuple(each.shortest for each in measured.values()))
 
 
-def _curve(what: str, against: str, places: Sequence[int], actions: Sequence[Action], setting: Setting) -> Curve:
-    works = [
-        Work(str(place), place, against, cpu_seconds(action)) for place, action in zip(places, actions, strict=True)
-    ]
-    measured = in_turn(works, setting.sweep_rounds)
-    return Curve(what, against, "CPU seconds", tuple(places), tuple(each.shortest for each in measured.values()))
+def _curve(what: str, against: str, sizes: Sequence[int], actions: Sequence[Action], setting: Setting) -> Curve:
+    works = [Work(str(size), size, against, cpu_seconds(action)) for size, action in zip(sizes, actions, strict=True)]
+    measured = measure_in_turn(works, setting.sweep_rounds)
+    return Curve(what, against, "CPU seconds", tuple(sizes), tuple(each.shortest for each in measured.values()))

@@ -1,4 +1,4 @@
-"""What a report costs on a device, and what reading and counting it costs on the server."""
+"""The cost of making a report on a device, and of reading and counting it on the server."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -6,7 +6,7 @@ from random import SystemRandom
 
 import numpy as np
 
-from benchmarks.measure import Measured, Part, Ratio, Work, cpu_seconds, in_turn, ratio
+from benchmarks.measure import Measured, Part, Ratio, Work, cpu_seconds, measure_in_turn, ratio
 from benchmarks.setting import Setting
 from neologue.device.contribution import contribute, held_prefixes
 from neologue.device.sampling import sample
@@ -39,7 +39,7 @@ def measure(setting: Setting) -> Part:
         (Unary.name, setting.unary_epsilon),
     ):
         layer = layer_of(mechanism, epsilon, setting)
-        here = in_turn(_works(layer, setting), setting.rounds)
+        here = measure_in_turn(_works(layer, setting), setting.rounds)
         ratios.extend(_ratios(mechanism, here))
         measured |= here
         size = len(contribute(words_of(layer), layer))
@@ -53,12 +53,12 @@ def measure(setting: Setting) -> Part:
 
 
 def layer_of(mechanism: str, epsilon: float, setting: Setting) -> Layer:
-    """A layer of so many candidates, each prefix of its frontier extended by one symbol of the paper's alphabet."""
+    """A layer of the setting's size: each prefix of its frontier is extended by one symbol of the paper's alphabet."""
     alphabet = Alphabet.named("paper")
     letters = sorted(alphabet.characters)
     base = len(letters)
     # 7,919 is a prime: the prefixes are spread over the alphabet, and all different.
-    numbers = [7_919 * place % base**LENGTH for place in range(setting.candidates // alphabet.size)]
+    numbers = [7_919 * index % base**LENGTH for index in range(setting.candidates // alphabet.size)]
     frontier = sorted(letters[n // base**2] + letters[n // base % base] + letters[n % base] for n in numbers)
     return Layer(
         pass_number=1,
@@ -79,7 +79,7 @@ def layer_of(mechanism: str, epsilon: float, setting: Setting) -> Layer:
 def words_of(layer: Layer) -> dict[str, int]:
     """The words of a device that holds more than a report takes."""
     prefixes = layer.frontier[:: max(1, len(layer.frontier) // (2 * layer.bound))].tolist()
-    return {prefix + prefix: 1 + place % 7 for place, prefix in enumerate(prefixes)}
+    return {prefix + prefix: 1 + index % 7 for index, prefix in enumerate(prefixes)}
 
 
 def _works(layer: Layer, setting: Setting) -> Iterator[Work]:
@@ -89,7 +89,7 @@ def _works(layer: Layer, setting: Setting) -> Iterator[Work]:
     drawn = randomizer.randomize(held, entropy)
     reports = [contribute(typed, layer) for _ in range(times)]
     votes = [read_report(layer, report) for report in reports]
-    places = np.concatenate(votes).astype(np.uint32)
+    all_votes = np.concatenate(votes).astype(np.uint32)
     counts = np.zeros(layer.candidates.size, np.uint32)
 
     def work(what: str, action: Callable[[], object], repeats: int = times, note: str = "") -> Work:
@@ -125,11 +125,13 @@ def _works(layer: Layer, setting: Setting) -> Iterator[Work]:
         lambda: [np.bincount(cast, minlength=layer.candidates.size) for cast in votes],
         "report by report",
     )
-    yield together("increments alone", lambda: add_votes(places, counts), "compiled, all reports in a row: the limit")
+    yield together(
+        "increments alone", lambda: add_votes(all_votes, counts), "compiled, all reports in a row: the limit"
+    )
 
 
 def _naive(layer: Layer) -> Callable[[], object]:
-    """The randomness of a report, drawn from the system without further thought."""
+    """The randomness of a report, drawn from the system in the simplest way."""
     randomizer = layer.randomizer
     if isinstance(randomizer, SubsetSelection):
         source, others = SystemRandom(), range(randomizer.domain - 1)

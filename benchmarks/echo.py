@@ -15,7 +15,7 @@ REST = {"type": "http.response.body", "body": BODY}
 async def echo(
     scope: dict[str, Any], receive: Callable[[], Awaitable[dict[str, Any]]], send: Callable[[Any], Awaitable[None]]
 ) -> None:
-    """Serve one request, as ASGI has it; there is nothing to start or to stop."""
+    """Serve one request (ASGI, without lifespan events)."""
     assert scope["type"] == "http"
     while (await receive()).get("more_body"):
         pass

@@ -1,4 +1,4 @@
-"""What it costs to take reports over HTTP so that each is durable and counted once, against answering and no more."""
+"""The cost of receiving reports over HTTP, durable and counted once, compared with a bare echo server."""
 
 import json
 import socket
@@ -16,7 +16,7 @@ from typing import IO, Any
 from urllib.error import HTTPError
 
 from benchmarks.device import layer_of, words_of
-from benchmarks.measure import Measured, Part, Ratio, Work, in_turn, ratio
+from benchmarks.measure import Measured, Part, Ratio, Work, measure_in_turn, ratio
 from benchmarks.setting import Setting
 from neologue.device.contribution import contribute
 from neologue.protocol.layer import Layer
@@ -33,10 +33,10 @@ from neologue.service.storage.migrations import migrate
 from neologue.service.storage.report_store import ReportStore
 
 GOAL = 1 / 3.5
-"""A report may cost the CPU of so many echoes: by reports per CPU-second, the service reaches this part of them."""
+"""The goal: the service handles at least this share of the requests per CPU-second of the echo server."""
 ECHO, SQLITE, POSTGRES = "uvicorn, echo", "neologue serve, SQLite", "neologue serve, PostgreSQL"
 DISTINCT = 1024
-"""How many different reports are sent, each by many devices."""
+"""The number of different reports, each sent by many devices."""
 SECONDS_TO_START = 120
 
 
@@ -53,8 +53,8 @@ class Target:
 
 
 @dataclass
-class Told:
-    """What rounds took, beside the CPU time of the server."""
+class RoundFigures:
+    """Figures of the rounds beside the CPU time of the server."""
 
     rates: list[float] = field(default_factory=list)
     others: list[float] = field(default_factory=list)
@@ -68,12 +68,12 @@ def measure(setting: Setting) -> Part:
     with postgres() as new_database, senders() as ask:
         for candidates, epsilon in setting.ingest_layers:
             layer = layer_of(Unary.name, epsilon, replace(setting, candidates=candidates))
-            here, told, size = _measured(layer, setting, new_database, ask)
+            here, figures, size = _measure_servers(layer, setting, new_database, ask)
             echo, *services = here.values()
             goal = GOAL if setting.has_goals and candidates == setting.candidates else None
             ratios.extend(ratio(service, echo, goal) for service in services)
             measured.extend(here.values())
-            notes.extend(_notes(told, size, epsilon, layer))
+            notes.extend(_notes(figures, size, epsilon, layer))
     if new_database is None:
         notes.append(f"{POSTGRES}: not measured: neither psycopg nor a server that could be started is installed")
     return Part(
@@ -84,18 +84,18 @@ def measure(setting: Setting) -> Part:
     )
 
 
-def _measured(
+def _measure_servers(
     layer: Layer, setting: Setting, new_database: Callable[[], tuple[str, int]] | None, ask: Callable[..., Any]
-) -> tuple[dict[str, Measured], dict[str, Told], int]:
-    """All servers, fed with reports of one layer in turn."""
-    told: dict[str, Told] = {}
+) -> tuple[dict[str, Measured], dict[str, RoundFigures], int]:
+    """Measure all servers in turn, with reports of one layer."""
+    figures: dict[str, RoundFigures] = {}
     with TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         size = _write_reports(layer, folder / "reports")
 
         def work(what: str, target: Target) -> Work:
             label = f"{what}, {layer.candidates.size:,} candidates"
-            heard = told[label] = Told()
+            round_figures = figures[label] = RoundFigures()
 
             def round_() -> float:
                 took = ask(
@@ -104,9 +104,9 @@ def _measured(
                     reports=setting.ingest_reports,
                     folder=str(folder / "reports"),
                 )
-                heard.rates.append(took["final"] / took["elapsed"])
-                heard.others.append(took["others"] / took["final"])
-                # A few more may have been final than were asked for.
+                round_figures.rates.append(took["final"] / took["elapsed"])
+                round_figures.others.append(took["others"] / took["final"])
+                # A few more reports than requested may have become final.
                 return float(took["cpu"]) * setting.ingest_reports / float(took["final"])
 
             return Work(label, setting.ingest_reports, "reports", round_)
@@ -116,21 +116,23 @@ def _measured(
         if new_database:
             url, server = new_database()
             works.append(work(POSTGRES, stack.enter_context(_service(url, layer, (server,)))))
-        return in_turn(works, setting.ingest_rounds), told, size
+        return measure_in_turn(works, setting.ingest_rounds), figures, size
 
 
-def _notes(told: dict[str, Told], size: int, epsilon: float, layer: Layer) -> Iterator[str]:
+def _notes(figures: dict[str, RoundFigures], size: int, epsilon: float, layer: Layer) -> Iterator[str]:
     yield f"{layer.candidates.size:,} candidates: {size:,} bytes a report, unary, ε = {epsilon:g}, {layer.bound} words"
-    for what, heard in told.items():
+    for what, round_figures in figures.items():
         # The first round warmed up.
-        line = f"{what}: {max(heard.rates[1:]):,.0f} reports per second on the clock, senders on the same machine"
-        if any(heard.others):
-            line += f"; the database server took {1e6 * min(heard.others[1:]):.1f} µs a report besides"
+        line = (
+            f"{what}: {max(round_figures.rates[1:]):,.0f} reports per second on the clock, senders on the same machine"
+        )
+        if any(round_figures.others):
+            line += f"; the database server took {1e6 * min(round_figures.others[1:]):.1f} µs a report besides"
         yield line
 
 
 def _write_reports(layer: Layer, folder: Path) -> int:
-    """Reports that devices may send, in files; and how long one is."""
+    """Write reports that devices may send to files; returns the length of one."""
     folder.mkdir()
     typed = words_of(layer)
     reports = [contribute(typed, layer) for _ in range(DISTINCT)]
@@ -146,7 +148,7 @@ def _echo(layer: Layer) -> Iterator[Target]:
     command = ("uvicorn", "benchmarks.echo:echo", "--port", str(port), "--loop", "uvloop", "--http", "httptools")
     # As the service is run.
     options = ("--no-access-log", "--no-server-header", "--no-proxy-headers", "--log-level", "warning")
-    with _started((*command, *options, "--lifespan", "off"), f"http://127.0.0.1:{port}/") as server:
+    with _start_server((*command, *options, "--lifespan", "off"), f"http://127.0.0.1:{port}/") as server:
         yield Target(port, server, 16 * "00", layer.digest.hex(), 32 * "00")
 
 
@@ -156,12 +158,12 @@ def _service(url: str, layer: Layer, others: tuple[int, ...] = ()) -> Iterator[T
     port = _free_port()
     # All senders have one address.
     options = ("--database", url, "--port", str(port), "--requests-per-second", "1e6")
-    with _started(("neologue", "serve", *options), f"http://127.0.0.1:{port}/readyz") as server:
+    with _start_server(("neologue", "serve", *options), f"http://127.0.0.1:{port}/readyz") as server:
         yield Target(port, server, campaign.hex(), layer.digest.hex(), secret.hex(), others)
 
 
 def _campaign(url: str, layer: Layer) -> tuple[bytes, bytes]:
-    """A running campaign that asks this layer, of more devices than there will be; and the secret of its tickets."""
+    """Start a campaign that asks this layer of more devices than there are; its id, and the secret of tickets."""
     database, now = open_database(url), time.time()
     migrate(database)
     keys = keys_of(database)
@@ -178,23 +180,23 @@ def _campaign(url: str, layer: Layer) -> tuple[bytes, bytes]:
 
 
 @contextmanager
-def _started(module: Sequence[str], address: str) -> Iterator[int]:
-    """A server in a process of its own, once it answers."""
+def _start_server(module: Sequence[str], address: str) -> Iterator[int]:
+    """Start a server in its own process and wait until it answers; yields its process id."""
     with TemporaryFile() as log, subprocess.Popen([sys.executable, "-m", *module], stderr=log, stdout=log) as process:
         try:
-            _await(address, process, log)
+            _wait_for(address, process, log)
             yield process.pid
         finally:
             process.terminate()
 
 
-def _await(address: str, process: "subprocess.Popen[bytes]", log: IO[bytes]) -> None:
+def _wait_for(address: str, process: "subprocess.Popen[bytes]", log: IO[bytes]) -> None:
     deadline = time.monotonic() + SECONDS_TO_START
     while True:
         try:
             with urllib.request.urlopen(address, timeout=SECONDS_TO_START):
                 return
-        except HTTPError:  # it has nothing to say here, but it answers
+        except HTTPError:  # an error page is an answer too
             return
         except OSError as error:
             if process.poll() is not None or time.monotonic() > deadline:

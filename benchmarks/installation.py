@@ -18,7 +18,7 @@ READY = "ready"
 
 
 def install(requirements: Path, environment: Path) -> dict[str, str]:
-    """Make the environment anew, and say what could not be installed."""
+    """Recreate the environment; the packages that could not be installed, and why."""
     venv.create(environment, clear=True, with_pip=True)
     wanted = (line.partition("#")[0].strip() for line in requirements.read_text("utf-8").splitlines())
     refused = refusals(environment / "bin" / "python", filter(None, wanted))
@@ -29,7 +29,7 @@ def install(requirements: Path, environment: Path) -> dict[str, str]:
 
 
 def refusals(python: Path, requirements: Iterable[str]) -> dict[str, str]:
-    """Install what can be installed for this Python; the names of all else, and why."""
+    """Install what can be installed for this Python; the names of the others, and why."""
     refused = {}
     for requirement in requirements:
         pip: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement]
@@ -39,9 +39,9 @@ def refusals(python: Path, requirements: Iterable[str]) -> dict[str, str]:
     return refused
 
 
-def reason(said: str) -> str:
-    """The last error that pip speaks of."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def reason(output: str) -> str:
+    """The last error in pip's output."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
     return (errors or lines or ["pip failed and did not say why"])[-1]
 

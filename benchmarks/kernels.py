@@ -1,4 +1,4 @@
-"""How fast the reports of a layer are simulated: one by one, all at once, by peers, and what increments alone cost."""
+"""How fast the reports of a layer are simulated: one by one, all at once, by peers, and by increments alone."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,10 +6,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.measure import Measured, Part, Ratio, Work, cpu_seconds, in_turn, ratio
+from benchmarks.measure import Measured, Part, Ratio, Work, cpu_seconds, measure_in_turn, ratio
 from benchmarks.peers import Peer
 from benchmarks.setting import Setting
-from neologue.populations.random_lanes import lanes
+from neologue.populations.random64 import seed_generators
 from neologue.populations.streams import Stream, generator
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.simulation.report_kernels import add_by_marks, add_by_pairs, add_unary, add_votes, repeats_are_rare
@@ -20,17 +20,17 @@ BATCHED, CHOICE = "NumPy, batched by hand", "NumPy, Generator.choice"
 UNARY = "unary kernel"
 PEER = "multi-freq-ldpy, subset-selection"
 HELD = 20_000
-"""How many candidates are held by someone, in a layer for the tree."""
+"""How many candidates of a layer for the tree are held by someone."""
 TIMES_UNARY = 8
-"""A unary report has about so many times the votes of the other one."""
+"""A unary report has about this many times the votes of a Subset Selection report."""
 
 GOALS = {INCREMENTS: 0.45, PEER: 100_000.0, EXACT: 10.0}
-"""How many times as fast as these the exact kernel is to be, and the tree as the exact kernel."""
+"""Goals: how many times as fast the exact kernel is as each of these, and the tree as the exact kernel."""
 
 
 def measure(setting: Setting, peers: Mapping[str, Peer]) -> Part:
-    """Measure everyone in turn, and compare."""
-    measured = in_turn([*_own(setting), *_of_peers(setting, peers)], setting.rounds)
+    """Measure all of them in turn, and compare."""
+    measured = measure_in_turn([*_own(setting), *_of_peers(setting, peers)], setting.rounds)
     selection = setting.selection
     return Part(
         title=f"Reports, generated and tallied: s = {selection.domain:,}, d = {selection.subset_size}",
@@ -41,7 +41,7 @@ def measure(setting: Setting, peers: Mapping[str, Peer]) -> Part:
 
 
 def layer_holders(selection: SubsetSelection, reports: int) -> NDArray[np.int64]:
-    """How many of so many reports are on each word: half of them on words that are held by many, the rest on γ."""
+    """How many reports are on each word: half of them on words that many users hold, the rest on γ."""
     holders = np.zeros(selection.domain, np.int64)
     held = min(HELD, selection.candidates)
     holders[:held] = reports // 2 // held
@@ -54,9 +54,9 @@ def _own(setting: Setting) -> Iterator[Work]:
     domain, size, truth = selection.domain, selection.subset_size, np.uint64(selection.truth)
     rng = np.random.default_rng(0)
     words = rng.integers(0, domain, setting.reports, dtype=np.int32)
-    places = rng.integers(0, domain, setting.reports * size, dtype=np.uint32)
+    all_votes = rng.integers(0, domain, setting.reports * size, dtype=np.uint32)
     counts = np.zeros(domain, np.uint32)
-    state = lanes(Stream.EXACT, 0, 0)
+    state = seed_generators(Stream.EXACT, 0, 0)
     draw = add_by_pairs if repeats_are_rare(size, domain) else add_by_marks
     holders = layer_holders(selection, setting.layer_reports)
     few = words[: setting.numpy_reports]
@@ -65,7 +65,7 @@ def _own(setting: Setting) -> Iterator[Work]:
         assert callable(action)
         return Work(what, reports, "reports", cpu_seconds(action), note)
 
-    yield work(INCREMENTS, setting.reports, lambda: add_votes(places, counts), "no randomness: the limit")
+    yield work(INCREMENTS, setting.reports, lambda: add_votes(all_votes, counts), "no randomness: the limit")
     yield work(EXACT, setting.reports, lambda: draw(state, words, domain, size, truth, counts))
     yield work(
         TREE,
@@ -119,7 +119,7 @@ def _ratios(measured: Mapping[str, Measured], goals: Mapping[str, float]) -> Ite
 def add_by_choice(
     rng: Generator, words: NDArray[np.int32], selection: SubsetSelection, counts: NDArray[np.uint32]
 ) -> None:
-    """Subset Selection as one writes it with NumPy: a choice without replacement for each report."""
+    """Subset Selection as a first version in NumPy: a choice without replacement for each report."""
     truth = float(selection.channel.p)
     for word in words.tolist():
         subset = rng.choice(selection.domain - 1, selection.subset_size, replace=False)
@@ -132,7 +132,7 @@ def add_by_choice(
 def add_batched(
     rng: Generator, words: NDArray[np.int32], selection: SubsetSelection, counts: NDArray[np.uint32]
 ) -> None:
-    """Subset Selection as an expert writes it with NumPy: all reports at once, those with repeats drawn again."""
+    """Subset Selection as an expert's NumPy: all reports at once, those with repeats drawn again."""
     subsets = rng.integers(0, selection.domain - 1, (len(words), selection.subset_size), dtype=np.int32)
     again = np.arange(len(words))
     while True:

@@ -1,4 +1,4 @@
-"""How things are measured: rounds in which everyone takes a turn, so that a busy machine is busy for all of them."""
+"""Measuring in rounds in which everyone takes a turn, so that a busy machine slows all of them alike."""
 
 import statistics
 import time
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 Round = Callable[[], float]
-"""Does something once, and says how many seconds it took."""
+"""Does something once, and returns the seconds it took."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Measured:
-    """What the rounds of a work took."""
+    """The seconds of all rounds of a work."""
 
     what: str
     amount: float
@@ -34,7 +34,7 @@ class Measured:
 
     @property
     def shortest(self) -> float:
-        """The round that was disturbed the least."""
+        """The round that was disturbed least."""
         return min(self.seconds)
 
     @property
@@ -63,31 +63,31 @@ class Ratio:
 
     @property
     def met(self) -> bool | None:
-        """Whether the goal is reached, if there is one."""
+        """Whether the goal is met; None without a goal."""
         return None if self.goal is None else self.times >= self.goal
 
 
 @dataclass(frozen=True)
 class Curve:
-    """How a cost grows with one thing, while all others stay."""
+    """How a cost grows with one parameter while all others stay fixed."""
 
     what: str
     against: str
     unit: str
-    places: tuple[float, ...]
+    sizes: tuple[float, ...]
     costs: tuple[float, ...]
 
     @property
     def exponent(self) -> float | None:
         """The slope on logarithmic axes: 1 for a cost that is proportional, 0 for one that stays."""
-        if len(self.places) < 2:
+        if len(self.sizes) < 2:
             return None
-        return float(np.polyfit(np.log(self.places), np.log(self.costs), 1)[0])
+        return float(np.polyfit(np.log(self.sizes), np.log(self.costs), 1)[0])
 
 
 @dataclass(frozen=True)
 class Part:
-    """One part of the benchmark, as it is shown and written."""
+    """One part of the benchmark's report."""
 
     title: str
     measured: Sequence[Measured] = ()
@@ -102,7 +102,7 @@ def cpu_seconds(action: Callable[[], object]) -> Round:
 
 
 def elapsed_seconds(action: Callable[[], object]) -> Round:
-    """A round by the clock on the wall."""
+    """A round by elapsed time."""
     return _by(time.perf_counter, action)
 
 
@@ -115,7 +115,7 @@ def _by(clock: Callable[[], float], action: Callable[[], object]) -> Round:
     return timed
 
 
-def in_turn(works: Iterable[Work], rounds: int) -> dict[str, Measured]:
+def measure_in_turn(works: Iterable[Work], rounds: int) -> dict[str, Measured]:
     """Measure all works, a round of each in turn, after a first one that compiles and warms up."""
     entered = list(works)
     seconds: dict[str, list[float]] = {work.what: [] for work in entered}

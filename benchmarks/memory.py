@@ -1,4 +1,4 @@
-"""The most memory that whole discoveries take, each in a process of its own, for some numbers of users.
+"""The peak memory of whole discoveries, each in its own process, for several numbers of users.
 
 python -m benchmarks.memory exact en 100000
 """
@@ -14,7 +14,7 @@ from benchmarks.setting import Setting
 from neologue import Campaign, Population, discover
 
 DEPTH = 4
-"""Characters of the longest words looked for: all layers but the first are about as large as the profile allows."""
+"""The longest word, in characters: all layers but the first are then about as large as the profile allows."""
 STATUS = Path("/proc/self/status")
 
 
@@ -22,9 +22,9 @@ def measure(setting: Setting) -> Part:
     """Run the discoveries one after the other."""
     curves, before = [], 0
     for fidelity in setting.memory_fidelities:
-        # The first run may compile, which takes memory of its own and does not count.
-        measured(fidelity, setting.memory_language, setting.memory_users[0])
-        found = [measured(fidelity, setting.memory_language, users) for users in setting.memory_users]
+        # The first run may compile, which takes extra memory and does not count.
+        measure_peaks(fidelity, setting.memory_language, setting.memory_users[0])
+        found = [measure_peaks(fidelity, setting.memory_language, users) for users in setting.memory_users]
         peaks = tuple(peak for _, peak in found)
         curves.append(Curve(f"discover, {fidelity}", "users", "bytes", setting.memory_users, peaks))
         before = max(before, *(first for first, _ in found))
@@ -35,8 +35,8 @@ def measure(setting: Setting) -> Part:
     )
 
 
-def measured(fidelity: str, language: str, users: int) -> tuple[int, int]:
-    """The peaks of a process that does nothing else: before the first layer, and in all."""
+def measure_peaks(fidelity: str, language: str, users: int) -> tuple[int, int]:
+    """The peak memory of a process that runs one discovery: before the first layer, and over all."""
     command = [sys.executable, "-m", "benchmarks.memory", fidelity, language, str(users)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     peaks = json.loads(done.stdout)
@@ -44,9 +44,9 @@ def measured(fidelity: str, language: str, users: int) -> tuple[int, int]:
 
 
 def peak_bytes() -> int:
-    """The most memory that this process has had resident.
+    """The peak resident memory of this process.
 
-    `getrusage` knows too, but on Linux a new process inherits the peak of the one that started it.
+    `getrusage` is not used on Linux, where a new process inherits the peak of its parent.
     """
     if STATUS.exists():
         lines = dict(line.split(":", 1) for line in STATUS.read_text("ascii").splitlines())

@@ -71,7 +71,7 @@ def flwr() -> Mapping[str, Action]:
 
     @lru_cache
     def prepared(threshold: int, neighbours: int) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-        """A device, the keys of all, and what the neighbours have sealed for it."""
+        """A device, everyone's keys, and the neighbours' encrypted shares for it."""
         states = []
         for number in range(neighbours + 1):
             states.append(mod.SecAggPlusState(nid=number))
@@ -108,7 +108,7 @@ PEERS: Mapping[str, Callable[[], Mapping[str, Action]]] = {
 
 
 def main(name: str) -> None:
-    """Say what there is, then measure a round for every line."""
+    """Print the version of the peer, then measure a round for every line."""
     try:
         works = PEERS[name]()
         for work in works.values():
@@ -117,7 +117,7 @@ def main(name: str) -> None:
     except ImportError as error:
         print(json.dumps({"reason": f"not installed: {error}"}), flush=True)
         return
-    except Exception as error:  # whatever a peer stumbles over here is its state, and no reason to measure nothing
+    except Exception as error:  # a peer that fails here is reported as not running; the others are still measured
         print(json.dumps({"reason": f"does not run: {type(error).__name__}: {error}"}), flush=True)
         return
     for line in sys.stdin:

@@ -1,4 +1,4 @@
-"""The peers that we are compared with: each a process of its own environment, asked for one round at a time."""
+"""The peers of the comparison: each runs in a process of a separate environment, one round at a time."""
 
 import json
 import subprocess
@@ -20,7 +20,7 @@ class PeerError(Exception):
 
 @dataclass(frozen=True)
 class Peer:
-    """A peer that is there, or the reason why it is not."""
+    """A running peer, or the reason why it does not run."""
 
     name: str
     version: str | None
@@ -29,23 +29,23 @@ class Peer:
 
     @property
     def state(self) -> str:
-        """What the report says of it."""
+        """What the report says about it."""
         return self.reason or f"measured, version {self.version}"
 
     def round(self, work: str, domain: int, epsilon: float, reports: int) -> Round:
-        """A round of the peer, by its own CPU time; what the numbers are is for the work to say."""
+        """A round of the peer, by its own CPU time; the meaning of the numbers depends on the work."""
 
         def ask() -> float:
             assert self.process is not None
             asked = {"work": work, "domain": domain, "epsilon": epsilon, "reports": reports}
-            return float(str(_said(self.process, json.dumps(asked))["cpu_seconds"]))
+            return float(str(_ask(self.process, json.dumps(asked))["cpu_seconds"]))
 
         return ask
 
 
 @contextmanager
 def peers(python: Path) -> Iterator[dict[str, Peer]]:
-    """All peers, for as long as they are needed."""
+    """Start all peers, and end them afterwards."""
     found = {name: _start(name, python) for name in NAMES}
     try:
         yield found
@@ -68,7 +68,7 @@ def _start(name: str, python: Path) -> Peer:
         text=True,
     )
     try:
-        first = _said(process)
+        first = _ask(process)
     except PeerError as error:
         first = {"reason": f"does not run: {error}"}
     if "version" in first:
@@ -83,8 +83,8 @@ def known_refusals(python: Path) -> Mapping[str, str]:
     return dict(json.loads(written.read_text("utf-8"))) if written.exists() else {}
 
 
-def _said(process: subprocess.Popen[str], line: str | None = None) -> dict[str, object]:
-    """What a process answers to a line, or says unasked."""
+def _ask(process: subprocess.Popen[str], line: str | None = None) -> dict[str, object]:
+    """Send a process a line, if one is given, and read the next line of its answer."""
     assert process.stdin is not None
     assert process.stdout is not None
     if line is not None:

@@ -1,4 +1,4 @@
-"""What was measured, drawn."""
+"""Plots of the measurements."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,23 +17,23 @@ from benchmarks.report import law, number
 COLOURS = ("#1b6ca8", "#c4501b", "#7a2e8e")
 MARKS = ("o-", "s--", "^:")
 WIDE, MOST_TICKS = 1000, 8
-"""If values reach this many times as far, or are more than these, powers of ten will do as ticks."""
+"""With a wider range or more values than these, the ticks are powers of ten."""
 
 
 def draw(parts: Mapping[str, Part], folder: Path) -> list[Path]:
-    """Draw the rates of a part as bars, and its curves against whatever they are about."""
+    """Draw the rates of each part as bars, and its curves against the parameter that they vary."""
     drawn = []
-    # Letters stay letters, which keeps files small, and ids are the same in every run.
+    # Text stays text, which keeps files small, and ids are the same in every run.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "neologue"}):
         for name, part in parts.items():
             if part.measured:
-                drawn.append(_written(_bars(part), folder / f"{name}.svg"))
+                drawn.append(_write_figure(_bars(part), folder / f"{name}.svg"))
             if part.curves:
-                drawn.append(_written(_curves(part), folder / f"{name}.svg"))
+                drawn.append(_write_figure(_curves(part), folder / f"{name}.svg"))
     return drawn
 
 
-def _written(figure: Figure, path: Path) -> Path:
+def _write_figure(figure: Figure, path: Path) -> Path:
     FigureCanvasSVG(figure)
     figure.savefig(path, format="svg", metadata={"Date": None})
     return path
@@ -62,14 +62,14 @@ def _curves(part: Part) -> Figure:
 
 def _panel(axes: Axes, against: str, curves: Sequence[Curve]) -> None:
     for curve, colour, mark in zip(curves, COLOURS, MARKS, strict=False):
-        axes.plot(curve.places, curve.costs, mark, color=colour, label=f"{curve.what}: {law(curve)}")
+        axes.plot(curve.sizes, curve.costs, mark, color=colour, label=f"{curve.what}: {law(curve)}")
     axes.set(xscale="log", yscale="log", xlabel=against, ylabel=curves[0].unit)
-    places = sorted({place for curve in curves for place in curve.places})
-    if places[-1] < WIDE * places[0] and len(places) <= MOST_TICKS:
-        axes.set_xticks(places)
+    sizes = sorted({size for curve in curves for size in curve.sizes})
+    if sizes[-1] < WIDE * sizes[0] and len(sizes) <= MOST_TICKS:
+        axes.set_xticks(sizes)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.xaxis.set_minor_formatter(NullFormatter())
     costs = [cost for curve in curves for cost in curve.costs]
-    # Whole powers of ten above and below: a curve that is flat looks flat.
+    # Whole powers of ten above and below, so that a flat curve looks flat.
     axes.set_ylim(10 ** math.floor(math.log10(min(costs))), 10 ** math.ceil(math.log10(1.5 * max(costs))))
     axes.legend(frameon=False, fontsize=8)

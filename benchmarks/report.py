@@ -1,4 +1,4 @@
-"""What was measured, as tables and as JSON."""
+"""The measurements as tables and as JSON."""
 
 import io
 import os
@@ -20,7 +20,7 @@ LIBRARIES = ("neologue", "numpy", "numba", "scipy", "dp-accounting", "uvicorn", 
 
 
 def document(parts: Mapping[str, Part], peers: Mapping[str, Peer], setting: Setting) -> dict[str, Any]:
-    """Everything, for machines."""
+    """All results as JSON values."""
     return {
         "setting": asdict(setting),
         "machine": {
@@ -34,12 +34,12 @@ def document(parts: Mapping[str, Part], peers: Mapping[str, Peer], setting: Sett
             peer.name: {"version": peer.version, "measured": peer.version is not None, "state": peer.state}
             for peer in peers.values()
         },
-        "goals": [_of_ratio(ratio) for part in parts.values() for ratio in part.ratios if ratio.goal is not None],
+        "goals": [_ratio_json(ratio) for part in parts.values() for ratio in part.ratios if ratio.goal is not None],
         "parts": {
             name: {
                 "title": part.title,
-                "measured": [_of_measured(measured) for measured in part.measured],
-                "ratios": [_of_ratio(ratio) for ratio in part.ratios],
+                "measured": [_measured_json(measured) for measured in part.measured],
+                "ratios": [_ratio_json(ratio) for ratio in part.ratios],
                 "curves": [asdict(curve) | {"exponent": curve.exponent} for curve in part.curves],
                 "notes": list(part.notes),
             }
@@ -48,16 +48,16 @@ def document(parts: Mapping[str, Part], peers: Mapping[str, Peer], setting: Sett
     }
 
 
-def _of_measured(measured: Measured) -> dict[str, Any]:
+def _measured_json(measured: Measured) -> dict[str, Any]:
     return asdict(measured) | {"shortest": measured.shortest, "median": measured.median, "rate": measured.rate}
 
 
-def _of_ratio(ratio: Ratio) -> dict[str, Any]:
+def _ratio_json(ratio: Ratio) -> dict[str, Any]:
     return asdict(ratio) | {"met": ratio.met}
 
 
 def tables(part: Part) -> str:
-    """A part, for people."""
+    """The tables of a part as text."""
     shown = io.StringIO()
     console = Console(width=WIDTH, file=shown)
     if part.measured:
@@ -74,8 +74,8 @@ def tables(part: Part) -> str:
 
 def _table(title: str, *headings: str) -> Table:
     table = Table(title=title, title_justify="left")
-    for place, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if place == 0 or heading == "note" else "right")
+    for index, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if index == 0 or heading == "note" else "right")
     return table
 
 
@@ -114,8 +114,8 @@ def _curve_table(part: Part) -> Table:
         table.add_row(
             curve.what,
             curve.against,
-            f"{curve.places[0]:,}",
-            f"{curve.places[-1]:,}",
+            f"{curve.sizes[0]:,}",
+            f"{curve.sizes[-1]:,}",
             " ".join(amount(cost, curve.unit) for cost in curve.costs),
             law(curve),
         )
@@ -123,10 +123,10 @@ def _curve_table(part: Part) -> Table:
 
 
 def law(curve: Curve) -> str:
-    """By which power of what it is drawn against a cost grows."""
+    """The power law of a curve, as text."""
     if curve.exponent is None:
         return ""
-    # A flat curve may well have a tiny negative power: adding 0 takes the sign from a zero.
+    # A flat curve may have a tiny negative power: adding 0 removes the sign of a rounded zero.
     return f"{curve.against.partition(',')[0]}^{round(curve.exponent, 2) + 0.0:.2f}"
 
 
@@ -136,7 +136,7 @@ def amount(cost: float, unit: str) -> str:
 
 
 def number(value: float) -> str:
-    """A ratio, with as many digits as it deserves."""
+    """A ratio, with a sensible number of digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 

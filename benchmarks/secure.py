@@ -1,11 +1,11 @@
-"""What secure aggregation costs a device and a server, beside Flower's SecAgg+ with as many neighbours."""
+"""The cost of secure aggregation for a device and a server, beside Flower's SecAgg+ with as many neighbours."""
 
 import time
 from collections.abc import Mapping
 
 import numpy as np
 
-from benchmarks.measure import Measured, Part, Ratio, Work, in_turn, ratio
+from benchmarks.measure import Measured, Part, Ratio, Work, measure_in_turn, ratio
 from benchmarks.peers import Peer
 from benchmarks.setting import Setting
 from neologue.aggregation.masked_group import GroupServer, GroupSum
@@ -35,7 +35,7 @@ def measure(setting: Setting, peers: Mapping[str, Peer]) -> Part:
         ]
         if peer.process:
             works.append(Work(f"{PEER}, device, {sizes}", 1, "devices", peer.round(WORK, entries, threshold, degree)))
-        here = list(in_turn(works, setting.masked_rounds).values())
+        here = list(measure_in_turn(works, setting.masked_rounds).values())
         measured.extend(here)
         ratios.extend(ratio(here[0], theirs) for theirs in here[2:])
         notes.append(
@@ -52,7 +52,7 @@ def measure(setting: Setting, peers: Mapping[str, Peer]) -> Part:
 
 
 def server_seconds(group: MaskingGroup) -> float:
-    """The CPU time of a server for one whole group, the last of whose devices drop out behind their shares."""
+    """The CPU time of a server for one whole group, whose last devices drop out after sending their shares."""
     terms, server, took = group.terms, GroupServer(group.terms), 0.0
     ballot = (terms.layer, np.zeros(terms.entries, np.int64), terms.votes, bytes(32))
     members = {

@@ -27,25 +27,25 @@ LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Round:
-    """What is to be sent, and to whom."""
+    """What to send, and to which server."""
 
     port: int
     server: int
-    """Its process, which alone is held to account."""
+    """The server's process, whose CPU time counts."""
     others: tuple[int, ...]
-    """Processes that work for it, with all that they have started."""
+    """Processes that work for the server, with their children."""
     connections: int
     reports: int
-    """How many are to be final."""
+    """How many reports must become final."""
     folder: str
-    """Where the bytes of reports are, to be sent again and again by one device after the other."""
+    """The folder of the reports, which one device after the other sends."""
     campaign: str
     digest: str
     secret: str
 
 
-class Crowd:
-    """All who send, and how far they have come."""
+class Senders:
+    """All sending devices, and their progress."""
 
     def __init__(self, round_: Round) -> None:
         self._wanted = round_.reports
@@ -53,18 +53,18 @@ class Crowd:
         self.final = 0
         self.sending = 0
         self.last = 0.0
-        """When the last one was told that its report is final."""
+        """When the last report became final."""
         self.done = asyncio.get_running_loop().create_future()
 
     def next(self) -> list[bytes] | None:
-        """The next request, unless enough are final."""
+        """The next request, or None once enough reports are final."""
         if self.final >= self._wanted:
             return None
         self.sending += 1
         return next(self._bodies)
 
-    def answered(self, status: bytes) -> None:
-        """One was answered; who was told to ask again does so no more once enough are final."""
+    def on_answer(self, status: bytes) -> None:
+        """Count an answer; a device that should send again does not once enough reports are final."""
         self.sending -= 1
         if status == b"200":
             self.final += 1
@@ -80,12 +80,12 @@ class Device(asyncio.Protocol):
 
     transport: asyncio.Transport
 
-    def __init__(self, crowd: Crowd) -> None:
-        self._crowd = crowd
+    def __init__(self, senders: Senders) -> None:
+        self._crowd = senders
         self._heard = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # which uvloop's is in all but name
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's transport is one in all but name
 
     def send(self) -> None:
         request = self._crowd.next()
@@ -98,12 +98,12 @@ class Device(asyncio.Protocol):
         length = LENGTH.search(head)
         if ended and length and len(body) == int(length[1]):
             self._heard = b""
-            self._crowd.answered(head[9:12])
+            self._crowd.on_answer(head[9:12])
             self.send()
 
 
 def bodies(round_: Round) -> Iterator[list[bytes]]:
-    """Requests without end, each of a device that was never heard of before."""
+    """Endless requests, each of a new device."""
     campaign, digest, secret = map(bytes.fromhex, (round_.campaign, round_.digest, round_.secret))
     reports = [path.read_bytes() for path in sorted(Path(round_.folder).iterdir())]
     length = len(campaign) + 2 * SERIAL_BYTES + len(reports[0])
@@ -122,10 +122,10 @@ def cpu_seconds(*processes: psutil.Process) -> float:
 
 
 async def send(round_: Round) -> dict[str, float]:
-    """Do a round."""
-    loop, crowd = asyncio.get_running_loop(), Crowd(round_)
+    """Run a round."""
+    loop, senders = asyncio.get_running_loop(), Senders(round_)
     devices = [
-        (await loop.create_connection(lambda: Device(crowd), "127.0.0.1", round_.port))[1]
+        (await loop.create_connection(lambda: Device(senders), "127.0.0.1", round_.port))[1]
         for _ in range(round_.connections)
     ]
     server = psutil.Process(round_.server)
@@ -133,10 +133,10 @@ async def send(round_: Round) -> dict[str, float]:
     began, before, before_others = time.perf_counter(), cpu_seconds(server), cpu_seconds(*others)
     for device in devices:
         device.send()
-    await crowd.done
+    await senders.done
     told = {
-        "final": crowd.final,
-        "elapsed": crowd.last - began,
+        "final": senders.final,
+        "elapsed": senders.last - began,
         "cpu": cpu_seconds(server) - before,
         "others": cpu_seconds(*(other for other in others if other.is_running())) - before_others,
     }
@@ -146,7 +146,7 @@ async def send(round_: Round) -> dict[str, float]:
 
 
 def main() -> None:
-    """Do rounds until nobody asks for more."""
+    """Run rounds until the input ends."""
     for line in sys.stdin:
         print(json.dumps(uvloop.run(send(Round(**json.loads(line))))), flush=True)
 

@@ -1,4 +1,4 @@
-"""What is measured: the sizes of the paper's production run, and small ones that only show that all of it works."""
+"""The sizes of the benchmark: those of the paper's production run, and small ones that only show that it works."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Setting:
 
     name: str
     has_goals: bool
-    """Whether sizes are such that ratios can be held to their goals."""
+    """Whether the sizes are large enough to compare ratios with their goals."""
     rounds: int
     candidates: int
     """Of a layer; with γ they are the domain s."""
@@ -37,7 +37,7 @@ class Setting:
     ingest_reports: int
     ingest_rounds: int
     masked_cohorts: tuple[tuple[int, int], ...]
-    """Devices and candidates of the cohorts of secure aggregation."""
+    """Devices and candidates of the groups of secure aggregation."""
     masked_rounds: int
     sweep_rounds: int
     sweep_reports: int
@@ -65,7 +65,7 @@ class Setting:
 
 
 def selection_of(candidates: int, size: int, words: int) -> SubsetSelection:
-    """The randomizer whose subsets have such a size, whatever its ε."""
+    """The randomizer with subsets of this size, whatever its ε."""
     return SubsetSelection(candidates, math.log((candidates + 1) / (size - 0.5) - 1), words)
 
 

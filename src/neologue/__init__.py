@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from neologue.language.alphabet import Alphabet
     from neologue.language.vocabulary import Vocabulary
     from neologue.populations.population import Population
-    from neologue.populations.records import Columns
+    from neologue.populations.record_table import Columns
     from neologue.simulation.discovery_run import Discovery, Progress, discover
 
 __version__ = "0.2.0"

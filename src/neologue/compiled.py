@@ -9,8 +9,8 @@ Loop = TypeVar("Loop", bound=Callable[..., object])
 
 
 def compiled(loop: Loop) -> Loop:
-    """Compile a loop when it is first called, and keep the result on disk where there is a place for it."""
+    """Compile a loop on its first call, and cache the result on disk if possible."""
     try:
         return cast(Loop, njit(cache=True, nogil=True)(loop))
-    except RuntimeError:  # neither beside this file nor in the user's own cache may anything be written
+    except RuntimeError:  # neither this folder nor the user's cache is writable
         return cast(Loop, njit(nogil=True)(loop))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from benchmarks import kernels
 from benchmarks.installation import REFUSED, reason, refusals
-from benchmarks.measure import Curve, Measured, Work, in_turn, ratio
+from benchmarks.measure import Curve, Measured, Work, measure_in_turn, ratio
 from benchmarks.setting import FULL, QUICK, selection_of
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +54,7 @@ def test_a_run_without_peers_has_every_part_and_says_why_they_are_missing(tmp_pa
             assert 0 < measured["shortest"] <= measured["median"]
             assert measured["rate"] == pytest.approx(measured["amount"] / measured["shortest"])
         for curve in part["curves"]:
-            assert len(curve["places"]) == len(curve["costs"]) >= 1
+            assert len(curve["sizes"]) == len(curve["costs"]) >= 1
             assert min(curve["costs"]) > 0
     found = list(ratios(document))
     assert len(found) >= 10
@@ -112,7 +112,7 @@ def test_everyone_takes_turns_after_a_round_that_does_not_count() -> None:
 
         return Work(name, 12.0, "reports", turn)
 
-    measured = in_turn([work("a", 1.0), work("b", 0.5)], rounds=2)
+    measured = measure_in_turn([work("a", 1.0), work("b", 0.5)], rounds=2)
     assert turns == ["a", "b"] * 3
     assert measured["a"].seconds == (3.0, 5.0)
     assert measured["a"].rate == 4.0

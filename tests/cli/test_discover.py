@@ -267,7 +267,7 @@ class TestFiles:
         self, neologue: Neologue, typed: Path, known: Path, tmp_path: Path
     ) -> None:
         result = neologue("discover", typed, "--known", known, "--depth", 4, "--out", tmp_path)
-        told = "report.html compares with what users hold: keep it as confidential as"
+        told = "report.html shows what users hold: keep it as confidential as"
         assert told in result.stderr
         report = (tmp_path / "report.html").read_text("utf-8")
         assert "<code>neologue discover typed.csv --depth 4 --known known.txt</code>" in report
@@ -282,7 +282,7 @@ class TestFiles:
         assert result.exit_code == 0
         assert {path.name for path in tmp_path.iterdir()} == {"release.json", "words.aff", "words.csv", "words.dic"}
         (line,) = [line for line in result.stderr.splitlines() if "report.html" in line]
-        assert line == 'no new report.html: install what it is made with, pip install "neologue[report]"'
+        assert line == 'no report.html was written: it needs pip install "neologue[report]"'
 
     @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
     def test_a_spell_checker_reads_the_dictionary_and_knows_its_words(self, written: Path) -> None:

@@ -38,7 +38,7 @@ def test_a_table_shows_every_population(neologue: Neologue, file: Path) -> None:
         ["de", "item", "1e-09", "3", "0", "3", "0", "0"],
         ["en", "user", "1e-09", "3", f"{spent.epsilon:g}", f"{spent.left:.6g}", "1", "7.0 of 40"],
     ]
-    assert "en: the campaign c1 is planned since" in result.stdout
+    assert "en: the campaign c1 was planned on" in result.stdout
 
 
 def test_json_has_everything(neologue: Neologue, file: Path) -> None:

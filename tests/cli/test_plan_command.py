@@ -203,7 +203,7 @@ def test_a_plot_without_matplotlib_is_refused_before_any_work(
         (["--profile", "gboard"], "gboard-2024"),
         (["--language", "tlh"], "there are ar, bg"),
         (["--delta", "0"], "between 0 and 1"),
-        (["--known", "none.txt"], "one word a line"),
+        (["--known", "none.txt"], "one word per line"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )

@@ -58,7 +58,7 @@ def test_a_resumed_run_leaves_the_same_files_and_nothing_else(
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (SMALL, "go on with --resume"),
+        (SMALL, "continue it with --resume"),
         ((*SMALL, "--resume", "--seed", "5"), "is not the same"),
         ((*SMALL, "--resume", "--k-anonymity", "3"), "parameters is not the same"),
         (("--users", "20001", *SMALL[2:], "--resume"), "is not the same"),

@@ -172,7 +172,7 @@ def test_an_interrupted_study_goes_on_and_ends_in_the_same_files(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--epsilon", 8, "--epsilon", 10), "has an unfinished study; go on with --resume"),
+        (("--epsilon", 8, "--epsilon", 10), "has an unfinished study; continue it with --resume"),
         (("--epsilon", 8, "--resume"), "is the journal of another run: epsilons is not the same"),
         (("--epsilon", 8, "--epsilon", 10, "--top", 6, "--resume"), "another run: top is not the same"),
     ],
@@ -234,14 +234,14 @@ def test_files_of_others_are_not_overwritten(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("study", "compare", "--method", "rappor"), "no method is called 'rappor'; there are neologue"),
-        (("study", "compare", "--language", "tlh"), "no language is called 'tlh'; there are ar"),
+        (("study", "compare", "--method", "rappor"), "no method is called 'rappor'; choose one of neologue"),
+        (("study", "compare", "--language", "tlh"), "no language is called 'tlh'; choose one of ar"),
         (("study", "compare", "--epsilon", "nan"), "epsilon must be a number above 0"),
         (("study", "compare", "--depth", 1, "--quick"), "depth must be a whole number from 2"),
-        (("study", "compare", "--user-column", "who"), "--user-column who is about a column of DATA"),
+        (("study", "compare", "--user-column", "who"), "--user-column who names a column of DATA"),
         (("study", "compare", "nowhere.csv"), "nowhere.csv"),
-        (("study", "ablation", "--language", "tlh"), "no language is called 'tlh'; there are ar"),
-        (("study", "ablation", "--factor", "colour"), "no factor is called 'colour'; there are sampler"),
+        (("study", "ablation", "--language", "tlh"), "no language is called 'tlh'; choose one of ar"),
+        (("study", "ablation", "--factor", "colour"), "no factor is called 'colour'; choose one of sampler"),
         (("study", "ablation", "--users", 1000), "1000 users are too few"),
         (("study", "paper", "--users", 1000), "1000 users are too few"),
         (("study", "paper", "--epsilon", 8), "the table is at ε = 10"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from neologue.errors import LanguageError
-from neologue.language.alphabet import NAMED, Alphabet, normalised
+from neologue.language.alphabet import NAMED, Alphabet, normalise
 
 
 def test_the_papers_alphabet_has_100_symbols_and_the_default_95() -> None:
@@ -21,7 +21,7 @@ def test_characters_are_distinct_in_code_point_order_and_in_nfc(name: str) -> No
     characters = Alphabet.named(name).characters
     assert list(characters) == sorted(set(characters))
     visible = characters.strip(string.whitespace)
-    assert all(normalised(character) == character for character in visible)
+    assert all(normalise(character) == character for character in visible)
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,11 @@ def test_characters_are_distinct_in_code_point_order_and_in_nfc(name: str) -> No
     [("de", "Straßenköter"), ("es", "niñería"), ("id", "anak2"), ("en", "y'all'd've"), ("hi", "नमस्ते"), ("ru", "ёлка")],
 )
 def test_an_alphabet_expresses_words_of_its_language(name: str, word: str) -> None:
-    assert Alphabet.named(name).expresses(normalised(word))
+    assert Alphabet.named(name).expresses(normalise(word))
 
 
 def test_an_accent_typed_apart_is_the_same_character() -> None:
-    assert Alphabet.named("es").expresses(normalised("nin\u0303o"))
+    assert Alphabet.named("es").expresses(normalise("nin\u0303o"))
 
 
 def test_a_sample_gives_the_characters_that_occur_in_it(tmp_path: Path) -> None:

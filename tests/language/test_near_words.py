@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from neologue.language.near_words import CASE, EDITED, HELD, SWAPPED, Near, near_words
+from neologue.language.near_words import CASE, EDITED, HELD, SWAPPED, NearWord, near_words
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from neologue.language.near_words import CASE, EDITED, HELD, SWAPPED, Near, near
     ],
 )
 def test_each_disguise_is_seen_through(word: str, known: str, how: str) -> None:
-    assert near_words([word], ["banana", known]) == {word: Near(known, how)}
+    assert near_words([word], ["banana", known]) == {word: NearWord(known, how)}
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def test_other_words_are_left_alone(word: str, known: str) -> None:
 def test_the_nearest_is_named() -> None:
     known = ["receipe", "recipe", "Recipe", "recipes"]
     assert near_words(["RECIPE", "recipee"], known) == {
-        "RECIPE": Near("recipe", CASE),
-        "recipee": Near("recipe", EDITED),
+        "RECIPE": NearWord("recipe", CASE),
+        "recipee": NearWord("recipe", EDITED),
     }
-    assert near_words(["recipee"], reversed(known)) == {"recipee": Near("recipe", EDITED)}
+    assert near_words(["recipee"], reversed(known)) == {"recipee": NearWord("recipe", EDITED)}
 
 
 def distance(one: str, other: str) -> int:

@@ -109,7 +109,7 @@ def test_its_layers_are_those_foreseen(setting: str) -> None:
 
 
 def unlimited(lexicon: Lexicon, shares: Floats, present: Floats, bound: int) -> Floats:
-    return lexicon.held(shares)
+    return lexicon.holding_chance(shares)
 
 
 WRONG: dict[str, tuple[str, Callable[[], Forecast]]] = {
@@ -157,7 +157,7 @@ def planted() -> Planted:
     plain, rarest = lexicon(5), foreseen(wanted).rarest_share
     assert rarest is not None
     scale = np.geomspace(1e-7, 1e-1, 4000)
-    share = float(np.interp(rarest, plain.held(scale), scale)) * sum(shares.values())
+    share = float(np.interp(rarest, plain.holding_chance(scale), scale)) * sum(shares.values())
     held = dict(sorted((shares | dict.fromkeys(words, share)).items()))
     return Planted(EmbeddedPopulation("en", USERS, held, english(), 60, 11), wanted, words)
 

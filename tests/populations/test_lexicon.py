@@ -47,7 +47,7 @@ def deviations(counted: NDArray[np.int64], chances: Floats, users: int) -> Float
 def test_as_many_users_hold_a_word_as_its_chance_says(crowd: EmbeddedPopulation, lexicon: Lexicon) -> None:
     places = {word: place for place, word in enumerate(crowd.words)}
     counted = crowd.holders()[[places[word] for word in lexicon.words.tolist()]]
-    off = deviations(counted, lexicon.held(lexicon.shares), USERS)
+    off = deviations(counted, lexicon.holding_chance(lexicon.shares), USERS)
     assert len(off) > 400
     assert abs(off.mean()) < 0.5, "users who type much hold many words at once, so that words are off together"
     assert 0.8 < off.std() < 1.25
@@ -68,17 +68,17 @@ def test_a_random_sample_has_a_prefix_as_often_as_its_chance_says(
         words = held.words[held.starts[row] : held.starts[row + 1]].tolist()
         prefixes = list({number[crowd.words[word]] for word in words})
         counted[lots.permutation(prefixes)[:bound].astype(np.int64)] += 1
-    chances = lexicon.sampled(shares, np.ones(len(shares)), bound)
+    chances = lexicon.sampling_chance(shares, np.ones(len(shares)), bound)
     assert counted.sum() == pytest.approx(users * chances.sum(), rel=0.04)
     assert np.abs(counted - users * chances).max() < 0.04 * users
 
 
 def test_the_smaller_the_sample_the_rarer_a_prefix_is_in_it(lexicon: Lexicon) -> None:
     present = np.ones(len(lexicon.words))
-    small, large, unlimited = (lexicon.sampled(lexicon.shares, present, bound) for bound in (3, 30, 10_000))
+    small, large, unlimited = (lexicon.sampling_chance(lexicon.shares, present, bound) for bound in (3, 30, 10_000))
     assert (small < large).all()
     assert (large <= unlimited).all()
-    assert unlimited == pytest.approx(lexicon.held(lexicon.shares))
+    assert unlimited == pytest.approx(lexicon.holding_chance(lexicon.shares))
 
 
 def test_words_with_a_common_beginning_are_a_group_and_ended_words_are_their_own() -> None:

@@ -21,8 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neologue.errors import DataError, ParameterError
-from neologue.populations import raw_file, records
-from neologue.populations.records import Columns, Records, read_records
+from neologue.populations import input_file, records
+from neologue.populations.record_table import Columns
+from neologue.populations.records import Records, read_records
 from neologue.populations.user_keys import keys_of
 
 Row = tuple[object, ...]
@@ -103,7 +104,7 @@ def as_bytes(found: Records) -> tuple[object, ...]:
     return found.words, [(array.dtype, array.tobytes()) for array in arrays], found.rows, found.dropped
 
 
-def refusal(path: Path, columns: Columns = records.DEFAULT_COLUMNS) -> str:
+def refusal(path: Path, columns: Columns = Columns()) -> str:
     with pytest.raises(DataError) as caught:
         read_records(path, columns)
     message = str(caught.value)
@@ -114,7 +115,7 @@ def refusal(path: Path, columns: Columns = records.DEFAULT_COLUMNS) -> str:
 # What a good file gives
 
 
-@pytest.mark.parametrize("ending", raw_file.ENDINGS)
+@pytest.mark.parametrize("ending", input_file.ENDINGS)
 def test_every_format_gives_the_same_records(tmp_path: Path, ending: str) -> None:
     found = read_records(write_table(tmp_path / f"table{ending}", HEADER, ROWS))
     assert found.words == ["007", "naïve", 'say "hi", now', "yeet", "😀"]
@@ -272,7 +273,7 @@ def test_csv_may_have_a_mark_blank_lines_and_odd_headers(tmp_path: Path) -> None
 def test_quotes_are_followed_from_piece_to_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_bytes(tmp_path / "a.csv", 'user,word\n"u","é ""x"", ""y"""\n"v",""""\n'.encode())
     for size in (1, 2, 3, 5, 8):
-        monkeypatch.setattr(raw_file, "CHUNK", size)
+        monkeypatch.setattr(input_file, "CHUNK", size)
         assert read_records(path).words == ['"', 'é "x", "y"']
 
 
@@ -335,7 +336,7 @@ def test_a_glob_of_other_files_is_refused(tmp_path: Path) -> None:
         assert "more than parquet files" in refusal(tmp_path / pattern)
 
 
-@pytest.mark.parametrize("ending", raw_file.ENDINGS)
+@pytest.mark.parametrize("ending", input_file.ENDINGS)
 def test_an_empty_file_is_refused(tmp_path: Path, ending: str) -> None:
     assert "is empty" in refusal(write_bytes(tmp_path / f"a{ending}", b""))
 

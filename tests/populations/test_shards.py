@@ -8,8 +8,8 @@ import pytest
 
 from neologue.populations.holdings import Holdings
 from neologue.populations.population import RecordedPopulation, recorded_digest
-from neologue.populations.records import read_records, survey
-from neologue.populations.shards import Window, common_words, gather, shard_of, split
+from neologue.populations.records import read_records, summarise
+from neologue.populations.shards import Window, common_words, gather, shard_of, split_by_shard
 from neologue.populations.user_keys import keys_of, ranks
 
 SEED = 7
@@ -40,15 +40,15 @@ def arrays(held: Holdings) -> list[list[int]]:
 def test_they_are_what_one_machine_would_have_drawn(table: Path, shards: int) -> None:
     whole = RecordedPopulation(read_records(table), "table", None, SEED)
     files = sorted(table.iterdir())
-    newest = max(survey(file, part=True).newest or 0 for file in files)
+    newest = max(summarise(file, part=True).newest or 0 for file in files)
     records = [read_records(file, newest=newest, part=True) for file in files]
     words = common_words(one.words for one in records)
-    parts = [split(one, words, SEED, shards) for one in records]
+    parts = [split_by_shard(one, words, SEED, shards) for one in records]
     gathered = [gather([row[shard] for row in parts], len(words), SEED) for shard in range(shards)]
     assert words == whole.words
     assert sum(one.rows for one in records) == read_records(table).rows
     assert sum(one.dropped for one in records) == read_records(table).dropped > 0
-    held = Window(0, Holdings.joined([shard.holdings for shard in gathered]))
+    held = Window(0, Holdings.concatenate([shard.holdings for shard in gathered]))
     assert arrays(held.draw(0, whole.users)) == arrays(whole.draw(0, whole.users))
     assert arrays(held.draw(100, 250)) == arrays(whole.draw(100, 250))
     fingerprint = sum(shard.fingerprint for shard in gathered) % 2**64

@@ -6,7 +6,7 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, strings
 from neologue.language.lists import Lists
 from neologue.reporting.fates import fates
-from neologue.simulation.trie_trace import LayerTrace, Voted
+from neologue.simulation.trie_trace import LayerTrace, VotedCandidates
 
 
 def layer(listed: list[int] | None) -> LayerTrace:
@@ -24,8 +24,8 @@ def layer(listed: list[int] | None) -> LayerTrace:
         noise=1.0,
         deviation=1.0,
         gain=0.5,
-        kept=Voted(candidates, kept, np.array([40]), np.array([10])),
-        dropped=Voted(candidates, dropped, np.array([7]), np.array([10])),
+        kept=VotedCandidates(candidates, kept, np.array([40]), np.array([10])),
+        dropped=VotedCandidates(candidates, dropped, np.array([7]), np.array([10])),
     )
 
 

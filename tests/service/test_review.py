@@ -265,7 +265,7 @@ class TestCommands:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["review", "commands", "--note", "why"], "--note says why of a verdict"),
+            (["review", "commands", "--note", "why"], "--note is the reason for a verdict"),
             (["review", "commands", "--accept", "nowhere"], "'nowhere' is not among the released words"),
             (["export", "commands", "--format", "csv", "--out", "x"], "--format goes with --verdict"),
             (["export", "nothing", "--verdict", "accepted", "--out", "x"], "no campaign is called 'nothing'"),

@@ -24,7 +24,7 @@ from neologue.campaign.campaign import Campaign
 from neologue.errors import DataError, EngineError
 from neologue.populations.counting import Counters, Users
 from neologue.populations.population import Population
-from neologue.populations.records import Columns
+from neologue.populations.record_table import Columns
 from neologue.simulation.cluster import RayEngine
 from neologue.simulation.discovery_run import Discovery, discover
 from neologue.simulation.engine import Engine, LocalEngine
@@ -268,7 +268,7 @@ def test_what_answers_but_is_no_cluster_is_told_apart(answer: bytes) -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as pool:
         pool.submit(answers)
-        with pytest.raises(EngineError, match="is no Ray cluster"):
+        with pytest.raises(EngineError, match="is not a Ray cluster"):
             RayEngine(f"127.0.0.1:{listening.getsockname()[1]}")
 
 

@@ -60,7 +60,7 @@ def test_nothing_is_written_before_a_layer_is_finished(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("resume", "changed", "complaint"),
     [
-        (False, {}, "has an unfinished discovery; go on with --resume"),
+        (False, {}, "has an unfinished discovery; continue it with --resume"),
         (True, {"seed": 2}, "another run: seed is not the same"),
         (True, {"fidelity": "fast"}, "another run: fidelity is not the same"),
     ],

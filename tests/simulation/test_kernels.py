@@ -9,10 +9,10 @@ from scipy.stats import chisquare, logser
 from neologue.device.sampling import sample
 from neologue.entropy import SeededEntropy
 from neologue.populations import count_kernel
-from neologue.populations.alias_table import FINE, alias_table, fill_ids
-from neologue.populations.random_lanes import lanes
+from neologue.populations.alias_table import FINE, build_alias_table, fill_ids
+from neologue.populations.random64 import seed_generators
 from neologue.populations.streams import Stream
-from neologue.populations.typists import fill_luck, logarithmic
+from neologue.populations.typing_kernel import fill_uniform, logarithmic
 from neologue.simulation.samples import sample_users
 
 REPEATS = 20_000
@@ -22,7 +22,7 @@ SIGNIFICANCE = 1e-6
 
 @pytest.mark.parametrize("shares", [[1.0], [0.5, 0.25, 0.25], [0.7, 0.1, 0.1, 0.05, 0.05], [1e-9, 1 - 1e-9]])
 def test_an_alias_table_holds_its_shares_to_a_fine_step(shares: list[float]) -> None:
-    table = alias_table(np.array(shares))
+    table = build_alias_table(np.array(shares))
     held = np.zeros(len(shares))
     for place, entry in enumerate(table.tolist()):
         chance, alias = divmod(entry, FINE)
@@ -36,7 +36,9 @@ def drawn_ids(shares: list[float], skew: float = 1.0) -> np.ndarray:
     given = np.array(shares)
     given[0] *= skew
     ids = np.empty(1 << 16, np.int32)
-    fill_ids(lanes(Stream.WORDS, 3), alias_table(given / given.sum()), np.empty(len(ids), np.uint64), ids)
+    fill_ids(
+        seed_generators(Stream.WORDS, 3), build_alias_table(given / given.sum()), np.empty(len(ids), np.uint64), ids
+    )
     return np.bincount(ids, minlength=len(shares))
 
 
@@ -51,7 +53,7 @@ def test_numbers_are_drawn_with_their_shares() -> None:
 def drawn_times(parameter: float, log_rest: float) -> np.ndarray:
     """How often 1, 2, … are drawn; the last is for all that is more."""
     luck = np.empty(1 << 16, np.float64)
-    fill_luck(lanes(Stream.TIMES, 4), np.empty(len(luck), np.uint64), luck)
+    fill_uniform(seed_generators(Stream.TIMES, 4), np.empty(len(luck), np.uint64), luck)
     assert luck.min() > 0
     pairs = luck.reshape(-1, 2).tolist()
     drawn = [logarithmic(parameter, log_rest, first, second) for first, second in pairs]
@@ -129,5 +131,5 @@ def test_words_of_one_group_are_counted_together_and_words_without_one_are_left_
 
 def test_ids_are_counted() -> None:
     counts = np.zeros(3, np.uint32)
-    count_kernel.add_counts(np.array([0, 2, 2], np.int32), counts)
+    count_kernel.count_ids(np.array([0, 2, 2], np.int32), counts)
     assert counts.tolist() == [1, 0, 2]

@@ -13,7 +13,7 @@ from neologue.language.vocabulary import Vocabulary
 from neologue.populations import population as populations
 from neologue.populations.counting import Counters
 from neologue.populations.population import Population
-from neologue.populations.random_lanes import lanes
+from neologue.populations.random64 import seed_generators
 from neologue.populations.streams import Stream, generator
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
@@ -34,13 +34,13 @@ WAYS = pytest.mark.parametrize("draw", [add_by_pairs, add_by_marks], ids=["pairs
 def subset_votes(draw: Draw, words: list[int], domain: int, size: int, truth: int, seed: int = 0) -> NDArray[np.uint32]:
     """The votes of reports on these words."""
     counts = np.zeros(domain, np.uint32)
-    draw(lanes(Stream.EXACT, 1, seed), np.array(words, np.int32), domain, size, np.uint64(truth), counts)
+    draw(seed_generators(Stream.EXACT, 1, seed), np.array(words, np.int32), domain, size, np.uint64(truth), counts)
     return counts
 
 
 def votes_of_each(draw: Draw, words: list[int], domain: int, size: int, truth: int, seed: int = 0) -> NDArray[np.int64]:
     """The votes of each report, a row each: the first 1, 2, … reports are the same ones, however many follow."""
-    state, ids = lanes(Stream.EXACT, 1, seed), np.array(words, np.int32)
+    state, ids = seed_generators(Stream.EXACT, 1, seed), np.array(words, np.int32)
     summed = np.zeros((len(words) + 1, domain), np.uint32)
     for number in range(1, len(words) + 1):
         draw(state.copy(), ids[:number], domain, size, np.uint64(truth), summed[number])
@@ -149,7 +149,7 @@ def test_votes_are_spread_evenly_over_elements_that_nobody_holds(domain: int, si
 
 def unary_votes(held: list[int], candidates: int, noise: float, users: int) -> NDArray[np.int64]:
     """The votes of so many users who hold the same, a row each."""
-    state, source = lanes(Stream.EXACT, 2, 0), generator(Stream.EXACT, 2, 0, 1)
+    state, source = seed_generators(Stream.EXACT, 2, 0), generator(Stream.EXACT, 2, 0, 1)
     counts = np.zeros((users, candidates), np.uint32)
     starts, ids = np.array([0, len(held)]), np.array(held, np.int32)
     for row in counts:

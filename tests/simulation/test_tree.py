@@ -16,7 +16,7 @@ from scipy import stats
 
 from laws import fit, votes_law
 from neologue.entropy import ONE
-from neologue.populations.random_lanes import lanes
+from neologue.populations.random64 import seed_generators
 from neologue.populations.streams import Stream
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.simulation.report_kernels import add_by_marks
@@ -77,7 +77,7 @@ def tree(seed: int) -> Ints:
 def kernel(seed: int) -> Ints:
     counts = np.zeros(DOMAIN, np.uint32)
     words = np.repeat(np.arange(DOMAIN, dtype=np.int32), holders())
-    add_by_marks(lanes(Stream.EXACT, 2, seed), words, DOMAIN, SIZE, np.uint64(TRUTH), counts)
+    add_by_marks(seed_generators(Stream.EXACT, 2, seed), words, DOMAIN, SIZE, np.uint64(TRUTH), counts)
     return counts.astype(np.int64)
 
 

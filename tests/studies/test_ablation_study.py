@@ -10,7 +10,7 @@ from neologue.campaign.campaign import Campaign
 from neologue.errors import LanguageError, ParameterError
 from neologue.language.candidates import extensions
 from neologue.studies.ablation import Ablation, AblationOutcome, AblationResult, AblationRun, AblationStudy, ablate
-from neologue.studies.factors import Factor, Variation, chosen, factors
+from neologue.studies.factors import Factor, Variation, factors, select_factors
 
 FACTORS = factors()
 TOLD = (
@@ -20,7 +20,7 @@ TOLD = (
 
 
 def of(name: str) -> Factor:
-    return chosen([name], FACTORS)[0]
+    return select_factors([name], FACTORS)[0]
 
 
 def test_every_choice_is_there() -> None:
@@ -48,15 +48,15 @@ def test_every_name_can_be_typed() -> None:
     keys = [factor.key for factor in FACTORS]
     assert all(re.fullmatch("[a-z-]+", key) for key in keys)
     assert {"words-per-user", "local-epsilon", "second-look"} <= set(keys)
-    assert chosen(keys, FACTORS) == FACTORS
+    assert select_factors(keys, FACTORS) == FACTORS
 
 
 def test_names_that_do_not_exist_are_refused() -> None:
-    with pytest.raises(ParameterError, match="no factor is called 'colour'; there are sampler"):
-        chosen(["colour"], FACTORS)
+    with pytest.raises(ParameterError, match="no factor is called 'colour'; choose one of sampler"):
+        select_factors(["colour"], FACTORS)
     with pytest.raises(LanguageError, match="no language is called 'tlh'"):
         factors(languages=("tlh",))
-    assert chosen([], FACTORS) == FACTORS
+    assert select_factors([], FACTORS) == FACTORS
 
 
 def test_what_several_factors_are_measured_against_is_run_once() -> None:

@@ -122,7 +122,7 @@ def test_a_word_is_picked_as_often_as_it_was_typed_or_any(task: Task) -> None:
 
 def test_without_a_bound_all_words_are_counted(task: Task) -> None:
     held = several_words(task, None, 0, lambda _: None)
-    assert np.array_equal(held, task.population.holders()[task.places])
+    assert np.array_equal(held, task.population.holders()[task.word_indices])
     assert several_words(task, 1, 0, lambda _: None).sum() == USERS
 
 

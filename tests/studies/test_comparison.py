@@ -93,7 +93,9 @@ def test_the_users_needed_are_the_fewest_tried_that_cover_enough(population: Pop
 
 
 def test_an_unknown_method_is_named_with_those_there_are() -> None:
-    with pytest.raises(ParameterError, match="no method is called 'rappor'; there are neologue, gboard-2024") as error:
+    with pytest.raises(
+        ParameterError, match="no method is called 'rappor'; choose one of neologue, gboard-2024"
+    ) as error:
         study(methods=("triehh", "rappor"))
     assert all(name in str(error.value) for name in METHODS)
 

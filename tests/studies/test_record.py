@@ -29,7 +29,7 @@ def test_nothing_is_made_before_a_run_is_finished(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "resume", "message"),
     [
-        ({}, False, "has an unfinished study; go on with --resume"),
+        ({}, False, "has an unfinished study; continue it with --resume"),
         ({"study": "paper"}, True, "another run: study is not the same"),
         ({"seeds": (1,)}, True, "another run: seeds is not the same"),
     ],

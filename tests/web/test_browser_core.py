@@ -15,7 +15,7 @@ from laws import fit, unary_law, word_law
 from layers import small_layer
 from neologue.entropy import ONE
 from neologue.errors import DocumentError
-from neologue.language.alphabet import normalised
+from neologue.language.alphabet import normalise
 from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.canonical import canonical
@@ -363,7 +363,7 @@ def test_words_are_compared_and_known_as_in_python(core: Browser) -> None:
         vocabulary = Vocabulary(listed)
         expected = {word: word in vocabulary for word in words}
         assert dict(zip(words, got, strict=True)) == expected
-    assert told[1] == [normalised(f"{space}a{space}b{space}") for space in spaces]
+    assert told[1] == [normalise(f"{space}a{space}b{space}") for space in spaces]
     assert told[2] == sorted(words)
 
 

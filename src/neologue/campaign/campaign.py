@@ -10,7 +10,7 @@ from neologue.campaign.local_epsilon import local_epsilon
 from neologue.campaign.parameters import Parameters
 from neologue.campaign.profiles import profile as profile_named
 from neologue.errors import LanguageError, ParameterError
-from neologue.language.alphabet import Alphabet, normalised
+from neologue.language.alphabet import Alphabet, normalise
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.limits import check_whole
 from neologue.protocol.report import HEADER_BYTES
@@ -106,7 +106,7 @@ class Campaign:
     def _usable(self, words: Iterable[str]) -> frozenset[str]:
         """The words that devices could contribute at all."""
         depth = self.parameters.depth
-        usable = frozenset(word for word in map(normalised, words) if self.alphabet.spells(word, depth))
+        usable = frozenset(word for word in map(normalise, words) if self.alphabet.spells(word, depth))
         if not usable:
             raise LanguageError(
                 f"no target word has 1 to {depth} characters of the alphabet {self.alphabet.name}; "

@@ -1,4 +1,4 @@
-"""`neologue audit`: what the reports of the shipped device code give away, at least."""
+"""`neologue audit`: a lower bound on what the reports of the shipped device code give away."""
 
 import json
 import math
@@ -12,20 +12,20 @@ import click
 
 if TYPE_CHECKING:
     from neologue.audit.audit import Audit
-    from neologue.cli.display import LineProgress
+    from neologue.cli.terminal import LineProgress
 
 RANDOMIZERS = ("unary", "subset-selection")
 FAILED = 1
-SETTLED = 4.0
-"""Seconds after which the pace of an audit is known."""
+SECONDS_TO_ESTIMATE = 4.0
+"""Seconds after which the remaining time of an audit can be estimated."""
 
 
 @click.command()
 @click.option("--randomizer", type=click.Choice(RANDOMIZERS), help="The randomizer to audit  [default: both]")
 @click.option("--epsilon", type=float, default=7.0, show_default=True, help="Local ε of one word.")
-@click.option("--words-per-user", type=int, default=60, show_default=True, help="The words in one report (B).")
-@click.option("--reports", type=int, help="Reports to make  [default: enough to see an ε that is 5 % too large]")
-@click.option("--confidence", type=float, default=0.9999, show_default=True, help="Of each audit's verdict.")
+@click.option("--words-per-user", type=int, default=60, show_default=True, help="Words in one report (B).")
+@click.option("--reports", type=int, help="Number of reports  [default: enough to detect an ε that is 5 % too large]")
+@click.option("--confidence", type=float, default=0.9999, show_default=True, help="Confidence of each audit's verdict.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead of a table.")
 @click.pass_context
 def audit(
@@ -37,60 +37,62 @@ def audit(
     confidence: float,
     as_json: bool,
 ) -> None:
-    """Bound the real ε from below, by an attack.
+    """Attack the device code and report the ε that the attack proves.
 
-    Makes reports with the device code and its secure randomness, attacks them knowing what every device holds, and
-    compares what this proves about ε with what is stated. Also looks for randomness that was used twice. Exits with
-    1 if an audit fails.
+    Makes reports with the device code and its secure randomness, attacks them with full knowledge of what every device
+    holds, and compares the ε that this proves with the stated one. Also looks for randomness that was used twice. Exits
+    with 1 if an audit fails.
     """
     from neologue.audit.audit import audit as run
     from neologue.audit.audit import audit_layer, usual_reports
-    from neologue.cli.display import show_progress
+    from neologue.cli.terminal import show_progress
 
     # A Subset Selection report of one word needs the fewest assumptions; see docs/audit.md.
     wanted = [("unary", words_per_user), ("subset-selection", 1), ("subset-selection", words_per_user)]
-    chosen = dict.fromkeys((name, bound) for name, bound in wanted if randomizer in (None, name))
+    selected = dict.fromkeys((name, bound) for name, bound in wanted if randomizer in (None, name))
     audits = []
     with show_progress(sys.stderr) as progress:
-        for name, bound in chosen:
+        for name, bound in selected:
             layer = audit_layer(name, epsilon, bound)
             total = usual_reports(layer.randomizer, confidence) if reports is None else reports
-            pace = Pace(progress, f"{name}, {_words(bound)} in a report: {total:,} reports", total)
-            audits.append(run(layer, reports=total, confidence=confidence, advance=pace.advance))
+            shown = AuditProgress(progress, f"{name}, {_count_words(bound)} in a report: {total:,} reports", total)
+            audits.append(run(layer, reports=total, confidence=confidence, advance=shown.advance))
     if as_json:
-        click.echo(json.dumps([_document(done) for done in audits], indent=2, ensure_ascii=False).encode())
+        click.echo(json.dumps([_as_json(done) for done in audits], indent=2, ensure_ascii=False).encode())
     else:
         _show(audits)
     if not all(done.passed for done in audits):
         context.exit(FAILED)
 
 
-class Pace:
-    """Tells how far an audit has come and, if that is worth saying, how long it will take."""
+class AuditProgress:
+    """Shows how far an audit has come and, if it takes minutes, the estimated time."""
 
     def __init__(self, progress: "LineProgress", what: str, total: int) -> None:
         self._progress, self._total, self._done = progress, total, 0
         self._begun = time.monotonic()
-        self._told = False
+        self._estimated = False
         progress.start(what, total)
 
     def advance(self, reports: int) -> None:
-        """So many more reports are done."""
+        """Count reports that have just been attacked."""
         self._done += reports
         self._progress.on_users(reports)
         passed = time.monotonic() - self._begun
-        if passed > SETTLED and not self._told:
-            self._told = True
+        if passed > SECONDS_TO_ESTIMATE and not self._estimated:
+            self._estimated = True
             minutes = math.ceil(passed * self._total / self._done / 60)
             if minutes > 1:
-                self._progress.say(f"this takes about {minutes:,} minutes; with a larger ε, or fewer --reports, less")
+                self._progress.print_line(
+                    f"this takes about {minutes:,} minutes; a larger ε or fewer --reports take less"
+                )
 
 
-def _words(bound: int) -> str:
+def _count_words(bound: int) -> str:
     return "1 word" if bound == 1 else f"{bound:,} words"
 
 
-def _document(done: "Audit") -> dict[str, Any]:
+def _as_json(done: "Audit") -> dict[str, Any]:
     return {
         **asdict(done),
         "lower_bound": done.lower_bound,
@@ -101,8 +103,8 @@ def _document(done: "Audit") -> dict[str, Any]:
 
 
 def _show(audits: "Sequence[Audit]") -> None:
-    """One line an audit, and a sentence for whatever needs one."""
-    from neologue.cli.display import show_table
+    """Print a table with one line for each audit, and remarks below it."""
+    from neologue.cli.terminal import show_table
 
     rows = [
         (
@@ -120,7 +122,7 @@ def _show(audits: "Sequence[Audit]") -> None:
     show_table(f"Audit, with confidence {audits[0].confidence:g} each", columns, rows, numbers=(1, 2, 3, 4))
     for done in audits:
         for line in _remarks(done):
-            click.echo(f"{done.mechanism}, {_words(done.bound)}: {line}")
+            click.echo(f"{done.mechanism}, {_count_words(done.bound)}: {line}")
 
 
 def _remarks(done: "Audit") -> Iterator[str]:
@@ -132,11 +134,11 @@ def _remarks(done: "Audit") -> Iterator[str]:
         )
     for found in done.coincidences:
         yield (
-            f"randomness is used twice. {found.what.capitalize()}: {found.seen:,} of {found.of:,}, where chance gives "
-            f"{found.expected:.3g}."
+            f"randomness is used twice. {found.what.capitalize()}: {found.seen:,} of {found.of:,}, where chance would "
+            f"give {found.expected:.3g}."
         )
     if not done.sharp:
         yield (
-            f"{done.reports:,} reports may miss an ε that is 5 % too large; {done.reports_needed:,} would show it in "
+            f"{done.reports:,} reports may miss an ε that is 5 % too large; {done.reports_needed:,} would detect it in "
             "95 of 100 audits."
         )

@@ -1,4 +1,4 @@
-"""`neologue certify` and `neologue keygen`: a release computed again, and the keys that sign one."""
+"""`neologue certify` and `neologue keygen`: check the claims of a release, and make keys to sign one."""
 
 import json
 from pathlib import Path
@@ -22,26 +22,26 @@ FAILED = 1
 @click.option("--json", "as_json", is_flag=True, help="Print every claim as JSON instead of a table.")
 @click.pass_context
 def certify(context: click.Context, release: Path, verify: Path | None, as_json: bool) -> None:
-    """Compute the privacy statement of RELEASE, a release.json, again from its facts.
+    """Recompute the privacy statement of RELEASE, a release.json, from its facts.
 
     Exits with 1 if a claim is not covered, and with 2 if the file can't be read.
     """
-    from neologue.release.certification import certify as certified
+    from neologue.release.certification import certify as check_claims
     from neologue.release.certification import read_document
     from neologue.release.signature import public_key
 
     key = public_key(verify) if verify else None
     document = read_document(release)
-    certification = certified(document, key)
+    certification = check_claims(document, key)
     if as_json:
-        click.echo(json.dumps(_plain(certification), ensure_ascii=False, indent=1))
+        click.echo(json.dumps(_as_json(certification), ensure_ascii=False, indent=1))
     else:
         _show(certification, signed="signature" in document.whole, verified=key is not None)
     if not certification.passed:
         context.exit(FAILED)
 
 
-def _plain(certification: "Certification") -> dict[str, object]:
+def _as_json(certification: "Certification") -> dict[str, object]:
     from neologue.release.certification import claim_rows
 
     return {
@@ -52,13 +52,13 @@ def _plain(certification: "Certification") -> dict[str, object]:
 
 
 def _show(certification: "Certification", *, signed: bool, verified: bool) -> None:
-    from neologue.cli.display import show_table
+    from neologue.cli.terminal import show_table
 
     rows = [
         (
             _printable(claim.name.replace("_", " ")),
-            _figure(claim.stated),
-            _figure(claim.recomputed),
+            _format_value(claim.stated),
+            _format_value(claim.recomputed),
             "yes" if claim.covered else "NO",
         )
         for claim in certification.claims
@@ -76,19 +76,19 @@ def _show(certification: "Certification", *, signed: bool, verified: bool) -> No
     click.echo(f"Certified: all {len(certification.claims)} claims follow from the facts of the release ({signature}).")
 
 
-def _figure(value: object) -> str:
+def _format_value(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else "–" if value is None else _printable(str(value))
 
 
 def _printable(text: str) -> str:
-    """What a file says, without what would command a terminal."""
+    """Replace characters that could control a terminal."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
 def keygen(path: Path) -> None:
-    """Make a key to sign releases with: PATH, to be kept secret, and PATH.pub, for everyone."""
+    """Make a key pair to sign releases: PATH, to be kept secret, and PATH.pub, for everyone."""
     from neologue.release.signature import generate_key
 
     private, public = generate_key(path)

@@ -1,4 +1,4 @@
-"""`neologue device`: one device of a campaign, its words from the standard input."""
+"""`neologue device`: one device of a campaign, which reads its words from the standard input."""
 
 import string
 import sys
@@ -23,29 +23,33 @@ FOLDER = click.option(
 KEY = click.option(
     "--key-file",
     type=click.Path(path_type=Path),
-    help="A file with a key of 64 hexadecimal digits that seals the words on the disk.",
+    help="A file with a key of 64 hexadecimal digits that encrypts the words on disk.",
 )
 SURROUNDINGS = string.punctuation + "“”„‘’‚«»‹›…–—¿¡"
 
 LOCAL = "http://localhost"
-"""A server for commands that never talk to one."""
+"""The server of commands that never connect to one."""
 
 
-def _talks(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of a command that talks to a service."""
+def _service_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a command that connects to a service."""
     for option in reversed(
         (
             click.option(
                 "--server", required=True, help="The address of the service, such as https://words.example.org"
             ),
             click.option(
-                "--operator", multiple=True, help="Public key of an operator that is answered, in hex.  [repeatable]"
+                "--operator", multiple=True, help="Public key of an operator to answer, in hex.  [repeatable]"
             ),
             click.option(
                 "--ca-file", type=click.Path(path_type=Path), help="Certificates to trust instead of the system's."
             ),
             click.option("--largest-epsilon", type=float, help="The largest local ε of one word.  [default: 10]"),
-            click.option("--lifetime-epsilon", type=float, help="The largest sum of all local ε, ever.  [default: 40]"),
+            click.option(
+                "--lifetime-epsilon",
+                type=float,
+                help="The largest sum of all local ε over the device's lifetime.  [default: 40]",
+            ),
             click.option(
                 "--smallest-cohort",
                 "smallest_layer_size",
@@ -62,8 +66,8 @@ def _talks(command: Callable[..., None]) -> Callable[..., None]:
 def device() -> None:
     """Run one device of a campaign.
 
-    It keeps what was typed in a folder, and sends randomized reports that its own policy allows. What an app puts in is
-    the same client: docs/device.md.
+    It keeps what was typed in a folder, and sends only randomized reports that its own policy allows. An app embeds the
+    same client: docs/device.md.
     """
 
 
@@ -72,7 +76,7 @@ def device() -> None:
 @KEY
 @click.argument("credential", type=click.File())
 def join(folder: Path, key_file: Path | None, credential: Any) -> None:  # noqa: ANN401 - an open file
-    """Join the campaign of a CREDENTIAL, given as a file, or - for the standard input."""
+    """Join the campaign of a CREDENTIAL, a file, or - for the standard input."""
     with _client(folder, key_file) as client:
         client.join(credential.read(1000).strip())
 
@@ -80,34 +84,34 @@ def join(folder: Path, key_file: Path | None, credential: Any) -> None:  # noqa:
 @device.command("type")
 @FOLDER
 @KEY
-@click.option("--private", is_flag=True, help="As if typed into a field that the app marks private: nothing is kept.")
+@click.option("--private", is_flag=True, help="Treat the text as typed into a private field: nothing is kept.")
 def type_(folder: Path, key_file: Path | None, private: bool) -> None:
-    """Note the words of a text on the standard input."""
+    """Record the words of a text on the standard input."""
     with _client(folder, key_file) as client:
-        for word in _words():
+        for word in _read_words():
             client.typed(word, private=private)
 
 
 @device.command()
 @FOLDER
 @KEY
-@_talks
+@_service_options
 def tick(folder: Path, key_file: Path | None, **options: Any) -> None:  # noqa: ANN401 - those of _talks
-    """Do the next thing there is to do, and say what it was."""
+    """Take the next step in the campaign, and print what it was."""
     with _client(folder, key_file, **options) as client:
-        _say(client.tick())
+        _print_tick(client.tick())
 
 
 @device.command()
 @FOLDER
 @KEY
-@_talks
+@_service_options
 def run(folder: Path, key_file: Path | None, **options: Any) -> None:  # noqa: ANN401 - those of _talks
-    """Go on until nothing more is to be done in the campaign."""
+    """Take part until nothing is left to do in the campaign."""
     with _client(folder, key_file, **options) as client:
         while True:
             done = client.tick()
-            _say(done)
+            _print_tick(done)
             if done.again is None:
                 return
             time.sleep(done.again)
@@ -117,7 +121,7 @@ def run(folder: Path, key_file: Path | None, **options: Any) -> None:  # noqa: A
 @FOLDER
 @KEY
 def receipts(folder: Path, key_file: Path | None) -> None:
-    """Show what left the device, and what it could have meant."""
+    """Show what left the device, and what it could reveal."""
     if not folder.is_dir():
         raise ParameterError(f"there is no folder {folder}: give the one in which the device keeps its files")
     with _client(folder, key_file) as client:
@@ -129,14 +133,14 @@ def receipts(folder: Path, key_file: Path | None) -> None:
 @device.command()
 @FOLDER
 @KEY
-@click.option("--me", is_flag=True, help="Forget all words, reports that wait, receipts and the credential.")
+@click.option("--me", is_flag=True, help="Forget all words, waiting reports, receipts and the credential.")
 def forget(folder: Path, key_file: Path | None, me: bool) -> None:
-    """Forget the words on the standard input, or everything but what was spent."""
+    """Forget the words on the standard input, or with --me everything except the ε spent."""
     with _client(folder, key_file) as client:
         if me:
             client.forget_me()
             return
-        for word in _words():
+        for word in _read_words():
             client.forget(word)
 
 
@@ -144,7 +148,7 @@ def forget(folder: Path, key_file: Path | None, me: bool) -> None:
 @FOLDER
 @KEY
 def opt_out(folder: Path, key_file: Path | None) -> None:
-    """Send and store nothing any more, and forget all words."""
+    """Stop sending and storing anything, and forget all words."""
     with _client(folder, key_file) as client:
         client.opt_out()
 
@@ -153,7 +157,7 @@ def opt_out(folder: Path, key_file: Path | None) -> None:
 @FOLDER
 @KEY
 def opt_in(folder: Path, key_file: Path | None) -> None:
-    """Agree to take part, at first or again."""
+    """Agree to take part, for the first time or again."""
     with _client(folder, key_file) as client:
         client.opt_in()
 
@@ -171,7 +175,7 @@ def _client(
     key = (
         None
         if key_file is None
-        else _hexadecimal(key_file.read_text("utf-8", "replace").strip(), f"the key in {key_file}")
+        else _parse_hex(key_file.read_text("utf-8", "replace").strip(), f"the key in {key_file}")
     )
     with (
         HttpTransport(server, ca_file=ca_file) as transport,
@@ -183,13 +187,13 @@ def _client(
 def _policy(operator: tuple[str, ...] = (), **limits: float | None) -> "Policy":
     from neologue.device import Policy
 
-    keys = frozenset(_hexadecimal(text, "an operator's public key") for text in operator)
+    keys = frozenset(_parse_hex(text, "an operator's public key") for text in operator)
     given: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
     return Policy(operators=keys, **given)
 
 
-def _hexadecimal(text: str, what: str) -> bytes:
-    """32 bytes; the message does not quote what may be a secret."""
+def _parse_hex(text: str, what: str) -> bytes:
+    """Parse 32 bytes; the error message does not quote the text, which may be a secret."""
     try:
         content = bytes.fromhex(text)
     except ValueError:
@@ -199,15 +203,15 @@ def _hexadecimal(text: str, what: str) -> bytes:
     return content
 
 
-def _words() -> "Iterator[str]":
-    """The words of the standard input, without the signs around them."""
+def _read_words() -> "Iterator[str]":
+    """Read the words of the standard input, without the punctuation around them."""
     for word in sys.stdin.buffer.read().decode("utf-8", "replace").split():
         if bare := word.strip(SURROUNDINGS):
             yield bare
 
 
-def _say(done: "Tick") -> None:
-    """Say what a step came to; a refusal ends the command."""
+def _print_tick(done: "Tick") -> None:
+    """Print the result of a step; a refusal ends the command."""
     if done.state == "refused":
         raise ParameterError(done.message)
     again = "" if done.again is None else f"; again in {done.again:,.0f} s"

@@ -1,16 +1,15 @@
-"""`neologue discover`: from a population to words, with progress, a table and files."""
+"""`neologue discover`: find the new words of a population, with progress, a table and files."""
 
-import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from neologue.cli.choices import alphabet_of, alphabets, completes, languages, profiles
-from neologue.cli.ledger_charge import account_of
+from neologue.cli.ledger_charge import ledger_charge
+from neologue.cli.option_values import alphabet_names, choose_alphabet, complete_from, language_names, profile_names
+from neologue.cli.repeating_command import repeating_command
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from neologue.campaign.campaign import Campaign
     from neologue.campaign.measuring import Measuring
-    from neologue.cli.display import LineProgress
+    from neologue.cli.terminal import LineProgress
     from neologue.populations.population import Population
     from neologue.simulation.discovery_run import Discovery
     from neologue.simulation.engine import Engine
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
 
 DEFAULT_USERS = 1_000_000
 JOURNAL = "unfinished"
-"""The folder, inside that of the results, of a discovery under way."""
+"""The folder of an unfinished discovery, inside the folder of its results."""
 LARGEST_SEED = 2**53 - 1
-"""The largest whole number that every reader of JSON takes as it is."""
+"""The largest integer that every JSON reader keeps exactly."""
 CHANGEABLE = (
     "epsilon",
     "words_per_user",
@@ -52,7 +51,7 @@ REPEATED = (
     *("measure", "measure_users", "measure_rate"),
     *("user_column", "word_column", "count_column", "day_column"),
 )
-"""What a discovery is repeated with; other options say where its files go, or who is charged and signs."""
+"""The options that a discovery is repeated with; the others say where its files go, who is charged and who signs."""
 
 
 @click.command()
@@ -61,19 +60,19 @@ REPEATED = (
     "--profile",
     default="neologue",
     show_default=True,
-    shell_complete=completes(profiles),
+    shell_complete=complete_from(profile_names),
     help="Named parameters.",
 )
 @click.option(
     "--language",
     default="en",
     show_default=True,
-    shell_complete=completes(languages),
+    shell_complete=complete_from(language_names),
     help="Language of the embedded population and of the built-in known words.",
 )
 @click.option(
     "--alphabet",
-    shell_complete=completes(alphabets),
+    shell_complete=complete_from(alphabet_names),
     help="Name of an alphabet, or a text file to take the characters from.",
 )
 @click.option("--users", type=int, help=f"Users to ask  [default: all of DATA, or {DEFAULT_USERS:,} embedded]")
@@ -90,30 +89,34 @@ REPEATED = (
 @click.option("--rule", type=click.Choice(["top", "significant"]), help="Which prefixes are kept.")
 @click.option("--frontier", type=int, help="The most prefixes kept in a layer (η_max).")
 @click.option("--candidates", type=int, help="The most candidates voted on in a layer.")
-@click.option("--k-anonymity", type=int, help="Keep what fewer than k users of a cohort hold at most 1-α of the time.")
-@click.option("--alpha", type=float, help="How certain k-anonymity is (α).")
+@click.option(
+    "--k-anonymity",
+    type=int,
+    help="Publish a word typed by fewer than k users of a layer with probability at most 1-α.",
+)
+@click.option("--alpha", type=float, help="The probability with which k-anonymity holds (α).")
 @click.option("--delta", type=float, help="The δ of the central privacy statement.")
-@click.option("--colluders", type=float, help="Assumed share of reports that hide nobody.")
+@click.option("--colluders", type=float, help="Assumed share of reports that add no privacy.")
 @click.option(
     "--known",
     type=click.Path(path_type=Path),
-    help="Known words: a text file, one a line, or a Hunspell .dic  [default: built in]",
+    help="Known words: a text file with one word per line, or a Hunspell .dic  [default: built in]",
 )
 @click.option(
     "--targets",
     type=click.Path(path_type=Path),
-    help="Limit contributions to the words of this file, to try parameters without learning unknown words.",
+    help="Contribute only words of this file, to try parameters without learning unknown words.",
 )
 @click.option(
     "--measure",
     is_flag=True,
-    help="Measure coverage and counts privately: as many users as a layer has count the words that others found.",
+    help="Measure coverage and counts privately: other users, as many as a layer has, count the words found.",
 )
-@click.option("--measure-users", type=int, help="So many users measure instead; implies --measure.")
+@click.option("--measure-users", type=int, help="How many users measure; implies --measure.")
 @click.option(
     "--measure-rate",
     type=float,
-    help="The chance with which each new word of theirs may be counted; implies --measure  [default: 1]",
+    help="The chance with which each of their new words is counted; implies --measure  [default: 1]",
 )
 @click.option(
     "--fidelity",
@@ -129,7 +132,7 @@ REPEATED = (
     show_default=True,
     help="Simulate on the cores of this machine, or on a Ray cluster; the result is the same.",
 )
-@click.option("--address", help="The running cluster that --engine ray uses, such as 10.0.0.7:6379  [default: its own]")
+@click.option("--address", help="The cluster for --engine ray, such as 10.0.0.7:6379  [default: start one]")
 @click.option(
     "--seed",
     type=click.IntRange(0, LARGEST_SEED),
@@ -142,7 +145,7 @@ REPEATED = (
     type=click.Path(path_type=Path),
     help="Folder for words.csv, words.dic, words.aff, release.json and report.html.",
 )
-@click.option("--resume", is_flag=True, help="Go on with the unfinished discovery in the folder of --out.")
+@click.option("--resume", is_flag=True, help="Continue the unfinished discovery in the folder of --out.")
 @click.option(
     "--sign",
     type=click.Path(path_type=Path),
@@ -153,10 +156,10 @@ REPEATED = (
     type=click.Path(path_type=Path),
     help="Charge the campaign to this ledger, and release nothing that its budget does not cover.",
 )
-@click.option("--population", help="Whom the ledger knows these users as; with --ledger.")
-@click.option("--campaign", help="The campaign's name in the ledger, never used twice; with --ledger.")
+@click.option("--population", help="The name of these users in the ledger; with --ledger.")
+@click.option("--campaign", help="The campaign's name in the ledger, new for each campaign; with --ledger.")
 @click.option("--json", "as_json", is_flag=True, help="Print release.json instead of tables.")
-@click.option("--days", type=int, help="How many days of typing count (T); of DATA, those up to its newest day.")
+@click.option("--days", type=int, help="How many days of typing count (T); for DATA, the last ones.")
 @click.option("--user-column", help="Column of DATA that tells users apart  [default: user]")
 @click.option("--word-column", help="Column of DATA with the words  [default: word]")
 @click.option("--count-column", help="Column of DATA with the times typed  [default: count, if there]")
@@ -164,11 +167,10 @@ REPEATED = (
 def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
     """Find the new words of a population.
 
-    DATA is a CSV, TSV, JSON lines or Parquet file with the columns user and word, and optionally count and
-    day. Without it, the population is an embedded one: users who write a language with its real word
-    frequencies.
+    DATA is a CSV, TSV, JSON lines or Parquet file with the columns user and word, and optionally count and day. Without
+    it, users are simulated who write a language with its real word frequencies.
     """
-    from neologue.cli.display import show_discovery, show_progress
+    from neologue.cli.terminal import show_discovery, show_progress
     from neologue.discovery.decision import nobody
     from neologue.release.document import release_text
     from neologue.release.signature import private_key, signed
@@ -182,18 +184,18 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     if options["out"]:
         check_folder(options["out"])
     if options["resume"] and not options["out"]:
-        raise ParameterError("--resume needs --out, the folder in which the discovery was begun")
+        raise ParameterError("--resume needs --out, the folder of the unfinished discovery")
     key = private_key(options["sign"]) if options["sign"] else None
-    account = account_of(options["ledger"], options["population"], options["campaign"])
-    wanted = _checked(data, options)
-    with show_progress(sys.stderr) as progress, _engine(options, progress) as engine:
-        progress.say("Reading words; the first run also compiles, which takes some seconds …")
-        campaign, population, measure = _set_up(data, wanted, engine, options)
-        progress.say(population.description)
+    charge = ledger_charge(options["ledger"], options["population"], options["campaign"])
+    wanted = _check_options(data, options)
+    with show_progress(sys.stderr) as progress, _open_engine(options, progress) as engine:
+        progress.print_line("Reading words; the first run also compiles, which takes some seconds …")
+        campaign, population, measure = _read_inputs(data, wanted, engine, options)
+        progress.print_line(population.description)
         check_memory(campaign, engine.threads)
-        journal = _journal(population, campaign, measure, options)
+        journal = _open_journal(population, campaign, measure, options)
         if not (journal and journal.resumed):
-            account.plan(campaign, measure)
+            charge.plan(campaign, measure)
         trie_trace = TrieTrace(population.words) if options["out"] and can_report() else None
         discovery = run(
             population,
@@ -206,20 +208,20 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
             engine=engine,
             measure=measure,
         )
-        progress.say("Working out what the release gives away …")
-        account.settle(discovery.release)
+        progress.print_line("Computing the privacy statement …")
+        charge.settle(discovery.release)
         document = discovery_document(discovery)
         if key:
             document = signed(document, key)
-        report = _report(discovery, document, trie_trace, progress) if trie_trace else None
-    # Files first: whatever becomes of the screen, what was asked for is kept.
+        report = _make_report(discovery, document, trie_trace, progress) if trie_trace else None
+    # Files first: they are kept even if printing fails.
     if options["out"]:
         for path in write_files(discovery.release.words, document, options["out"], report):
             click.echo(f"wrote {path}", err=True)
         if report is None:
-            click.echo(f"no new {REPORT}: install what it is made with, {EXTRA}", err=True)
+            click.echo(f"no {REPORT} was written: it needs {EXTRA}", err=True)
         elif data:
-            click.echo(f"{REPORT} compares with what users hold: keep it as confidential as {data}", err=True)
+            click.echo(f"{REPORT} shows what users hold: keep it as confidential as {data}", err=True)
     if journal:
         journal.close()
     if as_json:
@@ -228,33 +230,19 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
         show_discovery(discovery, document)
 
 
-def _report(discovery: "Discovery", document: dict[str, Any], trie_trace: "TrieTrace", progress: "LineProgress") -> str:
+def _make_report(
+    discovery: "Discovery", document: dict[str, Any], trie_trace: "TrieTrace", progress: "LineProgress"
+) -> str:
     from neologue.reporting.discovery_report import discovery_report
 
-    progress.say("Drawing the report …")
-    return discovery_report(discovery, document, trie_trace, _command(click.get_current_context()))
+    progress.print_line("Drawing the report …")
+    return discovery_report(discovery, document, trie_trace, repeating_command(click.get_current_context(), REPEATED))
 
 
-def _command(context: click.Context) -> str:
-    """The command that makes the same discovery again, wherever its files are and go."""
-    parts = ["neologue", "discover"]
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE or name not in REPEATED:
-            continue
-        value = context.params[name]
-        if value is True:
-            parts.append(parameter.opts[0])
-            continue
-        text = value.name if isinstance(value, Path) else str(value)
-        parts += [text] if isinstance(parameter, click.Argument) else [parameter.opts[0], text]
-    return shlex.join(parts)
-
-
-def _journal(
+def _open_journal(
     population: "Population", campaign: "Campaign", measure: "Measuring | None", options: dict[str, Any]
 ) -> "Journal | None":
-    """The journal in the folder of results, if there is one to be."""
+    """Open the journal in the folder of --out, if one is given."""
     from neologue.simulation.discovery_run import identity
     from neologue.simulation.journal import Journal
 
@@ -264,8 +252,8 @@ def _journal(
     return Journal(options["out"] / JOURNAL, whole, resume=options["resume"])
 
 
-def _checked(data: Path | None, options: dict[str, Any]) -> "Campaign":
-    """The campaign that the options ask for, without words; most mistakes show here, before anything is read."""
+def _check_options(data: Path | None, options: dict[str, Any]) -> "Campaign":
+    """Make the campaign of the options, without known words: most mistakes are found here, before anything is read."""
     from neologue.campaign.campaign import Campaign
     from neologue.campaign.profiles import profile as profile_named
     from neologue.language import builtin
@@ -273,21 +261,21 @@ def _checked(data: Path | None, options: dict[str, Any]) -> "Campaign":
     for name in ("user_column", "word_column", "count_column", "day_column"):
         if data is None and options[name] is not None:
             option = "--" + name.replace("_", "-")
-            raise ParameterError(f"{option} {options[name]} is about a column of DATA; give a file, or leave it out")
+            raise ParameterError(f"{option} {options[name]} names a column of DATA; give a file, or leave it out")
     profile, language = profile_named(options["profile"]), builtin.check_language(options["language"])
     campaign = Campaign.from_profile(
         profile.name,
         users=DEFAULT_USERS if options["users"] is None else options["users"],
-        alphabet=alphabet_of(options["alphabet"], profile.alphabet, language),
-        **_changes(options),
+        alphabet=choose_alphabet(options["alphabet"], profile.alphabet, language),
+        **_changed_parameters(options),
     )
     if data is None or options["users"]:
-        _set_aside(campaign, options)
+        _split_off_measuring(campaign, options)
     return campaign
 
 
-def _set_aside(campaign: "Campaign", options: dict[str, Any]) -> "tuple[Campaign, Measuring | None]":
-    """The campaign without those of its users who measure, if any are to."""
+def _split_off_measuring(campaign: "Campaign", options: dict[str, Any]) -> "tuple[Campaign, Measuring | None]":
+    """Split the users who measure, if any, off the campaign."""
     from neologue.campaign.measuring import Measuring
     from neologue.discovery.measurement import usual_measuring
 
@@ -300,7 +288,7 @@ def _set_aside(campaign: "Campaign", options: dict[str, Any]) -> "tuple[Campaign
         measure = Measuring(options["measure_users"], rate)
     if measure.users >= campaign.users:
         raise ParameterError(
-            f"{measure.users:,} of {campaign.users:,} users are to measure, and nobody is left to be asked; "
+            f"{measure.users:,} of {campaign.users:,} users are to measure, so nobody is left to find words; "
             "let fewer measure"
         )
     rest = replace(campaign, users=campaign.users - measure.users)
@@ -308,29 +296,29 @@ def _set_aside(campaign: "Campaign", options: dict[str, Any]) -> "tuple[Campaign
     return rest, measure
 
 
-def _engine(options: dict[str, Any], progress: "LineProgress") -> "AbstractContextManager[Engine]":
+def _open_engine(options: dict[str, Any], progress: "LineProgress") -> "AbstractContextManager[Engine]":
     from neologue.simulation.engine import LocalEngine
 
     if options["engine"] == "local":
         if options["address"] is not None:
-            raise ParameterError(f"--address {options['address']} is of a cluster; use it with --engine ray")
+            raise ParameterError(f"--address {options['address']} is the address of a cluster; add --engine ray")
         return LocalEngine()
     from neologue.simulation.cluster import RayEngine
 
     own = options["address"] is None
-    progress.say("Starting a cluster …" if own else f"Joining the cluster at {options['address']} …")
+    progress.print_line("Starting a cluster …" if own else f"Joining the cluster at {options['address']} …")
     return RayEngine(options["address"])
 
 
-def _set_up(
+def _read_inputs(
     data: Path | None, wanted: "Campaign", engine: "Engine", options: dict[str, Any]
 ) -> "tuple[Campaign, Population, Measuring | None]":
-    """The campaign with its words, the population, and who of it measures."""
+    """Read the words and the users: the campaign with its words, the population, and how many of it measure."""
     from neologue.campaign.campaign import Campaign
     from neologue.language import builtin
     from neologue.language.vocabulary import Vocabulary
     from neologue.populations.population import Population
-    from neologue.populations.records import Columns
+    from neologue.populations.record_table import Columns
 
     population: Population | None = None
     if data is not None:
@@ -359,11 +347,11 @@ def _set_up(
         alphabet=wanted.alphabet,
         known=known,
         targets=targets,
-        **_changes(options),
+        **_changed_parameters(options),
     )
-    rest, measure = _set_aside(campaign, options)
+    rest, measure = _split_off_measuring(campaign, options)
     return rest, population, measure
 
 
-def _changes(options: dict[str, Any]) -> dict[str, Any]:
+def _changed_parameters(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in CHANGEABLE if options[name] is not None}

@@ -1,4 +1,4 @@
-"""`neologue doctor` and `neologue backup`: looking after a service."""
+"""`neologue doctor` and `neologue backup`: maintenance of a service."""
 
 from contextlib import closing
 from pathlib import Path
@@ -26,7 +26,7 @@ MARKS = {"good": "ok      ", "doubtful": "doubtful", "unsafe": "UNSAFE  "}
 )
 @click.pass_context
 def doctor(context: click.Context, database: str, ledger: Path | None, server: str | None) -> None:
-    """Say what is unsafe about a deployment; exit code 1 if anything is."""
+    """Check a deployment and report errors, warnings and passed checks; exits with 1 if anything is unsafe."""
     from neologue.service.doctor import examine
     from neologue.service.storage.database import open_database
 
@@ -46,8 +46,8 @@ def doctor(context: click.Context, database: str, ledger: Path | None, server: s
 def backup(database: str, copy: Path) -> None:
     """Write a consistent copy of the database of a running service to a new file.
 
-    To restore it, stop the service and put the copy in the database's place. Reports that were confirmed since are not
-    in it, and are not sent again: their layers have fewer reports. PostgreSQL has tools of its own: pg_dump.
+    To restore it, stop the service and replace the database by the copy. Reports confirmed after the backup are not in
+    it and are not sent again, so their layers have fewer reports. For PostgreSQL use pg_dump.
     """
     from neologue.service.storage.backup import copy_database
 

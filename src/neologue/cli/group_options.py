@@ -1,4 +1,4 @@
-"""The options with which commands say how devices mask their votes for each other."""
+"""The options of masked votes, which several commands share."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -7,17 +7,17 @@ import click
 
 from neologue.errors import ParameterError
 
-NEEDING = ("cohort_size", "smallest_cohort", "dropout", "corruption", "gather_seconds", "stage_seconds", "leaving")
-"""Options that say something only where votes are masked."""
+MASKED_ONLY = ("cohort_size", "smallest_cohort", "dropout", "corruption", "gather_seconds", "stage_seconds", "leaving")
+"""Options that only make sense with masked votes."""
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
 
 def group_options(command: Command) -> Command:
-    """Whether votes are masked, and in which groups; what is not given is as the service has it."""
+    """Add the options of masked votes to a command; the service has defaults for those not given."""
     for option in (
-        click.option("--corruption", type=int, help="Per cent of a group that may be corrupt  [default: 5]"),
-        click.option("--dropout", type=int, help="Per cent of a group that may drop out  [default: 20]"),
+        click.option("--corruption", type=int, help="Percentage of a group that may be corrupt  [default: 5]"),
+        click.option("--dropout", type=int, help="Percentage of a group that may drop out  [default: 20]"),
         click.option(
             "--smallest-cohort", type=int, help="The fewest devices whose masked votes are summed  [default: 50]"
         ),
@@ -29,7 +29,7 @@ def group_options(command: Command) -> Command:
             type=click.Choice(["ephemeral", "secure"]),
             default="ephemeral",
             show_default=True,
-            help="Reports as they are, or votes under masks.",
+            help="Plain reports, or votes masked in groups of devices.",
         ),
     ):
         command = option(command)
@@ -37,7 +37,7 @@ def group_options(command: Command) -> Command:
 
 
 def require_masks(given: Mapping[str, object]) -> None:
-    """Refuse options of groups where votes are not masked, lest somebody thinks that they are."""
-    idle = next((name for name in NEEDING if given.get(name) is not None), None)
+    """Refuse options of masked votes without --aggregation secure: they would suggest masks where there are none."""
+    idle = next((name for name in MASKED_ONLY if given.get(name) is not None), None)
     if given["aggregation"] != "secure" and idle:
         raise ParameterError(f"--{idle.replace('_', '-')} needs --aggregation secure")

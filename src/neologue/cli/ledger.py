@@ -1,4 +1,4 @@
-"""`neologue ledger`: what populations have spent, and what they may."""
+"""`neologue ledger`: privacy budgets of populations, and what they have spent."""
 
 import json
 from datetime import UTC, datetime
@@ -17,17 +17,17 @@ FILE = click.argument("file", type=click.Path(path_type=Path))
 
 @click.group()
 def ledger() -> None:
-    """Keep count of what populations have spent.
+    """Track the privacy budgets of populations.
 
-    A ledger is a file. It composes the ε of all campaigns of a population, and refuses the next one, or its release,
-    when the budget does not allow it. docs/ledger.md says what you must see to yourself.
+    A ledger is a file. It composes the ε of all campaigns of a population, and refuses the next campaign, or its
+    release, when the budget does not allow it. docs/ledger.md lists what you must ensure yourself.
     """
 
 
 @ledger.command()
 @FILE
 def create(file: Path) -> None:
-    """Begin a ledger."""
+    """Create a ledger."""
     from neologue.ledger.ledger import Ledger
 
     Ledger.create(file)
@@ -37,17 +37,21 @@ def create(file: Path) -> None:
 @ledger.command()
 @FILE
 @click.argument("name")
-@click.option("--unit", type=click.Choice(["item", "user"]), required=True, help="One word, or all words of a user.")
+@click.option(
+    "--unit", type=click.Choice(["item", "user"]), required=True, help="Protect one word, or all words of a user."
+)
 @click.option("--epsilon", type=float, required=True, help="The most central ε of all campaigns together.")
 @click.option("--delta", type=float, required=True, help="The δ of all campaigns together.")
-@click.option("--local-epsilon", type=float, help="The most local ε of a word, added up over campaigns  [default: any]")
-@click.option("--change", is_flag=True, help="Change the budget of a population that has one.")
+@click.option(
+    "--local-epsilon", type=float, help="The most local ε of a word, summed over campaigns  [default: unlimited]"
+)
+@click.option("--change", is_flag=True, help="Change an existing budget.")
 def population(
     file: Path, name: str, unit: str, epsilon: float, delta: float, local_epsilon: float | None, change: bool
 ) -> None:
-    """Give a population its budget.
+    """Set the budget of a population.
 
-    Nobody may be in two populations of a ledger, nor be asked by anyone who does not use this ledger.
+    Nobody may be in two populations of a ledger, or take part in campaigns that are not charged to it.
     """
     from neologue.ledger.budget import Budget
     from neologue.ledger.ledger import Ledger
@@ -59,7 +63,7 @@ def population(
     *_, (day, before) = book.budgets(name)
     book.set_budget(name, budget)
     click.echo(
-        f"changed the budget of {name}, set on {_date(day)}: ε = {before.epsilon:g} for every {before.unit} at "
+        f"changed the budget of {name}, set on {_format_day(day)}: ε = {before.epsilon:g} for every {before.unit} at "
         f"δ = {before.delta:g} is now ε = {epsilon:g} for every {unit} at δ = {delta:g}",
         err=True,
     )
@@ -70,25 +74,25 @@ def population(
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead of a table.")
 def show(file: Path, as_json: bool) -> None:
     """Show what each population has spent, and what is left."""
-    from neologue.cli.display import show_table
+    from neologue.cli.terminal import show_table
     from neologue.ledger.ledger import Ledger
 
     book = Ledger(file)
-    standings = [book.spent(name) for name in book.populations()]
+    populations = [book.spent(name) for name in book.populations()]
     if as_json:
-        document = [_document(book, spent) for spent in standings]
+        document = [_as_json(book, spent) for spent in populations]
         click.echo(json.dumps(document, indent=2, ensure_ascii=False).encode())
         return
     columns = ("population", "unit", "δ", "budget", "spent", "left", "campaigns", "local ε")
-    show_table("Central ε by population", columns, [_row(spent) for spent in standings], numbers=range(2, 8))
-    for spent in standings:
+    show_table("Central ε by population", columns, [_row(spent) for spent in populations], numbers=range(2, 8))
+    for spent in populations:
         if not spent.within_budget:
-            click.echo(f"{spent.population} is over its budget: nothing of it may be released.")
+            click.echo(f"{spent.population} is over its budget: none of its words may be released.")
         for entry in book.entries(spent.population):
             if entry.state == "planned":
                 click.echo(
-                    f"{spent.population}: the campaign {entry.campaign} is planned since {_date(entry.planned_day)} "
-                    "and charged; settle it, or abandon it if nothing of it was collected."
+                    f"{spent.population}: the campaign {entry.campaign} was planned on "
+                    f"{_format_day(entry.planned_day)} and charged; settle it, or abandon it if nothing was collected."
                 )
 
 
@@ -96,9 +100,9 @@ def show(file: Path, as_json: bool) -> None:
 @FILE
 @click.argument("campaign")
 def abandon(file: Path, campaign: str) -> None:
-    """Give back what a planned campaign was charged.
+    """Refund the charge of a planned campaign.
 
-    Only if nothing of it was collected or published, nor will be.
+    Only if nothing was or will be collected or published in it.
     """
     from neologue.ledger.ledger import Ledger
 
@@ -120,7 +124,7 @@ def _row(spent: "Spent") -> tuple[str, ...]:
     )
 
 
-def _document(book: "Ledger", spent: "Spent") -> dict[str, Any]:
+def _as_json(book: "Ledger", spent: "Spent") -> dict[str, Any]:
     return {
         "population": spent.population,
         "unit": spent.budget.unit,
@@ -141,14 +145,14 @@ def _document(book: "Ledger", spent: "Spent") -> dict[str, Any]:
                 "cohorts": [
                     {"reports": batch.reports, "candidates": batch.candidates} for batch in entry.collection.batches
                 ],
-                "planned_on": _date(entry.planned_day),
-                "ended_on": None if entry.ended_day is None else _date(entry.ended_day),
+                "planned_on": _format_day(entry.planned_day),
+                "ended_on": None if entry.ended_day is None else _format_day(entry.ended_day),
             }
             for entry in book.entries(spent.population)
         ],
         "budgets": [
             {
-                "from": _date(day),
+                "from": _format_day(day),
                 "unit": budget.unit,
                 "epsilon": budget.epsilon,
                 "delta": budget.delta,
@@ -159,5 +163,5 @@ def _document(book: "Ledger", spent: "Spent") -> dict[str, Any]:
     }
 
 
-def _date(day: int) -> str:
+def _format_day(day: int) -> str:
     return datetime.fromtimestamp(day * SECONDS_PER_DAY, UTC).date().isoformat()

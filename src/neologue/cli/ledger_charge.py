@@ -1,4 +1,4 @@
-"""What a discovery is charged to, as the options of a command say."""
+"""The charge of a discovery to a ledger, from the options of a command."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class LedgerCharge:
-    """What a campaign is charged to: nothing, if no ledger is given."""
+    """The charge of one campaign; does nothing without a ledger."""
 
     def __init__(self, book: "Ledger | None", population: str, campaign: str) -> None:
         self._book, self._population, self._campaign = book, population, campaign
 
     def plan(self, campaign: "Campaign", measure: "Measuring | None") -> None:
-        """Charge what is foreseen, or refuse before anyone is asked."""
+        """Charge the foreseen cost, or refuse before anyone is asked."""
         from neologue.discovery.measurement import foreseen_batch
         from neologue.layout.schedule import foreseen
 
@@ -31,22 +31,22 @@ class LedgerCharge:
             self._book.plan(self._population, self._campaign, collection)
 
     def settle(self, release: "Release") -> None:
-        """Charge what happened instead; refuse the release if the budget does not cover it."""
+        """Replace the foreseen cost by the actual one; refuse the release if the budget does not cover it."""
         from neologue.release.facts import release_facts
 
         if self._book:
             self._book.settle(self._campaign, release_facts(release).received)
 
 
-def account_of(ledger: Path | None, population: str | None, campaign: str | None) -> LedgerCharge:
-    """The account that the three options name together, or one that nothing is charged to."""
+def ledger_charge(ledger: Path | None, population: str | None, campaign: str | None) -> LedgerCharge:
+    """The charge that the three options name together; without them, one that does nothing."""
     from neologue.ledger.ledger import Ledger
 
     options = {"ledger": ledger, "population": population, "campaign": campaign}
     given = [name for name, value in options.items() if value]
     if given and len(given) < 3:
         missing = next(name for name, value in options.items() if not value)
-        raise ParameterError(f"--{given[0]} needs --{missing} too: a ledger, a population it knows, a campaign's name")
+        raise ParameterError(f"--{given[0]} needs --{missing} too: give a ledger, a population and a campaign")
     if ledger and population and campaign:
         return LedgerCharge(Ledger(ledger), population, campaign)
     return LedgerCharge(None, "", "")

@@ -1,7 +1,6 @@
 """`neologue`: the commands, and how they fail.
 
-Whatever a command needs beyond click is imported when it runs, so that `--help` and completion answer at
-once.
+A command imports what it needs beyond click when it runs, so that `--help` and completion stay fast.
 """
 
 import io
@@ -35,20 +34,20 @@ class Commands(click.Group):
     """Commands that answer a user's mistake with one sentence and exit code 2."""
 
     def main(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - click's own signature
-        """Run a command and leave with its exit code."""
+        """Run a command and exit with its code."""
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
-                # A terminal that can't show ε shows a question mark instead of a traceback.
+                # A terminal without ε shows a question mark instead of a traceback.
                 stream.reconfigure(errors="replace")
         try:
             return super().main(*arguments, **options)
         except BrokenPipeError:
-            # The reader of a pipe went away; without this, Python complains again while it exits.
+            # The reader of the pipe is gone; without this, Python prints another error while it exits.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
 
     def invoke(self, context: click.Context) -> Any:  # noqa: ANN401 - click's own signature
-        """Run the command; what a user did wrong or broke off ends with a sentence."""
+        """Run the command; a user's mistake or interruption ends with one sentence."""
         try:
             return super().invoke(context)
         except NeologueError as error:
@@ -93,8 +92,8 @@ main.add_command(backup)
 
 @main.command()
 def alphabets() -> None:
-    """List the alphabets there are."""
-    from neologue.cli.display import show_table
+    """List the built-in alphabets."""
+    from neologue.cli.terminal import show_table
     from neologue.language.alphabet import NAMED, Alphabet
 
     rows = [(name, str(Alphabet.named(name).size), about) for name, (_, about) in NAMED.items()]
@@ -103,14 +102,14 @@ def alphabets() -> None:
 
 @main.command()
 def profiles() -> None:
-    """List the profiles there are, and where each comes from."""
+    """List the profiles of parameters and their sources."""
     from neologue.campaign.profiles import PROFILES
-    from neologue.cli.display import show_table
+    from neologue.cli.terminal import show_table
 
     names = list(PROFILES)
     parameters = {name: PROFILES[name].parameters.as_dict() for name in names}
     rows = [
-        (field.replace("_", " "), *(_shown(parameters[name][field]) for name in names))
+        (field.replace("_", " "), *(_format_value(parameters[name][field]) for name in names))
         for field in parameters[names[0]]
     ]
     alphabets = ("alphabet", *(PROFILES[name].alphabet for name in names))
@@ -119,7 +118,7 @@ def profiles() -> None:
         click.echo(f"{name}: {PROFILES[name].source}.")
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     if value is None:
         return "by population"
     if isinstance(value, bool):

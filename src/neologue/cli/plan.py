@@ -1,4 +1,4 @@
-"""`neologue plan`: what a campaign will find and cost, before anyone is asked."""
+"""`neologue plan`: forecast what a campaign will find and cost, before anyone is asked."""
 
 import json
 import sys
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neologue.cli.choices import alphabet_of, alphabets, completes, languages, profiles
 from neologue.cli.group_options import group_options, require_masks
+from neologue.cli.option_values import alphabet_names, choose_alphabet, complete_from, language_names, profile_names
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -26,17 +26,21 @@ CHANGEABLE = ("words_per_user", "depth", "passes", "randomizer", "rule", "k_anon
 @click.option(
     "--users",
     type=int,
-    help=f"Users that can be asked  [default: the fewest that keep to both epsilons, or {DEFAULT_USERS:,}]",
+    help=f"Users that can be asked  [default: the fewest within both epsilons, or {DEFAULT_USERS:,}]",
 )
 @click.option(
     "--language",
     default="en",
     show_default=True,
-    shell_complete=completes(languages),
-    help="Language whose real word frequencies are planned with.",
+    shell_complete=complete_from(language_names),
+    help="The language whose word frequencies the plan uses.",
 )
 @click.option(
-    "--profile", default="neologue", show_default=True, shell_complete=completes(profiles), help="Named parameters."
+    "--profile",
+    default="neologue",
+    show_default=True,
+    shell_complete=complete_from(profile_names),
+    help="Named parameters.",
 )
 @click.option("--local-epsilon", type=float, help="The largest local ε of one word.")
 @click.option("--central-epsilon", type=float, help="The largest central ε of the release.")
@@ -45,7 +49,7 @@ CHANGEABLE = ("words_per_user", "depth", "passes", "randomizer", "rule", "k_anon
     type=click.Choice(["item", "user"]),
     default="item",
     show_default=True,
-    help="Whom the central ε is for: one word, or a whole user.",
+    help="What the central ε protects: one word, or a whole user.",
 )
 @click.option("--delta", type=float, help="The δ of the central ε.")
 @click.option("--words-per-user", type=int, help="The most words in one report (B).")
@@ -53,18 +57,22 @@ CHANGEABLE = ("words_per_user", "depth", "passes", "randomizer", "rule", "k_anon
 @click.option("--passes", type=int, help="How many tries are grown.")
 @click.option("--randomizer", type=click.Choice(["unary", "subset-selection"]), help="What a device does to its words.")
 @click.option("--rule", type=click.Choice(["top", "significant"]), help="Which prefixes are kept.")
-@click.option("--k-anonymity", type=int, help="Keep what fewer than k users of a cohort hold at most 1-α of the time.")
-@click.option("--alpha", type=float, help="How certain k-anonymity is (α).")
-@click.option("--colluders", type=float, help="Assumed share of reports that hide nobody.")
+@click.option(
+    "--k-anonymity",
+    type=int,
+    help="Publish a word typed by fewer than k users of a layer with probability at most 1-α.",
+)
+@click.option("--alpha", type=float, help="The probability with which k-anonymity holds (α).")
+@click.option("--colluders", type=float, help="Assumed share of reports that add no privacy.")
 @click.option(
     "--alphabet",
-    shell_complete=completes(alphabets),
+    shell_complete=complete_from(alphabet_names),
     help="Name of an alphabet, or a text file to take the characters from.",
 )
 @click.option(
     "--known",
     type=click.Path(path_type=Path),
-    help="Known words: a text file, one a line, or a Hunspell .dic  [default: built in]",
+    help="Known words: a text file with one word per line, or a Hunspell .dic  [default: built in]",
 )
 @group_options
 @click.option(
@@ -72,29 +80,29 @@ CHANGEABLE = ("words_per_user", "depth", "passes", "randomizer", "rule", "k_anon
     type=click.IntRange(1),
     default=200_000,
     show_default=True,
-    help="What a device may send at most, if votes are masked: layers get as many candidates as fit.",
+    help="The most a device may send with masked votes: layers get as many candidates as fit.",
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the trade-off into this SVG file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON instead of tables.")
 def plan(plot: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
-    """Plan a campaign: from limits on ε to parameters, and what they will find and cost.
+    """Plan a campaign: choose parameters within limits on ε, and forecast what they find and cost.
 
-    Give any of --users, --local-epsilon and --central-epsilon; the rest is chosen. Nobody is asked: the words are those
-    of the language, and the chances are computed.
+    Give any of --users, --local-epsilon and --central-epsilon; the rest is chosen. Nobody is asked: the forecast is
+    computed from the word frequencies of the language.
     """
-    from neologue.cli.display import show_progress
+    from neologue.cli.terminal import show_progress
     from neologue.reporting.plan_document import check_plot, plan_document, plot_tradeoff
 
     if plot:
         check_plot(plot)
     with show_progress(sys.stderr) as progress:
-        progress.say("Reading words …")
-        found = _plan(options, progress.say)
+        progress.print_line("Reading words …")
+        found = _make_plan(options, progress.print_line)
         masked = None
         if found.masked:
-            progress.say("Measuring what masks cost …")
+            progress.print_line("Measuring the cost of masking …")
             masked = _masking_cost(found)
-        progress.say("Working out what it gives away …")
+        progress.print_line("Computing the privacy statement …")
         document = plan_document(found, options["language"], masked)
     if plot:
         plot_tradeoff(found, plot)
@@ -105,7 +113,7 @@ def plan(plot: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN
         _show(found, document)
 
 
-def _plan(options: dict[str, Any], say: Any) -> "Plan":  # noqa: ANN401 - a function of a line
+def _make_plan(options: dict[str, Any], print_line: Any) -> "Plan":  # noqa: ANN401 - a function of a line
     from neologue.campaign.campaign import Campaign
     from neologue.campaign.profiles import profile as profile_named
     from neologue.language import builtin
@@ -123,27 +131,27 @@ def _plan(options: dict[str, Any], say: Any) -> "Plan":  # noqa: ANN401 - a func
     masked = _group_rules(options)
     if masked:
         parameters = profile.parameters
-        votes = _votes(
+        votes = _most_votes(
             changes.get("randomizer", parameters.randomizer), changes.get("words_per_user", parameters.words_per_user)
         )
-        changes["candidates"] = min(parameters.candidates, _fitting(options["upload_bytes"], masked, votes))
-    alphabet = alphabet_of(options["alphabet"], profile.alphabet, language)
+        changes["candidates"] = min(parameters.candidates, _candidates_that_fit(options["upload_bytes"], masked, votes))
+    alphabet = choose_alphabet(options["alphabet"], profile.alphabet, language)
 
     def campaign(asked: int, epsilon: float | None, known: Vocabulary | None = None) -> "Campaign":
         chosen = changes if epsilon is None else changes | {"epsilon": epsilon}
         return Campaign.from_profile(profile.name, users=asked, alphabet=alphabet, known=known, **chosen)
 
-    # Most mistakes show here, before anything is read.
+    # Most mistakes are found here, before anything is read.
     first = campaign(DEFAULT_USERS if users is None else users, limits.local_epsilon)
     known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(language)
     population = Population.embedded(language, first.users, known=known, days=first.parameters.days)
     lexicon = Lexicon.of(population, campaign(first.users, limits.local_epsilon, known))
-    found = plan(lambda asked, epsilon: campaign(asked, epsilon, known), lexicon, users, limits, say)
+    found = plan(lambda asked, epsilon: campaign(asked, epsilon, known), lexicon, users, limits, print_line)
     return replace(found, masked=masked)
 
 
 def _group_rules(options: dict[str, Any]) -> "GroupRules | None":
-    """How devices mask their votes, if they do."""
+    """The rules of masking, if votes are masked."""
     from neologue.masking.rules import GroupRules
 
     require_masks(options)
@@ -153,19 +161,19 @@ def _group_rules(options: dict[str, Any]) -> "GroupRules | None":
     return GroupRules(**{name: options[option] for name, option in names.items() if options[option] is not None})
 
 
-def _votes(randomizer: str, words_per_user: int) -> int:
+def _most_votes(randomizer: str, words_per_user: int) -> int:
     """The most votes of a device for one candidate."""
     from neologue.randomizers.registry import RANDOMIZERS
 
     return RANDOMIZERS[randomizer](1, 1.0, words_per_user).channel.contributions
 
 
-def _fitting(upload: int, rules: "GroupRules", votes: int) -> int:
+def _candidates_that_fit(upload: int, rules: "GroupRules", votes: int) -> int:
     from neologue.planning.masking_cost import candidates_within
 
     fitting = candidates_within(upload, rules, votes)
     if not fitting:
-        raise ParameterError(f"{upload:,} bytes are too few for any votes under masks: allow more --upload-bytes")
+        raise ParameterError(f"{upload:,} bytes are too few for any masked votes: allow more --upload-bytes")
     return fitting
 
 
@@ -175,11 +183,11 @@ def _masking_cost(found: "Plan") -> "MaskingCost":
     assert found.masked
     parameters = found.campaign.parameters
     widest = max(layer.candidates for layer in found.expected.layers)
-    return masking_cost(found.masked, widest, _votes(parameters.randomizer, parameters.words_per_user))
+    return masking_cost(found.masked, widest, _most_votes(parameters.randomizer, parameters.words_per_user))
 
 
 def _show(plan: "Plan", document: dict[str, Any]) -> None:
-    from neologue.cli.display import say, show_table
+    from neologue.cli.terminal import print_line, show_table
     from neologue.privacy.digits import shown
     from neologue.reporting.sentences import privacy_lines
 
@@ -227,7 +235,7 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
         f"words of up to {parameters.depth} characters, {len(expected.layers)} layers (profile {campaign.profile}).",
         f"Expected: {expected.words:,.0f} words, {expected.false_words:,.1f} of them false; they cover "
         f"{expected.coverage:.1%} of what users hold.",
-        "No word is found with a chance of 95 %, whoever reports it; more users or a larger ε find more."
+        "No word is found with a chance of 95 %, however many users report it; more users or a larger ε find more."
         if expected.rarest_share is None
         else f"A word whose spelling is asked about is found with a chance of 95 % if "
         f"{expected.rarest_share * campaign.users:,.0f} users report it, "
@@ -244,16 +252,16 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
             else []
         ),
     ):
-        say(line)
+        print_line(line)
 
 
 def _masked_lines(rules: "GroupRules", cost: dict[str, Any]) -> list[str]:
     return [
-        f"A device sends {cost['sent_bytes']:,} bytes at most and receives {cost['received_bytes']:,}, in a cohort of "
+        f"A device sends {cost['sent_bytes']:,} bytes at most and receives {cost['received_bytes']:,}, in a group of "
         f"{rules.size:,} that survives {rules.dropout} % of dropouts: {cost['neighbours']} neighbours, "
-        f"{cost['threshold']} of which give a secret back, {cost['candidates']:,} candidates.",
-        f"That takes it {cost['milliseconds']:,.0f} ms of one core of this machine, as just measured.",
-        f"The server sees sums of at least {rules.smallest:,} devices under masks, {rules.honest:,} of them honest.",
+        f"{cost['threshold']} of which recover a secret, {cost['candidates']:,} candidates.",
+        f"This takes {cost['milliseconds']:,.0f} ms on one core of this machine, as just measured.",
+        f"The server sees only sums over at least {rules.smallest:,} devices, {rules.honest:,} of them honest.",
     ]
 
 

@@ -1,4 +1,4 @@
-"""`neologue sandbox`: a live campaign to look at, with a service, people and pages that are gone afterwards."""
+"""`neologue sandbox`: a live campaign to try out: a service, simulated people and pages, all temporary."""
 
 import os
 import signal
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neologue.cli.choices import completes, languages
-from neologue.cli.fleet import OVER, issued, require_willing, told
-from neologue.cli.remote import Remote
-from neologue.cli.serve import check_address, settings_of
+from neologue.cli.fleet import OVER, check_epsilon_acceptable, issue_credentials, layer_summary
+from neologue.cli.option_values import complete_from, language_names
+from neologue.cli.serve import check_address, read_settings
+from neologue.cli.service_client import ServiceClient
 from neologue.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,70 +27,70 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 CAMPAIGN, YOURS = "sandbox", "your-browser"
 COMPANIONS = 700
-"""How many devices keep the person's browser company."""
-EVERY = 2.0
-"""After how many seconds one more of them takes part."""
+"""How many simulated devices take part in the campaign of the person's browser."""
+COMPANION_SECONDS = 2.0
+"""The time between two of them."""
 DAY = 86_400.0
 SECONDS_TO_START = 60.0
 SECONDS_TO_STOP = 3
 CANDIDATES = 1 << 20
-SMALLEST = 300
-"""The fewest people with whom there are two layers of a hundred at least."""
+FEWEST_DEVICES = 300
+"""With fewer there would not be two layers of a hundred devices."""
 DEPTH = 10
-"""With more candidates and longer words hardly more would be found, in several times the time."""
+"""More candidates or longer words would find hardly more and take several times as long."""
 
 
 @click.command()
 @click.option(
     "--devices",
-    type=click.IntRange(SMALLEST),
+    type=click.IntRange(FEWEST_DEVICES),
     default=3000,
     show_default=True,
-    help="How many simulated people there are.",
+    help="The number of simulated people.",
 )
 @click.option(
-    "--language", default="en", show_default=True, shell_complete=completes(languages), help="What they write."
+    "--language", default="en", show_default=True, shell_complete=complete_from(language_names), help="What they write."
 )
 @click.option("--epsilon", type=float, default=10.0, show_default=True, help="The local ε of a word.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port  [default: any that is free]")
-@click.option("--no-open", is_flag=True, help="Print the link, and open no browser.")
-@click.option("--processes", type=click.IntRange(1), default=2, show_default=True, help="How many run the devices.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the people alone.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port  [default: any free one]")
+@click.option("--no-open", is_flag=True, help="Print the link, but do not open a browser.")
+@click.option("--processes", type=click.IntRange(1), default=2, show_default=True, help="Processes of the devices.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the people only.")
 def sandbox(port: int, no_open: bool, **options: Any) -> None:  # noqa: ANN401
-    """Progress words being discovered, and join with your own browser.
+    """Watch words being discovered, and join with your own browser.
 
     Starts a service on this machine, a campaign and thousands of real clients of simulated people, and opens a page
     that shows what they find. It runs until Ctrl-C and leaves nothing behind.
     """
     from neologue.language.builtin import alphabet
 
-    require_willing(options["epsilon"])
+    check_epsilon_acceptable(options["epsilon"])
     alphabet(options["language"])
     check_address(HOST, port)
     signal.signal(signal.SIGTERM, lambda number, frame: signal.raise_signal(signal.SIGINT))
     try:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="neologue-sandbox-")))
-            settings = settings_of(database=str(folder / "neologue.db"), requests_per_second=1e6)
-            page = _page(settings)
-            server = stack.enter_context(_served(settings, page, port))
-            remote = Remote(server, page.token)
+            settings = read_settings(database=str(folder / "neologue.db"), requests_per_second=1e6)
+            page = _make_page(settings)
+            server = stack.enter_context(_serve(settings, page, port))
+            service = ServiceClient(server, page.token)
             for definition in _campaigns(**options):
-                remote.ask("POST", "campaigns", body=definition)
-                remote.ask("POST", "campaigns", definition["name"], "start")
+                service.request_json("POST", "campaigns", body=definition)
+                service.request_json("POST", "campaigns", definition["name"], "start")
             link = f"{server}{page.path}"
             click.echo(f"A sandbox runs until you press Ctrl-C. This link signs you in, once:\n\n  {link}\n")
             if not no_open:
-                _open(link)
-            _run(stack, folder, server, remote, options)
+                _open_browser(link)
+            _run(stack, folder, server, service, options)
             while True:
                 time.sleep(DAY)
     except KeyboardInterrupt:
         click.echo("The sandbox is gone.", err=True)
 
 
-def _run(stack: ExitStack, folder: Path, server: str, remote: Remote, options: dict[str, Any]) -> None:
-    """Let all devices take part, until the campaign of the many is over; the others go on."""
+def _run(stack: ExitStack, folder: Path, server: str, service: ServiceClient, options: dict[str, Any]) -> None:
+    """Run all simulated devices until the large campaign is over; the companions of the browser go on."""
     from neologue.device.policy import Policy
     from neologue.fleet.fleet import Squad, Weather, drawn, run
     from neologue.fleet.trickle import Trickle
@@ -98,25 +98,27 @@ def _run(stack: ExitStack, folder: Path, server: str, remote: Remote, options: d
 
     devices: int = options["devices"]
     people = Population.embedded(options["language"], devices + COMPANIONS, seed=options["seed"])
-    policy = Policy(operators=frozenset({bytes.fromhex(remote.ask("GET", "key")["operator"])}))
+    policy = Policy(operators=frozenset({bytes.fromhex(service.request_json("GET", "key")["operator"])}))
     theirs = drawn(people, devices, devices + COMPANIONS)
-    squad = Squad(server, policy, issued(remote, YOURS, COMPANIONS), theirs, people.words, Weather(), options["seed"])
-    stack.enter_context(_accompanied(Trickle(squad, folder / "companions")))
+    squad = Squad(
+        server, policy, issue_credentials(service, YOURS, COMPANIONS), theirs, people.words, Weather(), options["seed"]
+    )
+    stack.enter_context(_run_companions(Trickle(squad, folder / "companions")))
     began = time.monotonic()
     seen: list[dict[str, Any]] = []
 
     def over() -> bool:
-        state: str = remote.ask("GET", "campaigns", CAMPAIGN)["state"]
-        layers = remote.ask("GET", "campaigns", CAMPAIGN, "layers")
+        state: str = service.request_json("GET", "campaigns", CAMPAIGN)["state"]
+        layers = service.request_json("GET", "campaigns", CAMPAIGN, "layers")
         for layer in layers[len(seen) :]:
             if layer["state"] == "decided":
                 seen.append(layer)
-                click.echo(told(layer))
+                click.echo(layer_summary(layer))
         return state in OVER
 
     run(
         people,
-        issued(remote, CAMPAIGN, devices),
+        issue_credentials(service, CAMPAIGN, devices),
         server,
         policy,
         Weather(),
@@ -126,12 +128,12 @@ def _run(stack: ExitStack, folder: Path, server: str, remote: Remote, options: d
     )
     while not over():
         time.sleep(0.5)
-    found = len(remote.ask("GET", "campaigns", CAMPAIGN, "words"))
+    found = len(service.request_json("GET", "campaigns", CAMPAIGN, "words"))
     click.echo(f"{found:,} words are released, after {time.monotonic() - began:,.0f} seconds.")
 
 
 def _campaigns(devices: int, language: str, epsilon: float, **_: Any) -> tuple[dict[str, Any], ...]:  # noqa: ANN401
-    """The campaign of the many, and one that waits for the person's browser."""
+    """The definitions of the large campaign and of the one that waits for the person's browser."""
     many = {
         "name": CAMPAIGN,
         "devices": devices,
@@ -146,19 +148,19 @@ def _campaigns(devices: int, language: str, epsilon: float, **_: Any) -> tuple[d
         "devices": COMPANIONS,
         "parameters": {"epsilon": epsilon, "depth": _depth(COMPANIONS), "candidates": CANDIDATES >> 3},
         "layer_seconds": DAY,
-        # The browser's report is counted when the next companion's is there.
+        # The browser's report is counted together with the next companion's.
         "batch": 2,
     }
     return many, {**many, **yours}
 
 
 def _depth(devices: int) -> int:
-    """How long words may be: a tenth of the devices is in reserve, and each layer asks a hundred at least."""
+    """The longest word: a tenth of the devices is in reserve, and each layer needs at least a hundred."""
     return max(1, min(DEPTH, devices * 9 // 1000))
 
 
-def _page(settings: "Settings") -> "Sandbox":
-    """The page of the sandbox, whose reader is an operator of a new database."""
+def _make_page(settings: "Settings") -> "Sandbox":
+    """Prepare a new database with one operator, the person, and the page that signs them in."""
     from neologue.service.ops.access import OPERATOR, new_token
     from neologue.service.storage.database import open_database
     from neologue.service.storage.migrations import migrate
@@ -174,8 +176,8 @@ def _page(settings: "Settings") -> "Sandbox":
 
 
 @contextmanager
-def _served(settings: "Settings", page: "Sandbox", port: int) -> Iterator[str]:
-    """The service with its pages, in a thread of this process; where it listens."""
+def _serve(settings: "Settings", page: "Sandbox", port: int) -> Iterator[str]:
+    """Run the service with its pages in a thread; yields its address."""
     import logging
 
     import uvicorn
@@ -212,10 +214,10 @@ def _served(settings: "Settings", page: "Sandbox", port: int) -> Iterator[str]:
 
 
 @contextmanager
-def _accompanied(companions: "Trickle") -> Iterator[None]:
-    """Companions in a thread of their own, until the end."""
+def _run_companions(companions: "Trickle") -> Iterator[None]:
+    """Run the browser's companions in a thread."""
     ended = threading.Event()
-    thread = threading.Thread(target=companions.accompany, args=(EVERY, ended), daemon=True)
+    thread = threading.Thread(target=companions.accompany, args=(COMPANION_SECONDS, ended), daemon=True)
     thread.start()
     try:
         yield
@@ -224,8 +226,8 @@ def _accompanied(companions: "Trickle") -> Iterator[None]:
         thread.join()
 
 
-def _open(link: str) -> None:
-    """Show the page, where there is something to show it on: a browser for terminals would take over this one."""
+def _open_browser(link: str) -> None:
+    """Open the page in a graphical browser, if there is one: a text browser would take over this terminal."""
     import webbrowser
 
     if sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):

@@ -31,13 +31,15 @@ SECONDS_TO_STOP = 30
     help="A file, or postgresql://… for several workers and machines.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="The port; 0 for any.")
-@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="How many processes.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="The port; 0 for any free one."
+)
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of processes.")
 @click.option("--ledger", type=click.Path(path_type=Path, dir_okay=False), help="The ledger that campaigns pay from.")
-@click.option("--certificate", type=click.Path(exists=True, dir_okay=False), help="A TLS certificate, as PEM.")
-@click.option("--private-key", type=click.Path(exists=True, dir_okay=False), help="Its private key, as PEM.")
-@click.option("--behind-proxy", is_flag=True, help="A proxy that can be trusted writes X-Forwarded-For.")
-@click.option("--requests-per-second", type=float, help="What one address may ask for  [default: 2000]")
+@click.option("--certificate", type=click.Path(exists=True, dir_okay=False), help="A TLS certificate in PEM format.")
+@click.option("--private-key", type=click.Path(exists=True, dir_okay=False), help="Its private key in PEM format.")
+@click.option("--behind-proxy", is_flag=True, help="Trust X-Forwarded-For, which a proxy sets.")
+@click.option("--requests-per-second", type=float, help="The most requests per second of one address  [default: 2000]")
 @click.option("--patience", type=float, help="Seconds that a report waits for its batch  [default: 2]")
 def serve(
     database: str,
@@ -49,23 +51,23 @@ def serve(
     private_key: str | None,
     **given: Any,  # noqa: ANN401 - the settings of the service, checked there
 ) -> None:
-    """Run campaigns with real devices, and the pages to watch them in a browser.
+    """Run the service that collects from real devices, and its web pages.
 
-    The database is made if it is not there, and the first start prints the token of its first operator, this once. It
-    opens the pages too, under the address of the service.
+    The database is created if it does not exist. The first start prints the token of the first operator, once; this
+    token also signs in to the web pages at the address of the service.
     """
-    settings = settings_of(database=database, ledger=ledger, **given)
+    settings = read_settings(database=database, ledger=ledger, **given)
     if bool(certificate) != bool(private_key):
-        raise InputError("--certificate and --private-key go together: give both, or let a proxy speak TLS")
+        raise InputError("--certificate and --private-key go together: give both, or let a proxy handle TLS")
     check_address(host, port)
     _check_certificate(certificate, private_key)
-    _first_token(settings)
+    _prepare_database(settings)
     import uvicorn
 
     from neologue.service.ops.logs import configure
 
     configure()
-    # The server passes the signal on when it has stopped in good order, which is no failure.
+    # The server raises the signal again after a clean shutdown, which is not a failure.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
     options: dict[str, Any] = {
         "host": host,
@@ -75,7 +77,7 @@ def serve(
         "log_config": None,
         "access_log": False,
         "server_header": False,
-        # The service reads X-Forwarded-For itself, and only if --behind-proxy says that it may.
+        # The service reads X-Forwarded-For itself, and only with --behind-proxy.
         "proxy_headers": False,
         "timeout_keep_alive": 30,
         "timeout_graceful_shutdown": SECONDS_TO_STOP,
@@ -91,7 +93,7 @@ def serve(
 
 
 def check_address(host: str, port: int) -> None:
-    """Refuse an address that can't be listened on, before anything is made."""
+    """Refuse an address that can't be listened on, before anything is created."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         socket.create_server(address, family=family).close()
@@ -105,7 +107,7 @@ def _check_certificate(certificate: str | None, private_key: str | None) -> None
     if certificate is None:
         return
     try:
-        # With a password nobody is asked for one.
+        # An empty password, so that nobody is asked for one.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, private_key, password="")
     except OSError as error:
         raise InputError(
@@ -114,8 +116,8 @@ def _check_certificate(certificate: str | None, private_key: str | None) -> None
         ) from error
 
 
-def settings_of(**given: Any) -> "Settings":  # noqa: ANN401 - checked by Settings
-    """The settings of a service, on a machine that has what a service needs."""
+def read_settings(**given: Any) -> "Settings":  # noqa: ANN401 - checked by Settings
+    """The settings of a service; refuses if the packages that it needs are not installed."""
     try:
         import jinja2  # noqa: F401
         import prometheus_client  # noqa: F401
@@ -129,8 +131,8 @@ def settings_of(**given: Any) -> "Settings":  # noqa: ANN401 - checked by Settin
     return Settings(**{name: value for name, value in given.items() if value is not None})
 
 
-def _first_token(settings: "Settings") -> None:
-    """Make the database ready, and print a token if nobody has one yet."""
+def _prepare_database(settings: "Settings") -> None:
+    """Migrate the database, and print a token if nobody has one yet."""
     import time
 
     from neologue.ledger.ledger import Ledger

@@ -1,4 +1,4 @@
-"""`neologue study`: the paper repeated, methods side by side, and what each choice is worth."""
+"""`neologue study`: repeat the paper, compare methods, and measure what each parameter is worth."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue import __version__
-from neologue.cli.choices import completes, languages
 from neologue.cli.discover import LARGEST_SEED
+from neologue.cli.option_values import complete_from, language_names
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ PAPER_USERS = {False: 15_000_000, True: 300_000}
 COMPARED_EPSILONS = {False: (4.0, 6.0, 8.0, 10.0), True: (8.0, 10.0)}
 COMPARED_USERS = {False: (100_000, 300_000, 1_000_000), True: (50_000,)}
 ABLATED_USERS = {False: 1_000_000, True: 50_000}
-"""What is studied if nothing else is said: in full, and quick."""
+"""Defaults of the studies: in full (False) and with --quick (True)."""
 
 
 def _methods() -> tuple[str, ...]:
@@ -37,26 +37,28 @@ def _factors() -> tuple[str, ...]:
     return tuple(factor.key for factor in factors())
 
 
-def _options(study: Callable[..., None]) -> Callable[..., None]:
-    """The options of every study."""
+def _study_options(study: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of every study."""
     for option in reversed(
         (
-            click.option("--quick", is_flag=True, help="A smaller study, done in a minute or two; its figures say so."),
+            click.option(
+                "--quick", is_flag=True, help="A smaller study that takes a minute or two; its results are marked."
+            ),
             click.option(
                 "--seed",
                 type=click.IntRange(0, LARGEST_SEED >> 1),
                 default=0,
                 show_default=True,
-                help="The first of the seeds; the same one gives the same study.",
+                help="The first seed; the same seed gives the same results.",
             ),
             click.option(
                 "--seeds",
                 type=click.IntRange(1, 1000),
-                help="How many seeds: more make intervals narrower  [default: 3; fewer with --quick]",
+                help="Number of seeds; more make the intervals narrower  [default: 3; fewer with --quick]",
             ),
             click.option("--depth", type=int, default=15, show_default=True, help="The longest word that counts (D)."),
             click.option("--out", type=click.Path(path_type=Path), help="Folder for study.json and report.html."),
-            click.option("--resume", is_flag=True, help="Go on with the unfinished study in the folder of --out."),
+            click.option("--resume", is_flag=True, help="Continue the unfinished study in the folder of --out."),
             click.option("--json", "as_json", is_flag=True, help="Print study.json instead of tables."),
         )
     ):
@@ -64,8 +66,8 @@ def _options(study: Callable[..., None]) -> Callable[..., None]:
     return study
 
 
-def _of(values: Mapping[bool, Any]) -> str:
-    """Defaults as help shows them."""
+def _default_text(values: Mapping[bool, Any]) -> str:
+    """The defaults of an option, as its help shows them."""
 
     def shown(value: object) -> str:
         return (
@@ -79,30 +81,30 @@ def _of(values: Mapping[bool, Any]) -> str:
 
 @click.group()
 def study() -> None:
-    """Repeat the paper, compare methods, or see what each choice is worth."""
+    """Repeat the paper, compare methods, or measure what each parameter is worth."""
 
 
 @study.command()
-@click.option("--users", type=int, help=f"Users of a run  {_of(PAPER_USERS)}")
+@click.option("--users", type=int, help=f"Users of a run  {_default_text(PAPER_USERS)}")
 @click.option(
     "--epsilon",
     "epsilons",
     type=float,
     multiple=True,
-    help=f"A point of the figure; may be repeated  {_of(PAPER_EPSILONS)}",
+    help=f"A point of the figure; may be repeated  {_default_text(PAPER_EPSILONS)}",
 )
-@_options
+@_study_options
 def paper(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
     """Repeat the paper's figure, table and production run.
 
-    Published figures stand beside measured ones. The users are simulated ones, not Gboard's.
+    Shows measured figures beside the published ones. The users are simulated, not Gboard's.
     """
-    from neologue.cli.study_run import StudyWork, carry_out, check_out
+    from neologue.cli.study_run import StudyCommand, check_output_options, run_study
     from neologue.cli.study_tables import show_paper
     from neologue.studies.paper import PaperResult, PaperRun, PaperStudy, reproduce
     from neologue.studies.reproduction import Reproduction
 
-    check_out(options)
+    check_output_options(options)
     seeds = _seeds(options, 2 if quick else 3)
     wanted = PaperStudy(
         users=PAPER_USERS[quick] if options["users"] is None else options["users"],
@@ -112,22 +114,22 @@ def paper(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes w
         depth=options["depth"],
     )
 
-    def said(run: PaperRun) -> tuple[str, int]:
+    def describe_run(run: PaperRun) -> tuple[str, int]:
         setting = run.setting
         passes = "1 pass" if setting.passes == 1 else f"{setting.passes} passes"
         return f"{setting.sampler}, {passes}, ε = {setting.epsilon:g}, {setting.words}, seed {run.seed}", wanted.users
 
-    def told(result: PaperResult) -> str:
+    def describe_result(result: PaperResult) -> str:
         return f"{result.words:,} words cover {result.coverage:.1%}"
 
-    work = StudyWork(
+    work = StudyCommand(
         identity=_identity("paper", quick, asdict(wanted)),
         quick=f"Quick: {wanted.users:,} users, figures are not the paper's." if quick else None,
         runs=wanted.runs,
         begin=lambda done, advance: reproduce(wanted, done=done, advance=advance),
         read=PaperResult.from_dict,
-        said=said,
-        told=told,
+        describe_run=describe_run,
+        describe_result=describe_result,
         body=lambda results: Reproduction(wanted, results).as_dict(),
     )
 
@@ -136,7 +138,7 @@ def paper(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes w
 
         return paper_report(document, command)
 
-    carry_out(work, options, report, show_paper)
+    run_study(work, options, report, show_paper)
 
 
 @study.command()
@@ -145,23 +147,27 @@ def paper(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes w
     "--method",
     "methods",
     multiple=True,
-    shell_complete=completes(_methods),
+    shell_complete=complete_from(_methods),
     help="A method to compare; may be repeated  [default: all]",
 )
-@click.option("--epsilon", "epsilons", type=float, multiple=True, help=f"May be repeated  {_of(COMPARED_EPSILONS)}")
+@click.option(
+    "--epsilon", "epsilons", type=float, multiple=True, help=f"May be repeated  {_default_text(COMPARED_EPSILONS)}"
+)
 @click.option(
     "--users",
     type=int,
     multiple=True,
-    help=f"How many are asked; may be repeated  {_of(COMPARED_USERS)[:-1]}; all of DATA]",
+    help=f"How many are asked; may be repeated  {_default_text(COMPARED_USERS)[:-1]}; all of DATA]",
 )
-@click.option("--model", type=click.Choice(["local", "central"]), default="local", show_default=True, help="Whose ε.")
+@click.option(
+    "--model", type=click.Choice(["local", "central"]), default="local", show_default=True, help="The trust model of ε."
+)
 @click.option(
     "--unit",
     type=click.Choice(["item", "user"]),
     default="item",
     show_default=True,
-    help="What ε is for: a word or a user.",
+    help="What ε protects: a word or a user.",
 )
 @click.option("--delta", type=float, default=1e-10, show_default=True, help="The δ of central figures.")
 @click.option("--top", type=int, default=1000, show_default=True, help="The K of F1@K, and of methods that need one.")
@@ -169,29 +175,29 @@ def paper(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes w
     "--language",
     default="en",
     show_default=True,
-    shell_complete=completes(languages),
+    shell_complete=complete_from(language_names),
     help="Language of the embedded users and of the built-in known words.",
 )
 @click.option("--known", type=click.Path(path_type=Path), help="Known words, a text file or a Hunspell .dic.")
 @click.option("--user-column", default="user", show_default=True, help="Column of DATA that tells users apart.")
 @click.option("--word-column", default="word", show_default=True, help="Column of DATA with the words.")
 @click.option("--count-column", help="Column of DATA with the times typed  [default: count, if there]")
-@_options
+@_study_options
 def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
     """Compare methods on the same users with the same privacy.
 
-    DATA is a file of users and words as `neologue discover` takes it; without it, the users are embedded ones.
+    DATA is a file of users and words as for `neologue discover`; without it, users are simulated.
     """
-    from neologue.cli.display import show_progress
-    from neologue.cli.study_run import StudyWork, carry_out, check_out
+    from neologue.cli.study_run import StudyCommand, check_output_options, run_study
     from neologue.cli.study_tables import show_comparison
+    from neologue.cli.terminal import show_progress
     from neologue.language import builtin
     from neologue.language.vocabulary import Vocabulary
     from neologue.studies.compare import METHODS, Comparison, ComparisonResult, ComparisonRun, Study
     from neologue.studies.compare import compare as run_all
     from neologue.studies.side_by_side import side_by_side
 
-    check_out(options)
+    check_output_options(options)
     language = builtin.check_language(options["language"])
     wanted = Study(
         methods=options["methods"] or tuple(METHODS),
@@ -201,21 +207,21 @@ def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: AN
         **{name: options[name] for name in ("model", "unit", "delta", "depth", "top")},
     )
     with show_progress(sys.stderr) as progress:
-        progress.say("Reading words …")
+        progress.print_line("Reading words …")
         known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(language)
-        population = _population(data, max(wanted.users), known, options)
-        progress.say(population.description)
+        population = _read_population(data, max(wanted.users), known, options)
+        progress.print_line(population.description)
     if data and not options["users"]:
         most = max(COMPARED_USERS[quick]) if quick else population.users
         wanted = replace(wanted, users=(min(population.users, most),))
     alphabet = builtin.alphabet(language)
-    # All that can be refused is refused here, before a folder is made.
+    # Refuse everything that can be refused before a folder is created.
     run_all(population, wanted, alphabet=alphabet, known=known)
 
-    def said(run: ComparisonRun) -> tuple[str, int]:
+    def describe_run(run: ComparisonRun) -> tuple[str, int]:
         return f"{run.method}, ε = {run.epsilon:g}, {run.users:,} users, seed {run.seed}", run.users
 
-    def told(result: ComparisonResult) -> str:
+    def describe_result(result: ComparisonResult) -> str:
         found = result.outcome
         return f"{found.words:,} words cover {found.coverage:.1%}" if found else f"not possible: {result.refusal}"
 
@@ -225,7 +231,7 @@ def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: AN
         return {"asked": whole.pop("study"), **side_by_side(comparison), **whole}
 
     whom = {"population": population.digest, "alphabet": alphabet.characters, "known": known.digest}
-    work = StudyWork(
+    work = StudyCommand(
         identity=_identity("compare", quick, asdict(wanted) | whom),
         quick=f"Quick: {max(wanted.users):,} users; the full study asks up to {max(COMPARED_USERS[False]):,}."
         if quick
@@ -235,8 +241,8 @@ def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: AN
             population, wanted, alphabet=alphabet, known=known, done=done, advance=advance
         ),
         read=ComparisonResult.from_dict,
-        said=said,
-        told=told,
+        describe_run=describe_run,
+        describe_result=describe_result,
         body=body,
     )
 
@@ -245,23 +251,23 @@ def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: AN
 
         return comparison_report(document, command)
 
-    carry_out(work, options, report, show_comparison)
+    run_study(work, options, report, show_comparison)
 
 
 @study.command()
-@click.option("--users", type=int, help=f"Users of a run, where their number is not what varies  {_of(ABLATED_USERS)}")
+@click.option("--users", type=int, help=f"Users of a run, unless their number varies  {_default_text(ABLATED_USERS)}")
 @click.option(
     "--factor",
     "factors",
     multiple=True,
-    shell_complete=completes(_factors),
+    shell_complete=complete_from(_factors),
     help="What to vary, such as words-per-user; may be repeated  [default: everything]",
 )
 @click.option(
     "--language",
     "languages",
     multiple=True,
-    shell_complete=completes(languages),
+    shell_complete=complete_from(language_names),
     help="A language to try beside English; may be repeated  [default: seven of them; quick: one]",
 )
 @click.option(
@@ -271,19 +277,19 @@ def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: AN
     multiple=True,
     help="A number of users to try; may be repeated  [default: 10,000 to 15,000,000; quick: 10,000]",
 )
-@_options
+@_study_options
 def ablation(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
-    """See what each choice of the profile neologue is worth, by changing one at a time."""
-    from neologue.cli.study_run import StudyWork, carry_out, check_out
+    """Measure what each parameter of the profile neologue is worth, by changing one at a time."""
+    from neologue.cli.study_run import StudyCommand, check_output_options, run_study
     from neologue.cli.study_tables import show_ablation
     from neologue.studies.ablation import Ablation, AblationResult, AblationRun, AblationStudy, ablate
-    from neologue.studies.factors import LANGUAGES, SIZES, chosen, factors
+    from neologue.studies.factors import LANGUAGES, SIZES, factors, select_factors
 
-    check_out(options)
+    check_output_options(options)
     offered = factors(
         options["languages"] or (("id",) if quick else LANGUAGES), options["sizes"] or (SIZES[:1] if quick else SIZES)
     )
-    tried = chosen(options["factors"], offered)
+    tried = select_factors(options["factors"], offered)
     if quick:
         tried = tuple(
             factor if factor.name in {"population", "language"} else replace(factor, others=factor.others[:1])
@@ -296,25 +302,25 @@ def ablation(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passe
         depth=options["depth"],
     )
 
-    def said(run: AblationRun) -> tuple[str, int]:
+    def describe_run(run: AblationRun) -> tuple[str, int]:
         changed = [f"{name.replace('_', ' ')} {value}" for name, value in run.changes]
         alphabet = [f"alphabet {run.alphabet}"] if run.alphabet else []
         return ", ".join(
             [*(changed + alphabet or ["as it is"]), run.language, f"{run.users:,} users", f"seed {run.seed}"]
         ), run.users
 
-    def told(result: AblationResult) -> str:
+    def describe_result(result: AblationResult) -> str:
         found = result.found
         return f"{found.words:,} words cover {found.coverage:.1%}" if found else f"not possible: {result.refusal}"
 
-    work = StudyWork(
+    work = StudyCommand(
         identity=_identity("ablation", quick, asdict(wanted)),
         quick=f"Quick: {wanted.users:,} users and one other way for each choice." if quick else None,
         runs=wanted.runs,
         begin=lambda done, advance: ablate(wanted, done=done, advance=advance),
         read=AblationResult.from_dict,
-        said=said,
-        told=told,
+        describe_run=describe_run,
+        describe_result=describe_result,
         body=lambda results: Ablation(wanted, results).as_dict(),
     )
 
@@ -323,7 +329,7 @@ def ablation(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passe
 
         return ablation_report(document, command)
 
-    carry_out(work, options, report, show_ablation)
+    run_study(work, options, report, show_ablation)
 
 
 def _identity(kind: str, quick: bool, asked: Mapping[str, Any]) -> dict[str, object]:
@@ -334,15 +340,15 @@ def _seeds(options: Mapping[str, Any], usual: int) -> tuple[int, ...]:
     return tuple(range(options["seed"], options["seed"] + (options["seeds"] or usual)))
 
 
-def _population(data: Path | None, users: int, known: "Vocabulary", options: Mapping[str, Any]) -> "Population":
+def _read_population(data: Path | None, users: int, known: "Vocabulary", options: Mapping[str, Any]) -> "Population":
     from neologue.populations.population import Population
-    from neologue.populations.records import Columns
+    from neologue.populations.record_table import Columns
 
     if data is None:
         for name in ("user", "word", "count"):
             option = f"{name}_column"
             if options[option] not in (name, None):
-                raise ParameterError(f"--{name}-column {options[option]} is about a column of DATA; give a file")
+                raise ParameterError(f"--{name}-column {options[option]} names a column of DATA; give a file")
         return Population.embedded(options["language"], users, known=known, seed=options["seed"])
     columns = Columns(options["user_column"], options["word_column"], options["count_column"], None)
     return Population.from_file(data, columns, seed=options["seed"])

@@ -1,21 +1,21 @@
-"""Studies on a screen."""
+"""The results of studies as tables on a terminal."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from neologue.cli.display import say, show_table
+from neologue.cli.terminal import print_line, show_table
 from neologue.privacy.digits import shown
 
 Row = Mapping[str, Any]
 
 
 def show_paper(document: Mapping[str, Any]) -> None:
-    """The figure, the table and the production run, with what the paper has beside."""
+    """Print the figure, the table and the production run beside the paper's figures."""
     table = [
         (
             row["setting"],
             f"{row['coverage']:.1%}",
-            interval(row),
+            interval_text(row),
             f"{row['published']:.1%}",
             f"{row['words']:,.0f}",
             f"{row['epsilon']:g}",
@@ -31,7 +31,13 @@ def show_paper(document: Mapping[str, Any]) -> None:
         "The figure: greedy, one pass",
         ("local ε", "coverage", "95 % interval", "words", "central ε, word"),
         [
-            (name, f"{row['coverage']:.1%}", interval(row), f"{row['words']:,.0f}", number(row["central_epsilon"]))
+            (
+                name,
+                f"{row['coverage']:.1%}",
+                interval_text(row),
+                f"{row['words']:,.0f}",
+                epsilon_text(row["central_epsilon"]),
+            )
             for name, row in points
         ],
         numbers=range(5),
@@ -47,7 +53,11 @@ def show_paper(document: Mapping[str, Any]) -> None:
             ("coverage among test users", f"{tested['of_pairs']['mean']:.1%}", f"{published['held_out_coverage']:.1%}"),
             ("… of all times they type one", f"{tested['of_typings']['mean']:.1%}", ""),
             ("… of all different ones", f"{tested['of_words']['mean']:.1%}", ""),
-            ("central ε of a word", number(production["central_epsilon"]), f"{published['item_central_epsilon']:g}"),
+            (
+                "central ε of a word",
+                epsilon_text(production["central_epsilon"]),
+                f"{published['item_central_epsilon']:g}",
+            ),
             ("k", str(production["privacy"]["k_anonymity"]["k"] or "none"), f"{published['k']:g}"),
         ],
         numbers=(1, 2),
@@ -55,16 +65,18 @@ def show_paper(document: Mapping[str, Any]) -> None:
     for ordering in document["orderings"]:
         found = "as in the paper" if ordering["as_published"] else "NOT as in the paper"
         found += "" if ordering["decided"] else ", but not decided by these seeds"
-        say(f"{found}: {ordering['statement']}; here by {100 * ordering['gain']:.2f} points{_spread(ordering)}.")
+        print_line(
+            f"{found}: {ordering['statement']}; here by {100 * ordering['gain']:.2f} points{_interval_text(ordering)}."
+        )
     for row in document["table"]:
-        say(f"{row['setting']}: {row['difference']}")
+        print_line(f"{row['setting']}: {row['difference']}")
     for line in production["differences"]:
-        say(line)
-    _quick(document)
+        print_line(line)
+    _print_quick_note(document)
 
 
 def show_comparison(document: Mapping[str, Any]) -> None:
-    """Every method, a line for each ε and number of users."""
+    """Print every method, one line for each ε and number of users."""
     columns = ("method", "users", "ε", "coverage", "precision", "F1@K", "bytes", "rounds", "local ε", "central ε")
     rows = []
     for row in document["table"]:
@@ -80,13 +92,13 @@ def show_comparison(document: Mapping[str, Any]) -> None:
                 f"{row['f1']:.3f}",
                 "all" if row["bytes_per_device"] is None else f"{row['bytes_per_device']:,}",
                 str(row["rounds"]),
-                number(row["local_item"]),
-                number(row["central_item"]),
+                epsilon_text(row["local_item"]),
+                epsilon_text(row["central_item"]),
             )
         )
     asked = document["asked"]
     show_table("Methods side by side", columns, rows, numbers=range(1, 10))
-    say(
+    print_line(
         f"ε is {asked['model']}, for one {asked['unit']}; ε of a word is shown. Methods without a local ε trust a "
         "server with words as they are, and got the same number as a central ε."
     )
@@ -96,11 +108,11 @@ def show_comparison(document: Mapping[str, Any]) -> None:
         if row["users"]
     ]
     show_table("Users needed, of the numbers tried", ("method", "ε", "to cover", "users"), needed, numbers=(1, 2, 3))
-    _quick(document)
+    _print_quick_note(document)
 
 
 def show_ablation(document: Mapping[str, Any]) -> None:
-    """Every factor, a line for each way to choose."""
+    """Print every factor, one line for each variation."""
     columns = (
         "factor",
         "variation",
@@ -125,7 +137,7 @@ def show_ablation(document: Mapping[str, Any]) -> None:
                     row["variation"],
                     f"{row['coverage']:.1%}",
                     "" if row["reference"] else f"{100 * row['gain']:+.2f}",
-                    "" if row["reference"] else _points(row["gain_low"], row["gain_high"]),
+                    "" if row["reference"] else _points_text(row["gain_low"], row["gain_high"]),
                     f"{row['words']:,.0f}",
                     f"{row['local_epsilon']:g}",
                     shown(row["item_epsilon"]),
@@ -133,27 +145,27 @@ def show_ablation(document: Mapping[str, Any]) -> None:
                 )
             )
     show_table(f"What each choice is worth, {document['users']:,} users", columns, rows, numbers=range(2, 9))
-    _quick(document)
+    _print_quick_note(document)
 
 
-def interval(row: Row) -> str:
-    """The interval of a coverage, if there is one."""
+def interval_text(row: Row) -> str:
+    """The interval of a coverage, or "one seed"."""
     return "one seed" if row["low"] is None else f"{row['low']:.1%} – {row['high']:.1%}"
 
 
-def number(value: float | None) -> str:
-    """An ε, or that there is none."""
+def epsilon_text(value: float | None) -> str:
+    """An ε, or "none"."""
     return "none" if value is None else shown(value)
 
 
-def _spread(row: Row) -> str:
-    return "" if row["low"] is None else f" ({_points(row['low'], row['high'])})"
+def _interval_text(row: Row) -> str:
+    return "" if row["low"] is None else f" ({_points_text(row['low'], row['high'])})"
 
 
-def _points(low: float | None, high: float | None) -> str:
+def _points_text(low: float | None, high: float | None) -> str:
     return "one seed" if low is None or high is None else f"{100 * low:+.2f} to {100 * high:+.2f}"
 
 
-def _quick(document: Mapping[str, Any]) -> None:
+def _print_quick_note(document: Mapping[str, Any]) -> None:
     if document["quick"]:
-        say(document["quick"])
+        print_line(document["quick"])

@@ -1,13 +1,10 @@
-"""`neologue token`: who may talk to a service, and as what."""
+"""`neologue token`: the people who may use a service, and their roles."""
 
 import json
 
 import click
 
-from neologue.cli.campaign import AS_JSON
-from neologue.cli.remote import SERVER, TOKEN, Remote
-
-NAME = click.argument("name")
+from neologue.cli.service_client import AS_JSON, NAME, SERVER, TOKEN, ServiceClient
 
 
 @click.group()
@@ -15,8 +12,8 @@ NAME = click.argument("name")
 @TOKEN
 @click.pass_context
 def token(context: click.Context, server: str, token: str | None) -> None:
-    """Make and revoke the tokens of a live service, one for each person; for operators."""
-    context.obj = Remote(server, token)
+    """Make and revoke the tokens of a live service, one for each person. Only operators may."""
+    context.obj = ServiceClient(server, token)
 
 
 @token.command()
@@ -28,19 +25,19 @@ def token(context: click.Context, server: str, token: str | None) -> None:
     help="Operators run campaigns; analysts read and review what is released.",
 )
 @click.pass_obj
-def make(remote: Remote, name: str, role: str) -> None:
-    """Make a token for somebody, and print it, this once."""
-    click.echo(remote.ask("POST", "tokens", body={"name": name, "role": role})["token"])
+def make(service: ServiceClient, name: str, role: str) -> None:
+    """Make a token for a person, and print it; it is not shown again."""
+    click.echo(service.request_json("POST", "tokens", body={"name": name, "role": role})["token"])
 
 
 @token.command(name="list")
 @AS_JSON
 @click.pass_obj
-def list_(remote: Remote, as_json: bool) -> None:
-    """List who has a token."""
-    from neologue.cli.display import show_table
+def list_(service: ServiceClient, as_json: bool) -> None:
+    """List the people who have a token."""
+    from neologue.cli.terminal import show_table
 
-    people = remote.ask("GET", "tokens")
+    people = service.request_json("GET", "tokens")
     if as_json:
         click.echo(json.dumps(people, indent=2, ensure_ascii=False))
         return
@@ -50,7 +47,7 @@ def list_(remote: Remote, as_json: bool) -> None:
 @token.command()
 @NAME
 @click.pass_obj
-def revoke(remote: Remote, name: str) -> None:
-    """Make somebody's token worthless, at once."""
-    remote.ask("DELETE", "tokens", name)
-    click.echo(f"the token of {name} is worthless now", err=True)
+def revoke(service: ServiceClient, name: str) -> None:
+    """Revoke a person's token."""
+    service.request_json("DELETE", "tokens", name)
+    click.echo(f"revoked the token of {name}", err=True)

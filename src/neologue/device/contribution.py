@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from neologue.device.sampling import sample
 from neologue.entropy import Entropy, SecureEntropy
-from neologue.language.alphabet import normalised
+from neologue.language.alphabet import normalise
 from neologue.language.candidates import strings
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
@@ -63,7 +63,7 @@ def counting_words(words: Mapping[str, int], layer: Layer | ClosedLayer) -> dict
     """The words that count, in their one form, and how often each was typed."""
     counting: dict[str, int] = {}
     for word, times in words.items():
-        form = normalised(word)
+        form = normalise(word)
         if layer.counts(form):
             counting[form] = counting.get(form, 0) + min(max(1, times), MOST_TIMES)
     return counting

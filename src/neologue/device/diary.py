@@ -18,7 +18,7 @@ from typing import Final, Self
 from neologue.clock import Clock, system_days
 from neologue.device.seal import Seal
 from neologue.errors import DiaryError, ParameterError
-from neologue.language.alphabet import normalised
+from neologue.language.alphabet import normalise
 from neologue.sqlite_file import explained, make_private
 
 _VERSION: Final = 1
@@ -268,7 +268,7 @@ class Diary:
 
 def _plain(word: str) -> str:
     """The word as the diary keeps it; empty if it is no text, such as half of a surrogate pair."""
-    word = normalised(word)
+    word = normalise(word)
     # Checked here, because the error of a failed encoding carries the word.
     return "" if any("\ud800" <= letter <= "\udfff" for letter in word) else word
 

@@ -353,4 +353,4 @@ def peek(transport: Transport, credential: str) -> tuple[str, float]:
 
 def drawn(population: Population, start: int, stop: int) -> Holdings:
     """What the users of a range have typed."""
-    return Holdings.joined([population.draw(*span) for span in population.spans(start, stop)])
+    return Holdings.concatenate([population.draw(*span) for span in population.spans(start, stop)])

@@ -1,1 +1,1 @@
-"""Alphabets, words and the words already known."""
+"""Alphabets, prefixes, and the words that are already known."""

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from neologue.errors import LanguageError
 
 END = "⊥"
-"""How the end mark is shown; it is a symbol of its own, never a character of a word."""
+"""How the end mark is displayed; it is a separate symbol, never a character of a word."""
 
 JOINERS = "\u200c\u200d"
 LATIN = string.ascii_letters + "'-"
 
 
-def _stands(character: str) -> bool:
-    """Whether a character is a letter or sign that stays as it is in NFC."""
+def _is_stable_letter(character: str) -> bool:
+    """Whether a character is a letter or mark that NFC leaves unchanged."""
     return unicodedata.category(character)[0] in "LM" and unicodedata.is_normalized("NFC", character)
 
 
@@ -33,7 +33,7 @@ NAMED: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "ascii": (string.digits + string.ascii_letters + string.punctuation, "visible ASCII, the default"),
         "paper": (
-            # The paper's 100 symbols are string.printable; ⊥ is one of them, here in the place of form feed.
+            # The paper's 100 symbols are string.printable; ⊥ is one of them and replaces form feed here.
             string.printable.replace("\f", ""),
             "the paper's 100 symbols, ⊥ among them",
         ),
@@ -47,15 +47,15 @@ NAMED: Mapping[str, tuple[str, str]] = MappingProxyType(
         "sv": (LATIN + "åäöéÅÄÖÉ", "Swedish: English and å, ä, ö, é"),
         "ru": ("".join(map(chr, range(0x410, 0x450))) + "Ёё-", "Russian: Cyrillic letters, hyphen"),
         "hi": (
-            "".join(filter(_stands, map(chr, range(0x900, 0x980)))) + JOINERS,
+            "".join(filter(_is_stable_letter, map(chr, range(0x900, 0x980)))) + JOINERS,
             "Hindi: Devanagari letters and signs, joiners",
         ),
     }
 )
 
 
-def normalised(word: str) -> str:
-    """The one form in which words are compared and sent: NFC, without surrounding white space."""
+def normalise(word: str) -> str:
+    """The form in which words are compared and sent: NFC, without surrounding white space."""
     return unicodedata.normalize("NFC", word).strip()
 
 
@@ -72,21 +72,22 @@ class Alphabet:
         if len(ordered) < 2:
             raise LanguageError(f"an alphabet needs at least 2 characters, not {len(ordered)}: {ordered!r}")
         if "\0" in ordered:
-            raise LanguageError("an alphabet can't contain the NUL character; take it out")
+            raise LanguageError("an alphabet can't contain the NUL character; remove it")
 
     @classmethod
     def named(cls, name: str) -> "Alphabet":
-        """One of the alphabets that come with neologue."""
+        """One of the built-in alphabets."""
         if name not in NAMED:
             raise LanguageError(
-                f"no alphabet is called {name!r}; there are {', '.join(NAMED)}, or give a file", parameter="alphabet"
+                f"no alphabet is called {name!r}; choose one of {', '.join(NAMED)}, or give a file",
+                parameter="alphabet",
             )
         return cls(NAMED[name][0], name)
 
     @classmethod
     def from_words(cls, words: Iterable[str], name: str = "own") -> "Alphabet":
         """The visible characters that occur in some words."""
-        found = {character for word in words for character in normalised(word)}
+        found = {character for word in words for character in normalise(word)}
         visible = {c for c in found if not c.isspace() and (unicodedata.category(c)[0] != "C" or c in JOINERS)}
         return cls("".join(visible), name)
 
@@ -115,11 +116,11 @@ class Alphabet:
         return self._members.issuperset(text)
 
     def spells(self, word: str, depth: int) -> bool:
-        """Whether this is a word of 1 to `depth` characters of the alphabet, in the one form that is compared.
+        """Whether this is a normalised word of 1 to `depth` characters of the alphabet.
 
-        White space ends a word, even where the alphabet has it.
+        White space ends a word, even if the alphabet has it.
         """
-        return len(word) <= depth and self.expresses(word) and word.split() == [word] and normalised(word) == word
+        return len(word) <= depth and self.expresses(word) and word.split() == [word] and normalise(word) == word
 
     @cached_property
     def _code_of_point(self) -> NDArray[np.int64]:
@@ -130,7 +131,7 @@ class Alphabet:
         return codes
 
     def codes(self, points: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """Symbols as integers: 0 for ⊥ (an unused place of a string), 1 to n for characters, -1 for others."""
+        """Symbols as integers: 0 for ⊥ (the padding of a string), 1 to n for characters, -1 for others."""
         table = self._code_of_point
         return table[np.minimum(points, len(table) - 1)]
 

@@ -1,7 +1,7 @@
-"""What comes with neologue for a language: real word frequencies and a list of known words.
+"""Built-in languages: real word frequencies and a list of known words.
 
 Frequencies are wordfreq's (Speer 2022, data under CC BY-SA 4.0), which folds case and replaces digits of
-longer numbers by zeros. Known words are those of a Hunspell dictionary where one is at hand, and otherwise
+longer numbers by zeros. Known words are those of a Hunspell dictionary where one is available, and otherwise
 wordfreq's own most frequent ones.
 """
 
@@ -12,15 +12,14 @@ from itertools import islice
 
 from neologue.errors import LanguageError
 from neologue.language import hunspell
-from neologue.language.alphabet import NAMED, Alphabet, normalised
+from neologue.language.alphabet import NAMED, Alphabet, normalise
 from neologue.language.vocabulary import Vocabulary
 
 DICTIONARIES = {"en": "en_US", "ru": "ru", "sv": "sv_SE"}
 FREQUENT_WORDS = 10_000
 MOST_CHARACTERS = 1000
 
-# wordfreq writes the digits of longer numbers as zeros: such tokens are classes of numbers, not words, as
-# "0,000" is.
+# wordfreq writes the digits of longer numbers as zeros: a token such as "0,000" is a class of numbers, not a word.
 _NUMBER = re.compile(r"\d{2}|^[\d\W]*\d[\d\W]*$")
 
 
@@ -33,10 +32,10 @@ def languages() -> tuple[str, ...]:
 
 
 def check_language(language: str) -> str:
-    """The language itself, if it is built in."""
+    """Return the language if it is built in, and refuse it otherwise."""
     if language not in languages():
         raise LanguageError(
-            f"no language is called {language!r}; there are {', '.join(languages())}", parameter="language"
+            f"no language is called {language!r}; choose one of {', '.join(languages())}", parameter="language"
         )
     return language
 
@@ -50,7 +49,7 @@ def alphabet(language: str) -> Alphabet:
         return Alphabet.named(language)
     shares: defaultdict[str, float] = defaultdict(float)
     for word, share in frequencies(language).items():
-        for character in normalised(word):
+        for character in normalise(word):
             shares[character] += share
     visible = Alphabet.from_words(shares).characters
     frequent = sorted(visible, key=lambda character: -shares[character])[:MOST_CHARACTERS]
@@ -59,7 +58,7 @@ def alphabet(language: str) -> Alphabet:
 
 @cache
 def frequencies(language: str) -> dict[str, float]:
-    """The share of each word among the words written in a language, the most frequent first."""
+    """The share of each word among all words written in a language, the most frequent first."""
     from wordfreq import available_languages, get_frequency_dict
 
     size = "large" if check_language(language) in available_languages("large") else "small"
@@ -69,7 +68,7 @@ def frequencies(language: str) -> dict[str, float]:
 
 @cache
 def vocabulary(language: str) -> Vocabulary:
-    """The known words of a language: a dictionary's, or the most frequent ones."""
+    """The known words of a language: those of a dictionary, or the most frequent ones."""
     from wordfreq import available_languages, get_frequency_dict
 
     if check_language(language) in DICTIONARIES:

@@ -1,4 +1,4 @@
-"""The prefixes that a layer votes on, in the one order that device and server derive from the frontier.
+"""The prefixes that a layer votes on, in the order that device and server derive from the frontier.
 
 Each prefix of the frontier is extended by exactly m symbols, or by fewer when they end in ⊥: a prefix-free
 set, so that a word belongs to at most one candidate. With n characters there are T(m) = 1 + n·T(m-1)
@@ -6,13 +6,12 @@ extensions, T(0) = 1, in lexicographic order with ⊥ first: extension 0 ends th
 (c-1)·T(m-1) + e is character c followed by extension e. Candidate r·T(m) + e is the r-th prefix with
 extension e.
 
-Most of many extensions are no way to go on in any language. A layer can list those that it votes on, for each
-different last character of its prefixes, and have the first t of these for each prefix. Then the r-th prefix with the
-j-th extension listed for its last character is candidate j behind all candidates of the prefixes before it, and a word
-that goes on in another way has no candidate.
+Most long extensions occur in no word of any language. A layer can therefore list the extensions that it votes on, one
+list for each distinct last character of its prefixes, and use the first t of its list for each prefix. Candidates are
+then numbered prefix by prefix, in the order of the list; a word with an unlisted extension has no candidate.
 
-A layer can ask again about words that an earlier one was in doubt about. They are shorter than its prefixes, so a word
-still belongs to at most one candidate, and they follow behind all others, in order.
+A layer can ask again about words that an earlier layer left in doubt. They are shorter than its prefixes, so a word
+still belongs to at most one candidate, and they come after all others, in order.
 """
 
 from collections.abc import Sequence
@@ -29,7 +28,7 @@ Strings = NDArray[np.str_]
 
 
 def extensions(characters: int, symbols: int) -> int:
-    """T(m): how many ways there are to go on by m symbols, or to end before."""
+    """T(m): the number of extensions by m symbols, or by fewer that end in ⊥."""
     count = 1
     for _ in range(symbols):
         count = 1 + characters * count
@@ -37,7 +36,7 @@ def extensions(characters: int, symbols: int) -> int:
 
 
 def strings(words: Sequence[str]) -> Strings:
-    """Words as an array of code points, as wide as the longest."""
+    """Words as a NumPy array, as wide as the longest."""
     return np.array(words, dtype=f"U{max(map(len, words), default=1)}")
 
 
@@ -49,7 +48,7 @@ class Candidates:
     frontier: Strings
     extension: int
     lists: Lists | None = None
-    """The extensions that are voted on; all if None."""
+    """The extensions that are voted on; None means all."""
     doubtful: Strings = field(default_factory=lambda: strings([]))
     """Words that are asked about again, sorted, all shorter than the prefixes."""
 
@@ -70,17 +69,17 @@ class Candidates:
 
     @cached_property
     def _members(self) -> NDArray[np.intp]:
-        """The list of each prefix: which of the last characters it has."""
+        """The list of each prefix, as an index into the distinct last characters."""
         return last_characters(self.frontier)[1]
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
-        """The first candidate of each prefix, and the first behind them all."""
+        """The first candidate of each prefix, and the end of the last one's."""
         return np.append(0, np.cumsum(self.ways))
 
     @cached_property
-    def _listed(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """All lists as one in order, as if each had numbers of its own, and where among the lists each of these is."""
+    def _sorted_numbers(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """The numbers of all lists, made distinct between lists and sorted, and the position of each in the lists."""
         assert self.lists is not None
         rows = np.repeat(np.arange(len(self.lists.rows)), [len(row) for row in self.lists.rows])
         numbers = self.lists.numbers + self._below[0] * rows
@@ -94,11 +93,11 @@ class Candidates:
 
     @property
     def extending(self) -> int:
-        """How many of the candidates extend a prefix: all but the doubtful words."""
+        """The number of candidates that extend a prefix: all but the doubtful words."""
         return int(self._starts[-1])
 
     def index(self, words: Strings) -> NDArray[np.int64]:
-        """For each normalised word the candidate that it belongs to, or -1."""
+        """The candidate that each normalised word belongs to, or -1."""
         if not (len(words) and len(self.frontier)):
             return np.full(len(words), -1, np.int64)
         heads = words.astype(self.frontier.dtype)
@@ -111,26 +110,26 @@ class Candidates:
 
         tails = np.zeros(len(words), np.int64)
         open_ended = np.ones(len(words), np.bool_)
-        for place, below in enumerate(self._below[1:]):
-            code = codes[:, place]
+        for position, below in enumerate(self._below[1:]):
+            code = codes[:, position]
             open_ended &= code > 0
             tails += np.where(open_ended, 1 + (code - 1) * below, 0)
         ranks = np.where(found, ranks, 0)
         if self.lists is not None:
-            numbers, order = self._listed
+            numbers, order = self._sorted_numbers
             members = self._members[ranks]
             wanted = tails + self._below[0] * members
-            sorted_places = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
-            tails = order[sorted_places] - self.lists.starts[members]
-            found &= (numbers[sorted_places] == wanted) & (tails < self.lists.ways[ranks])
+            sorted_indices = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+            tails = order[sorted_indices] - self.lists.starts[members]
+            found &= (numbers[sorted_indices] == wanted) & (tails < self.lists.ways[ranks])
         index = np.where(found, self._starts[ranks] + tails, -1)
         if not len(self.doubtful):
             return index
-        places = np.minimum(np.searchsorted(self.doubtful, words), len(self.doubtful) - 1)
-        return np.where(self.doubtful[places] == words, self.extending + places, index)
+        indices = np.minimum(np.searchsorted(self.doubtful, words), len(self.doubtful) - 1)
+        return np.where(self.doubtful[indices] == words, self.extending + indices, index)
 
     def prefixes(self, index: NDArray[np.int64]) -> tuple[Strings, NDArray[np.bool_]]:
-        """The prefixes of some candidates, and whether each ends there, in ⊥."""
+        """The prefixes of some candidates, and whether each ends in ⊥."""
         again = np.flatnonzero(index >= self.extending)
         extending = np.where(index >= self.extending, 0, index)
         ranks = np.searchsorted(self._starts, extending, side="right") - 1
@@ -141,31 +140,31 @@ class Candidates:
         points = np.zeros((len(index), width), np.uint32)
         points[:, : self.length] = self.frontier[ranks].view(np.uint32).reshape(len(index), self.length)
         ended = np.zeros(len(index), np.bool_)
-        for place, below in enumerate(self._below[1:]):
+        for position, below in enumerate(self._below[1:]):
             ended |= tails == 0
             codes, tails = np.divmod(np.maximum(tails - 1, 0), below)
-            points[:, self.length + place] = np.where(ended, 0, self.alphabet.points[np.where(ended, 0, codes)])
+            points[:, self.length + position] = np.where(ended, 0, self.alphabet.points[np.where(ended, 0, codes)])
             tails = np.where(ended, 0, tails)
         prefixes = points.view(f"U{width}").ravel()
         prefixes[again], ended[again] = self.doubtful[index[again] - self.extending], True
         return prefixes, ended
 
     def codes(self, tails: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The codes of the symbols of some extensions, one row each: those of ⊥, 0, from their end on."""
+        """The symbol codes of some extensions, one row each, padded with 0, the code of ⊥."""
         codes = np.zeros((len(tails), self.extension), np.int64)
-        for place, below in enumerate(self._below[1:]):
+        for position, below in enumerate(self._below[1:]):
             code, rest = np.divmod(tails - 1, below)
-            codes[:, place] = np.where(tails > 0, code + 1, 0)
+            codes[:, position] = np.where(tails > 0, code + 1, 0)
             tails = np.where(tails > 0, rest, 0)
         return codes
 
-    def among(self, places: NDArray[np.integer]) -> "Candidates":
-        """The candidates that extend some of the prefixes, whose places are given in order."""
+    def among(self, indices: NDArray[np.integer]) -> "Candidates":
+        """The candidates that extend some of the prefixes, given by their indices in order."""
         lists = self.lists
         if lists is not None:
-            used, members = np.unique(self._members[places], return_inverse=True)
-            lists = Lists.cut([lists.rows[row] for row in used], lists.ways[places], members)
-        return Candidates(self.alphabet, self.frontier[places], self.extension, lists)
+            used, members = np.unique(self._members[indices], return_inverse=True)
+            lists = Lists.cut([lists.rows[row] for row in used], lists.ways[indices], members)
+        return Candidates(self.alphabet, self.frontier[indices], self.extension, lists)
 
     @property
     def endings(self) -> NDArray[np.int64]:
@@ -181,7 +180,7 @@ class Candidates:
         if self.lists is None:
             extending = np.tile(self._ends(np.arange(self._below[0])), len(self.frontier))
         else:
-            extending = self._ends(self.lists.numbers)[self.lists.places(self._members)]
+            extending = self._ends(self.lists.numbers)[self.lists.positions(self._members)]
         return np.append(extending, np.ones(len(self.doubtful), np.bool_))
 
     def _ends(self, tails: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -193,11 +192,11 @@ class Candidates:
 
 
 def last_characters(frontier: Strings) -> tuple[NDArray[np.uint32], NDArray[np.intp]]:
-    """The different last characters of some prefixes, in order, and which of them each has."""
+    """The distinct last characters of some prefixes, in order, and the index of each prefix's."""
     points = frontier.view(np.uint32).reshape(len(frontier), -1)
     return np.unique(points[:, -1], return_inverse=True)
 
 
 def root(alphabet: Alphabet) -> Strings:
-    """P_0: the prefixes of one character, ⊥ left out."""
+    """P_0: the prefixes of one character, without ⊥."""
     return strings(sorted(alphabet.characters))

@@ -1,9 +1,9 @@
 """Hunspell dictionaries as a Vocabulary.
 
-spylls reads the pair of files and answers some 30,000 words a second, too few for millions of words. So every
-affixed form is written out once into a set, by the rules that spylls applies backwards, and spylls itself is
-the second opinion on what no finite set can hold: compounds, words with a break in them, and numbers. It takes
-milliseconds to take a long word apart, so that it is asked about a compound only if the word can be cut into parts.
+spylls reads the pair of files and checks about 30,000 words a second, too few for millions of words. So every affixed
+form is written out once into a set, by the rules that spylls applies backwards. spylls itself decides only about what
+no finite set can hold: compounds, words with a break in them, and numbers. It takes milliseconds to analyse a long
+word, so it is asked about a compound only if the word can be cut into known parts.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ MOST_FORMS = 3_000_000
 """Beyond this many forms only the stems are kept, and spylls is asked about every other word."""
 
 MOST_BREAKS = 9
-"""Hunspell doesn't look into a word with more break points; spylls would, in exponential time."""
+"""Hunspell does not split a word with more break points; spylls would, in exponential time."""
 
 NO_FLAGS: frozenset[str] = frozenset()
 LETTER_OF_CONDITION = re.compile(r"\[[^]]*\]|.")
 
 
 def builtin(name: str) -> Vocabulary:
-    """Read a dictionary that comes with spylls, such as en_US."""
+    """Read a dictionary that is distributed with spylls, such as en_US."""
     import spylls.hunspell
 
     folders: dict[str, str] = spylls.hunspell.Dictionary.DISTRIBUTED
@@ -48,31 +48,31 @@ def builtin(name: str) -> Vocabulary:
 def read(path: Path) -> Vocabulary:
     """Read the pair of .dic and .aff files, given either one of them or their common stem."""
     stem = path.with_suffix("") if path.suffix in {".dic", ".aff"} else path
-    lookup = _parsed(Path(f"{stem}.aff"), Path(f"{stem}.dic"))
+    lookup = _parse(Path(f"{stem}.aff"), Path(f"{stem}.dic"))
     # One dictionary (Zulu) has twofold prefixes, which are left to spylls.
     every_form = not lookup.aff.COMPLEXPREFIXES
-    forms, doubtful = _written_out(lookup, every_form)
+    forms, doubtful = _write_out(lookup, every_form)
     if len(forms) > MOST_FORMS:
         every_form = False
-        forms, doubtful = _written_out(lookup, every_form)
+        forms, doubtful = _write_out(lookup, every_form)
     try:
         "\n".join(forms).encode()
     except UnicodeEncodeError as error:
-        raise LanguageError(f"{stem}.dic is not in the encoding that {stem}.aff says; correct SET") from error
-    opinion = _SecondOpinion(lookup, doubtful, _parts(lookup) if every_form else None)
+        raise LanguageError(f"{stem}.dic is not in the encoding that {stem}.aff declares; correct SET") from error
+    opinion = _SecondOpinion(lookup, doubtful, _compound_parts(lookup) if every_form else None)
     rules = hashlib.sha256(b"\0".join(Path(f"{stem}{end}").read_bytes() for end in (".aff", ".dic"))).hexdigest()
     return Vocabulary(forms, opinion, f"Hunspell {stem.name}", rules)
 
 
 class _Lines:
-    """The numbered lines of a file as the readers of spylls take them, which leave their own files open."""
+    """The numbered lines of a file, for the readers of spylls, whose own reader leaves files open."""
 
     def __init__(self, path: Path, encoding: str = "windows-1252") -> None:
         self._lines = enumerate(path.read_bytes().removeprefix(BOM_UTF8).splitlines(), start=1)
         self._encoding = encoding
 
     def reset_encoding(self, encoding: str) -> None:
-        """Decode the lines to come in another encoding."""
+        """Decode the following lines in another encoding."""
         self._encoding = encoding
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
@@ -86,8 +86,8 @@ class _Lines:
         raise StopIteration
 
 
-def _parsed(aff_path: Path, dic_path: Path) -> Lookup:
-    """Let spylls parse the two files."""
+def _parse(aff_path: Path, dic_path: Path) -> Lookup:
+    """Parse the two files with spylls."""
     from spylls.hunspell.algo.lookup import Lookup
     from spylls.hunspell.readers import read_aff, read_dic
 
@@ -103,7 +103,7 @@ def _parsed(aff_path: Path, dic_path: Path) -> Lookup:
         if not next(_Lines(dic_path), (1, ""))[1][:1].isdecimal():
             raise ValueError("the first line is not the number of words")
         dic = read_dic(_Lines(dic_path, context.encoding), aff=aff, context=context)
-    except Exception as error:  # spylls checks nothing, so a malformed file surfaces as any exception
+    except Exception as error:  # spylls checks nothing, so a malformed file can raise any exception
         reason = f"{type(error).__name__}: {error}"
         raise LanguageError(f"{path} is not a Hunspell file that spylls can read ({reason}); replace it") from error
     if not dic.words:
@@ -114,20 +114,20 @@ def _parsed(aff_path: Path, dic_path: Path) -> Lookup:
 
 
 def _correct(lookup: Lookup) -> None:
-    """Put right where spylls 0.1.7 parts from Hunspell."""
+    """Correct spylls 0.1.7 where it differs from Hunspell."""
     from spylls.hunspell.algo.capitalization import Type
     from spylls.hunspell.algo.lookup import CompoundForm
 
     aff, dic, good_forms = lookup.aff, lookup.dic, lookup.good_forms
-    # It files each lower-case stem under its single letters, which makes XED a form of any verb with an x;
-    # and lower-case stems have no business in this index.
+    # It indexes each lower-case stem by its single letters, which makes XED a form of any verb with an x;
+    # and lower-case stems do not belong in this index.
     dic.lowercase_index = defaultdict(list)
     for word in dic.words:
         if word.captype is not Type.NO:
             for lower in aff.casing.lower(word.stem):
                 dic.lowercase_index[lower].append(word)
 
-    # It lets a forbidden word pass at the start of a sentence and between breaks.
+    # It accepts a forbidden word at the start of a sentence and between breaks.
     def permitted_forms(word: str, **options: bool) -> Iterator[WordForm]:
         for form in good_forms(word, **options):
             if isinstance(form, CompoundForm) or aff.FORBIDDENWORD not in form.in_dictionary.flags:
@@ -136,8 +136,8 @@ def _correct(lookup: Lookup) -> None:
     lookup.good_forms = permitted_forms
 
 
-def _written_out(lookup: Lookup, every_form: bool) -> tuple[set[str], set[str]]:
-    """All forms (or only the stems) that stand alone, and the lower-cased words that spylls has to judge.
+def _write_out(lookup: Lookup, every_form: bool) -> tuple[set[str], set[str]]:
+    """All forms (or only the stems) that are words by themselves, and the lower-cased words that spylls must judge.
 
     Stops as soon as there are too many forms.
     """
@@ -150,15 +150,15 @@ def _written_out(lookup: Lookup, every_form: bool) -> tuple[set[str], set[str]]:
     cased: set[str] = set()
     for word in dic.words:
         if aff.FORBIDDENWORD in word.flags:
-            # With the spellings that would permit it: a known "polish" must not excuse a forbidden "Polish".
+            # Including the spellings that would permit it: a known "polish" must not permit a forbidden "Polish".
             forbidden.update(aff.casing.variants(word.stem)[1])
             continue
         affixed = every_form and not (aff.FORBIDDENWORD and dic.has_flag(word.stem, aff.FORBIDDENWORD))
         own = set(paradigms.of(word.stem, word.flags, affixed))
-        # A Vocabulary permits the case forms of all its words, so those that keep their case stay out of it.
+        # A Vocabulary permits the case forms of all its words, so words that keep their case are left out.
         (cased if aff.KEEPCASE in word.flags else forms).update(own)
         if word.captype is not Type.NO:
-            # MCDONALD'S is right although neither mcdonald's nor Mcdonald's is.
+            # MCDONALD'S is correct although neither mcdonald's nor Mcdonald's is.
             for lower in aff.casing.lower(word.stem):
                 shouted = paradigms.of(lower, word.flags, affixed)
                 cased.update(form for form in shouted if form[:1].upper() + form[1:] not in own)
@@ -167,8 +167,8 @@ def _written_out(lookup: Lookup, every_form: bool) -> tuple[set[str], set[str]]:
     return forms - forbidden, {normalize("NFC", word.lower()) for word in forbidden | cased}
 
 
-def _parts(lookup: Lookup) -> set[str] | None:
-    """All lower-cased forms that can stand in a compound, wherever in it; None if they are too many."""
+def _compound_parts(lookup: Lookup) -> set[str] | None:
+    """All lower-cased forms that can occur anywhere in a compound; None if there are too many."""
     aff = lookup.aff
     paradigms = _Paradigms(aff)
     joints = {aff.COMPOUNDFLAG, aff.COMPOUNDBEGIN, aff.COMPOUNDMIDDLE, aff.COMPOUNDEND} - {None, ""}
@@ -185,7 +185,7 @@ def _parts(lookup: Lookup) -> set[str] | None:
 
 
 class _Paradigms:
-    """Writes out the forms of a stem: bare, with one suffix or two, with a prefix, or with both."""
+    """Generates the forms of a stem: bare, with one or two suffixes, with a prefix, or with both."""
 
     def __init__(self, aff: Aff) -> None:
         self._aff = aff
@@ -196,10 +196,10 @@ class _Paradigms:
         }
 
     def of(self, stem: str, flags: set[str], affixed: bool) -> Iterator[str]:
-        """All forms of the stem that are words by themselves, or only the bare stem if not affixed."""
+        """All forms of the stem that are words by themselves; only the bare stem unless `affixed`."""
         if not affixed:
-            return iter((stem,) if self._stands(flags) else ())
-        return (form for form, *affixes in self._forms(stem, flags) if self._stands(flags, *affixes))
+            return iter((stem,) if self._stands_alone(flags) else ())
+        return (form for form, *affixes in self._forms(stem, flags) if self._stands_alone(flags, *affixes))
 
     def joining(self, stem: str, flags: set[str], joints: set[str]) -> Iterator[str]:
         """All forms of the stem that have one of these flags, from the stem or from an affix."""
@@ -208,26 +208,26 @@ class _Paradigms:
                 yield form
 
     def _forms(self, stem: str, flags: set[str]) -> Iterator[tuple[str, Affix | None, Affix | None, Affix | None]]:
-        """All forms, each with its prefix, its suffix and the suffix behind that."""
+        """All forms, each with its prefix, its first suffix and its second suffix."""
         yield stem, None, None, None
-        for prefix, form in self._prefixes.applied(stem, flags):
+        for prefix, form in self._prefixes.apply(stem, flags):
             yield form, prefix, None, None
-        for inner, outer, form in self._suffixed(stem, flags):
+        for inner, outer, form in self._add_suffixes(stem, flags):
             yield form, None, inner, outer
             if inner.crossproduct and (outer is None or outer.crossproduct):
-                for prefix, crossed in self._prefixes.applied(form, flags | inner.flags):
+                for prefix, crossed in self._prefixes.apply(form, flags | inner.flags):
                     if prefix.crossproduct:
                         yield crossed, prefix, inner, outer
 
-    def _suffixed(self, stem: str, flags: set[str]) -> Iterator[tuple[Affix, Affix | None, str]]:
-        """The stem with each suffix that it or one of its prefixes allows, and with one more after that."""
+    def _add_suffixes(self, stem: str, flags: set[str]) -> Iterator[tuple[Affix, Affix | None, str]]:
+        """The stem with each suffix that it or one of its prefixes allows, and with a second suffix."""
         allowed = flags.union(*(self._lent[flag] for flag in self._lent.keys() & flags))
-        for inner, form in self._suffixes.applied(stem, allowed):
+        for inner, form in self._suffixes.apply(stem, allowed):
             yield inner, None, form
-            for outer, longer in self._suffixes.applied(form, inner.flags):
+            for outer, longer in self._suffixes.apply(form, inner.flags):
                 yield inner, outer, longer
 
-    def _stands(
+    def _stands_alone(
         self,
         flags: set[str],
         prefix: Affix | None = None,
@@ -251,7 +251,7 @@ class _Paradigms:
 
 
 class _Rules:
-    """The suffixes or the prefixes of a dictionary, found by flag and by the edge of the word they change."""
+    """The suffixes or the prefixes of a dictionary, found by flag and by the edge of the word that they change."""
 
     def __init__(self, affixes: Mapping[str, Sequence[Affix]], at_end: bool) -> None:
         self._affixes = affixes
@@ -266,11 +266,11 @@ class _Rules:
         )
         self._fitting: dict[tuple[str, str], list[Affix]] = {}
 
-    def applied(self, word: str, flags: set[str]) -> Iterator[tuple[Affix, str]]:
-        """Each affix that the flags allow and whose condition the word meets, with the word it makes."""
+    def apply(self, word: str, flags: set[str]) -> Iterator[tuple[Affix, str]]:
+        """Yield each affix that the flags allow and whose condition the word meets, with the resulting word."""
         edge = word[-self._reach :] if self._at_end else word[: self._reach]
         for flag in self._affixes.keys() & flags:
-            # Many stems share few edges; to try every condition on every stem would take several times longer
+            # Many stems share few edges; trying every condition on every stem would take several times as long.
             fitting = self._fitting.get((flag, edge))
             if fitting is None:
                 fitting = [affix for affix in self._affixes[flag] if self._fits(affix, edge)]
@@ -288,10 +288,10 @@ class _Rules:
 
 
 class _SecondOpinion:
-    """Asks spylls about the words that it could accept although they are not written out."""
+    """Asks spylls about words that it could accept although they are not in the set."""
 
     def __init__(self, lookup: Lookup, doubtful: set[str], parts: set[str] | None) -> None:
-        """Without `parts` of compounds, spylls is asked about every word."""
+        """If `parts`, the parts of compounds, is None, spylls is asked about every word."""
         aff = lookup.aff
         self._lookup = lookup
         self._doubtful = doubtful
@@ -303,16 +303,16 @@ class _SecondOpinion:
         converted = [pattern.replace("_", "") for pattern, _ in aff.ICONV.pairs] if aff.ICONV else []
         ignored = aff.IGNORE.chars if aff.IGNORE else ""
         sharps = ["ß", "SS"] if aff.CHECKSHARPS else []
-        self._breaks = _any_of(breaks)
-        self._traces = _any_of([*breaks, *converted, *ignored, *sharps])
+        self._breaks = _pattern_of_any(breaks)
+        self._traces = _pattern_of_any([*breaks, *converted, *ignored, *sharps])
 
     def __call__(self, word: str) -> bool:
-        """Whether spylls accepts the word; False without asking if it could not."""
+        """Whether spylls accepts the word; does not ask where it could not."""
         if not self._concerns(word) or len(self._breaks.findall(word)) > MOST_BREAKS:
             return False
         try:
             return bool(self._lookup(word))
-        except IndexError:  # spylls can't lower-case a German word with a Turkish capital İ
+        except IndexError:  # spylls fails to lower-case a German word with a Turkish capital İ
             return False
 
     def _concerns(self, word: str) -> bool:
@@ -327,7 +327,7 @@ class _SecondOpinion:
         )
 
     def _can_be_cut(self, word: str, parts: set[str]) -> bool:
-        """Whether the word is a row of two parts or more; in what order they may stand is left to spylls."""
+        """Whether the word is a sequence of two or more parts; spylls decides which sequences are allowed."""
         shortest, length = self._shortest, len(word)
         reached = {0}
         for start in range(length - shortest + 1):
@@ -335,20 +335,20 @@ class _SecondOpinion:
                 continue
             furthest = min(length, start + self._longest)
             for stop in range(start + shortest, furthest + 1):
-                # The last part must be long enough as well; and a word is no compound of itself.
+                # The last part must be long enough too, and a word is not a compound of itself.
                 fits = stop == length or stop <= length - shortest
                 if fits and (start, stop) != (0, length) and self._is_part(word, start, stop, parts):
                     reached.add(stop)
         return length in reached
 
     def _is_part(self, word: str, start: int, stop: int, parts: set[str]) -> bool:
-        """Whether a piece of the word is a part; of three equal letters where parts meet, one may be left out."""
+        """Whether a piece of the word is a part; of three equal letters at a joint, one may be omitted."""
         piece = word[start:stop]
         if piece in parts:
             return True
         return self._simplifies and word[stop : stop + 1] == piece[-1:] and piece + piece[-1] in parts
 
 
-def _any_of(texts: Iterable[str]) -> re.Pattern[str]:
-    """A pattern that finds any of the texts, and nothing if there is none."""
+def _pattern_of_any(texts: Iterable[str]) -> re.Pattern[str]:
+    """A pattern that matches any of the texts; without texts it matches nothing."""
     return re.compile("|".join(re.escape(text) for text in texts if text) or r"(?!)")

@@ -1,8 +1,8 @@
-"""How words of a language go on, learnt from the known words, and from prefixes of new words as they are found.
+"""A model of spelling, learnt from the known words and from prefixes of new words as they are found.
 
-The chance of a symbol after the two before it, each order smoothed by the next lower one (a Dirichlet prior
-of `PRIOR` words). It only tells which candidates deserve attention first. Of users it says no more than the layers
-did whose prefixes it has learnt from, and those asked a layer are never among the users that it has learnt from.
+It gives the chance of a symbol after the two before it, each order smoothed by the next lower one (a Dirichlet prior of
+`PRIOR` words). It only decides which candidates to ask about first. It reveals nothing about users beyond the layers
+whose prefixes it has learnt from, and the users of a layer are never among those that it has learnt from.
 """
 
 from collections.abc import Iterable
@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, Strings, extensions, last_characters, strings
-from neologue.language.lists import Lists, deserved, longest_list
+from neologue.language.lists import Lists, allocate_ways, longest_list
 
 PRIOR = 100.0
 LEARNT = 0.1
-"""The weight of what is learnt from prefixes of new words, relative to that of all known words."""
+"""The weight of the prefixes of new words, relative to that of all known words."""
 LONGEST = 64
-"""Longer entries of a word list are no words, and one of them would cost as much memory as all others."""
+"""Longer entries of a word list are not words, and one of them would take as much memory as all others."""
 START = 0
-"""Before the first character there is nothing; the code of ⊥ stands there, which no character can follow."""
+"""The code before the first character: that of ⊥, which no character can follow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +31,9 @@ class Spelling:
 
     alphabet: Alphabet
     triples: NDArray[np.int64]
-    """The triples of symbols that there are, in order, as numbers in the base of the alphabet's size."""
+    """The triples of symbols that occur, sorted, as numbers in the base of the alphabet's size."""
     counts: NDArray[np.float64]
-    """How often there is each."""
+    """How often each occurs."""
 
     @classmethod
     def of(cls, alphabet: Alphabet, words: Iterable[str]) -> "Spelling":
@@ -42,19 +42,21 @@ class Spelling:
         if not usable:
             return cls(alphabet, np.empty(0, np.int64), np.empty(0))
         triples = _triples(alphabet, strings(usable), ended=True)
-        return cls(alphabet, *_summed(triples[triples >= 0], None))
+        return cls(alphabet, *_sum_by_number(triples[triples >= 0], None))
 
     def learning(self, prefixes: Strings, shares: NDArray[np.float64]) -> "Spelling":
-        """The spelling of the known words and of some prefixes of new ones, in proportion to their shares of users.
+        """The spelling learnt from prefixes of new words too, in proportion to their shares of users.
 
-        New words are spelled like new words: with capitals, digits and signs that few known words have.
+        New words have capitals, digits and signs that few known words have.
         """
         triples = _triples(self.alphabet, prefixes, ended=False)
         weights = np.broadcast_to(shares[:, None], triples.shape)
         weights = weights * (max(LEARNT * self.counts.sum(), len(prefixes)) / weights.sum())
         return Spelling(
             self.alphabet,
-            *_summed(np.concatenate([self.triples, triples.ravel()]), np.concatenate([self.counts, weights.ravel()])),
+            *_sum_by_number(
+                np.concatenate([self.triples, triples.ravel()]), np.concatenate([self.counts, weights.ravel()])
+            ),
         )
 
     @cached_property
@@ -71,16 +73,16 @@ class Spelling:
 
     def after(self, candidates: Candidates) -> NDArray[np.float64]:
         """The chance of each candidate's extension after its prefix."""
-        contexts, places = np.unique(self._contexts(candidates.frontier), return_inverse=True)
+        contexts, indices = np.unique(self._contexts(candidates.frontier), return_inverse=True)
         if candidates.lists is None:
-            return np.asarray(self._every(contexts, candidates.extension)[places].ravel())
-        # Of the chances of an extension, only that of its first symbol depends on more than the last character.
+            return np.asarray(self._every(contexts, candidates.extension)[indices].ravel())
+        # Only the chance of an extension's first symbol depends on more than the last character.
         lasts, members = last_characters(candidates.frontier)
         codes = [candidates.codes(numbers) for numbers in candidates.lists.rows]
-        later = np.concatenate([self._later(last, row) for last, row in zip(self._coded(lasts), codes, strict=True)])
+        later = np.concatenate([self._later(last, row) for last, row in zip(self._codes_of(lasts), codes, strict=True)])
         first = np.concatenate([row[:, 0] for row in codes])
-        listed = candidates.lists.places(members)
-        return np.asarray(self._chances(contexts)[np.repeat(places, candidates.ways), first[listed]] * later[listed])
+        listed = candidates.lists.positions(members)
+        return np.asarray(self._chances(contexts)[np.repeat(indices, candidates.ways), first[listed]] * later[listed])
 
     def likeliest(
         self,
@@ -90,34 +92,33 @@ class Spelling:
         ways: int,
         numbers: NDArray[np.float64] | None = None,
     ) -> Lists:
-        """So many ways for a prefix, on average, by which prefixes with these shares of users go on likeliest.
+        """Lists of the most likely extensions, `ways` per prefix on average, for prefixes with these shares of users.
 
-        They are sought symbol by symbol, among no more of the likeliest beginnings than the longest list has places.
-        `numbers` tells how many prefixes each stands for, if not one.
+        The search goes symbol by symbol and keeps no more beginnings than the longest list has entries. `numbers` is
+        how many prefixes each prefix stands for; one by default.
         """
         numbers = np.ones(len(frontier)) if numbers is None else numbers
-        contexts, places = np.unique(self._contexts(frontier), return_inverse=True)
+        contexts, indices = np.unique(self._contexts(frontier), return_inverse=True)
         lasts, lists = last_characters(frontier)
         together = np.zeros((len(lasts), len(contexts)))
-        np.add.at(together, (lists, places), shares * numbers)
+        np.add.at(together, (lists, indices), shares * numbers)
         together /= together.sum(axis=1, keepdims=True)
         chances = self._chances(contexts)
-        # Not by a matrix product, whose last bits are another machine's business: lists have to be the same everywhere.
+        # Not a matrix product, whose last bits depend on the machine: lists must be the same everywhere.
         first = [(weights[:, None] * chances).sum(axis=0) for weights in together]
         characters = self.alphabet.size - 1
         longest = longest_list(characters, ways, extensions(characters, extension))
-        found = [self._search(*start, extension, longest) for start in zip(self._coded(lasts), first, strict=True)]
-        asked = deserved([chance for _, chance in found], lists, shares, numbers, numbers.sum() * ways)
+        found = [self._search(*start, extension, longest) for start in zip(self._codes_of(lasts), first, strict=True)]
+        asked = allocate_ways([chance for _, chance in found], lists, shares, numbers, numbers.sum() * ways)
         return Lists.cut([row for row, _ in found], asked, lists)
 
     def _search(
         self, last: int, first: NDArray[np.float64], extension: int, longest: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The numbers of the likeliest extensions after a character, and their chances, the largest first.
+        """The numbers of the most likely extensions after a character, and their chances, in descending order.
 
-        The first symbol has the given chances.
-
-        Each beginning is known by its number, so far, and the context of its next symbol.
+        The first symbol has the given chances. Each beginning is represented by its number so far and the context of
+        its next symbol.
         """
         size = self.alphabet.size
         codes = np.arange(1, size)
@@ -130,13 +131,13 @@ class Spelling:
             going_on = chances[:, 1:].ravel()
             if not left:
                 break
-            best = _largest(going_on, longest)
+            best = _largest_indices(going_on, longest)
             numbers, contexts = numbers[best], contexts[best]
-            different, places = np.unique(contexts, return_inverse=True)
-            chances = going_on[best, None] * self._chances(different)[places]
+            different, indices = np.unique(contexts, return_inverse=True)
+            chances = going_on[best, None] * self._chances(different)[indices]
         every = np.concatenate([*(end[0] for end in ended), numbers])
         likely = np.concatenate([*(end[1] for end in ended), going_on])
-        best = _largest(likely, longest)
+        best = _largest_indices(likely, longest)
         best = best[np.lexsort((every[best], -likely[best]))]
         return every[best], likely[best]
 
@@ -145,11 +146,11 @@ class Spelling:
         size = self.alphabet.size
         before = np.full(len(codes), last)
         chances = np.ones(len(codes))
-        for place in range(1, codes.shape[1]):
-            rows = np.flatnonzero(codes[:, place - 1] > 0)
-            contexts, where = np.unique(before[rows] * size + codes[rows, place - 1], return_inverse=True)
-            chances[rows] *= self._chances(contexts)[where, codes[rows, place]]
-            before = codes[:, place - 1]
+        for position in range(1, codes.shape[1]):
+            rows = np.flatnonzero(codes[:, position - 1] > 0)
+            contexts, where = np.unique(before[rows] * size + codes[rows, position - 1], return_inverse=True)
+            chances[rows] *= self._chances(contexts)[where, codes[rows, position]]
+            before = codes[:, position - 1]
         return chances
 
     def _every(self, contexts: NDArray[np.int64], extension: int) -> NDArray[np.float64]:
@@ -159,8 +160,8 @@ class Spelling:
             return chances
         size = self.alphabet.size
         following = (contexts[:, None] % size * size + np.arange(1, size)).ravel()
-        different, places = np.unique(following, return_inverse=True)
-        longer = self._every(different, extension - 1)[places].reshape(len(contexts), size - 1, -1)
+        different, indices = np.unique(following, return_inverse=True)
+        longer = self._every(different, extension - 1)[indices].reshape(len(contexts), size - 1, -1)
         return np.hstack([chances[:, :1], (chances[:, 1:, None] * longer).reshape(len(contexts), -1)])
 
     def _contexts(self, frontier: Strings) -> NDArray[np.int64]:
@@ -169,7 +170,7 @@ class Spelling:
         before = codes[:, -2] if codes.shape[1] > 1 else START
         return np.asarray(before * self.alphabet.size + codes[:, -1])
 
-    def _coded(self, characters: NDArray[np.uint32]) -> list[int]:
+    def _codes_of(self, characters: NDArray[np.uint32]) -> list[int]:
         codes: list[int] = self.alphabet.codes(characters).tolist()
         return codes
 
@@ -178,12 +179,12 @@ class Spelling:
         codes = self.alphabet.codes(words.view(np.uint32).reshape(len(words), -1))
         framed = np.pad(codes, ((0, 0), (2, 1)), constant_values=START)
         chances = np.ones((len(words), codes.shape[1] + 1))
-        for place in range(chances.shape[1]):
-            # A word goes on, and then ⊥ is one more symbol, as long as it had a character in the place before.
-            rows = np.flatnonzero(framed[:, place + 1] > 0) if place else np.arange(len(words))
-            before, last = framed[rows, place].astype(np.int64), framed[rows, place + 1]
+        for position in range(chances.shape[1]):
+            # A word has a symbol here, a character or ⊥, if it had a character at the position before.
+            rows = np.flatnonzero(framed[:, position + 1] > 0) if position else np.arange(len(words))
+            before, last = framed[rows, position].astype(np.int64), framed[rows, position + 1]
             contexts, where = np.unique(before * self.alphabet.size + last, return_inverse=True)
-            chances[rows, place] = self._chances(contexts)[where, framed[rows, place + 2]]
+            chances[rows, position] = self._chances(contexts)[where, framed[rows, position + 2]]
         return chances
 
     def _chances(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -193,15 +194,15 @@ class Spelling:
         firsts, ends = np.searchsorted(self.triples, [contexts * size, (contexts + 1) * size])
         seen = ends - firsts
         rows = np.repeat(np.arange(len(contexts)), seen)
-        places = np.arange(len(rows)) + np.repeat(firsts - np.cumsum(seen) + seen, seen)
-        weighed[rows, self.triples[places] % size] += self.counts[places]
+        indices = np.arange(len(rows)) + np.repeat(firsts - np.cumsum(seen) + seen, seen)
+        weighed[rows, self.triples[indices] % size] += self.counts[indices]
         return np.asarray(weighed / weighed.sum(axis=1, keepdims=True))
 
 
 def _triples(alphabet: Alphabet, words: Strings, *, ended: bool) -> NDArray[np.int64]:
-    """All triples of symbols in some words, as numbers, one row a word; -1 where a word has no more.
+    """All triples of symbols in some words, as numbers, one row per word, padded with -1.
 
-    Each has two starts before it and, if it has ended, one ⊥ behind it.
+    Two START codes precede each word and, if it has `ended`, one ⊥ follows it.
     """
     codes = alphabet.codes(words.view(np.uint32).reshape(len(words), -1)).astype(np.int64)
     # A triple is within a word if its middle symbol is a character, or if it is the first of all.
@@ -212,16 +213,16 @@ def _triples(alphabet: Alphabet, words: Strings, *, ended: bool) -> NDArray[np.i
     return np.where(inside, numbers, -1)
 
 
-def _summed(
+def _sum_by_number(
     numbers: NDArray[np.int64], weights: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The different numbers, in order, and the sum of the weights of each; as 1 each if there are none."""
-    different, places = np.unique(numbers, return_inverse=True)
-    return different, np.bincount(places, weights, len(different)).astype(np.float64)
+    """The distinct numbers, sorted, and the sum of the weights of each; weights are 1 by default."""
+    different, indices = np.unique(numbers, return_inverse=True)
+    return different, np.bincount(indices, weights, len(different)).astype(np.float64)
 
 
-def _largest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
-    """Where the largest values are, at most so many, in order; of equal ones the first."""
+def _largest_indices(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    """The indices of the `count` largest values, in order; of equal values the first."""
     if len(values) <= count:
         return np.arange(len(values))
     edge = np.partition(values, len(values) - count)[len(values) - count]

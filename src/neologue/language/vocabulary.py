@@ -1,4 +1,4 @@
-"""The known words V: the words that nobody needs to report, because they are already in the dictionary."""
+"""The known words V, which nobody needs to report because they are already in the dictionary."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pathlib import Path
 from unicodedata import normalize
 
 from neologue.errors import LanguageError
-from neologue.language.alphabet import normalised
+from neologue.language.alphabet import normalise
 
 REMEMBERED_OPINIONS = 1 << 20
-"""How many answers of a second opinion are kept; a server asks about the same words in every pass."""
+"""How many answers of `accepts` are cached; a server asks about the same words in every pass."""
 
 
 class Vocabulary:
-    """The known words, immutable: `word in vocabulary` also permits the case forms that Hunspell would.
+    """The known words, immutable: `word in vocabulary` also permits the case forms that Hunspell permits.
 
-    `accepts` is a second opinion, asked only for words that the set does not settle (a compound, a number).
-    It takes the word in NFC, and its answers are remembered. `rules` says which opinion it is, for the digest.
+    `accepts` decides about words that are not in the set (a compound, a number). It takes the word in NFC, and its
+    answers are cached. `rules` identifies it in the digest.
     """
 
     def __init__(
@@ -33,14 +33,14 @@ class Vocabulary:
         source: str = "given words",
         rules: str = "",
     ) -> None:
-        self._words = frozenset(map(normalised, words)) - {""}
+        self._words = frozenset(map(normalise, words)) - {""}
         self._opinion = accepts
         self._accepts = None if accepts is None else lru_cache(REMEMBERED_OPINIONS)(accepts)
         self._source = source
         self._rules = rules
 
     def __reduce__(self) -> tuple[type[Vocabulary], tuple[object, ...]]:
-        """What another process makes the same vocabulary from; the answers remembered here stay here."""
+        """Pickle without the cached answers."""
         return Vocabulary, (self._words, self._opinion, self._source, self._rules)
 
     @classmethod
@@ -50,14 +50,14 @@ class Vocabulary:
 
     @classmethod
     def builtin(cls, language: str) -> Vocabulary:
-        """The known words that come with neologue for a language."""
+        """The built-in known words of a language."""
         from neologue.language import builtin
 
         return builtin.vocabulary(language)
 
     @classmethod
     def from_file(cls, path: Path | str) -> Vocabulary:
-        """Read one word a line (UTF-8, optionally gzipped), or a Hunspell pair if it ends in .dic or .aff."""
+        """Read a file with one word per line (UTF-8, optionally gzipped), or a Hunspell pair (.dic or .aff)."""
         path = Path(path)
         if path.suffix in {".dic", ".aff"}:
             from neologue.language import hunspell
@@ -65,7 +65,7 @@ class Vocabulary:
             return hunspell.read(path)
         vocabulary = cls(_lines(path), source=os.fsencode(path.name).decode("utf-8", "replace"))
         if not len(vocabulary):
-            raise LanguageError(f"{path} has no words; give a file with one word a line")
+            raise LanguageError(f"{path} has no words; give a file with one word per line")
         return vocabulary
 
     def __contains__(self, word: str) -> bool:
@@ -79,7 +79,7 @@ class Vocabulary:
 
     @property
     def words(self) -> frozenset[str]:
-        """The words of the set, without what a second opinion would accept."""
+        """The words of the set, without what `accepts` would add."""
         return self._words
 
     @property
@@ -91,30 +91,30 @@ class Vocabulary:
         return f"<Vocabulary of {len(self)} words from {self._source}>"
 
     def known(self, words: Iterable[str]) -> list[bool]:
-        """Say of each word whether it is known."""
+        """Whether each word is known."""
         return [word in self for word in words]
 
     @cached_property
     def digest(self) -> str:
-        """The hex SHA-256 of the sorted words and the rules, by which device and server agree on what is known."""
-        # Code point order is also the order of the UTF-8 bytes, so other languages can sort either.
+        """The hex SHA-256 of the sorted words and the rules; device and server compare it."""
+        # Code point order is also the order of the UTF-8 bytes, so that other languages can sort either.
         lines = [*sorted(self._words), *([f"\n{self._rules}"] if self._rules else [])]
         return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
     @cached_property
     def is_list_of_lines(self) -> bool:
-        """Whether no word has a line break; one that has would pass for several in the digest."""
+        """Whether no word has a line break, which would count as several words in the digest."""
         return not any("\n" in word for word in self._words)
 
 
 def _permitted_forms(word: str) -> tuple[str, ...]:
-    """The other spellings of the word that would make this one right, as Hunspell sees case.
+    """The other case forms that make the word correct if they are known, as in Hunspell.
 
-    A sentence may begin with any word and a headline may shout it, but nothing excuses a lost capital.
+    Any word may be capitalised at the start of a sentence or all in capitals, but a missing capital is an error.
     """
     if word.isupper():
         lower = word.lower()
-        # Not str.capitalize: it would title-case the first letter and lower-case the rest out of context.
+        # Not str.capitalize: it title-cases the first letter and lower-cases the rest without its context.
         return lower, word[0] + lower[len(word[0].lower()) :]
     if word[:1].isupper() and word[1:].islower():
         return (word.lower(),)
@@ -124,12 +124,12 @@ def _permitted_forms(word: str) -> tuple[str, ...]:
 def _lines(path: Path) -> list[str]:
     """The lines of a word list, without comments."""
     if path.is_dir():
-        raise LanguageError(f"{path} is a directory; give a file with one word a line")
+        raise LanguageError(f"{path} is a directory; give a file with one word per line")
     try:
         content = path.read_bytes()
         text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
     except FileNotFoundError:
-        raise LanguageError(f"{path} does not exist; give a file with one word a line") from None
+        raise LanguageError(f"{path} does not exist; give a file with one word per line") from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise LanguageError(f"{path} is not UTF-8 in line {line}; save it as UTF-8") from error

@@ -93,7 +93,7 @@ def forecast(campaign: Campaign, lexicon: Lexicon) -> Forecast:
             layers.append(layer)
             false_words += false
         earlier = earlier.and_then(trie.found, trie.reached)
-    held = lexicon.held(lexicon.shares)
+    held = lexicon.holding_chance(lexicon.shares)
     return Forecast(
         tuple(layers),
         coverage=float(held @ earlier.found / held.sum()),
@@ -176,7 +176,7 @@ class _Trie:
         again = np.flatnonzero(self.doubtful > NEGLIGIBLE)
         places = np.append(np.append(np.arange(len(first)), groups)[counting], len(first) + np.arange(len(again)))
         numbers = np.append((present * held)[counting], self.doubtful[again])
-        reported = lexicon.sampled(
+        reported = lexicon.sampling_chance(
             np.append(shares[counting], lexicon.shares[again]), numbers, parameters.words_per_user
         )
         candidates = max(1, round(self.prefixes)) * ways + round(self.in_doubt)

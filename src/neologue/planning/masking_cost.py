@@ -1,4 +1,4 @@
-"""What a device does and sends in a group of secure aggregation, the work measured on this very machine."""
+"""The cost of secure aggregation for a device: bytes, and CPU time measured on this machine."""
 
 import os
 import time
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class MaskingCost:
-    """The cost of one device in a full group that nobody drops out of."""
+    """The cost for one device in a full group without dropouts."""
 
     candidates: int
     neighbours: int
@@ -32,11 +32,11 @@ class MaskingCost:
     sent_bytes: int
     received_bytes: int
     milliseconds: float
-    """Of one core of the machine that this was computed on, for all messages together."""
+    """The time of one core of this machine for all messages together."""
 
 
 def masking_cost(rules: GroupRules, candidates: int, votes: int) -> MaskingCost:
-    """What votes on so many candidates, at most so many from a device for each, cost that device."""
+    """The cost for a device with this many candidates, and at most `votes` from a device for each."""
     group = _group(rules, candidates, votes)
     return MaskingCost(
         candidates=candidates,
@@ -49,7 +49,7 @@ def masking_cost(rules: GroupRules, candidates: int, votes: int) -> MaskingCost:
 
 
 def candidates_within(upload: int, rules: GroupRules, votes: int) -> int:
-    """The most candidates with which a device sends no more than so many bytes."""
+    """The most candidates with which a device sends at most `upload` bytes."""
     return entries_within(upload, _group(rules, 1, votes))
 
 
@@ -61,8 +61,8 @@ def _group(rules: GroupRules, candidates: int, votes: int) -> MaskingGroup:
 
 
 def device_seconds(full: MaskingGroup) -> float:
-    """The CPU time of one device, among as many others as it takes to keep it busy."""
-    # The others need not stay: only the neighbours of the one have anything to say to it.
+    """The CPU time of one device in a full group."""
+    # Only the neighbours of this device exchange messages with it, so the others stop after the first message.
     terms = Terms(
         full.terms.group_id,
         full.terms.layer,

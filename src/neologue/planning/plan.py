@@ -1,4 +1,4 @@
-"""Planning a campaign before anyone is asked: from limits on ε to parameters, and what they will find and cost."""
+"""Planning a campaign before anyone is asked: parameters within limits on ε, and what they will find and cost."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -23,18 +23,18 @@ UNITS = ("item", "user")
 STEP = 0.05
 """A planned local ε is a multiple of this."""
 TRADEOFF = (-3.0, -2.0, -1.0, 0.0, 1.0)
-"""Where the trade-off is shown, around the planned local ε."""
+"""Offsets from the planned local ε at which the trade-off is shown."""
 FIRST_USERS = 1_000_000
-"""Where the search for the fewest users begins."""
+"""The start of the search for the fewest users."""
 CLOSE = 1.02
-"""How much larger than one that breaks the limits the smallest population may be."""
+"""The ratio between the smallest population found and one that breaks the limits, at most."""
 
-Says = Callable[[str], None]
+OnProgress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class EpsilonLimits:
-    """What a plan has to keep to; None is no limit."""
+    """The limits of a plan; None is no limit."""
 
     local_epsilon: float | None = None
     central_epsilon: float | None = None
@@ -49,7 +49,7 @@ class EpsilonLimits:
 
 @dataclass(frozen=True)
 class Point:
-    """One local ε, what it costs and what it finds."""
+    """One local ε, its cost and what it finds."""
 
     local_epsilon: float
     item_epsilon: float
@@ -61,29 +61,29 @@ class Point:
 
 @dataclass(frozen=True)
 class Plan:
-    """A campaign that keeps to the limits, and what is to be expected of it."""
+    """A campaign within the limits, and its forecast."""
 
     campaign: Campaign
     limits: EpsilonLimits
     expected: Forecast
     tradeoff: tuple[Point, ...]
     masked: GroupRules | None = None
-    """How votes are to be masked, if they are."""
+    """The rules of masking; None without masks."""
 
     @property
     def facts(self) -> PrivacyFacts:
-        """The facts of the run, if it goes as foreseen."""
+        """The facts of the run if it goes as foreseen."""
         shown = tuple(LayerShown(batch, 0, 0) for batch in _batches(self.expected))
         return replace(facts_of(self.campaign.parameters, shown), exposure=Exposure(masked=self.masked))
 
     @property
     def statement(self) -> dict[str, object]:
-        """The privacy statement of the run, if it goes as foreseen."""
+        """The privacy statement of the run if it goes as foreseen."""
         return privacy_statement(self.facts)
 
     @property
     def full_layer(self) -> float | None:
-        """The item-level ε of a layer with as many candidates as the paper ever asks about; None if it is no other."""
+        """The item-level ε of a layer with the most candidates that the paper allows; None for other methods."""
         parameters = self.campaign.parameters
         if not RULES[parameters.rule].keeps_most_voted or not candidates_matter(parameters.randomizer):
             return None
@@ -93,20 +93,24 @@ class Plan:
 
 
 Campaigns = Callable[[int, float | None], Campaign]
-"""A campaign for so many users with this local ε, or the profile's if None."""
+"""Makes a campaign for a number of users with a local ε; None means the profile's."""
 
 
 def plan(
-    campaigns: Campaigns, lexicon: Lexicon, users: int | None, limits: EpsilonLimits, says: Says = lambda _: None
+    campaigns: Campaigns,
+    lexicon: Lexicon,
+    users: int | None,
+    limits: EpsilonLimits,
+    on_progress: OnProgress = lambda _: None,
 ) -> Plan:
-    """The campaign with the largest local ε that keeps to the limits; without users, for the fewest that can."""
+    """The campaign with the largest local ε within the limits; without `users`, for the fewest that allow it."""
     if users is None:
-        users = _fewest_users(campaigns, lexicon, limits, says)
-    says(f"Foreseeing a campaign among {users:,} users …")
+        users = _fewest_users(campaigns, lexicon, limits, on_progress)
+    on_progress(f"Foreseeing a campaign among {users:,} users …")
     campaign, expected = _largest_epsilon(campaigns, lexicon, users, limits)
     points = []
     for epsilon in _around(campaign.epsilon):
-        says(f"Foreseeing it with a local ε of {epsilon:g} …")
+        on_progress(f"Foreseeing it with a local ε of {epsilon:g} …")
         # With a smaller ε reports are longer, and a large alphabet may not fit any more.
         with suppress(ParameterError):
             other = campaigns(users, epsilon)
@@ -117,7 +121,7 @@ def plan(
 def _largest_epsilon(
     campaigns: Campaigns, lexicon: Lexicon, users: int, limits: EpsilonLimits
 ) -> tuple[Campaign, Forecast]:
-    """The campaign with the largest local ε within the limits, and its forecast; the next larger ε breaks them."""
+    """The campaign with the largest local ε within the limits, and its forecast."""
     if limits.central_epsilon is None:
         campaign = campaigns(users, limits.local_epsilon)
         return campaign, forecast(campaign, lexicon)
@@ -133,7 +137,7 @@ def _largest_epsilon(
             keeps, best = step, (campaign, expected)
         else:
             breaks = step
-        # One more local ε makes about √e times as much central ε.
+        # Increasing the local ε by 1 multiplies the central ε by about √e.
         step = min(max(step - math.ceil(2 * excess / STEP), keeps + 1), breaks - 1)
     if best is None:
         raise ParameterError(
@@ -143,20 +147,20 @@ def _largest_epsilon(
     return best
 
 
-def _fewest_users(campaigns: Campaigns, lexicon: Lexicon, limits: EpsilonLimits, says: Says) -> int:
-    """The smallest population for which the local ε keeps to the central one, up to 2 %."""
+def _fewest_users(campaigns: Campaigns, lexicon: Lexicon, limits: EpsilonLimits, on_progress: OnProgress) -> int:
+    """The smallest population, up to 2 %, for which the local ε is within the central limit."""
     if limits.central_epsilon is None or limits.local_epsilon is None:
         raise ParameterError("without users a plan needs a local and a central epsilon; give two of the three")
     parameters = campaigns(FIRST_USERS, limits.local_epsilon).parameters
     fewest = parameters.smallest_layer * parameters.passes * parameters.depth
     breaks, keeps, users = fewest - 1, MOST_USERS + 1, FIRST_USERS
     while breaks < users < keeps and keeps > CLOSE * breaks:
-        says(f"Foreseeing a campaign among {users:,} users …")
+        on_progress(f"Foreseeing a campaign among {users:,} users …")
         campaign = campaigns(users, limits.local_epsilon)
         expected = forecast(campaign, lexicon)
         excess = _spent(campaign, _batches(expected), limits.unit) / limits.central_epsilon
         breaks, keeps = (breaks, users) if excess <= 1 else (users, keeps)
-        # Four times as many users make about half as much central ε; and a little beyond that, for the other side.
+        # Four times as many users halve the central ε; go a little beyond, to bracket the limit.
         users = _round_up(users * excess**2 * CLOSE ** (-0.25 if excess <= 1 else 0.25))
         users = min(max(users, fewest), MOST_USERS)
         if not breaks < users < keeps:
@@ -182,10 +186,10 @@ def _batches(expected: Forecast) -> tuple[Batch, ...]:
 
 
 def _costliest(campaign: Campaign, expected: Forecast) -> tuple[Batch, ...]:
-    """The batches of which one costs as much as the costliest of all, but for rounding.
+    """The batches among which the costliest one is, up to rounding.
 
-    Fewer reports cost more. Subset Selection also costs the more the larger its subsets are beside all candidates: but
-    for rounding, its blanket depends on nothing else.
+    Fewer reports cost more. Subset Selection also costs more if its subsets are a larger share of all candidates; up to
+    rounding, its blanket depends on nothing else.
     """
     parameters = campaign.parameters
 
@@ -217,6 +221,6 @@ def _around(epsilon: float) -> Iterator[float]:
 
 
 def _round_up(users: float) -> int:
-    """A whole number of users with three digits, never fewer."""
+    """Round up to three significant digits."""
     unit: int = 10 ** max(0, len(str(int(users))) - 3)
     return math.ceil(users / unit) * unit

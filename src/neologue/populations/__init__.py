@@ -1,1 +1,1 @@
-"""Users and the words they hold: recorded ones, or drawn from a language's real frequencies."""
+"""Users and the words they hold: recorded ones, or ones drawn from a language's real frequencies."""

@@ -1,7 +1,4 @@
-"""Loops that are compiled: what NumPy can't do without holding everyone in memory.
-
-Each releases the GIL and is compiled once, then kept on disk.
-"""
+"""A compiled loop that counts ids without NumPy's intermediate arrays; it releases the GIL."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +10,7 @@ Ids = NDArray[np.int32]
 
 
 @compiled
-def add_counts(ids: Ids, counts: NDArray[np.uint32]) -> None:
-    """Count each id once more."""
-    for place in ids:
-        counts[place] += np.uint32(1)
+def count_ids(ids: Ids, counts: NDArray[np.uint32]) -> None:
+    """Add one to the count of each id."""
+    for index in ids:
+        counts[index] += np.uint32(1)

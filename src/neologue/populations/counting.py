@@ -1,4 +1,4 @@
-"""Counting over many users, piece by piece, in memory that does not grow with their number."""
+"""Counting over many users, piece by piece, in memory that does not grow with the number of users."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
@@ -11,18 +11,18 @@ from neologue.populations.holdings import Holdings
 FULL = 2**32 - 1
 
 Advance = Callable[[int], None]
-"""Told how many more users are done."""
+"""Called with the number of users that have just been done."""
 
 
 class Users(Protocol):
-    """Whoever has users in pieces."""
+    """A source of users, in pieces."""
 
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
-        """What the users of a piece hold."""
+        """The holdings of the users of a piece."""
 
 
 class Counters:
-    """Counters of 32 bits, which stay in the cache longer, emptied into 64-bit totals before one could overflow."""
+    """32-bit counters, which fit better into the cache, emptied into 64-bit totals before one could overflow."""
 
     def __init__(self, size: int, full: int = FULL) -> None:
         self._counts = np.zeros(size, np.uint32)
@@ -31,7 +31,7 @@ class Counters:
         self._room = full
 
     def room_for(self, votes: int) -> NDArray[np.uint32]:
-        """The counters, each of which can take so many votes more."""
+        """The counters, each with room for this many more votes."""
         if votes > self._full:
             raise ValueError(f"{votes} votes at once are more than a counter can hold")
         if votes > self._room:
@@ -42,29 +42,29 @@ class Counters:
         return self._counts
 
     def totals(self) -> NDArray[np.int64]:
-        """All that was counted."""
+        """Everything counted so far."""
         return self._counts.astype(np.int64) if self._totals is None else self._totals + self._counts
 
 
 class Work(Protocol):
-    """Something to be counted; what is counted of a piece depends on that piece alone, wherever it is done."""
+    """Something to count; the counts of a piece depend on that piece alone, wherever it is counted."""
 
     @property
     def size(self) -> int:
-        """How many counters it needs."""
+        """The number of counters."""
 
     def add(self, users: Users, start: int, stop: int, counters: Counters) -> Iterator[None]:
-        """Count a piece of the users, in steps that take a moment each."""
+        """Count a piece of the users, in short steps."""
 
 
-def counted(
+def count_pieces(
     work: Work,
     users: Users,
     pieces: Iterable[tuple[int, int]],
     advance: Advance = lambda users: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.int64]:
-    """What work counts in some pieces, one after the other; less if somebody stops it between two steps."""
+    """Count some pieces one after the other; incomplete if `stopped` becomes true between two steps."""
     counters = Counters(work.size)
     for start, stop in pieces:
         for _ in work.add(users, start, stop, counters):

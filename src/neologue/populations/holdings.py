@@ -1,4 +1,4 @@
-"""Which user holds which word: the rows that simulation and own data share."""
+"""Which user holds which word: the common form of simulated and recorded users."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_TIMES = 2**31 - 1
-"""The most times that a user's word can have been typed; more are taken for as many."""
+"""The largest count of a user's word; larger counts are reduced to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,12 +23,12 @@ class Holdings:
     counts: NDArray[np.int32]
 
     @classmethod
-    def of_pairs(cls, pairs: NDArray[np.int64], counts: NDArray[np.int32], users: int, words: int) -> "Holdings":
-        """The rows behind different pairs, in order, each user · words + word."""
+    def from_pairs(cls, pairs: NDArray[np.int64], counts: NDArray[np.int32], users: int, words: int) -> "Holdings":
+        """The rows of distinct sorted pairs, each user · words + word."""
         return cls(np.searchsorted(pairs, np.arange(users + 1) * words), (pairs % words).astype(np.int32), counts)
 
     @classmethod
-    def joined(cls, parts: Sequence["Holdings"]) -> "Holdings":
+    def concatenate(cls, parts: Sequence["Holdings"]) -> "Holdings":
         """The users of all parts, one part after the other."""
         ends = np.cumsum([0, *(len(part.words) for part in parts)])
         starts = [part.starts[:-1] + end for part, end in zip(parts, ends[:-1], strict=True)]
@@ -54,12 +54,12 @@ class Holdings:
         firsts = self.starts[users]
         sizes = self.starts[users + 1] - firsts
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        places = np.arange(starts[-1]) + np.repeat(firsts - starts[:-1], sizes)
-        return Holdings(starts, self.words[places], self.counts[places])
+        indices = np.arange(starts[-1]) + np.repeat(firsts - starts[:-1], sizes)
+        return Holdings(starts, self.words[indices], self.counts[indices])
 
 
 def merge_pairs(pairs: NDArray[np.int64], times: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Sort pairs of user and word in place, and add up the counts of equal ones."""
+    """Sort pairs of user and word in place, and sum the counts of equal pairs."""
     times = times[np.argsort(pairs)]
     pairs.sort()
     repeated = np.zeros(len(pairs), dtype=bool)

@@ -1,4 +1,4 @@
-"""The words that can be found in a language, and the chance that a user holds one."""
+"""The words that can be found in a language, and the chance that a user holds each."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +20,7 @@ KINDS_OF_USERS = 24
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
-    """Words in alphabetical order, so that those with a common beginning stand together."""
+    """Words in alphabetical order, so that words with a common prefix are adjacent."""
 
     words: Strings
     shares: Floats
@@ -34,7 +34,7 @@ class Lexicon:
 
     @classmethod
     def of(cls, population: EmbeddedPopulation, campaign: Campaign) -> "Lexicon":
-        """The words of a population that count in a campaign."""
+        """The words of a population that a campaign can find."""
         depth = campaign.parameters.depth
         counting = np.array([campaign.alphabet.spells(word, depth) for word in population.words])
         if not counting.any():
@@ -55,25 +55,25 @@ class Lexicon:
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """The characters of each word."""
+        """The length of each word in characters."""
         return np.char.str_len(self.words).astype(np.int64)
 
     def groups(self, length: int) -> NDArray[np.int64]:
-        """For each word the number of its prefix of this length, where shorter words are prefixes of their own."""
+        """The number of each word's prefix of this length; a shorter word is its own prefix."""
         return np.cumsum(self._common < length) - 1
 
     @cached_property
     def _common(self) -> NDArray[np.int64]:
-        """How many characters each word begins with in common with the one before it; none for the first."""
+        """The length of the prefix that each word shares with the one before it; -1 for the first."""
         points = self.words.view(np.uint32).reshape(len(self.words), -1)
         differs = points[1:] != points[:-1]
         return np.concatenate([[-1], differs.argmax(axis=1)])
 
-    def held(self, shares: Floats) -> Floats:
-        """The chance that a user holds something with each of these shares."""
+    def holding_chance(self, shares: Floats) -> Floats:
+        """The chance that a user holds a word, or any word of a prefix, with each of these shares."""
         return np.asarray(self.kinds @ -np.expm1(-np.outer(self.draws, shares)))
 
-    def sampled(self, shares: Floats, present: Floats, bound: int) -> Floats:
+    def sampling_chance(self, shares: Floats, present: Floats, bound: int) -> Floats:
         """The chance that a user holds each of some prefixes and has it in a random sample of at most `bound`."""
         holds = -np.expm1(-np.outer(self.draws, shares))
         # Beside the prefix in question a user holds a number K of others that is about Poisson, and the chance is

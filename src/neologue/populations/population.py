@@ -1,4 +1,4 @@
-"""Users and the words they hold: recorded ones, or drawn from a language's real frequencies."""
+"""Populations of users: recorded ones, or ones drawn from a language's real frequencies."""
 
 import hashlib
 import os
@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from neologue.campaign.campaign import MOST_USERS
 from neologue.errors import DataError, ParameterError
 from neologue.language import builtin
-from neologue.language.alphabet import Alphabet, normalised
+from neologue.language.alphabet import Alphabet, normalise
 from neologue.language.vocabulary import Vocabulary
 from neologue.populations.counting import Users
 from neologue.populations.holdings import MOST_TIMES, Holdings
-from neologue.populations.records import Columns, Extent, Records, read_records
+from neologue.populations.record_table import Columns
+from neologue.populations.records import Extent, Records, read_records
 from neologue.populations.typing_model import TypingModel
 from neologue.populations.user_keys import fingerprint, keys_of, ranks
 from neologue.protocol.limits import check_whole
@@ -28,31 +29,31 @@ CHUNK = 1 << 13
 
 
 class Population(ABC):
-    """So many users in random order, each holding some words of a lexicon."""
+    """A number of users in random order, each of whom holds some words of a lexicon."""
 
     users: int
     words: list[str]
     description: str
     known: Vocabulary = Vocabulary.empty()
-    """The words that a campaign need not find, if it does not say otherwise."""
+    """The default known words of a campaign."""
     alphabet: Alphabet | None = None
-    """The alphabet that suits the words, if one is known to."""
+    """The alphabet that suits the words, if there is one."""
 
     @abstractmethod
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
-        """What the users from `start` to before `stop` hold; at most a chunk of them.
+        """The holdings of the users from `start` to before `stop`; at most a chunk of them.
 
-        Whoever needs no counts may get others in their place.
+        Without `counted`, the counts may be wrong.
         """
 
     @property
     @abstractmethod
     def digest(self) -> str:
-        """SHA-256 of all that the users hold, and of their order."""
+        """SHA-256 of what all users hold, and of their order."""
 
     @property
     def source(self) -> Users:
-        """What draws the users, as it is sent to another process."""
+        """The part of the population that another process needs to draw its users."""
         return self
 
     def holders(self) -> NDArray[np.int64]:
@@ -63,7 +64,7 @@ class Population(ABC):
         return total
 
     def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """A range of users cut into pieces that `draw` takes, at places that do not depend on the range."""
+        """Cut a range of users into pieces for `draw`, at boundaries that do not depend on the range."""
         while start < stop:
             end = min(stop, (start // CHUNK + 1) * CHUNK)
             yield start, end
@@ -79,10 +80,9 @@ class Population(ABC):
         days: int = 60,
         seed: int = 0,
     ) -> "EmbeddedPopulation":
-        """Users who write a language with its real word frequencies.
+        """Simulated users who write a language with its real word frequencies.
 
-        They are drawn with the words that could count in a campaign alone: those outside `known`, or
-        `targets`.
+        They hold only words that a campaign could find: those outside `known`, or those in `targets`.
         """
         vocabulary = builtin.vocabulary(language) if known is None else known
         typed = typed_words(language)
@@ -96,17 +96,19 @@ class Population(ABC):
     def from_file(
         path: Path | str, columns: Columns | None = None, *, days: int = 60, users: int | None = None, seed: int = 0
     ) -> "RecordedPopulation":
-        """The users of a file, CSV, TSV, JSON lines or Parquet, or so many of them drawn at random."""
-        return RecordedPopulation(read_records(Path(path), columns or Columns(), days=days), shown(path), users, seed)
+        """The users of a CSV, TSV, JSON lines or Parquet file, or `users` of them drawn at random."""
+        return RecordedPopulation(
+            read_records(Path(path), columns or Columns(), days=days), file_label(path), users, seed
+        )
 
     @staticmethod
     def from_words(users: Mapping[str, Mapping[str, int]], *, seed: int = 0) -> "RecordedPopulation":
-        """Users given in memory: what each one typed, how often."""
-        forms = {word: normalised(word) for held in users.values() for word in held}
+        """Users given in memory: how often each one typed each word."""
+        forms = {word: normalise(word) for held in users.values() for word in held}
         lexicon = sorted(set(forms.values()) - {""})
         if not lexicon:
             raise DataError(f"{len(users)} users hold no word at all; give at least one")
-        place = {word: number for number, word in enumerate(lexicon)}
+        index_of = {word: number for number, word in enumerate(lexicon)}
         names = list(users)
         keys = keys_of(names)
         order = np.lexsort((keys[:, 1], keys[:, 0]))
@@ -117,7 +119,7 @@ class Population(ABC):
                 if not 1 <= times <= MOST_TIMES or times != int(times):
                     raise DataError(f"a user typed a word {times} times; give whole numbers from 1 to {MOST_TIMES:,}")
                 if forms[word]:
-                    row[place[forms[word]]] = min(MOST_TIMES, row.get(place[forms[word]], 0) + times)
+                    row[index_of[forms[word]]] = min(MOST_TIMES, row.get(index_of[forms[word]], 0) + times)
             rows.append(row)
         holdings = Holdings(
             np.cumsum([0, *map(len, rows)], dtype=np.int64),
@@ -129,15 +131,15 @@ class Population(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Typists:
-    """So many users drawn from a model, a chunk at a time."""
+class TypingUsers:
+    """Users drawn from a typing model, a chunk at a time."""
 
     model: TypingModel
     users: int
     seed: int
 
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
-        """What the users of a part of a chunk hold."""
+        """The holdings of the users of a part of a chunk."""
         chunk = start // CHUNK
         first = chunk * CHUNK
         drawn = self.model.draw(min(CHUNK, self.users - first), self.seed, chunk, counted=counted)
@@ -145,7 +147,7 @@ class Typists:
 
 
 class EmbeddedPopulation(Population):
-    """Users who type words as often as their language does, each with favourites of their own."""
+    """Simulated users who type words with the frequencies of their language, each with their own favourites."""
 
     def __init__(
         self, language: str, users: int, shares: Mapping[str, float], known: Vocabulary, days: int, seed: int
@@ -161,7 +163,7 @@ class EmbeddedPopulation(Population):
         self.alphabet = builtin.alphabet(language)
         self.model = TypingModel.of(np.array(list(shares.values())), days)
         self._seed = seed
-        self._typists = Typists(self.model, users, seed)
+        self._typists = TypingUsers(self.model, users, seed)
         self.description = (
             f"{users:,} simulated users who write {language} with wordfreq's real frequencies and hold some of "
             f"{len(self.words):,} words, {self.model.share:.1%} of all typed"
@@ -169,32 +171,32 @@ class EmbeddedPopulation(Population):
 
     @property
     def source(self) -> Users:
-        """The typists alone, without their words."""
+        """The users without their lexicon."""
         return self._typists
 
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
-        """What these users hold; a user holds the same words whatever range is asked for."""
+        """The holdings of these users; a user holds the same words whatever the range."""
         return self._typists.draw(start, stop, counted=counted)
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what the users are drawn from, and of their number."""
+        """SHA-256 of the model that the users are drawn from, and of their number."""
         drawn = (self.users, self.model.days, self._seed, self.model.share)
         return _digest(self.words, np.array(drawn), self.model.shares)
 
 
 class RecordedPopulation(Population):
-    """Real users from a record, in a random order that the seed fixes; nobody is drawn twice."""
+    """Recorded users in a random order that the seed determines; nobody is drawn twice."""
 
     def __init__(self, records: Records, name: str, users: int | None, seed: int) -> None:
-        self.users, self.description = described(records.extent, name, users)
+        self.users, self.description = describe_records(records.extent, name, users)
         self.words = records.words
         self._holdings = records.holdings
         self._ranks = ranks(records.keys, seed)
         self._order = np.argsort(self._ranks, kind="stable")[: self.users]
 
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
-        """What these users hold."""
+        """The holdings of these users."""
         return self._holdings.take(self._order[start:stop])
 
     @property
@@ -203,8 +205,8 @@ class RecordedPopulation(Population):
         return recorded_digest(self.words, self.users, fingerprint(self._ranks, self._holdings))
 
 
-def described(extent: Extent, name: str, users: int | None) -> tuple[int, str]:
-    """How many users of a record are taken, all if nothing is said, and what is said of them."""
+def describe_records(extent: Extent, name: str, users: int | None) -> tuple[int, str]:
+    """The number of recorded users that are taken, by default all, and the description of the population."""
     taken = extent.users if users is None else users
     if not 1 <= taken <= extent.users:
         raise ParameterError(
@@ -215,13 +217,13 @@ def described(extent: Extent, name: str, users: int | None) -> tuple[int, str]:
     return taken, f"{taken:,}{drawn} users of {name}, {extent.rows:,} rows{aged}, {extent.words:,} words"
 
 
-def shown(path: Path | str) -> str:
-    """The name of a file, whatever bytes it has."""
+def file_label(path: Path | str) -> str:
+    """The name of a file as text, whatever its bytes."""
     return os.fsencode(Path(path).name).decode("utf-8", "replace")
 
 
 def recorded_digest(words: list[str], users: int, fingerprint: int) -> str:
-    """SHA-256 of a lexicon and of the fingerprint of those who hold its words, so many of whom are taken."""
+    """SHA-256 of a lexicon, the number of users taken, and the fingerprint of all users."""
     return _digest(words, np.array([users, fingerprint], np.uint64))
 
 
@@ -236,12 +238,12 @@ def _digest(words: list[str], *arrays: NDArray[Any]) -> str:
 def typed_words(language: str) -> dict[str, float]:
     """The words of a language as they are typed, with their shares of all typed words.
 
-    wordfreq folds case. A word that the language's dictionary has in another case alone is typed in that
-    case: "london" in the list stands for London.
+    wordfreq folds case. A word that the dictionary has only in another case is typed in that case: "london" in
+    wordfreq's list stands for London.
     """
     dictionary = builtin.vocabulary(language)
     written = {word.lower(): word for word in sorted(dictionary.words) if word != word.lower()}
     return {
-        normalised(folded if folded in dictionary else written.get(folded, folded)): share
+        normalise(folded if folded in dictionary else written.get(folded, folded)): share
         for folded, share in builtin.frequencies(language).items()
     }

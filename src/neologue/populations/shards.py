@@ -1,8 +1,8 @@
-"""Recorded users in shards: read file by file, gathered by where they come in the order, and never in one place.
+"""Recorded users in shards, so that no machine needs all of them.
 
-A shard is a range of ranks. Whoever reads a file splits its users into shards without knowing those of other files;
-whoever gathers a shard merges its parts. So every step needs a part of the data alone, and the users come in the order
-in which a single machine would have put them.
+A shard is a range of ranks in the random order of users. One task per file splits its users into shards without knowing
+the other files; one task per shard merges its parts. So every step needs only a part of the data, and the users have
+the same order as on a single machine.
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,27 +36,27 @@ class Shard:
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """Users from a place of the order on, as works ask for them."""
+    """The users from the `first` on, as a source to count over."""
 
     first: int
     holdings: Holdings
 
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
-        """What these users hold."""
+        """The holdings of these users."""
         return self.holdings.rows(start - self.first, stop - self.first)
 
 
 def common_words(lexicons: Iterable[Sequence[str]]) -> list[str]:
-    """The lexicon of all files, from theirs, which are sorted."""
+    """The common lexicon of all files, from their sorted lexicons."""
     return [word for word, _ in groupby(merge(*lexicons))]
 
 
-def split(records: Records, words: Sequence[str], seed: int, shards: int) -> list[FilePart]:
-    """The users of a file by shard; `words` is the common lexicon, which has all of theirs."""
-    place = {word: number for number, word in enumerate(words)}
-    places = np.array([place[word] for word in records.words], np.int64)
+def split_by_shard(records: Records, words: Sequence[str], seed: int, shards: int) -> list[FilePart]:
+    """Split the users of a file by shard; `words` is the common lexicon of all files."""
+    index_of = {word: number for number, word in enumerate(words)}
+    indices = np.array([index_of[word] for word in records.words], np.int64)
     held = records.holdings
-    common = Holdings(held.starts, places[held.words].astype(np.int32), held.counts)
+    common = Holdings(held.starts, indices[held.words].astype(np.int32), held.counts)
     shard_of_user = shard_of(ranks(records.keys, seed), shards)
     order = np.argsort(shard_of_user, kind="stable")
     bounds = np.searchsorted(shard_of_user[order], np.arange(shards + 1))
@@ -70,17 +70,17 @@ def shard_of(ranks: NDArray[np.uint64], shards: int) -> NDArray[np.int64]:
 
 
 def gather(parts: Sequence[FilePart], words: int, seed: int) -> Shard:
-    """The shard of some files' parts: users of one key are one, and what they typed adds up."""
+    """Merge the parts of a shard: users with one key are one user, and their counts are summed."""
     keys = np.concatenate([part.keys for part in parts])
-    held = Holdings.joined([part.holdings for part in parts])
+    held = Holdings.concatenate([part.holdings for part in parts])
     rank = ranks(keys, seed)
     order = np.lexsort((keys[:, 1], keys[:, 0], rank))
     ordered = keys[order]
     new = np.ones(len(ordered), bool)
     new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    place = np.empty(len(keys), np.int64)
-    place[order] = np.cumsum(new) - 1
-    owners = np.repeat(place, np.diff(held.starts))
+    user_index = np.empty(len(keys), np.int64)
+    user_index[order] = np.cumsum(new) - 1
+    owners = np.repeat(user_index, np.diff(held.starts))
     pairs, counts = merge_pairs(owners * words + held.words, held.counts)
-    holdings = Holdings.of_pairs(pairs, counts, int(new.sum()), words)
+    holdings = Holdings.from_pairs(pairs, counts, int(new.sum()), words)
     return Shard(holdings, fingerprint(rank[order][new], holdings))

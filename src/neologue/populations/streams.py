@@ -1,4 +1,4 @@
-"""One stream of seeded randomness for each use, so that no two uses ever share their draws."""
+"""A separate stream of seeded randomness for each use, so that no two uses share their draws."""
 
 from enum import IntEnum
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """What randomness is used for; part of every seed."""
+    """The uses of randomness; part of every seed."""
 
     WORDS = 1
     TIMES = 2
@@ -20,6 +20,6 @@ class Stream(IntEnum):
     RATES = 10
 
 
-def generator(stream: Stream, seed: int, *place: int) -> np.random.Generator:
-    """The generator for one use at one place, such as a chunk of users."""
-    return np.random.default_rng((stream, seed, *place))
+def generator(stream: Stream, seed: int, *indices: int) -> np.random.Generator:
+    """The generator for one use, with indices such as that of a chunk of users."""
+    return np.random.default_rng((stream, seed, *indices))

@@ -1,4 +1,4 @@
-"""How the users of the embedded population type: how much, and with which favourites.
+"""A model of how users type: how much, and with which favourite words.
 
 Every parameter is taken from a published source, and none was fitted to a result of ours.
 
@@ -28,11 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from neologue.populations.alias_table import alias_table
+from neologue.populations.alias_table import build_alias_table
 from neologue.populations.holdings import Holdings
-from neologue.populations.random_lanes import Random64, lanes
+from neologue.populations.random64 import Random64, seed_generators
 from neologue.populations.streams import Stream, generator
-from neologue.populations.typists import draw_users
+from neologue.populations.typing_kernel import draw_users
 
 MEDIAN_MESSAGES_A_DAY = 10 / 2
 MEAN_TO_MEDIAN = 41.5 / 10
@@ -66,18 +66,22 @@ class TypingModel:
 
     @classmethod
     def of(cls, shares: NDArray[np.float64], days: int) -> "TypingModel":
-        """The model for words with these shares of all words typed in so many days."""
+        """The model for words with these shares of all typed words, over a number of days."""
         total = float(shares.sum())
-        return cls(total, total * concentration(), days, alias_table(shares / total), shares / total)
+        return cls(total, total * concentration(), days, build_alias_table(shares / total), shares / total)
 
     def draws(self, deviations: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How many draws users make on average whose volume is so many standard deviations above the median's."""
+        """The mean number of draws of users whose volume is this many standard deviations above the median."""
         typed = MEDIAN_WORDS_A_DAY * self.days * self.share * np.exp(VOLUME_SIGMA * deviations)
         return self.concentration * np.log1p(typed / self.concentration)
 
     def draw(self, users: int, *seed: int, counted: bool) -> Holdings:
-        """What so many users hold, the same for the same seed; counting how often takes a few times as long."""
-        volumes, words, times = generator(Stream.VOLUMES, *seed), lanes(Stream.WORDS, *seed), lanes(Stream.TIMES, *seed)
+        """The holdings of a number of users; drawing with counts takes a few times as long."""
+        volumes, words, times = (
+            generator(Stream.VOLUMES, *seed),
+            seed_generators(Stream.WORDS, *seed),
+            seed_generators(Stream.TIMES, *seed),
+        )
         log_median = math.log(MEDIAN_WORDS_A_DAY * self.days * self.share)
         drawn = draw_users(
             volumes, words, times, users, log_median, VOLUME_SIGMA, self.concentration, self.table, counted

@@ -1,8 +1,8 @@
 """Keys of recorded users, and the random order that a seed gives them.
 
-A key is the MD5 digest of a user's name, as two numbers. It stands for the name where files are joined and where users
-are put in order, so that whoever has a part of the users can tell their places without knowing the others. MD5 is what
-DuckDB computes; nothing here is secret, and nobody gains from two names with one key.
+A key is the MD5 digest of a user's name, as two numbers. It replaces the name where files are joined and users are
+ordered, so that the order of some users can be computed without the others. MD5 is what DuckDB offers; nothing here is
+secret, and nobody gains from two names with one key.
 """
 
 import hashlib
@@ -17,12 +17,12 @@ from neologue.populations.holdings import Holdings
 from neologue.populations.streams import Stream, generator
 
 Keys = NDArray[np.uint64]
-"""Two columns, the high half and the low half, a row for each user."""
+"""One row per user: the high half and the low half of the key."""
 Ranks = NDArray[np.uint64]
 
 
-def key_of(name: str) -> str:
-    """The SQL of the two halves of a key, called high and low."""
+def key_sql(name: str) -> str:
+    """The SQL expressions of the two halves of a key, named high and low."""
     return f"md5_number_upper({name}) AS high, md5_number_lower({name}) AS low"
 
 
@@ -33,42 +33,42 @@ def keys_of(names: Iterable[str]) -> Keys:
 
 
 @compiled
-def mixed(number: np.uint64) -> np.uint64:
-    """A number that looks random: the last stage of SplitMix64, whose steps can all be undone (Steele et al. 2014)."""
+def mix(number: np.uint64) -> np.uint64:
+    """Scramble a number: the finalizer of SplitMix64, a bijection (Steele et al. 2014)."""
     number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return number ^ (number >> np.uint64(31))
 
 
 def ranks(keys: Keys, seed: int) -> Ranks:
-    """Where the seed puts users: they come in the order of these numbers, and of their keys where two are equal.
+    """The ranks of users for a seed: users are ordered by rank, and by key where two ranks are equal.
 
-    The numbers are uniform, so that a range of them is a random part of the users.
+    Ranks are uniform, so that a range of them is a random subset of the users.
     """
-    return mixed_all(keys[:, 0] ^ generator(Stream.ORDER, seed).integers(2**64, dtype=np.uint64))
+    return mix_all(keys[:, 0] ^ generator(Stream.ORDER, seed).integers(2**64, dtype=np.uint64))
 
 
 @compiled
-def mixed_all(numbers: Ranks) -> Ranks:
-    """Mix each of some numbers."""
+def mix_all(numbers: Ranks) -> Ranks:
+    """Scramble each number."""
     found = np.empty_like(numbers)
-    for place in range(len(numbers)):
-        found[place] = mixed(numbers[place])
+    for index in range(len(numbers)):
+        found[index] = mix(numbers[index])
     return found
 
 
 def fingerprint(ranks: Ranks, holdings: Holdings) -> int:
-    """A number that tells what users hold and where they come; those of two parts of the users add up, modulo 2⁶⁴."""
+    """A hash of users' holdings and ranks; the hashes of two parts of the users add up modulo 2⁶⁴."""
     return int(fingerprint_of_rows(ranks, holdings.starts, holdings.words, holdings.counts))
 
 
 @compiled
 def fingerprint_of_rows(ranks: Ranks, starts: Ints, words: Ids, counts: Ids) -> np.uint64:
-    """The sum over users of a number mixed from a user's rank, words and counts."""
+    """The sum over users of a hash of their rank, words and counts."""
     total = np.uint64(0)
     for user in range(len(ranks)):
-        number = mixed(ranks[user])
-        for place in range(starts[user], starts[user + 1]):
-            number = mixed(number ^ ((np.uint64(words[place]) << np.uint64(32)) | np.uint64(counts[place])))
+        number = mix(ranks[user])
+        for index in range(starts[user], starts[user + 1]):
+            number = mix(number ^ ((np.uint64(words[index]) << np.uint64(32)) | np.uint64(counts[index])))
         total += number
     return total

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from neologue.discovery.result import ReleasedWord
 from neologue.language.candidates import Strings, strings
-from neologue.simulation.trie_trace import LayerTrace, Voted
+from neologue.simulation.trie_trace import LayerTrace, VotedCandidates
 
 MOST_ON_PATHS = 140_000
 """Prefixes and words on the way to released words."""
@@ -178,7 +178,7 @@ def _held(texts: Strings, ended: NDArray[np.bool_], width: int, held: Strings, t
     ]
 
 
-def _items(voted: Voted) -> Iterator[tuple[str, bool]]:
+def _items(voted: VotedCandidates) -> Iterator[tuple[str, bool]]:
     return zip(voted.texts.tolist(), voted.ended.tolist(), strict=True)
 
 
@@ -186,7 +186,7 @@ def _heads(texts: Strings, length: int) -> Strings:
     return texts.astype(f"U{length}")
 
 
-def _under(voted: Voted, length: int, parents: Strings) -> NDArray[np.int64]:
+def _under(voted: VotedCandidates, length: int, parents: Strings) -> NDArray[np.int64]:
     """The candidates that extend one of some prefixes."""
     return np.flatnonzero(np.isin(_heads(voted.texts, length), parents))
 

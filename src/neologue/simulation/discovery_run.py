@@ -23,19 +23,19 @@ from neologue.simulation.scoring import Score, score, true_holders
 
 
 class Progress:
-    """Somebody who looks on; this one does not care."""
+    """Progress callbacks; the default ignores them."""
 
     def on_layer_start(self, layer: Layer) -> None:
-        """A cohort is about to be asked."""
+        """The users of a layer are about to be asked."""
 
     def on_users(self, users: int) -> None:
-        """So many more users of the cohort have answered."""
+        """This many more users of the layer have answered."""
 
     def on_layer_end(self, facts: LayerFacts, words: int) -> None:
-        """The layer is decided; so many words are found by now."""
+        """The layer is decided; `words` is the number of words found so far."""
 
     def on_measuring(self, layer: ClosedLayer) -> None:
-        """The words are found, and users who were not asked before are about to count them."""
+        """All words are found, and users who were not asked before are about to count them."""
 
     def on_scoring(self) -> None:
         """All layers are done, and the release is compared with the truth."""
@@ -67,65 +67,64 @@ def discover(
     engine: Engine | None = None,
     measure: Measuring | None = None,
 ) -> Discovery:
-    """Find the new words of a population, and measure, if asked to, how much of what users hold they are.
+    """Find the new words of a population, and compare them with what its users hold.
 
-    Every user is asked at most once: who measures is none of the campaign's users. The same arguments give the same
-    result, whatever the number of cores, and whether or not a journal had some of the layers already, or a cluster did
-    the work.
+    Every user is asked at most once: users who measure take no part in the campaign. The same arguments give the same
+    result, whatever the number of cores, with or without a journal of earlier layers, on one machine or on a cluster.
     """
-    asked_of = campaign or Campaign.from_profile(
+    campaign = campaign or Campaign.from_profile(
         users=max(1, population.users - (measure.users if measure else 0)),
         known=population.known,
         alphabet=population.alphabet,
     )
-    if asked_of.users > population.users:
+    if campaign.users > population.users:
         raise ParameterError(
-            f"the campaign is for {asked_of.users:,} users, but the population has {population.users:,}; "
+            f"the campaign is for {campaign.users:,} users, but the population has {population.users:,}; "
             f"nobody is asked twice, so make the campaign for {population.users:,} or fewer"
         )
     if measure:
-        measure.check(asked_of, population.users)
-    machine = engine or LocalEngine()
-    check_memory(asked_of, machine.threads)
+        measure.check(campaign, population.users)
+    engine = engine or LocalEngine()
+    check_memory(campaign, engine.threads)
     progress = progress or Progress()
-    asked_users = SimulatedUsers(population, machine, fidelity, seed, progress.on_users)
-    state = DiscoveryState(asked_of, measure, progress.on_layer_end)
+    users = SimulatedUsers(population, engine, fidelity, seed, progress.on_users)
+    state = DiscoveryState(campaign, measure, progress.on_layer_end)
     while layer := state.layer:
         tally = journal.recall(layer) if journal else None
         if tally is None:
-            tally = _asked(layer, asked_of, asked_users, progress)
+            tally = _ask(layer, campaign, users, progress)
             if journal:
                 journal.record(layer, tally)
         elif isinstance(layer, Layer):
-            asked_users.skip(layer)
+            users.skip(layer)
         state.take(state.decide(tally, trace))
     release = state.release
     progress.on_scoring()
-    truth = true_holders(population.words, asked_users.holders(asked_of.users), state.first)
+    truth = true_holders(population.words, users.holders(campaign.users), state.first)
     return Discovery(
         release=release,
         score=score(release, truth),
         population=population.description,
-        users=asked_of.users,
+        users=campaign.users,
         fidelity=fidelity,
         seed=seed,
         truth=truth,
     )
 
 
-def _asked(layer: Layer | ClosedLayer, campaign: Campaign, asked_users: SimulatedUsers, progress: Progress) -> Tally:
-    """The votes of the users whose turn it is; those who measure stand behind those of the campaign."""
+def _ask(layer: Layer | ClosedLayer, campaign: Campaign, users: SimulatedUsers, progress: Progress) -> Tally:
+    """Collect the votes of the layer's users; the users who measure come after those of the campaign."""
     if isinstance(layer, ClosedLayer):
         progress.on_measuring(layer)
-        return asked_users.measure(layer, campaign.users)
+        return users.measure(layer, campaign.users)
     progress.on_layer_start(layer)
-    return asked_users.ask(layer)
+    return users.ask(layer)
 
 
 def identity(
     population: Population, campaign: Campaign, fidelity: str, seed: int, measure: Measuring | None = None
 ) -> dict[str, object]:
-    """All that a discovery is a function of; a journal is good for the same identity alone."""
+    """Everything that the result of a discovery depends on; a journal can only be resumed with the same identity."""
     targets = None if campaign.targets is None else sorted(campaign.targets)
     return {
         "version": __version__,

@@ -1,4 +1,4 @@
-"""What does the counting: the cores of this machine."""
+"""Engines read users and count over them; this one uses the cores of this machine."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -9,17 +9,17 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from neologue.populations.counting import Advance, Work, counted
+from neologue.populations.counting import Advance, Work, count_pieces
 from neologue.populations.population import Population
-from neologue.populations.records import Columns
+from neologue.populations.record_table import Columns
 
 
 class Engine(Protocol):
-    """Whatever can read users and count over them; what is found is the same whoever does it."""
+    """Reads users and counts over them; all engines give the same result."""
 
     @property
     def threads(self) -> int:
-        """How many sets of counters there are at once on this machine."""
+        """The number of sets of counters in the memory of this machine."""
 
     def read(
         self,
@@ -30,16 +30,16 @@ class Engine(Protocol):
         users: int | None = None,
         seed: int = 0,
     ) -> Population:
-        """The users of a file, or so many of them drawn at random."""
+        """Read the users of a file, or draw `users` of them at random."""
 
     def count(
         self, work: Work, population: Population, start: int, stop: int, advance: Advance = lambda users: None
     ) -> NDArray[np.int64]:
-        """What work counts over a range of the population's users; `advance` hears of every piece that is done."""
+        """Count over a range of the population's users; `advance` is called after every piece."""
 
 
 class LocalEngine:
-    """The cores of this machine: threads, as compiled loops hold no lock, each with counters of its own."""
+    """Counts in threads, each with its own counters; compiled loops release the GIL."""
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or usable_cores()
@@ -48,7 +48,7 @@ class LocalEngine:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Nothing is left behind."""
+        """There is nothing to clean up."""
 
     def read(
         self,
@@ -59,23 +59,23 @@ class LocalEngine:
         users: int | None = None,
         seed: int = 0,
     ) -> Population:
-        """The users of a file, all in the memory of this machine."""
+        """Read the users of a file into the memory of this machine."""
         return Population.from_file(path, columns, days=days, users=users, seed=seed)
 
     def count(
         self, work: Work, population: Population, start: int, stop: int, advance: Advance = lambda users: None
     ) -> NDArray[np.int64]:
-        """An interruption ends the count after the steps under way."""
+        """Count over a range of users; an interruption ends the count after the current steps."""
         pieces = list(population.spans(start, stop))
         threads = max(1, min(len(pieces), self.threads))
-        stopped, speaking = Event(), Lock()
+        stopped, lock = Event(), Lock()
 
         def done(users: int) -> None:
-            with speaking:
+            with lock:
                 advance(users)
 
         def share(thread: int) -> NDArray[np.int64]:
-            return counted(work, population, pieces[thread::threads], done, stopped.is_set)
+            return count_pieces(work, population, pieces[thread::threads], done, stopped.is_set)
 
         with ThreadPoolExecutor(threads) as pool:
             try:
@@ -85,5 +85,5 @@ class LocalEngine:
 
 
 def usable_cores() -> int:
-    """The cores that this process may use, which can be fewer than there are."""
+    """The number of cores that this process may use, possibly fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,8 +1,8 @@
-"""The journal of a campaign under way: the tallies of finished layers, so that it can go on where it was broken off.
+"""The journal of an unfinished campaign: the tallies of its finished layers, from which it can be resumed.
 
-Algorithm 2 is a function of the tallies, so a run that is given the old ones again arrives where it was. A journal
-holds sums of whole layers and nothing smaller. It is bound to one campaign by its identity, and each tally to its layer
-by the layer's digest: whatever has changed in between is noticed.
+Algorithm 2 is a function of the tallies, so a run with the old tallies arrives at the same state. A journal holds only
+sums over whole layers. It is bound to one campaign by the campaign's identity, and each tally to its layer by the
+layer's digest, so that every change in between is noticed.
 """
 
 import io
@@ -15,7 +15,7 @@ from neologue.discovery.tally import Tally
 from neologue.errors import JournalError
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
-from neologue.simulation.unfinished_run import Unfinished
+from neologue.simulation.unfinished_run import UnfinishedRun
 
 FORMAT = 1
 IDENTITY = "campaign.json"
@@ -26,15 +26,15 @@ class Journal:
 
     def __init__(self, folder: Path, identity: dict[str, object], *, resume: bool) -> None:
         whole = {"format": FORMAT, **identity}
-        self._unfinished = Unfinished(folder, "discovery", IDENTITY, whole, resume=resume)
+        self._unfinished = UnfinishedRun(folder, "discovery", IDENTITY, whole, resume=resume)
 
     @property
     def resumed(self) -> bool:
-        """Whether there was something to go on with."""
+        """Whether an unfinished campaign is being resumed."""
         return self._unfinished.resumed
 
     def recall(self, layer: Layer | ClosedLayer) -> Tally | None:
-        """The tally of a layer that was finished before."""
+        """The tally of a layer that was finished before, or None."""
         folder = self._unfinished.folder
         path = folder / _name(layer)
         if not self.resumed or not path.exists():
@@ -47,12 +47,12 @@ class Journal:
         if votes.dtype.kind != "u" or not 0 <= reports <= layer.layer_size:
             raise JournalError(f"{path} is damaged; delete it, and its layer is asked again with --resume")
         if digest != layer.digest or len(votes) != layer.randomizer.candidates:
-            raise JournalError(f"{path} is of another layer; delete {folder} to start anew")
+            raise JournalError(f"{path} belongs to another layer; delete {folder} to start again")
         return Tally(votes.astype(np.int64), reports)
 
     def record(self, layer: Layer | ClosedLayer, tally: Tally) -> None:
         """Keep the tally of a finished layer, whole or not at all."""
-        # Most votes are few: the smallest type that holds them all makes small files.
+        # Most counts are small: the smallest type that holds them all makes small files.
         votes = tally.votes.astype(np.min_scalar_type(int(tally.votes.max(initial=0))))
         file = io.BytesIO()
         np.savez_compressed(
@@ -61,7 +61,7 @@ class Journal:
         self._unfinished.write(_name(layer), file.getvalue())
 
     def close(self) -> None:
-        """The release is written: nothing is left to resume."""
+        """Delete the journal, once the release is written."""
         self._unfinished.close()
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from neologue.device.contribution import contribute
 from neologue.discovery.tally import Tally
 from neologue.entropy import SeededEntropy
-from neologue.populations.count_kernel import Ids, add_counts
+from neologue.populations.count_kernel import Ids, count_ids
 from neologue.populations.counting import Counters, Users
 from neologue.populations.holdings import Holdings
 from neologue.populations.streams import Stream
@@ -42,7 +42,7 @@ class Held:
     def add(self, users: Users, start: int, stop: int, counters: Counters) -> Iterator[None]:
         """Count the words of a piece."""
         held = users.draw(start, stop, counted=False)
-        add_counts(held.words, counters.room_for(held.users))
+        count_ids(held.words, counters.room_for(held.users))
         yield
 
 
@@ -67,8 +67,8 @@ class Sampled:
         held = users.draw(start, stop, counted=self.sampler.greedy)
         _, samples = self.sampler.samples(start, held)
         counts = counters.room_for(max(held.users, len(samples)))
-        add_counts(samples, counts[: self.votes])
-        add_counts(held.words, counts[self.votes :])
+        count_ids(samples, counts[: self.votes])
+        count_ids(held.words, counts[self.votes :])
         yield
 
 
@@ -95,7 +95,7 @@ class Reported:
         """Count the reports of a piece."""
         held = users.draw(start, stop, counted=self.sampler.greedy)
         starts, samples = self.sampler.samples(start, held)
-        add_counts(held.words, counters.room_for(held.users)[self.votes :])
+        count_ids(held.words, counters.room_for(held.users)[self.votes :])
         yield from self.reports.add(start, starts, self.candidates[samples], counters)
 
 
@@ -125,7 +125,7 @@ class Made:
             tally = Tally.of(self.votes, self._reports(held, start + first))
             counts = counters.room_for(held.users * self.layer.bound)
             counts[: self.votes] += tally.votes.astype(np.uint32)
-            add_counts(held.words, counts[self.votes :])
+            count_ids(held.words, counts[self.votes :])
             yield
 
     def _reports(self, held: Holdings, start: int) -> Iterator[NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""Whether a campaign fits into the memory of this machine, said before anyone is asked."""
+"""Checks that a campaign fits into the memory of this machine, before anyone is asked."""
 
 from pathlib import Path
 
@@ -8,17 +8,17 @@ from neologue.campaign.campaign import Campaign
 from neologue.errors import EngineError
 
 BASE = 700 << 20
-"""What a run takes for its code, a language and a chunk of users, in bytes."""
+"""Bytes for the code, a language and a chunk of users."""
 PER_CANDIDATE = 128
-"""Votes, their law and their ranking; 30 to 50 bytes were measured with the rule top, whose layers are full."""
+"""Bytes for votes, their law and their ranking; 30 to 50 were measured with the rule `top`, whose layers are full."""
 PER_THREAD = 12
-"""The counters of a candidate in each thread, and their sum."""
+"""Bytes for the counters of a candidate in each thread, and their sum."""
 GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
-"""What a container may use; there is no such file outside of one, or not on this system."""
+"""The memory limit of a container; the file exists only in one, and only on some systems."""
 
 
 def check_memory(campaign: Campaign, threads: int, free: int | None = None) -> None:
-    """Refuse layers that would not fit into free memory, and say which would."""
+    """Refuse layers that do not fit into free memory, and say how many candidates would."""
     available = free_memory() if free is None else free
     each = PER_CANDIDATE + threads * PER_THREAD
     largest = largest_layer(campaign)
@@ -30,18 +30,18 @@ def check_memory(campaign: Campaign, threads: int, free: int | None = None) -> N
         f"{available / 1e9:.1f} GB are free; {fits:,} candidates would fit: use --candidates {fits} "
         f"and a --frontier of at most {fits // campaign.alphabet.size}"
         if fits >= campaign.alphabet.size * (campaign.alphabet.size - 1)  # all pairs, the least to begin with
-        else f"a run needs {BASE / 1e9:.1f} GB of memory and more, and {available / 1e9:.1f} GB are free; free some"
+        else f"a run needs more than {BASE / 1e9:.1f} GB of memory, and {available / 1e9:.1f} GB are free; free some"
     )
 
 
 def largest_layer(campaign: Campaign) -> int:
-    """The most candidates that a layer of the campaign can come to."""
+    """The largest possible number of candidates of a layer of the campaign."""
     kept = campaign.parameters.frontier * campaign.alphabet.size
     return campaign.largest_layer if campaign.parameters.adaptive else min(campaign.largest_layer, kept)
 
 
 def free_memory() -> int:
-    """The memory that this process could still get, in bytes."""
+    """The memory that is available to this process, in bytes."""
     free = int(psutil.virtual_memory().available)
     try:
         limit = int(GROUP_LIMIT.read_text())

@@ -31,14 +31,14 @@ from numpy.typing import NDArray
 from neologue.compiled import compiled
 from neologue.populations.count_kernel import Ids, Ints
 from neologue.populations.counting import Counters
-from neologue.populations.random_lanes import Halves, Random64, biased_below, fill, lanes, next_below, next_word
+from neologue.populations.random64 import Halves, Random64, biased_below, fill, next_below, next_random, seed_generators
 from neologue.populations.streams import Stream, generator
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
 from neologue.table import Table
 
 BATCH = 128
-"""How many reports are drawn together by pairs; two words of every lane fill a row, one draw of each report."""
+"""How many reports are drawn together by pairs; two numbers of every generator fill a row, one draw of each report."""
 SHORT = 1 << 16
 BLOCK = 8
 """How many rows are compared with another one in one go."""
@@ -72,7 +72,7 @@ class SubsetReports:
 
         Each user holds `held[starts[user]:starts[user + 1]]`; which words are whose does not matter to the sum.
         """
-        state = lanes(Stream.EXACT, self._seed, place)
+        state = seed_generators(Stream.EXACT, self._seed, place)
         size, truth = self._randomizer.subset_size, np.uint64(self._randomizer.truth)
         draw = add_by_pairs if repeats_are_rare(size, self.size) else add_by_marks
         reports = (len(starts) - 1) * self._randomizer.bound
@@ -98,7 +98,7 @@ class UnaryReports:
 
         Each user holds `held[starts[user]:starts[user + 1]]`.
         """
-        state = lanes(Stream.EXACT, self._seed, place)
+        state = seed_generators(Stream.EXACT, self._seed, place)
         source = generator(Stream.EXACT, self._seed, place, 1)
         users = len(starts) - 1
         step = max(1, int(VOTES_AT_ONCE / (1 + self.size * self._noise)))
@@ -243,7 +243,7 @@ def add_by_marks(state: Random64, words: Ids, domain: int, size: int, truth: np.
     for word in words:
         mark(marks, np.uint32(word))
         missing = size
-        if next_word(state, 0) < truth:
+        if next_random(state, 0) < truth:
             counts[word] += np.uint32(1)
             missing -= 1
         used = take_others(state, pool, used, domain, marks, taken[:missing])
@@ -265,7 +265,7 @@ def add_unary(
         coins = np.uint64(0)
         for place in range(len(own)):
             mark(marks, np.uint32(own[place]))
-            coins = coins >> np.uint64(1) if place % 64 else next_word(state, 0)
+            coins = coins >> np.uint64(1) if place % 64 else next_random(state, 0)
             counts[own[place]] += np.uint32(coins & np.uint64(1))
         ones = source.binomial(domain - len(own), noise)
         used = take_others(state, pool, used, domain, marks, taken[:ones])

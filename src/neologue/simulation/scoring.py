@@ -1,4 +1,4 @@
-"""How good a release is, where the truth is known."""
+"""Coverage and precision of a release, if the truth is known."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ class Score:
     """Coverage and precision of a release."""
 
     coverage: float
-    """Of all pairs of a user and a word they hold that counts, the share whose word was released."""
+    """The share of pairs of a user and a countable word they hold whose word was released."""
     precision: float
-    """Of all released words, the share that at least one user holds."""
+    """The share of released words that at least one user holds."""
     words_true: int
-    """Words that count and that at least one user holds."""
+    """Countable words that at least one user holds."""
     words_released: int
 
 
 def true_holders(words: list[str], holders: NDArray[np.int64], first_layer: Layer) -> dict[str, int]:
-    """How many users hold each word that somebody holds and that counts, as the first layer says."""
+    """The number of users who hold each word that somebody holds and that counts according to the first layer."""
     held = zip(words, holders.tolist(), strict=True)
     return {word: users for word, users in held if users and first_layer.counts(word)}
 

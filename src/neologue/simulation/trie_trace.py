@@ -1,7 +1,7 @@
-"""How the trie of a simulated discovery grew: what lived in each layer, and what came nearest to it and died.
+"""A trace of how the trie of a simulated discovery grew: what was kept in each layer, and what was nearly kept.
 
-The votes of dropped candidates are covered by no privacy statement. A live service never lets them out; a simulation,
-whose users are made up or lent for the purpose, may show them.
+No privacy statement covers the votes of dropped candidates. A live service never publishes them; a simulation, whose
+users are made up or provided for the purpose, may show them.
 """
 
 from collections.abc import Sequence
@@ -17,59 +17,59 @@ from neologue.language.candidates import Candidates, Strings, strings
 from neologue.protocol.layer import Layer
 
 MOST_HELD = 100_000
-"""The most dropped candidates of a layer that are remembered among those that some word belongs to."""
+"""The most dropped candidates of a layer that are kept in the trace, among those that some word belongs to."""
 MOST_NOISE = 40
 """The same among those that no word belongs to."""
 
 
 @dataclass(frozen=True, eq=False)
-class Voted:
-    """Some candidates of a layer, in order."""
+class VotedCandidates:
+    """Some candidates of a layer, in order, with their votes."""
 
     candidates: Candidates
     index: NDArray[np.int64]
     votes: NDArray[np.int64]
     needed: NDArray[np.int64]
-    """The fewest votes that keep each."""
+    """The fewest votes that would keep each."""
 
     @property
     def texts(self) -> Strings:
-        """The prefixes or words that they are."""
-        return self._spelled[0]
+        """The candidates as prefixes or words."""
+        return self._texts_and_ends[0]
 
     @property
     def ended(self) -> NDArray[np.bool_]:
         """Whether each is a whole word."""
-        return self._spelled[1]
+        return self._texts_and_ends[1]
 
     @cached_property
-    def _spelled(self) -> tuple[Strings, NDArray[np.bool_]]:
+    def _texts_and_ends(self) -> tuple[Strings, NDArray[np.bool_]]:
         return self.candidates.prefixes(self.index)
 
 
 @dataclass(frozen=True)
 class LayerTrace:
-    """One decided layer."""
+    """How one layer was decided."""
 
     pass_number: int
     number: int
     length: int
-    """The characters of the prefixes that the layer began with."""
+    """The length of the prefixes that the layer extended, in characters."""
     extension: int
     reports: int
     noise: float
-    """The votes of a candidate that nobody holds, on average."""
+    """The mean votes of a candidate that nobody holds."""
     deviation: float
     """Their standard deviation."""
     gain: float
-    """The votes that one holder adds on average."""
-    kept: Voted
-    dropped: Voted
-    """Those nearest to being kept."""
+    """The mean votes that one holder adds."""
+    kept: VotedCandidates
+    dropped: VotedCandidates
+    """The dropped candidates that came nearest to being kept."""
 
 
 class TrieTrace:
-    """A witness of a simulated discovery that remembers a part of each layer, of bounded size."""
+    """The trace of a simulated discovery: a part of each layer, of bounded size."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.layers: list[LayerTrace] = []
@@ -78,10 +78,10 @@ class TrieTrace:
         self._counting_for: int | None = None
 
     def trace(self, layer: Layer, tally: Tally, selection: Selection) -> None:
-        """Remember how a layer was decided."""
+        """Record how a layer was decided."""
         channel = layer.randomizer.channel
         dropped = self._dropped(layer, tally, selection)
-        # The layer's own candidates may have long lists cached, which are not to be kept.
+        # A copy without the long lists that the layer's candidates may have cached.
         candidates = replace(layer.candidates)
         self.layers.append(
             LayerTrace(
@@ -93,13 +93,13 @@ class TrieTrace:
                 noise=float(channel.mean(0, tally.reports)),
                 deviation=float(np.sqrt(channel.variance(0, tally.reports))),
                 gain=channel.gain,
-                kept=Voted(candidates, selection.index, tally.votes[selection.index], selection.thresholds),
-                dropped=Voted(candidates, dropped, tally.votes[dropped], selection.missing(dropped)),
+                kept=VotedCandidates(candidates, selection.index, tally.votes[selection.index], selection.thresholds),
+                dropped=VotedCandidates(candidates, dropped, tally.votes[dropped], selection.missing(dropped)),
             )
         )
 
     def _dropped(self, layer: Layer, tally: Tally, selection: Selection) -> NDArray[np.int64]:
-        """What to remember of the dropped: the nearest that some word belongs to, and the loudest of the others."""
+        """The dropped candidates to record: the nearest that some word belongs to, and the most voted others."""
         held = np.setdiff1d(layer.candidates.index(self._words(layer)), np.append(selection.index, -1))
         lacking = selection.missing(held) - tally.votes[held]
         nearest = held[np.argsort(lacking, kind="stable")[:MOST_HELD]]
@@ -113,7 +113,7 @@ class TrieTrace:
         return np.sort(np.concatenate([nearest, loud[np.argsort(-others[loud], kind="stable")[:count]]]))
 
     def _words(self, layer: Layer) -> Strings:
-        """The words of the population that count, which are the same for all layers of a pass."""
+        """The words of the population that can be found; the same for all layers of a pass."""
         if self._counting_for != layer.pass_number:
             self._counting = strings([word for word in self._lexicon if layer.counts(word)])
             self._counting_for = layer.pass_number

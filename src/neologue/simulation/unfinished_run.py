@@ -1,4 +1,4 @@
-"""A folder of work under way, bound to everything that the work is a function of: whatever has changed is noticed."""
+"""The folder of an unfinished run, bound to everything that its result depends on, so that changes are noticed."""
 
 import json
 import os
@@ -9,8 +9,8 @@ from pathlib import Path
 from neologue.errors import JournalError
 
 
-class Unfinished:
-    """Files that are whole or not there, beside one that says what they belong to."""
+class UnfinishedRun:
+    """Files that are written atomically, beside one with the identity of the run that they belong to."""
 
     def __init__(
         self, folder: Path, kind: str, identity_file: str, identity: Mapping[str, object], *, resume: bool
@@ -21,7 +21,7 @@ class Unfinished:
         self.resumed = self._identity_path.exists()
         if self.resumed and not resume:
             raise JournalError(
-                f"{folder} has an unfinished {kind}; go on with --resume, or delete the folder to start anew"
+                f"{folder} has an unfinished {kind}; continue it with --resume, or delete the folder to start again"
             )
         if self.resumed:
             self._check()
@@ -29,31 +29,31 @@ class Unfinished:
             raise JournalError(f"{folder} has no unfinished {kind}; start one without --resume")
 
     def write(self, name: str, content: bytes) -> None:
-        """Put a file into the folder, which is made for the first one."""
+        """Write a file into the folder, which is created with the first one."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if not self._identity_path.exists():
             _write(self._identity_path, json.dumps(self._identity, sort_keys=True, indent=1).encode())
         _write(self.folder / name, content)
 
     def close(self) -> None:
-        """The results are written: nothing is left to resume."""
+        """Delete the folder, once the results are written."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _check(self) -> None:
-        """Refuse to go on with anything but the very same work."""
+        """Refuse to resume a different run."""
         try:
             stored = json.loads(self._identity_path.read_text("utf-8"))
         except ValueError as error:
-            raise JournalError(f"{self._identity_path} is damaged; delete {self.folder} to start anew") from error
+            raise JournalError(f"{self._identity_path} is damaged; delete {self.folder} to start again") from error
         if changed := first_difference(stored, self._identity):
             raise JournalError(
-                f"{self.folder} is the journal of another run: {changed} is not the same; give the options and data it "
-                "was begun with, or another folder"
+                f"{self.folder} is the journal of another run: {changed} is not the same; give the same options and "
+                "data, or another folder"
             )
 
 
 def first_difference(stored: object, wanted: Mapping[str, object]) -> str | None:
-    """The first name under which two identities differ, once both have been JSON; None if they are the same."""
+    """The first name under which two identities differ as JSON; None if they are the same."""
     written = json.loads(json.dumps(wanted))
     if stored == written:
         return None

@@ -1,1 +1,1 @@
-"""Studies: this project's methods and those of others, on the same users and the same privacy."""
+"""Studies that compare this project's methods with others, on the same users and with the same privacy."""

@@ -1,4 +1,4 @@
-"""What every choice in the profile `neologue` is worth: the same discovery with one thing changed at a time."""
+"""What every parameter of the profile `neologue` is worth: the same discovery with one parameter changed at a time."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,13 +16,13 @@ from neologue.release.facts import release_facts
 from neologue.simulation.discovery_run import discover
 from neologue.studies.factors import Factor, Variation
 from neologue.studies.interval import CONFIDENCE, METHOD, Interval
-from neologue.studies.method import Advance, unheard
+from neologue.studies.method import Advance, ignore_progress
 from neologue.studies.study_progress import StudyProgress
 
 
 @dataclass(frozen=True)
 class AblationRun:
-    """What is run, with one seed, which the users are drawn with, too."""
+    """One discovery with one seed, which also draws the users."""
 
     changes: tuple[tuple[str, int | float | str | bool], ...]
     users: int
@@ -33,7 +33,7 @@ class AblationRun:
 
 @dataclass(frozen=True, kw_only=True)
 class AblationStudy:
-    """Which choices are tried, and on whom."""
+    """The parameters that are varied, and the users."""
 
     factors: tuple[Factor, ...]
     users: int = 1_000_000
@@ -55,7 +55,7 @@ class AblationStudy:
 
     @property
     def runs(self) -> tuple[AblationRun, ...]:
-        """All that there is to do; what several factors are measured against is run once."""
+        """All runs; a reference that several factors share is run once."""
         return tuple(
             dict.fromkeys(
                 self.run(variation, seed)
@@ -68,7 +68,7 @@ class AblationStudy:
 
 @dataclass(frozen=True)
 class AblationOutcome:
-    """What a run found, and what it costs."""
+    """What a run found, and its cost."""
 
     coverage: float
     precision: float
@@ -83,19 +83,19 @@ class AblationOutcome:
 
 @dataclass(frozen=True)
 class AblationResult:
-    """How a run went, or why it could not be."""
+    """The outcome of a run, or why it is not possible."""
 
     run: AblationRun
     found: AblationOutcome | None
     refusal: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """The result as JSON can hold it."""
+        """The result as JSON values."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, recorded: Mapping[str, Any]) -> "AblationResult":
-        """A result that was recorded."""
+        """Parse a recorded result."""
         return msgspec.convert(recorded, cls)
 
 
@@ -103,9 +103,9 @@ def ablate(
     study: AblationStudy,
     *,
     done: Mapping[AblationRun, AblationResult] = MappingProxyType({}),
-    advance: Advance = unheard,
+    advance: Advance = ignore_progress,
 ) -> Iterator[AblationResult]:
-    """The results of a study's runs, in their order; those of runs that are `done` are taken over."""
+    """Yield the results of a study's runs, in order; results in `done` are reused."""
     for run in study.runs:
         yield done[run] if run in done else _result(study, run, advance)
 
@@ -147,7 +147,7 @@ class Ablation:
     results: tuple[AblationResult, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The ablation as JSON can hold it."""
+        """The ablation as JSON values."""
         return {
             "users": self.study.users,
             "depth": self.study.depth,
@@ -165,7 +165,7 @@ class Ablation:
         }
 
     def _row(self, variation: Variation, reference: Variation) -> dict[str, Any]:
-        """A variation, and what it gains in coverage over the reference with the same seeds."""
+        """A variation, and its gain in coverage over the reference with the same seeds."""
         results = {result.run: result for result in self.results}
         mine = [results[self.study.run(variation, seed)] for seed in self.study.seeds]
         theirs = [results[self.study.run(reference, seed)] for seed in self.study.seeds]
@@ -173,7 +173,7 @@ class Ablation:
         refusal = next((result.refusal for result in (*mine, *theirs) if result.refusal), None)
         if refusal:
             return {**row, "refusal": refusal}
-        found, base = _found(mine), _found(theirs)
+        found, base = _outcomes(mine), _outcomes(theirs)
         gain = Interval.of([a.coverage - b.coverage for a, b in zip(found, base, strict=True)])
         return {
             **row,
@@ -187,7 +187,7 @@ class Ablation:
         }
 
 
-def _found(results: Sequence[AblationResult]) -> list[AblationOutcome]:
+def _outcomes(results: Sequence[AblationResult]) -> list[AblationOutcome]:
     return [result.found for result in results if result.found]
 
 

@@ -14,7 +14,7 @@ from neologue.studies.oracles import LocalHashing
 
 
 def shuffled_epsilon(oracle: LocalHashing, reports: int, delta: float) -> float:
-    """The central ε of one report among so many that are shuffled."""
+    """The central ε of one of `reports` shuffled reports."""
     tail = max(SMALLEST_TAIL, delta * TAIL_SHARE)
     return smallest_epsilon(lambda central: _delta(oracle, reports, central, tail), delta, oracle.epsilon)
 

@@ -1,4 +1,4 @@
-"""Methods side by side: every method, ε, number of users and seed of a study, one result after the other."""
+"""Comparison of methods: a result for every method, ε, number of users and seed of a study."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +14,7 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.vocabulary import Vocabulary
 from neologue.populations.population import Population
 from neologue.studies.fragment_puzzle import FragmentPuzzle
-from neologue.studies.method import Advance, Method, Task, unheard
+from neologue.studies.method import Advance, Method, Task, ignore_progress
 from neologue.studies.opt_prefix_tree import OptPrefixTree
 from neologue.studies.ours import Ours
 from neologue.studies.outcome import Outcome, outcome, truth_of
@@ -38,7 +38,7 @@ METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method
 def method_named(name: str) -> Method:
     """The method of that name."""
     if name not in METHODS:
-        raise ParameterError(f"no method is called {name!r}; there are {', '.join(METHODS)}")
+        raise ParameterError(f"no method is called {name!r}; choose one of {', '.join(METHODS)}")
     return METHODS[name]
 
 
@@ -54,7 +54,7 @@ class ComparisonRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """What is compared."""
+    """The methods, privacy and users of a comparison."""
 
     methods: tuple[str, ...] = tuple(METHODS)
     epsilons: tuple[float, ...]
@@ -77,12 +77,12 @@ class Study:
             self.budget(epsilon)
 
     def budget(self, epsilon: float) -> PrivacyGrant:
-        """What an ε of the study means."""
+        """The privacy that an ε of the study allows."""
         return PrivacyGrant(epsilon, self.model, self.unit, self.delta)
 
     @property
     def runs(self) -> tuple[ComparisonRun, ...]:
-        """All that there is to do: small populations first, then all methods at one ε."""
+        """All runs: small populations first, then all methods at one ε."""
         return tuple(
             ComparisonRun(method, epsilon, users, seed)
             for users, seed, epsilon, method in product(self.users, self.seeds, self.epsilons, self.methods)
@@ -91,7 +91,7 @@ class Study:
 
 @dataclass(frozen=True)
 class RunCost:
-    """What a run took, and what it promises."""
+    """The cost of a run, and the privacy that it promises."""
 
     rounds: int
     bytes_per_device: int | None
@@ -101,23 +101,23 @@ class RunCost:
 
 @dataclass(frozen=True)
 class ComparisonResult:
-    """How a run went: what it found and took, or why it could not keep the budget."""
+    """What a run found and cost, or why it could not keep the budget."""
 
     run: ComparisonRun
     trust: str
     keeps_budget: bool
-    """Whether the promise is the one that the study asks for; one who trusts a server never keeps a local one."""
+    """Whether the run promises what the study asks for; a method that trusts a server never keeps a local budget."""
     outcome: Outcome | None
     cost: RunCost | None
     refusal: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """The result as JSON can hold it."""
+        """The result as JSON values."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, recorded: Mapping[str, Any]) -> "ComparisonResult":
-        """A result that was recorded."""
+        """Parse a recorded result."""
         return msgspec.convert(recorded, cls)
 
 
@@ -130,7 +130,7 @@ class Comparison:
     results: tuple[ComparisonResult, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The comparison as JSON can hold it, with the source of every method."""
+        """The comparison as JSON values, with the source of every method."""
         methods = [
             {"name": name, "citation": METHODS[name].citation, "trust": METHODS[name].trust}
             for name in self.study.methods
@@ -138,7 +138,7 @@ class Comparison:
         return {**asdict(self), "methods": methods}
 
     def users_needed(self, method: str, epsilon: float, coverage: float) -> int | None:
-        """The fewest of the users tried with which a method covers so much, on average over seeds; None if none do."""
+        """The fewest users of the study with which a method reaches a mean coverage over seeds; None if none do."""
         for users in sorted(self.study.users):
             reached = [
                 result.outcome.coverage
@@ -158,9 +158,9 @@ def compare(
     alphabet: Alphabet | None = None,
     known: Vocabulary | None = None,
     done: Mapping[ComparisonRun, ComparisonResult] = MappingProxyType({}),
-    advance: Advance = unheard,
+    advance: Advance = ignore_progress,
 ) -> Iterator[ComparisonResult]:
-    """The results of a study's runs, in their order; those of runs that are `done` are taken over.
+    """Yield the results of a study's runs, in order; results in `done` are reused.
 
     The first users of the population are asked, and found words are compared with what all of its users hold.
     """

@@ -1,4 +1,4 @@
-"""What the profile `neologue` is made of, one choice after the other, each with what it could have been."""
+"""The parameters of the profile `neologue`, each with its alternatives."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ Change = tuple[str, int | float | str | bool]
 
 @dataclass(frozen=True)
 class Variation:
-    """One way to run it: what is changed in the profile, and whom it is run on if not the users of the study."""
+    """One variation: the changes to the profile, and the users if they are not those of the study."""
 
     name: str
     changes: tuple[Change, ...] = ()
     users: int | None = None
     language: str = BASE_LANGUAGE
     alphabet: str | None = None
-    """The name of an alphabet; without, the one that suits the language."""
+    """The name of an alphabet; None means the one that suits the language."""
 
 
 AS_IT_IS = "as it is"
@@ -31,7 +31,7 @@ AS_IT_IS = "as it is"
 
 @dataclass(frozen=True)
 class Factor:
-    """A choice, the way that the others are measured against, and the others."""
+    """A parameter, its reference variation, and the others."""
 
     name: str
     about: str
@@ -40,17 +40,17 @@ class Factor:
 
     @property
     def key(self) -> str:
-        """Its name as it is typed."""
+        """The name on the command line."""
         return self.name.partition(" (")[0].replace("ε", "epsilon").replace(" ", "-")
 
     @property
     def variations(self) -> tuple[Variation, ...]:
-        """All ways, the reference first."""
+        """All variations, the reference first."""
         return (self.reference, *self.others)
 
 
 def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) -> tuple[Factor, ...]:
-    """All choices, with these languages and numbers of users to try."""
+    """All factors, with these languages and numbers of users to try."""
     as_it_is = Variation(AS_IT_IS)
     characters = builtin.alphabet(BASE_LANGUAGE).size - 1
     triples = characters * extensions(characters, 2)
@@ -60,31 +60,31 @@ def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) 
             "sampler",
             "which words go into a report if a user has too many: any of them, or those typed most (greedy)",
             as_it_is,
-            (_changed("greedy", sampler="greedy"),),
+            (_variation("greedy", sampler="greedy"),),
         ),
         Factor(
             "passes",
             "how many tries are grown, each with a part of the users",
             as_it_is,
-            tuple(_changed(f"{passes} passes", passes=passes) for passes in (2, 3)),
+            tuple(_variation(f"{passes} passes", passes=passes) for passes in (2, 3)),
         ),
         Factor(
             "words per user (B)",
             "the most words that one report speaks of; ε of a word stays the same, that of a user grows with B",
             as_it_is,
-            tuple(_changed(f"B = {words}", words_per_user=words) for words in (20, 5, 120)),
+            tuple(_variation(f"B = {words}", words_per_user=words) for words in (20, 5, 120)),
         ),
         Factor(
             "local ε",
             "how much a report may tell about one word",
             as_it_is,
-            tuple(_changed(f"ε = {epsilon:g}", epsilon=epsilon) for epsilon in (8.0, 6.0, 4.0)),
+            tuple(_variation(f"ε = {epsilon:g}", epsilon=epsilon) for epsilon in (8.0, 6.0, 4.0)),
         ),
         Factor(
             "frontier",
             "the most prefixes that go on to the next layer (η_max)",
             as_it_is,
-            tuple(_changed(f"{kept:,} prefixes", frontier=kept) for kept in (1_000, 10_000)),
+            tuple(_variation(f"{kept:,} prefixes", frontier=kept) for kept in (1_000, 10_000)),
         ),
         Factor(
             "alphabet",
@@ -96,32 +96,32 @@ def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) 
             "starting length",
             "how many symbols the first layer decides at once; the limit on candidates is set where it just fits, and "
             "one below",
-            _changed("three symbols", candidates=triples),
-            (_changed("two symbols", candidates=triples - 1),),
+            _variation("three symbols", candidates=triples),
+            (_variation("two symbols", candidates=triples - 1),),
         ),
         Factor(
             "adaptive layers",
             "whether layers extend by as many symbols, and get as many users, as suits the words",
-            _changed(f"adaptive, {fixed_frontier:,} prefixes", frontier=fixed_frontier),
-            (_changed("one symbol a layer, equal layers", adaptive=False, frontier=fixed_frontier),),
+            _variation(f"adaptive, {fixed_frontier:,} prefixes", frontier=fixed_frontier),
+            (_variation("one symbol a layer, equal layers", adaptive=False, frontier=fixed_frontier),),
         ),
         Factor(
             "threshold",
             "how many votes keep a prefix or a word",
             as_it_is,
             (
-                _changed("no k-anonymity", k_anonymity=0),
-                _changed("the most voted, no k-anonymity", rule="top", k_anonymity=0, frontier=10_000),
-                _changed("k = 50", k_anonymity=50),
-                _changed("5 % false words allowed", false_words=0.05),
-                _changed("5 % false prefixes allowed", false_prefixes=0.05),
+                _variation("no k-anonymity", k_anonymity=0),
+                _variation("the most voted, no k-anonymity", rule="top", k_anonymity=0, frontier=10_000),
+                _variation("k = 50", k_anonymity=50),
+                _variation("5 % false words allowed", false_words=0.05),
+                _variation("5 % false prefixes allowed", false_prefixes=0.05),
             ),
         ),
         Factor(
             "second look",
             "whether words that a layer is in doubt about are asked about again in the next",
             as_it_is,
-            (_changed("every word is decided at once", doubtful=0),),
+            (_variation("every word is decided at once", doubtful=0),),
         ),
         Factor(
             "population",
@@ -138,15 +138,15 @@ def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) 
     )
 
 
-def chosen(names: Iterable[str], among: Iterable[Factor]) -> tuple[Factor, ...]:
-    """The factors of these names, as they are typed; all if none is named."""
+def select_factors(names: Iterable[str], among: Iterable[Factor]) -> tuple[Factor, ...]:
+    """The factors with these names on the command line; all if none is named."""
     by_key = {factor.key: factor for factor in among}
     wanted = list(names)
     for name in wanted:
         if name not in by_key:
-            raise ParameterError(f"no factor is called {name!r}; there are {', '.join(by_key)}")
+            raise ParameterError(f"no factor is called {name!r}; choose one of {', '.join(by_key)}")
     return tuple(by_key[name] for name in wanted) or tuple(by_key.values())
 
 
-def _changed(name: str, **changes: int | float | str | bool) -> Variation:
+def _variation(name: str, **changes: int | float | str | bool) -> Variation:
     return Variation(name, tuple(changes.items()))

@@ -1,16 +1,17 @@
 """SFP, the Sequence Fragment Puzzle: fragments of words, each with a hash of its word by which the pieces fit together.
 
-Apple's Differential Privacy Team, Learning with privacy at scale, 2017: what finds new words on its keyboards. A device
-picks one of its words, as often as it was typed, and sends, once, a Count Mean Sketch of two neighbouring characters at
-a random even place together with an 8-bit hash of the word, a sketch of the whole word, and the place. The server finds
-the frequent fragments at each place, joins those that have the same hash, and looks the joined words up in the other
-sketch. The ε is divided between the two sketches. Sketches have m = 1,024 columns.
+Apple's Differential Privacy Team, Learning with privacy at scale, 2017: the method that finds new words on Apple's
+keyboards. A device picks one of its words, in proportion to how often it was typed, and sends, once, a Count Mean
+Sketch of two neighbouring characters at a random even position together with an 8-bit hash of the word, a sketch of the
+whole word, and the position. The server finds the frequent fragments at each position, joins those with the same hash,
+and looks the joined words up in the other sketch. The ε is divided between the two sketches. Sketches have m = 1,024
+columns.
 
 What differs here, in favour of SFP. The server keeps the fragments that noise does not explain, instead of the T most
 frequent (T = 20 in the comparison of Zhu et al. 2020, which can't find more than 20 words); it also checks the hash of
-a joined word, and lets go of words that noise explains. Words may be as long as in the comparison, not 10 characters.
-Sums are drawn with a hash function of its own for each report, and independently for each fragment: exact for a
-fragment; any two would really have a correlation of 1/m.
+a joined word, and drops words that noise explains. Words may be as long as in the comparison, not 10 characters. Sums
+are drawn with a separate hash function for each report, and independently for each fragment: exact for one fragment,
+while any two would really have a correlation of 1/m.
 """
 
 from collections.abc import Iterator
@@ -28,18 +29,18 @@ from neologue.language.alphabet import Alphabet
 from neologue.populations.streams import Stream, generator
 from neologue.privacy.shuffling import clones_2023
 from neologue.randomizers.channel import Channel
-from neologue.studies.method import Advance, Found, Task, ranked, unheard
+from neologue.studies.method import Advance, Found, Task, ignore_progress, rank_words
 from neologue.studies.oracles import CountMeanSketch, Integers, draw_votes
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 from neologue.studies.user_samples import one_word
 
 FRAGMENT = 2
 PIECES = 256
-"""The values of the hash that makes fragments fit together."""
+"""The number of values of the hash by which fragments are joined."""
 MOST_FRAGMENTS = 1 << 26
 MOST_JOINED = 1 << 18
-"""The most beginnings of words that are joined on, those of the most votes; it bounds the memory."""
-SMALLEST_PLACE = 100
+"""The most beginnings of words that are extended, those with the most votes; this bounds the memory."""
+USERS_PER_POSITION = 100
 
 
 @dataclass(frozen=True)
@@ -51,32 +52,32 @@ class FragmentPuzzle:
     trust: ClassVar[str] = "local"
     columns: int = 1024
     fragment_share: float = 0.7
-    """The share of ε that is for the fragment; the rest is for the whole word. At a million users 0.7 finds most."""
+    """The share of ε for the fragment; the rest is for the whole word. With a million users 0.7 finds most."""
     false_fragments: float = 0.5
     false_words: float = NEOLOGUE.parameters.false_words
 
     def fewest_users(self, task: Task) -> int:
-        """Enough for each place of a word."""
-        return SMALLEST_PLACE * _places(task)
+        """Enough for each position in a word."""
+        return USERS_PER_POSITION * _fragments_per_word(task)
 
-    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
-        """Ask everyone at once, then join what they sent."""
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
+        """Ask all users at once, then join their fragments."""
         epsilon = budget.local_epsilon(lambda local: clones_2023(local, task.users, budget.delta).epsilon or 0.0)
         piecewise = CountMeanSketch(epsilon * self.fragment_share, self.columns)
         whole = CountMeanSketch(epsilon * (1 - self.fragment_share), self.columns)
         rng = generator(Stream.BASELINES, seed)
         speakers = one_word(task, (0, task.users), seed, advance, by_use=True)
         spelt = _codes(task)
-        joined = self._joined(task, spelt, speakers, piecewise, rng)
+        joined = self._join_fragments(task, spelt, speakers, piecewise, rng)
         texts = [text for text in _texts(task.alphabet, joined) if task.counts(text)]
-        place_of_word = {word: place for place, word in enumerate(texts)}
-        index = np.array([place_of_word.get(word, -1) for word in task.words.tolist()], np.int64)
+        index_of_word = {word: position for position, word in enumerate(texts)}
+        index = np.array([index_of_word.get(word, -1) for word in task.words.tolist()], np.int64)
         votes = draw_votes(whole.channel, len(texts), index, speakers, task.users, rng)
-        kept = _unexplained(whole.channel, votes, task.users, self.false_words)
+        kept = _significant(whole.channel, votes, task.users, self.false_words)
         counts = whole.channel.estimate(votes[kept], task.users)
         spent = clones_2023(epsilon, task.users, budget.delta).epsilon
         return Found(
-            words=ranked(dict(zip((texts[place] for place in kept), counts.tolist(), strict=True))),
+            words=rank_words(dict(zip((texts[position] for position in kept), counts.tolist(), strict=True))),
             rounds=1,
             bytes_per_device=1 + piecewise.report_bytes + whole.report_bytes,
             users_asked=task.users,
@@ -91,37 +92,37 @@ class FragmentPuzzle:
             ),
         )
 
-    def _joined(
+    def _join_fragments(
         self, task: Task, spelt: Integers, speakers: Integers, sketch: CountMeanSketch, rng: Generator
     ) -> Integers:
-        """The symbols of all words whose fragments were found and whose hash is that of the fragments."""
-        size, places = task.alphabet.size, _places(task)
-        pieces = _piece(spelt)
-        # Every user picks a place, wordless users too.
-        at_place = rng.multinomial(speakers, [1 / places] * places)
-        wordless = rng.multinomial(task.users - speakers.sum(), [1 / places] * places)
+        """The symbols of all words whose fragments were found and whose hash matches."""
+        size, positions = task.alphabet.size, _fragments_per_word(task)
+        pieces = _word_hash(spelt)
+        # Every user picks a position, even without words.
+        at_position = rng.multinomial(speakers, [1 / positions] * positions)
+        wordless = rng.multinomial(task.users - speakers.sum(), [1 / positions] * positions)
         joined, votes_of = np.zeros((PIECES, 0), np.int64), np.full(PIECES, task.users)
         piece_of = np.arange(PIECES)
-        for place in range(places):
-            pair = spelt[:, FRAGMENT * place : FRAGMENT * (place + 1)]
+        for position in range(positions):
+            pair = spelt[:, FRAGMENT * position : FRAGMENT * (position + 1)]
             index = (pieces * size + pair[:, 0]) * size + pair[:, 1]
-            reports = int(at_place[:, place].sum() + wordless[place])
-            votes = draw_votes(sketch.channel, PIECES * size**2, index, at_place[:, place], reports, rng)
-            fragments = _unexplained(sketch.channel, votes, reports, self.false_fragments)
+            reports = int(at_position[:, position].sum() + wordless[position])
+            votes = draw_votes(sketch.channel, PIECES * size**2, index, at_position[:, position], reports, rng)
+            fragments = _significant(sketch.channel, votes, reports, self.false_fragments)
             rows, picked = _matches(piece_of, joined, fragments, size)
             symbols = np.column_stack(np.divmod(fragments[picked] % size**2, size))
             joined = np.column_stack([joined[rows], symbols])
             piece_of = piece_of[rows]
             votes_of = np.minimum(votes_of[rows], votes[fragments[picked]])
-            # A word that has ended has to have the hash of its fragments; more words than can be held are cut.
-            fits = (joined[:, -1] > 0) | (_piece(_padded(joined, spelt.shape[1])) == piece_of)
-            fits &= votes_of >= _cut(votes_of[fits])
+            # A finished word must have the hash of its fragments; beginnings beyond the limit are dropped.
+            fits = (joined[:, -1] > 0) | (_word_hash(_pad(joined, spelt.shape[1])) == piece_of)
+            fits &= votes_of >= _fewest_votes(votes_of[fits])
             joined, piece_of, votes_of = joined[fits], piece_of[fits], votes_of[fits]
-        return np.asarray(joined[_piece(joined) == piece_of])
+        return np.asarray(joined[_word_hash(joined) == piece_of])
 
 
-def _places(task: Task) -> int:
-    """How many fragments the longest word has."""
+def _fragments_per_word(task: Task) -> int:
+    """The number of fragments of the longest word."""
     if PIECES * task.alphabet.size**FRAGMENT > MOST_FRAGMENTS:
         raise ParameterError(
             f"an alphabet of {task.alphabet.size} symbols has {PIECES * task.alphabet.size**FRAGMENT:,} fragments with "
@@ -132,16 +133,16 @@ def _places(task: Task) -> int:
 
 def _codes(task: Task) -> Integers:
     """The symbols of the words that count, 0 beyond their ends."""
-    width = _places(task) * FRAGMENT
+    width = _fragments_per_word(task) * FRAGMENT
     return task.alphabet.codes(task.words.astype(f"U{width}").view(np.uint32).reshape(len(task.words), width))
 
 
-def _padded(symbols: Integers, width: int) -> Integers:
+def _pad(symbols: Integers, width: int) -> Integers:
     return np.pad(symbols, ((0, 0), (0, width - symbols.shape[1])))
 
 
-def _piece(symbols: Integers) -> Integers:
-    """The hash of each word that all its fragments carry: the upper bits of a polynomial in its symbols."""
+def _word_hash(symbols: Integers) -> Integers:
+    """The hash of each word, which all its fragments carry: the upper bits of a polynomial in its symbols."""
     mixed = np.zeros(len(symbols), np.uint64)
     for column in symbols.T.astype(np.uint64):
         mixed = (mixed ^ column) * np.uint64(0x9E3779B97F4A7C15)
@@ -150,7 +151,7 @@ def _piece(symbols: Integers) -> Integers:
 
 
 def _matches(piece_of: Integers, joined: Integers, fragments: Integers, size: int) -> tuple[Integers, Integers]:
-    """Which beginnings go on with which fragments: of the same piece, and after an end nothing else."""
+    """Pairs of beginnings and fragments that fit: with the same hash, and only the end after an end."""
     pieces, pairs = np.divmod(fragments, size**2)
     starts = np.searchsorted(pieces, np.arange(PIECES + 1))
     sizes = np.diff(starts)[piece_of]
@@ -162,12 +163,12 @@ def _matches(piece_of: Integers, joined: Integers, fragments: Integers, size: in
     return rows[goes_on], picked[goes_on]
 
 
-def _cut(votes: Integers) -> int:
-    """The fewest votes of a beginning that is still joined on."""
+def _fewest_votes(votes: Integers) -> int:
+    """The fewest votes with which a beginning is still extended."""
     return int(np.partition(votes, -MOST_JOINED)[-MOST_JOINED]) if len(votes) > MOST_JOINED else 0
 
 
-def _unexplained(channel: Channel, votes: Integers, reports: int, level: float) -> Integers:
+def _significant(channel: Channel, votes: Integers, reports: int, level: float) -> Integers:
     """The values, in order, whose votes noise does not explain."""
     if not len(votes):
         return np.empty(0, np.int64)

@@ -1,4 +1,4 @@
-"""What a release is worth to users who took no part in it."""
+"""The value of a release for users who took no part in it."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,24 +11,24 @@ from neologue.campaign.campaign import Campaign
 from neologue.populations.population import Population
 
 SEED_APART = 1 << 40
-"""Test users are drawn with a seed this far from that of the users who are asked."""
+"""The difference between the seed of test users and that of the users who are asked."""
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """How much of what test users hold and may contribute was released to them."""
+    """The share of what test users hold and may contribute that was released."""
 
     users: int
     of_pairs: float
-    """Of all pairs of a test user and a word they hold, the share whose word was released."""
+    """The share of pairs of a test user and a word they hold whose word was released."""
     of_typings: float
-    """Of all times that they typed such a word, the share that was of a released one."""
+    """The share of all times they typed such a word that were of a released word."""
     of_words: float
-    """Of all different words that any of them holds, the share that was released."""
+    """The share of all distinct words that any of them holds that were released."""
 
 
 def held_out(released: Collection[str], campaign: Campaign, population: Population) -> HeldOut:
-    """Compare a release with what the users of a test population hold of words that count in the campaign."""
+    """Compare a release with the words of a test population that the campaign could find."""
     words = population.words
     unknown = [not known for known in campaign.known.known(words)]
     depth = campaign.parameters.depth

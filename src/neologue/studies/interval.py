@@ -1,4 +1,4 @@
-"""A figure over several seeds, and how far it can be trusted."""
+"""Means over several seeds with their confidence intervals."""
 
 import math
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ class Interval:
 
     mean: float
     low: float | None
-    """None if there is one seed alone, which tells nothing of the next."""
+    """None with a single seed, which says nothing about the next."""
     high: float | None
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Interval":
-        """The t interval of the mean of a law that these values are drawn from."""
+        """The t interval of the mean of the distribution that these values are drawn from."""
         mean = fmean(values)
         if len(values) < 2:
             return cls(mean, None, None)
@@ -30,7 +30,7 @@ class Interval:
         return cls(mean, mean - half, mean + half)
 
     def within(self, least: float, most: float) -> "Interval":
-        """The same, cut to what the figure can be."""
+        """The same interval, cut to the possible range."""
         if self.low is None or self.high is None:
             return self
         return Interval(self.mean, max(least, self.low), min(most, self.high))

@@ -1,4 +1,4 @@
-"""The one interface behind which methods are compared."""
+"""The common interface of the methods that are compared."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ from neologue.randomizers.channel import Floats
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 
 Advance = Callable[[int], None]
-"""Told how many more users are done."""
+"""Called with the number of users that have just been done."""
 
 
-def unheard(users: int) -> None:
-    """Hears of progress and does not care."""
+def ignore_progress(users: int) -> None:
+    """The default progress callback."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What every method is asked: the new words of the first `users` users of a population."""
+    """The task of every method: find the new words of the first `users` users of a population."""
 
     population: Population
     users: int
@@ -36,7 +36,7 @@ class Task:
     depth: int = 15
     """The longest word that counts, in characters."""
     top: int = 1000
-    """How many of the most widely held words the search is for, where a method asks for a number (K)."""
+    """The number of most widely held words to find, for methods that need such a number (K)."""
 
     def __post_init__(self) -> None:
         check_whole("depth", self.depth, 2, DEEPEST)
@@ -52,26 +52,26 @@ class Task:
         return self.alphabet.spells(word, self.depth) and word not in self.known
 
     def countable(self, texts: Strings, estimates: Floats) -> dict[str, float]:
-        """Words with their estimates, without those that no device would contribute: they are noise."""
+        """Words with their estimates, without words that no device would contribute: those are noise."""
         found = zip(texts.tolist(), estimates.tolist(), strict=True)
         return {word: estimate for word, estimate in found if self.counts(word)}
 
     @cached_property
-    def places(self) -> NDArray[np.int64]:
-        """Where in the population's lexicon the words that count are."""
+    def word_indices(self) -> NDArray[np.int64]:
+        """The indices in the population's lexicon of the words that count."""
         lexicon = self.population.words
-        return np.array([place for place, word in enumerate(lexicon) if self.counts(word)], np.int64)
+        return np.array([index for index, word in enumerate(lexicon) if self.counts(word)], np.int64)
 
     @cached_property
     def words(self) -> Strings:
-        """The words that count, in the order of `places`."""
+        """The words that count, in the order of `word_indices`."""
         lexicon = self.population.words
-        return strings([lexicon[place] for place in self.places])
+        return strings([lexicon[index] for index in self.word_indices])
 
 
 @dataclass(frozen=True)
 class FoundWord:
-    """A word, and of how many users it is taken to be; None from a method that publishes no counts."""
+    """A word, and the estimated number of its users; None from a method that publishes no counts."""
 
     word: str
     estimate: float | None
@@ -79,14 +79,14 @@ class FoundWord:
 
 @dataclass(frozen=True)
 class Found:
-    """What a method found and what it took."""
+    """What a method found, and its cost."""
 
     words: tuple[FoundWord, ...]
     """The most widely held first, as far as the method knows."""
     rounds: int
-    """How many times the server waited for answers before it could ask the next question."""
+    """How many times the server waited for answers before it could go on."""
     bytes_per_device: int | None
-    """The most that one device uploads in the whole run; None if that grows with the words it holds."""
+    """The most that one device uploads in the whole run; None if it grows with the words it holds."""
     users_asked: int
     """The most users who answered."""
     privacy: Privacy
@@ -97,7 +97,7 @@ class Method(Protocol):
 
     @property
     def name(self) -> str:
-        """What the command line calls it."""
+        """The name on the command line."""
 
     @property
     def citation(self) -> str:
@@ -105,16 +105,16 @@ class Method(Protocol):
 
     @property
     def trust(self) -> str:
-        """`local` if nobody is trusted with words; `central` if a server, or its enclave, sees them as they are."""
+        """`local` if nobody is trusted with words; `central` if a server, or its enclave, sees them."""
 
     def fewest_users(self, task: Task) -> int:
-        """The smallest number of users that it can work with at all."""
+        """The smallest number of users that the method can work with."""
 
-    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
         """Find words within the budget; the same arguments give the same words."""
 
 
-def ranked(estimates: dict[str, float]) -> tuple[FoundWord, ...]:
-    """Words in the order of their estimates."""
+def rank_words(estimates: dict[str, float]) -> tuple[FoundWord, ...]:
+    """Words sorted by their estimates, the largest first."""
     ordered = sorted(estimates.items(), key=lambda found: (-found[1], found[0]))
     return tuple(FoundWord(word, estimate) for word, estimate in ordered)

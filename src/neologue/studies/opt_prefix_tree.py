@@ -7,11 +7,11 @@ prefixes found so far and are not on the deny list, and reports its next prefix 
 noise among them stays at a false positive ratio, and makes the next segment as long as its limit of 10^7 on the
 dimension allows. What one run has found goes on the deny list of the next.
 
-What differs here. In favour of it: each device answers in one iteration alone, with all of the ε, where the paper may
+What differs here. In its favour: each device answers in only one iteration, with all of the ε, where the paper may
 ask it in several and composes; the expected noise is taken from the binomial law instead of the normal one; words,
 unlike prefixes, are held to the false positive ratio of the profile `neologue`, so that the two are compared at like
 precision. Against it: segments are whole characters, not bits of a code, and no more prefixes are kept than can be
-extended by as many characters as K of them can, so that the number of iterations is known before.
+extended by as many characters as K of them can, so that the number of iterations is known in advance.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from neologue.populations.streams import Stream, generator
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
 from neologue.randomizers.unary import Unary
-from neologue.studies.method import Advance, Found, Task, ranked, unheard
+from neologue.studies.method import Advance, Found, Task, ignore_progress, rank_words
 from neologue.studies.oracles import Integers, draw_votes
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 from neologue.studies.user_samples import one_word
@@ -46,10 +46,10 @@ class OptPrefixTree:
     )
     trust: ClassVar[str] = "local"
     by_use: bool = False
-    """Whether a device picks a word as often as it was typed, instead of any; the paper has both."""
+    """Whether a device picks a word in proportion to how often it was typed, instead of uniformly; the paper has both."""
     dimension: int = 10_000_000
     runs: int = 1
-    """How often a tree is grown, each time with other users and without the words found before."""
+    """How many trees are grown, each with other users and without the words found before."""
     false_prefixes: float = 0.5
     false_words: float = NEOLOGUE.parameters.false_words
 
@@ -62,7 +62,7 @@ class OptPrefixTree:
         """Enough for each iteration of each run."""
         return SMALLEST_LAYER * self.runs * self.iterations(task)
 
-    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
         """Grow one tree after the other."""
         layer_size = task.users // (self.runs * self.iterations(task))
 
@@ -85,7 +85,7 @@ class OptPrefixTree:
                 randomizer = Unary(candidates.size, epsilon, 1)
                 rng = generator(Stream.BASELINES, seed, rounds)
                 votes = draw_votes(randomizer.channel, candidates.size, index, speakers, layer_size, rng)
-                kept = self._kept(task, candidates, votes, randomizer, layer_size)
+                kept = self._select(task, candidates, votes, randomizer, layer_size)
                 prefixes, ended = candidates.prefixes(kept)
                 counts = randomizer.channel.estimate(votes[kept], layer_size) * (task.users / layer_size)
                 words |= task.countable(prefixes[ended], counts[ended])
@@ -94,7 +94,7 @@ class OptPrefixTree:
                 longest = max(longest, randomizer.payload_bytes)
                 rounds += 1
         return Found(
-            words=ranked(words),
+            words=rank_words(words),
             rounds=rounds,
             bytes_per_device=longest,
             users_asked=rounds * layer_size,
@@ -112,15 +112,15 @@ class OptPrefixTree:
     def _extension(self, task: Task, prefixes: int, length: int) -> int:
         return longest_extension(prefixes, task.alphabet.size - 1, self.dimension, task.depth + 1 - length)
 
-    def _kept(
+    def _select(
         self, task: Task, candidates: Candidates, votes: Integers, randomizer: Unary, layer_size: int
     ) -> Integers:
         """The candidates, in order, that noise does not explain at the false positive ratio of their kind."""
         null = NullLaw.of(layer_size, float(randomizer.channel.q), int(votes.max()))
         passed = []
         for members, level in ((candidates.ended, self.false_words), (~candidates.ended, self.false_prefixes)):
-            places = np.flatnonzero(members)
-            passed.append(places[null.benjamini_hochberg(votes[places], np.ones(len(places)), level).index])
+            indices = np.flatnonzero(members)
+            passed.append(indices[null.benjamini_hochberg(votes[indices], np.ones(len(indices)), level).index])
         words, prefixes = passed
         segment = extensions(task.alphabet.size - 1, self._extension(task, task.top, 1))
         most = max(task.top, self.dimension // segment)

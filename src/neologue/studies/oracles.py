@@ -86,7 +86,7 @@ class LocalHashing:
 
 @dataclass(frozen=True)
 class CountMeanSketch:
-    """Count Mean Sketch with so many hash functions that no two reports need share one (Apple has 65,536)."""
+    """Count Mean Sketch with a hash function for each report (Apple has 65,536 in all)."""
 
     epsilon: float
     columns: int = 1024
@@ -101,7 +101,7 @@ class CountMeanSketch:
 
     @cached_property
     def channel(self) -> Channel:
-        """The law of votes: another value shares the column of the one held once in m times."""
+        """The law of votes: another value shares the column of the held one with probability 1/m."""
         p, share = Fraction(self.truth), Fraction(1, self.columns)
         return Channel(p, share * p + (1 - share) * (1 - p), contributions=1)
 
@@ -129,14 +129,14 @@ class CountMeanSketch:
 def draw_votes(
     channel: Channel, size: int, index: Integers, speakers: Integers, reports: int, rng: Generator
 ) -> Integers:
-    """The votes of `size` values, where `speakers[i]` reports are about the value `index[i]`, or about none if -1."""
+    """Draw the votes of `size` values if `speakers[i]` reports are about the value `index[i]`, or about none if -1."""
     p, q = float(channel.p), float(channel.q)
     belongs = index >= 0
-    places, rows = np.unique(index[belongs], return_inverse=True)
-    held = np.zeros(len(places), np.int64)
+    indices, rows = np.unique(index[belongs], return_inverse=True)
+    held = np.zeros(len(indices), np.int64)
     np.add.at(held, rows, speakers[belongs])
     votes = rng.binomial(reports, q, size)
-    votes[places] = rng.binomial(held, p) + rng.binomial(reports - held, q)
+    votes[indices] = rng.binomial(held, p) + rng.binomial(reports - held, q)
     return votes
 
 

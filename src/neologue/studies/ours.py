@@ -1,4 +1,4 @@
-"""The profiles of this project behind the interface of the comparison."""
+"""The profiles of this project as methods of the comparison."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,7 +11,7 @@ from neologue.privacy.cost import central_epsilon, cost
 from neologue.protocol.report import HEADER_BYTES
 from neologue.release.facts import release_facts
 from neologue.simulation.discovery_run import discover
-from neologue.studies.method import Advance, Found, FoundWord, Task, unheard
+from neologue.studies.method import Advance, Found, FoundWord, Task, ignore_progress
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 from neologue.studies.study_progress import StudyProgress
 
@@ -33,7 +33,7 @@ class Ours:
         parameters = profile(self.name).parameters
         return parameters.smallest_layer * parameters.passes * task.depth
 
-    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
         """Run a campaign with the largest ε that the budget allows."""
 
         def campaign(epsilon: float) -> Campaign:
@@ -51,7 +51,7 @@ class Ours:
             try:
                 return central_epsilon(foreseen(campaign(epsilon)), budget.delta, budget.unit)
             except ParameterError:
-                # Reports of a small ε can be too long. If it has to be as small as that, the campaign itself will say.
+                # Reports with a small ε can be too long. If ε has to be that small, the campaign itself refuses.
                 return 0.0
 
         words_per_user = profile(self.name).parameters.words_per_user

@@ -1,4 +1,4 @@
-"""How good a finding is, where the truth is known: the figures of every method in one place."""
+"""Scores of the words that a method found, if the truth is known; the same for every method."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,27 +8,27 @@ from neologue.studies.method import Task
 
 @dataclass(frozen=True)
 class Outcome:
-    """Figures of one finding; coverage and precision as `neologue.simulation.scoring` has them."""
+    """The scores of one run; coverage and precision as in `neologue.simulation.scoring`."""
 
     words: int
     coverage: float
-    """Of all pairs of a user and a word they hold that counts, the share whose word was found."""
+    """The share of pairs of a user and a countable word they hold whose word was found."""
     precision: float
-    """Of all words found, the share that at least one user holds; 1 if none was found."""
+    """The share of words found that at least one user holds; 1 if none was found."""
     recall: float
-    """Of all words that count and that somebody holds, the share that was found."""
+    """The share of countable words that somebody holds that were found."""
     f1: float
-    """F1 of the first K words found against the K that most users hold (Zhu et al. 2020 score by it)."""
+    """F1 of the first K words found against the K most widely held words (the score of Zhu et al. 2020)."""
 
 
 def truth_of(task: Task) -> dict[str, int]:
-    """How many users of the whole population hold each word that counts and that somebody holds."""
-    holders = task.population.holders()[task.places].tolist()
+    """The number of users in the whole population who hold each countable word that somebody holds."""
+    holders = task.population.holders()[task.word_indices].tolist()
     return {word: users for word, users in zip(task.words.tolist(), holders, strict=True) if users}
 
 
 def outcome(found: Sequence[str], truth: Mapping[str, int], top: int) -> Outcome:
-    """Score words in the order in which a method ranks them."""
+    """Score words, given in the order in which a method ranks them."""
     total = sum(truth.values())
     return Outcome(
         words=len(found),
@@ -40,7 +40,7 @@ def outcome(found: Sequence[str], truth: Mapping[str, int], top: int) -> Outcome
 
 
 def _f1(first: Sequence[str], truth: Mapping[str, int], top: int) -> float:
-    """Words that equally many hold are ranked by their letters."""
+    """F1 of the first words found; ties in the truth are broken alphabetically."""
     wanted = set(sorted(truth, key=lambda word: (-truth[word], word))[:top])
     hits = len(wanted.intersection(first))
     return 2 * hits / (len(wanted) + len(first)) if hits else 0.0

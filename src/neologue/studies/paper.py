@@ -1,4 +1,4 @@
-"""The paper's case study, repeated on the embedded population: its figure, its table and its production run."""
+"""The paper's case study, repeated on simulated users: its figure, its table and its production run."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -19,27 +19,27 @@ from neologue.randomizers.thresholds import LARGEST_EPSILON
 from neologue.release.facts import release_facts
 from neologue.simulation.discovery_run import Discovery, discover
 from neologue.studies.held_out import SEED_APART, HeldOut, held_out
-from neologue.studies.method import Advance, unheard
+from neologue.studies.method import Advance, ignore_progress
 from neologue.studies.study_progress import StudyProgress
 from neologue.studies.targets import rare_known_words
 
 LANGUAGE = "en"
 EPSILON = 10.0
 NO_PRIVACY = LARGEST_EPSILON
-"""Stands for no privacy at all: the largest ε that devices take, at which 998 of 1,000 words arrive as they are."""
+"""Stands for no privacy at all: the largest ε that devices accept, at which 998 of 1,000 words arrive unchanged."""
 TESTED = 15
-"""One user is held out as a test user for so many who are asked."""
+"""The number of users who are asked for each held-out test user."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What the paper varies; everything else is as in the profile gboard-2024."""
+    """The parameters that the paper varies; all others are those of the profile gboard-2024."""
 
     sampler: str
     passes: int
     epsilon: float = EPSILON
     words: str = "targets"
-    """Which words count: `targets`, the rare known ones of the trials, or `unknown`, as in production."""
+    """The words that count: `targets`, the rare known words of the trials, or `unknown`, as in production."""
 
 
 TABLE: Mapping[str, Setting] = MappingProxyType(
@@ -55,7 +55,7 @@ def figure_setting(epsilon: float) -> Setting:
 
 @dataclass(frozen=True)
 class PaperRun:
-    """One setting with one seed, which the users are drawn with, too."""
+    """One setting with one seed, which also draws the users."""
 
     setting: Setting
     seed: int
@@ -63,14 +63,14 @@ class PaperRun:
 
 @dataclass(frozen=True, kw_only=True)
 class PaperStudy:
-    """How much of the paper is repeated, and on how many users."""
+    """The part of the paper that is repeated, and the number of users."""
 
     users: int = GBOARD_2024.users
     seeds: tuple[int, ...] = (0, 1, 2)
     epsilons: tuple[float, ...] = (4.0, 6.0, 8.0, 10.0, 12.0)
-    """Where the figure is measured; ε of the table is always among them."""
+    """The points of the figure; the ε of the table must be among them."""
     beyond_table: int = 3
-    """With how many of the seeds the figure and the production run are measured, the table always with all."""
+    """The number of seeds for the figure and the production run; the table is measured with all seeds."""
     depth: int = GBOARD_2024.parameters.depth
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class PaperStudy:
             if not values or len(set(values)) < len(values):
                 raise ParameterError(f"give one or more {what}, each once, not {list(values)}")
         if EPSILON not in self.epsilons:
-            raise ParameterError(f"the table is at ε = {EPSILON:g}: give it to the figure, too")
+            raise ParameterError(f"the table is at ε = {EPSILON:g}: the figure needs this ε too")
         if NO_PRIVACY in self.epsilons:
             raise ParameterError(f"ε = {NO_PRIVACY:g} stands for the line without privacy; leave it out")
         for setting in (PRODUCTION, *map(figure_setting, self.epsilons)):
@@ -87,7 +87,7 @@ class PaperStudy:
 
     @property
     def runs(self) -> tuple[PaperRun, ...]:
-        """All that there is to do, seed by seed; the figure's point at the table's ε is a run of the table."""
+        """All runs, seed by seed; the figure's point at the table's ε is a run of the table."""
         found: dict[PaperRun, None] = {}
         for number, seed in enumerate(self.seeds):
             beyond = number < self.beyond_table
@@ -99,7 +99,7 @@ class PaperStudy:
         return tuple(found)
 
     def campaign(self, setting: Setting) -> Campaign:
-        """The campaign of a setting, without its words; refuses what could not be run."""
+        """The campaign of a setting, without its words; refuses impossible parameters."""
         return Campaign.from_profile(
             GBOARD_2024.name,
             users=self.users,
@@ -119,33 +119,36 @@ class PaperResult:
     precision: float
     words: int
     words_held: int
-    """Words that count and that somebody holds."""
+    """Countable words that somebody holds."""
     central_epsilon: float | None
-    """Of a word, for readers of the release; None without privacy."""
+    """The ε of a word for readers of the release; None without privacy."""
     held_out: HeldOut | None = None
     privacy: dict[str, Any] | None = None
-    """The privacy statement, of the production run alone."""
+    """The privacy statement; only of the production run."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The result as JSON can hold it."""
+        """The result as JSON values."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, recorded: Mapping[str, Any]) -> "PaperResult":
-        """A result that was recorded."""
+        """Parse a recorded result."""
         return msgspec.convert(recorded, cls)
 
 
 def reproduce(
-    study: PaperStudy, *, done: Mapping[PaperRun, PaperResult] = MappingProxyType({}), advance: Advance = unheard
+    study: PaperStudy,
+    *,
+    done: Mapping[PaperRun, PaperResult] = MappingProxyType({}),
+    advance: Advance = ignore_progress,
 ) -> Iterator[PaperResult]:
-    """The results of a study's runs, in their order; those of runs that are `done` are taken over."""
+    """Yield the results of a study's runs, in order; results in `done` are reused."""
     for run in study.runs:
         yield done[run] if run in done else _RUN[run.setting.words](study, run, advance)
 
 
 def _trial(study: PaperStudy, run: PaperRun, advance: Advance) -> PaperResult:
-    """A run of the figure or the table: devices contribute target words alone, so nothing unknown is learned."""
+    """Run a point of the figure or the table: devices contribute only target words, so nothing unknown is learned."""
     targets = target_words()
     population = Population.embedded(LANGUAGE, study.users, targets=targets, seed=run.seed)
     campaign = replace(study.campaign(run.setting), targets=frozenset(targets))
@@ -153,7 +156,7 @@ def _trial(study: PaperStudy, run: PaperRun, advance: Advance) -> PaperResult:
 
 
 def _production(study: PaperStudy, run: PaperRun, advance: Advance) -> PaperResult:
-    """The production run, with its privacy statement and what it is worth to users who took no part."""
+    """Run the production setting, with its privacy statement and its value for users who took no part."""
     population = Population.embedded(LANGUAGE, study.users, seed=run.seed)
     campaign = replace(study.campaign(run.setting), known=population.known)
     found = discover(population, campaign, seed=run.seed, progress=StudyProgress(advance))
@@ -176,7 +179,7 @@ def _result(study: PaperStudy, run: PaperRun, found: Discovery) -> PaperResult:
 
 @cache
 def _foreseen_cost(study: PaperStudy, passes: int, epsilon: float) -> float:
-    """The central ε of a word: its layers are known before any vote, and the first costs most."""
+    """The central ε of a word; the layers are known before any vote, and the first costs most."""
     campaign = study.campaign(Setting("greedy", passes, epsilon))
     return central_epsilon(foreseen(campaign), campaign.parameters.delta, "item")
 

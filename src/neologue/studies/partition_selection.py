@@ -1,4 +1,4 @@
-"""Central partition selection: what a trusted enclave that sees every word could publish, the ceiling of all others.
+"""Central partition selection: what a trusted enclave that sees every word could publish, an upper bound for the others.
 
 Each word that counts is a partition, and is published with a noisy count if that is large enough. With neighbours that
 replace one item two counts change by one; with neighbours that replace a user, who speaks of at most B words, 2B do.
@@ -27,24 +27,24 @@ from scipy.stats import norm
 from neologue.campaign.profiles import NEOLOGUE
 from neologue.populations.streams import Stream, generator
 from neologue.privacy.bound import ROUNDING
-from neologue.studies.method import Advance, Found, Task, ranked, unheard
+from neologue.studies.method import Advance, Found, Task, ignore_progress, rank_words
 from neologue.studies.oracles import Integers
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 from neologue.studies.user_samples import several_words
 
 
 class Noise(Protocol):
-    """How a count is hidden, and how large it has to be."""
+    """The noise of a count, and the threshold above which it is published."""
 
     @property
     def threshold(self) -> float:
-        """What is above this is published."""
+        """Noisy counts above this are published."""
 
     def draw(self, size: int, rng: Generator) -> NDArray[np.float64]:
-        """Noise for so many counts."""
+        """Noise for `size` counts."""
 
     def epsilon(self, changed: int, delta: float) -> float:
-        """What so many changed counts cost."""
+        """The ε if this many counts may change."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class TruncatedGeometric:
 
     @classmethod
     def of(cls, epsilon: float, delta: float, changed: int) -> "TruncatedGeometric":
-        """The noise of each of some counts that all may change."""
+        """The noise for each count if this many may change."""
         return cls(epsilon / changed, delta / changed)
 
     @property
@@ -92,8 +92,8 @@ class Gaussian:
 
     @classmethod
     def of(cls, epsilon: float, delta: float, changed: int) -> "Gaussian":
-        """The noise for some counts that all may change, half of them for words that nobody else holds."""
-        # That one of these is published costs a sliver of ε, as the proof divides by 1 - δ/2; and rounding another.
+        """The noise for each count if this many may change, half of them of words that nobody else holds."""
+        # The proof divides by 1 - δ/2, which costs a sliver of ε; rounding costs another.
         sigma = get_sigma_gaussian(epsilon + math.log1p(-delta / 2), delta / 2) * (1 + ROUNDING)
         deviation = math.sqrt(changed) * sigma
         threshold = 1 + deviation * float(norm.isf(-math.expm1(math.log1p(-delta / 2) / (changed / 2))))
@@ -119,14 +119,14 @@ class PartitionSelection:
     )
     trust: ClassVar[str] = "central"
     words_per_user: int = NEOLOGUE.parameters.words_per_user
-    """B, where the unit is a user; for an item no bound is needed, and everything held is counted."""
+    """B, if the unit is a user; for an item no bound is needed, and every word held is counted."""
 
     def fewest_users(self, task: Task) -> int:
-        """Nobody is too few, but fewer than the threshold find nothing."""
+        """Any number works, but fewer than the threshold find nothing."""
         return 1
 
-    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
-        """Count, add noise, publish what is large enough."""
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
+        """Count, add noise, and publish the counts above the threshold."""
         by_user = budget.unit == "user"
         changed = 2 * self.words_per_user if by_user else 2
         noise = noise_for(budget.epsilon, budget.delta, changed)
@@ -136,7 +136,7 @@ class PartitionSelection:
         large: Integers = np.flatnonzero(counts > noise.threshold)
         bits = (task.alphabet.size - 1).bit_length() * (task.depth + 1)
         return Found(
-            words=ranked(dict(zip(task.words[held[large]].tolist(), counts[large].tolist(), strict=True))),
+            words=rank_words(dict(zip(task.words[held[large]].tolist(), counts[large].tolist(), strict=True))),
             rounds=1,
             bytes_per_device=-(-bits * self.words_per_user // 8) if by_user else None,
             users_asked=task.users,
@@ -157,6 +157,6 @@ class PartitionSelection:
 
 
 def noise_for(epsilon: float, delta: float, changed: int) -> Noise:
-    """The noise that publishes words of fewer holders."""
+    """The kind of noise with the smaller threshold."""
     noises: list[Noise] = [TruncatedGeometric.of(epsilon, delta, changed), Gaussian.of(epsilon, delta, changed)]
     return min(noises, key=lambda noise: noise.threshold)

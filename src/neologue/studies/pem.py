@@ -6,8 +6,8 @@ prefixes kept by as much as the server can afford to estimate, since fewer group
 
 What differs here, in favour of PEM: prefixes end where characters do instead of after any number of bits, and a word
 that has ended is set aside with its estimate instead of being estimated again as padding. The value of a user is one of
-the words held, picked as often as it was typed. As the paper has it, the k best come out whatever they mean; k is the
-comparison's K, and words that no device would send are left out.
+the words held, picked in proportion to how often it was typed. As in the paper, the k best are published whatever their
+counts; k is the comparison's K, and words that no device would send are left out.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from neologue.language.candidates import Candidates, root
 from neologue.layout.shape import longest_extension
 from neologue.populations.streams import Stream, generator
 from neologue.studies.blanket import shuffled_epsilon
-from neologue.studies.method import Advance, Found, Task, ranked, unheard
+from neologue.studies.method import Advance, Found, Task, ignore_progress, rank_words
 from neologue.studies.oracles import LocalHashing, draw_votes
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 from neologue.studies.user_samples import one_word
@@ -40,7 +40,7 @@ class Pem:
     """The most prefixes that the server estimates in one group: as many as `neologue` votes on in a layer."""
 
     def extensions(self, task: Task) -> list[int]:
-        """By how many symbols each group extends, the first one from single characters."""
+        """The number of symbols by which each group extends; the first one starts from single characters."""
         characters = task.alphabet.size - 1
         found, length = [], 1
         while length <= task.depth:
@@ -54,8 +54,8 @@ class Pem:
         """Enough for each group."""
         return SMALLEST_GROUP * len(self.extensions(task))
 
-    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
-        """Ask all groups at once, for no report depends on what another group finds; then read one after the other."""
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
+        """Ask all groups at once, as no report depends on another group, and evaluate them one after the other."""
         extensions = self.extensions(task)
         group = task.users // len(extensions)
 
@@ -73,7 +73,7 @@ class Pem:
             rng = generator(Stream.BASELINES, seed, number)
             index = candidates.index(task.words)
             votes = draw_votes(oracle.channel, candidates.size, index, speakers, group, rng)
-            # The fractions settle ties by lot.
+            # Random fractions break ties.
             lots = votes + rng.random(len(votes))
             best = np.sort(np.argpartition(lots, -min(task.top, len(lots)))[-task.top :])
             prefixes, ended = candidates.prefixes(best)
@@ -84,7 +84,7 @@ class Pem:
                 break
         spent = central(epsilon)
         return Found(
-            words=ranked(words)[: task.top],
+            words=rank_words(words)[: task.top],
             rounds=1,
             bytes_per_device=oracle.report_bytes,
             users_asked=len(extensions) * group,

@@ -1,8 +1,8 @@
-"""How much privacy a comparison grants, and what a method then promises, in figures that mean the same for all.
+"""The privacy budget of a comparison, and what a method promises, in figures that mean the same for all methods.
 
 An item is one distinct word of one user, with all its typings; neighbours differ in one replaced item, or in all items
-of one user. A local figure holds against whoever sees what a device sends, a central one against readers of what is
-published. Methods by which a device speaks of one word alone promise for a user what they promise for an item.
+of one user. A local figure holds against anyone who sees what a device sends, a central one against readers of what is
+published. If a device reports only one word, the promise for a user is the same as for an item.
 """
 
 import math
@@ -16,13 +16,13 @@ from neologue.randomizers.thresholds import LARGEST_EPSILON, SMALLEST_EPSILON, c
 MODELS = ("local", "central")
 UNITS = ("item", "user")
 STEPS = 20
-"""A local ε that is searched for is a multiple of 1 over this."""
+"""The search for a local ε goes in steps of 1 over this."""
 MOST_EPSILON = 1000.0
 
 
 @dataclass(frozen=True)
 class PrivacyGrant:
-    """The ε that every method may spend, against whom, and for what."""
+    """The ε that every method may spend, with its trust model and unit."""
 
     epsilon: float
     model: str = "local"
@@ -40,7 +40,7 @@ class PrivacyGrant:
         check_delta(self.delta)
 
     def local_epsilon(self, central: Callable[[float], float], words_per_user: int = 1) -> float:
-        """The largest local ε of a word that the budget allows, if `central` gives the central ε that it comes to."""
+        """The largest local ε of a word within the budget; `central` gives the central ε of a local one."""
         if self.model == "local":
             return check_epsilon(self.epsilon / (words_per_user if self.unit == "user" else 1))
         keeps, breaks = 0, math.floor(LARGEST_EPSILON * STEPS) + 1
@@ -48,7 +48,7 @@ class PrivacyGrant:
         while breaks - keeps > 1:
             excess = math.log(max(central(step / STEPS), SMALLEST_EPSILON) / self.epsilon)
             keeps, breaks = (step, breaks) if excess <= 0 else (keeps, step)
-            # One more local ε makes about √e times as much central ε, or more.
+            # Increasing the local ε by 1 multiplies the central ε by about √e, or more.
             step = min(max(step - math.ceil(2 * excess * STEPS), keeps + 1), breaks - 1)
         if not keeps:
             raise ParameterError(
@@ -60,7 +60,7 @@ class PrivacyGrant:
 
 @dataclass(frozen=True)
 class Privacy:
-    """What a run promises; None is no promise at all."""
+    """The privacy that a run promises; None is no promise at all."""
 
     local_item: float | None
     local_user: float | None
@@ -69,7 +69,7 @@ class Privacy:
     delta: float
     """The δ of the central figures."""
     basis: str
-    """The theorems, and what has to be trusted for them."""
+    """The theorems, and the trust that they assume."""
 
     def keeps(self, budget: PrivacyGrant) -> bool:
         """Whether the promise is at least what the budget asks for."""

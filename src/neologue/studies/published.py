@@ -1,4 +1,4 @@
-"""What the paper reports, each figure with its place.
+"""The figures that the paper reports, each with its section.
 
 Sun, Kairouz, Sun, Gascón and Suresh, Private federated discovery of out-of-vocabulary words for Gboard, 2024. Its
 figure is a picture without numbers: what its text says of it is among the orderings.
@@ -13,27 +13,27 @@ PAPER = "Sun, Kairouz, Sun, Gascón and Suresh, Private federated discovery of o
 
 @dataclass(frozen=True)
 class Published:
-    """A figure, and where in the paper it stands."""
+    """A figure, and the section of the paper that has it."""
 
     value: float
-    place: str
+    section: str
 
 
-TABLE_PLACE = "section 4, the table of samplers and passes"
-PRODUCTION_PLACE = "section 4, OOV discovery in the production population"
+TABLE_SECTION = "section 4, the table of samplers and passes"
+PRODUCTION_SECTION = "section 4, OOV discovery in the production population"
 COVERAGE: Mapping[str, Published] = MappingProxyType(
     {
-        "greedy-1": Published(0.771, TABLE_PLACE),
-        "random-1": Published(0.831, TABLE_PLACE),
-        "random-2": Published(0.921, TABLE_PLACE),
+        "greedy-1": Published(0.771, TABLE_SECTION),
+        "random-1": Published(0.831, TABLE_SECTION),
+        "random-2": Published(0.921, TABLE_SECTION),
     }
 )
 PRODUCTION: Mapping[str, Published] = MappingProxyType(
     {
-        "held_out_coverage": Published(0.168, PRODUCTION_PLACE),
-        "item_central_epsilon": Published(0.315, PRODUCTION_PLACE),
-        "delta": Published(1e-10, PRODUCTION_PLACE),
-        "k": Published(45, PRODUCTION_PLACE),
-        "alpha": Published(0.95, PRODUCTION_PLACE),
+        "held_out_coverage": Published(0.168, PRODUCTION_SECTION),
+        "item_central_epsilon": Published(0.315, PRODUCTION_SECTION),
+        "delta": Published(1e-10, PRODUCTION_SECTION),
+        "k": Published(45, PRODUCTION_SECTION),
+        "alpha": Published(0.95, PRODUCTION_SECTION),
     }
 )

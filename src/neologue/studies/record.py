@@ -1,6 +1,6 @@
-"""The record of a study under way: the results of its finished runs, so that it can go on where it was broken off.
+"""The record of an unfinished study: the results of its finished runs, from which it can be resumed.
 
-Results are figures and never words: nothing in a record is about one user.
+Results are figures, never words: nothing in a record is about one user.
 """
 
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from neologue.errors import JournalError
-from neologue.simulation.unfinished_run import Unfinished
+from neologue.simulation.unfinished_run import UnfinishedRun
 
 IDENTITY = "study.json"
 
@@ -18,10 +18,10 @@ class Record:
     """A folder with one file for every finished run."""
 
     def __init__(self, folder: Path, identity: Mapping[str, object], *, resume: bool) -> None:
-        self._unfinished = Unfinished(folder, "study", IDENTITY, identity, resume=resume)
+        self._unfinished = UnfinishedRun(folder, "study", IDENTITY, identity, resume=resume)
 
     def recall(self) -> Iterator[dict[str, Any]]:
-        """The results that were kept, in the order of their runs."""
+        """The recorded results, in the order of their runs."""
         if not self._unfinished.resumed:
             return
         for path in sorted(self._unfinished.folder.glob("run-*.json")):
@@ -32,9 +32,9 @@ class Record:
             yield result
 
     def keep(self, number: int, result: Mapping[str, Any]) -> None:
-        """Keep the result of the run of a number."""
+        """Record the result of a run."""
         self._unfinished.write(f"run-{number:05}.json", json.dumps(result, allow_nan=False).encode())
 
     def close(self) -> None:
-        """The study is written: nothing is left to resume."""
+        """Delete the record, once the study is written."""
         self._unfinished.close()

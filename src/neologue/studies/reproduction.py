@@ -1,4 +1,4 @@
-"""The paper's case study as it came out: measured beside published, with a sentence on each difference."""
+"""The results of the paper's case study: measured beside published figures, with a sentence on each difference."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +18,7 @@ from neologue.studies.paper import (
     figure_setting,
     target_words,
 )
-from neologue.studies.published import COVERAGE, PAPER, TABLE_PLACE
+from neologue.studies.published import COVERAGE, PAPER, TABLE_SECTION
 from neologue.studies.published import PRODUCTION as PUBLISHED
 
 WHY = {
@@ -28,7 +28,7 @@ WHY = {
     "samplers speak of much the same words; Gboard's users may type common words more often",
     "random-2": "a second trie finds what the cap cut off the first, and how much that is depends on the target words",
 }
-ORDERINGS_PLACE = "section 4, the text on the privacy parameter"
+ORDERINGS_SECTION = "section 4, the text on the privacy parameter"
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Reproduction:
     results: tuple[PaperResult, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The reproduction as JSON can hold it."""
+        """The reproduction as JSON values."""
         targets = target_words()
         return {
             "paper": PAPER,
@@ -80,7 +80,7 @@ class Reproduction:
             "setting": name,
             **measured,
             "published": published.value,
-            "place": published.place,
+            "place": published.section,
             "sampler": setting.sampler,
             "passes": setting.passes,
             "epsilon": setting.epsilon,
@@ -120,7 +120,7 @@ class Reproduction:
             },
             "privacy": privacy,
             "published": {name: figure.value for name, figure in PUBLISHED.items()},
-            "place": PUBLISHED["k"].place,
+            "place": PUBLISHED["k"].section,
             "differences": [
                 f"Test users find {tested[0].of_pairs:.1%} of the unknown words they hold among the words released, "
                 f"{tested[0].of_typings:.1%} of the times they type one and {tested[0].of_words:.1%} of the different "
@@ -130,7 +130,7 @@ class Reproduction:
                 f"The central ε of a word is {shown(item['best'])} here and "
                 f"{PUBLISHED['item_central_epsilon'].value:g} "
                 f"in the paper, which took a full layer and the bound of 2021; that bound gives "
-                f"{_shown(item['fmt2021'])} for the costliest layer here, {item['theorems']['best']} the other.",
+                f"{_epsilon_text(item['fmt2021'])} for the costliest layer here, {item['theorems']['best']} the other.",
                 f"The paper states k = {PUBLISHED['k'].value:g} at α = {PUBLISHED['alpha'].value:g}; certified here is "
                 + (
                     f"k = {anonymity['k']}." if anonymity["k"] else f"none for the run, as {anonymity['reasons']['k']}."
@@ -148,19 +148,19 @@ class Reproduction:
             _ordering(
                 "random sampling covers more than greedy sampling",
                 COVERAGE["random-1"].value - COVERAGE["greedy-1"].value,
-                TABLE_PLACE,
+                TABLE_SECTION,
                 self._gains(lambda at: at(random) - at(greedy), greedy, random),
             ),
             _ordering(
                 "two passes cover more than one",
                 COVERAGE["random-2"].value - COVERAGE["random-1"].value,
-                TABLE_PLACE,
+                TABLE_SECTION,
                 self._gains(lambda at: at(twice) - at(random), random, twice),
             ),
             _ordering(
                 "every larger ε covers more, and no privacy the most",
                 None,
-                ORDERINGS_PLACE,
+                ORDERINGS_SECTION,
                 self._gains(
                     lambda at: min(
                         at(figure_setting(high)) - at(figure_setting(low))
@@ -172,7 +172,7 @@ class Reproduction:
             _ordering(
                 f"from ε = {EPSILON:g} on little is lost: less above it than below",
                 None,
-                ORDERINGS_PLACE,
+                ORDERINGS_SECTION,
                 self._gains(lambda at: (at(private) - at(lowest)) - (at(free) - at(private)), lowest, private, free),
             ),
         ]
@@ -187,8 +187,8 @@ class Reproduction:
         ]
 
 
-def _ordering(statement: str, published: float | None, place: str, gains: Sequence[float]) -> dict[str, Any]:
-    """The gain by which a statement is right; it is as the paper says if the mean gain is above 0.
+def _ordering(statement: str, published: float | None, section: str, gains: Sequence[float]) -> dict[str, Any]:
+    """Whether an ordering of the paper holds: it does if the mean gain is above 0.
 
     It is decided if the whole interval is on one side of 0; one seed decides nothing.
     """
@@ -196,7 +196,7 @@ def _ordering(statement: str, published: float | None, place: str, gains: Sequen
     return {
         "statement": statement,
         "published_gain": published,
-        "place": place,
+        "place": section,
         "gain": interval.mean,
         "low": interval.low,
         "high": interval.high,
@@ -214,5 +214,5 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _shown(epsilon: float | None) -> str:
+def _epsilon_text(epsilon: float | None) -> str:
     return "no figure" if epsilon is None else shown(epsilon)

@@ -1,4 +1,4 @@
-"""A comparison as tables: every method, ε and number of users on a line, and the users that a coverage takes."""
+"""A comparison as tables: one line for every method, ε and number of users, and the users needed for a coverage."""
 
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -13,7 +13,7 @@ LEVELS = (0.25, 0.5)
 
 
 def side_by_side(comparison: Comparison) -> dict[str, Any]:
-    """What a comparison comes to, over its seeds."""
+    """Summarise a comparison over its seeds."""
     asked = comparison.study
     return {
         "interval": {"confidence": CONFIDENCE, "method": METHOD},
@@ -70,6 +70,6 @@ def _over(outcomes: Sequence[Outcome], figure: Callable[[Outcome], float]) -> In
 
 
 def _most(results: Sequence[ComparisonResult], figure: Callable[..., Any]) -> Any:  # noqa: ANN401 - whatever the figure is
-    """The largest over seeds; None if there is none."""
+    """The largest figure over seeds; None if any is missing."""
     values = [figure(result.cost) for result in results]
     return None if any(value is None for value in values) else max(values)

@@ -1,15 +1,15 @@
-"""How far a discovery has come, as the runs of a study tell it."""
+"""The progress of a discovery within a study."""
 
 from neologue.simulation.discovery_run import Progress
 from neologue.studies.method import Advance
 
 
 class StudyProgress(Progress):
-    """Passes on how many more users have answered."""
+    """Forwards the number of users who have answered."""
 
     def __init__(self, advance: Advance) -> None:
         self._advance = advance
 
     def on_users(self, users: int) -> None:
-        """So many more users of the cohort have answered."""
+        """Forward the number of users who have just answered."""
         self._advance(users)

@@ -1,18 +1,18 @@
-"""The words that the paper's trials were limited to: known ones, rare enough to be like unknown ones."""
+"""The words of the paper's trials: known words that are rare enough to be like unknown ones."""
 
 from neologue.language import builtin
 from neologue.populations.population import typed_words
 
 BOTTOM = 0.05
-"""The share of what is typed that rare words make up, counted from the rarest."""
+"""The share of all typing that the rare words make up, counted from the rarest."""
 
 
 def rare_known_words(language: str = "en", bottom: float = BOTTOM) -> list[str]:
     """The known words of a language among those that, from the rarest on, make up the bottom share of all typed.
 
-    Section 4 of the paper: the trials kept to words of the existing vocabulary, and to those in the bottom 5 % of what
-    users contribute in a day. Contributions are read as all that is typed, in and out of the vocabulary; it is ranked
-    as a whole, and the vocabulary is cut out of the bottom.
+    Section 4 of the paper: the trials were limited to words of the existing vocabulary in the bottom 5 % of what users
+    contribute in a day. Contributions are taken to be everything typed, in and out of the vocabulary; all of it is
+    ranked, and the known words of its bottom are the targets.
     """
     typed = typed_words(language)
     left = bottom * sum(typed.values())

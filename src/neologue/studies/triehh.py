@@ -8,9 +8,9 @@ symbol, and what gets θ votes or more stays. Theorem 1: what is published is (�
 
 for 4 ≤ θ ≤ √n and m ≤ n/(θ + 1). As in the paper's code θ is the smallest for δ, and m then the largest for ε.
 
-Every user speaks of one word in all rounds, one picked as often as it was typed: so the guarantee is for a whole user.
-Nothing else is hidden: whoever runs the server sees the votes of the users drawn as they are. No counts are published,
-so the words found have no order but that of their letters.
+Every user votes for one word in all rounds, picked in proportion to how often it was typed, so the guarantee is for a
+whole user. Nothing else is hidden: the server sees the plain votes of the users drawn. No counts are published, so the
+words found are sorted alphabetically.
 """
 
 import math
@@ -21,17 +21,17 @@ import numpy as np
 
 from neologue.errors import ParameterError
 from neologue.populations.streams import Stream, generator
-from neologue.studies.method import Advance, Found, FoundWord, Task, unheard
+from neologue.studies.method import Advance, Found, FoundWord, Task, ignore_progress
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 from neologue.studies.user_samples import one_word
 
 SMALLEST_THRESHOLD = 9
-"""Where the published code begins to look for θ; for every δ below 3e-6 it is larger anyway."""
+"""The start of the published code's search for θ; for every δ below 3e-6 it is larger anyway."""
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How many users a round draws, and how many votes keep a prefix."""
+    """The number of users in a round, and the votes that keep a prefix."""
 
     users: int
     rounds: int
@@ -57,7 +57,7 @@ class Sampling:
 
     @property
     def epsilon(self) -> float:
-        """What all rounds together cost."""
+        """The ε of all rounds together."""
         return -self.rounds * math.log1p(-self.batch * self.threshold / self.users)
 
     @property
@@ -81,10 +81,10 @@ class TrieHH:
     trust: ClassVar[str] = "central"
 
     def fewest_users(self, task: Task) -> int:
-        """So many that even with all the privacy in the world a batch has θ users."""
+        """Enough that a batch can have θ users at any ε."""
         return SMALLEST_THRESHOLD**2
 
-    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = unheard) -> Found:
+    def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
         """Draw batches and grow the trie until no prefix is kept."""
         sampling = Sampling.of(task.users, budget.epsilon, budget.delta, task.depth + 1)
         held = one_word(task, (0, task.users), seed, advance, by_use=True)
@@ -96,7 +96,7 @@ class TrieHH:
         rounds = 0
         for rounds in range(1, sampling.rounds + 1):
             drawn = rng.multivariate_hypergeometric([*held, wordless], sampling.batch, method="marginals")[:-1]
-            # A word shorter than the prefix is that prefix with its end, as NumPy leaves the rest of a string empty.
+            # A word shorter than the prefix stands for the prefix with its end, as NumPy pads strings.
             _, prefix = np.unique(task.words[alive].astype(f"U{rounds}"), return_inverse=True)
             kept = np.bincount(prefix, weights=drawn[alive]) >= sampling.threshold
             alive[alive] = kept[prefix]

@@ -1,4 +1,4 @@
-"""Which words users speak of, counted in one walk over the users in memory that does not grow with them."""
+"""Counts of the words that users report, in memory that does not grow with the number of users."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,12 @@ def one_word(
     by_use: bool,
     eligible: NDArray[np.bool_] | None = None,
 ) -> Integers:
-    """How many of the users from the first to before the last speak of each of the task's words, if each picks one.
+    """How many users of a range report each of the task's words, if each user picks one.
 
-    They pick among the words held that are `eligible`: any, or one as often as they typed it.
+    They pick among their `eligible` words: uniformly, or with `by_use` in proportion to how often they typed each.
     """
     may_pick = np.zeros(len(task.population.words), np.bool_)
-    may_pick[task.places] = True if eligible is None else eligible
+    may_pick[task.word_indices] = True if eligible is None else eligible
     speakers = np.zeros(len(may_pick), np.int64)
     for start, stop in task.population.spans(*users):
         held = task.population.draw(start, stop, counted=by_use)
@@ -36,15 +36,15 @@ def one_word(
         picked = held.words[np.searchsorted(edges, typing, side="right") - 1]
         speakers += np.bincount(picked, minlength=len(speakers))
         advance(held.users)
-    return speakers[task.places]
+    return speakers[task.word_indices]
 
 
 def several_words(task: Task, bound: int | None, seed: int, advance: Advance) -> Integers:
-    """How many of the task's users speak of each of its words, if each picks up to `bound` of those held, or all."""
+    """How many users report each of the task's words, if each user picks up to `bound` of them; None means all."""
     group_of_word = np.full(len(task.population.words), -1, np.int32)
-    group_of_word[task.places] = np.arange(len(task.places))
-    sampler = Sampler(len(task.places), group_of_word, bound or len(task.places) or 1, False, seed)
-    speakers = np.zeros(len(task.places), np.int64)
+    group_of_word[task.word_indices] = np.arange(len(task.word_indices))
+    sampler = Sampler(len(task.word_indices), group_of_word, bound or len(task.word_indices) or 1, False, seed)
+    speakers = np.zeros(len(task.word_indices), np.int64)
     for start, stop in task.population.spans(0, task.users):
         held = task.population.draw(start, stop, counted=False)
         speakers += np.bincount(sampler.samples(start, held)[1], minlength=len(speakers))

@@ -10,7 +10,7 @@ import msgspec
 
 from neologue.discovery.result import ReleasedWord
 from neologue.errors import CampaignError, ParameterError
-from neologue.language.near_words import folded
+from neologue.language.near_words import fold
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.review.flags import Flag, flags
@@ -58,7 +58,7 @@ class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _ORDER: dict[str, Callable[[Reviewed], Any]] = {
     "estimate": lambda one: (-one.released.estimate, one.word),
     "rarest": lambda one: (one.released.estimate, one.word),
-    "word": lambda one: (folded(one.word), one.word),
+    "word": lambda one: (fold(one.word), one.word),
     "flags": lambda one: (-len(one.flags), -one.released.estimate, one.word),
     "latest": lambda one: (-one.ruling.at if one.ruling else 0.0, -one.released.estimate, one.word),
 }
@@ -76,11 +76,11 @@ def reviewed(database: Database, entry: CampaignRow) -> list[Reviewed]:
 
 def chosen(words: Iterable[Reviewed], choice: Choice) -> list[Reviewed]:
     """All words that are asked for, in order, not only those of one page."""
-    part = folded(choice.search)
+    part = fold(choice.search)
     found = [
         one
         for one in words
-        if _has_verdict(one, choice.verdict) and _has_flag(one, choice.flag) and part in folded(one.word)
+        if _has_verdict(one, choice.verdict) and _has_flag(one, choice.flag) and part in fold(one.word)
     ]
     return sorted(found, key=_ORDER[choice.sort])
 

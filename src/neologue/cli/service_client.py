@@ -1,9 +1,10 @@
-"""How the command line talks to a service, as a person with a token."""
+"""The client with which commands call a service, and the options that name it."""
 
 import http.client
 import json
 import urllib.error
 import urllib.request
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -21,11 +22,13 @@ SERVER = click.option(
     show_envvar=True,
     help="The address of the service.",
 )
-TOKEN = click.option("--token", envvar="NEOLOGUE_TOKEN", help="Your token; better in the environment: NEOLOGUE_TOKEN.")
+NAME = click.argument("name")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead of a table.")
+TOKEN = click.option("--token", envvar="NEOLOGUE_TOKEN", help="Your token; better set NEOLOGUE_TOKEN instead.")
 
 
-class Remote:
-    """A service, and somebody who may ask it for something."""
+class ServiceClient:
+    """Sends requests to a service with a person's token."""
 
     def __init__(self, server: str, token: str | None) -> None:
         try:
@@ -37,15 +40,15 @@ class Remote:
             raise InputError(f"{server!r} is not the address of a service: give one with http:// or https://")
         self._server, self._token = server.rstrip("/"), (token or "").strip()
         if not (self._token.isascii() and self._token.isprintable()):
-            raise InputError("the token has characters that no token has: copy the one that you were shown once more")
+            raise InputError("the token has characters that no token has: copy it again")
 
-    def text(self, method: str, *path: str, body: object = None, **query: str | int) -> str:
-        """What the service answers, or an error that says what it has against it."""
+    def request_text(self, method: str, *path: str, body: object = None, **query: str | int) -> str:
+        """The body of the service's answer; raises an `InputError` with the service's message."""
         if not self._token:
-            raise InputError("no token is given: put the one that you were shown into NEOLOGUE_TOKEN, or give --token")
-        behind = f"?{urlencode(query)}" if query else ""
+            raise InputError("no token is given: set NEOLOGUE_TOKEN, or give --token")
+        query_string = f"?{urlencode(query)}" if query else ""
         request = urllib.request.Request(
-            f"{self._server}/v1/" + "/".join(quote(part, safe="") for part in path) + behind,
+            f"{self._server}/v1/" + "/".join(quote(part, safe="") for part in path) + query_string,
             None if body is None else json.dumps(body).encode(),
             {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"},
             method=method,
@@ -55,23 +58,28 @@ class Remote:
                 content: bytes = response.read()
                 return content.decode()
         except urllib.error.HTTPError as error:
-            raise InputError(_told(error)) from error
+            raise InputError(_error_message(error)) from error
         except (OSError, http.client.HTTPException, UnicodeError) as error:
             reason = getattr(error, "reason", error)
             raise InputError(f"{self._server} can't be reached ({reason}): start it with neologue serve") from error
 
-    def ask(self, method: str, *path: str, body: object = None, **query: str | int) -> Any:  # noqa: ANN401 - what it gives
-        """The same, as the values that the answer's JSON stands for."""
-        text = self.text(method, *path, body=body, **query)
+    def request_json(self, method: str, *path: str, body: object = None, **query: str | int) -> Any:  # noqa: ANN401 - any JSON
+        """The same, parsed as JSON."""
+        text = self.request_text(method, *path, body=body, **query)
         try:
             return json.loads(text)
         except ValueError as error:
-            raise InputError(f"{self._server} does not answer as a service of neologue does: check --server") from error
+            raise InputError(f"{self._server} does not answer like a neologue service: check --server") from error
 
 
-def _told(error: urllib.error.HTTPError) -> str:
+def _error_message(error: urllib.error.HTTPError) -> str:
     try:
         message = json.loads(error.read())["error"]["message"]
     except (ValueError, KeyError, TypeError):
         return f"the service answered {error.code}: {error.reason}"
     return str(message)
+
+
+def format_time(seconds: float) -> str:
+    """A Unix time as the service gives it, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,4 +1,4 @@
-"""What options of several commands can be: names for completion, and the alphabet that is meant."""
+"""Values of options that several commands share: names for shell completion, and the alphabet."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from neologue.language.alphabet import Alphabet
 
 
-def completes(names: Callable[[], Sequence[str]]) -> Any:  # noqa: ANN401 - what click's option takes
-    """Completion by names that are looked up when needed."""
+def complete_from(names: Callable[[], Sequence[str]]) -> Any:  # noqa: ANN401 - what click's option takes
+    """Shell completion from names that are looked up when needed."""
 
     def complete(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
         return [CompletionItem(name) for name in names() if name.startswith(begun)]
@@ -20,29 +20,29 @@ def completes(names: Callable[[], Sequence[str]]) -> Any:  # noqa: ANN401 - what
     return complete
 
 
-def profiles() -> Sequence[str]:
+def profile_names() -> Sequence[str]:
     """The names of profiles."""
     from neologue.campaign.profiles import PROFILES
 
     return tuple(PROFILES)
 
 
-def alphabets() -> Sequence[str]:
+def alphabet_names() -> Sequence[str]:
     """The names of alphabets."""
     from neologue.language.alphabet import NAMED
 
     return tuple(NAMED)
 
 
-def languages() -> Sequence[str]:
+def language_names() -> Sequence[str]:
     """The languages that are built in."""
     from neologue.language.builtin import languages
 
     return languages()
 
 
-def alphabet_of(wanted: str | None, of_profile: str, language: str) -> "Alphabet":
-    """The alphabet of a name or of a text file; without either, the one that suits profile and language."""
+def choose_alphabet(wanted: str | None, of_profile: str, language: str) -> "Alphabet":
+    """The alphabet of that name or from that text file; by default the one that suits the profile and the language."""
     from neologue.language import builtin
     from neologue.language.alphabet import NAMED, Alphabet
 

@@ -1,4 +1,4 @@
-"""What people see: tables on the output, progress beside it."""
+"""Output on a terminal: tables, and progress on the standard error."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ PLAIN_WIDTH = 110
 
 
 def console(file: TextIO | None = None) -> Console:
-    """The terminal, or plain text of a fixed width where there is none."""
+    """The terminal, or plain text of a fixed width if there is none."""
     screen = Console(file=file, highlight=False)
     if not screen.is_terminal:
         screen.width = PLAIN_WIDTH
@@ -31,21 +31,21 @@ def console(file: TextIO | None = None) -> Console:
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> None:
     """Print a table; the columns at `numbers` are aligned to the right."""
     table = Table(title=title, title_justify="left")
-    for place, column in enumerate(columns):
-        table.add_column(column, justify="right" if place in numbers else "left", overflow="fold")
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="right" if index in numbers else "left", overflow="fold")
     for row in rows:
-        # As Text, so that a word such as [bold] is shown and not obeyed.
+        # As Text, so that a word such as [bold] is shown and not taken for markup.
         table.add_row(*map(Text, row))
     console().print(table)
 
 
-def say(line: str) -> None:
-    """Print a sentence."""
+def print_line(line: str) -> None:
+    """Print one line without markup."""
     console().print(Text(line))
 
 
 def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
-    """The top words, and what it took to find them."""
+    """Print the top words, a summary and the privacy statement."""
     words = discovery.release.words
     measured = measured_cells(discovery.release)
     rows = [
@@ -64,11 +64,11 @@ def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
     columns = ("word", "users reporting it", "95 % interval", *more, "length", "found in layer")
     show_table(f"New words{rest}", columns, rows, numbers=range(1, len(columns)))
     for line in [*summary(discovery), *privacy_lines(document["privacy"])]:
-        say(line)
+        print_line(line)
 
 
 def measured_cells(release: Release) -> dict[str, tuple[str, str]]:
-    """What a measurement says of each word, as it stands in a table."""
+    """The measured count and interval of each word, as table cells."""
     words = release.measurement.words if release.measurement else ()
     return {word.word: (f"{word.estimate:,.0f}", f"{word.low:,.0f} – {word.high:,.0f}") for word in words}
 
@@ -79,33 +79,33 @@ class LineProgress(Progress):
     def __init__(self, screen: Console) -> None:
         self.screen = screen
 
-    def say(self, line: str) -> None:
-        """A line of news."""
+    def print_line(self, line: str) -> None:
+        """Print one line."""
         self.screen.print(Text(line), soft_wrap=True)
 
     def start(self, what: str, total: int) -> None:
-        """Work of so many parts, told of by `on_users`."""
-        self.say(f"{what} …")
+        """Start a step of `total` parts, which `on_users` counts."""
+        self.print_line(f"{what} …")
 
     def on_layer_end(self, facts: LayerFacts, words: int) -> None:
-        """One line a layer."""
-        self.say(
+        """Print one line for each layer."""
+        self.print_line(
             f"pass {facts.pass_number} layer {facts.layer}: {facts.asked:,} users asked about {facts.candidates:,} "
             f"candidates of {facts.length + facts.extension} symbols, {facts.kept:,} prefixes kept, "
             f"{words:,} words so far"
         )
 
     def on_measuring(self, layer: ClosedLayer) -> None:
-        """Users count what was found."""
+        """Announce the measurement."""
         self.start(f"{layer.layer_size:,} other users count the {len(layer.words):,} words", layer.layer_size)
 
     def on_scoring(self) -> None:
-        """The last step."""
-        self.say("Comparing with what users really hold …")
+        """Announce the comparison with the truth."""
+        self.print_line("Comparing with what users really hold …")
 
 
 class BarProgress(LineProgress):
-    """Progress as a bar over the users of the layer, under the lines of the layers before."""
+    """Progress as a bar over the users of the current layer, below the lines of earlier layers."""
 
     def __init__(self, screen: Console, bars: Bars) -> None:
         super().__init__(screen)
@@ -113,28 +113,28 @@ class BarProgress(LineProgress):
         self.bar = bars.add_task("Setting up", total=None)
 
     def start(self, what: str, total: int) -> None:
-        """A new bar."""
+        """Start a new bar."""
         self.bars.reset(self.bar, description=what, total=total)
 
     def on_layer_start(self, layer: Layer) -> None:
-        """A bar over the cohort."""
+        """Start a bar over the users of the layer."""
         self.start(
             f"pass {layer.pass_number} layer {layer.number}: {layer.candidates.size:,} candidates",
             total=layer.layer_size,
         )
 
     def on_users(self, users: int) -> None:
-        """Some more of it."""
+        """Advance the bar."""
         self.bars.advance(self.bar, users)
 
     def on_scoring(self) -> None:
-        """A bar without an end."""
+        """Start a bar of unknown length."""
         self.bars.reset(self.bar, description="Comparing with what users really hold", total=None)
 
 
 @contextmanager
 def show_progress(file: TextIO) -> Iterator[LineProgress]:
-    """Somebody who tells how far a discovery has come: live on a terminal, line by line elsewhere."""
+    """Show progress: a live bar on a terminal, lines elsewhere."""
     screen = console(file)
     if not screen.is_terminal:
         yield LineProgress(screen)

@@ -1,4 +1,4 @@
-"""The parts of a table: the files behind a path, and whether they agree."""
+"""The files of a table: finding them, and checking that their columns agree."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neologue.errors import DataError
-from neologue.populations.raw_file import ending_of
+from neologue.populations.input_file import ending_of
 
 WHOLE_OR_TEXT = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|VARCHAR|BLOB")
 
 
 @dataclass(frozen=True)
-class Survey:
-    """What can be seen of a file at a glance."""
+class FileSummary:
+    """The columns and the newest day of a file."""
 
     kinds: Mapping[str, str]
-    """The columns that are read; for users and words with their types, as far as these make a difference."""
+    """The columns that are read; users and words with their types, as far as these make a difference."""
     newest: int | None
-    """The newest day, 0 where there are no days; None in a file without rows."""
+    """The newest day, 0 without a column of days; None in a file without rows."""
 
 
 def find_files(path: Path) -> list[Path]:
-    """The files behind a path, in the order of their names."""
+    """The files of a path, sorted by name: a file, a directory of parquet files, or a pattern of them."""
     try:
         files = _find_files(path)
     except (OSError, ValueError) as error:
@@ -36,7 +36,7 @@ def _find_files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if path.is_dir():
-        # Spark and its relatives hide what a job has yet to finish behind a dot or an underscore.
+        # Spark and similar tools mark unfinished files with a dot or an underscore.
         hidden = re.compile(r"(^|[\\/])[._]")
         files = sorted(f for f in path.rglob("*.parquet") if not hidden.search(str(f.relative_to(path))))
         if not files:
@@ -49,32 +49,32 @@ def _find_files(path: Path) -> list[Path]:
     return files
 
 
-def check_parts(path: Path, files: Sequence[Path], surveys: Sequence[Survey]) -> None:
-    """Refuse parts of one table that do not have the same columns, of the same types.
+def check_parts(path: Path, files: Sequence[Path], summaries: Sequence[FileSummary]) -> None:
+    """Refuse parts of one table that do not have the same columns of the same types.
 
-    A count that is missing in one part would let its rows count once, and a user 1 would not be the user 1.0.
+    Without a column of counts in one part its rows would count once, and user 1 would not be user 1.0.
     """
-    if all(surveyed.newest is None for surveyed in surveys):
+    if all(summary.newest is None for summary in summaries):
         raise DataError(f"{path} has no rows: give a file with users and words")
-    common = {name: kind for surveyed in surveys for name, kind in surveyed.kinds.items()}
-    for file, surveyed in zip(files, surveys, strict=True):
+    common = {name: kind for summary in summaries for name, kind in summary.kinds.items()}
+    for file, summary in zip(files, summaries, strict=True):
         for name, kind in common.items():
-            if name not in surveyed.kinds:
+            if name not in summary.kinds:
                 raise DataError(
-                    f"{file} has no column {shown_column(name)}, which other parts of {path} have: write it again"
+                    f"{file} has no column {quote_column(name)}, which other parts of {path} have: write it again"
                 )
-            if surveyed.kinds[name] != kind:
+            if summary.kinds[name] != kind:
                 raise DataError(
-                    f"{file} has {shown_column(name)} as {surveyed.kinds[name]}, other parts of {path} as {kind}: "
+                    f"{file} has {quote_column(name)} as {summary.kinds[name]}, other parts of {path} as {kind}: "
                     "write them alike"
                 )
 
 
 def kind_of(type_: str) -> str:
-    """A type, but for text and whole numbers, which are the same text whatever their width."""
+    """The kind of a type; text and integers of any width are one kind, as they convert to the same text."""
     return "text" if WHOLE_OR_TEXT.fullmatch(type_) else type_
 
 
-def shown_column(name: str) -> str:
-    """The name of a column, cut if it is long."""
+def quote_column(name: str) -> str:
+    """The name of a column in quotes, cut if it is long."""
     return repr(name if len(name) <= 40 else f"{name[:40]}…")

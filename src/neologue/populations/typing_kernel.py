@@ -1,4 +1,4 @@
-"""What users hold whose words follow a gamma process: the compiled loop of the typing model."""
+"""The compiled loop of the typing model: draws the words of users that follow a gamma process."""
 
 import numpy as np
 from numpy.random import Generator
@@ -8,12 +8,12 @@ from neologue.compiled import compiled
 from neologue.populations.alias_table import fill_ids
 from neologue.populations.count_kernel import Ids, Ints
 from neologue.populations.holdings import MOST_TIMES
-from neologue.populations.random_lanes import Random64, fill, unit
+from neologue.populations.random64 import Random64, fill, unit
 
 MOST_AT_ONCE = 1 << 24
-"""The most times that one draw is typed."""
-AT_ONCE = 1 << 12
-"""How many random words are drawn ahead; a buffer of them stays in the nearest cache."""
+"""The largest number of times that one draw is typed."""
+BUFFER = 1 << 12
+"""How many random numbers are drawn ahead; the buffer fits into the nearest cache."""
 
 
 @compiled
@@ -28,10 +28,10 @@ def draw_users(
     table: Random64,
     counted: bool,
 ) -> tuple[Ints, Ids, Ids]:
-    """The holdings of some users: starts, word ids, counts (of draws, unless counted).
+    """The holdings of some users: starts, word ids, and counts (numbers of draws unless `counted`).
 
-    What is typed, how often and by how voluble a user come from a source of randomness each, so that the words are the
-    same whether or not they are counted.
+    Words, counts and the volume of a user each have their own source of randomness, so that the words are the same
+    whether or not they are counted.
     """
     typed = np.empty(users, np.float64)
     draws = np.empty(users, np.int64)
@@ -41,29 +41,29 @@ def draw_users(
     starts = np.zeros(users + 1, np.int64)
     ids = np.empty(draws.sum(), np.int32)
     counts = np.ones(len(ids), np.int32)
-    # Where a word was put last, counted from 1: at a place of the same user, or before.
+    # The last position of each word, counted from 1: the current user's if it is beyond `first`.
     latest = np.zeros(len(table), np.int32)
-    random = np.empty(AT_ONCE, np.uint64)
-    drawn, of_drawn = np.empty(AT_ONCE, np.int32), AT_ONCE
-    luck, of_luck = np.empty(AT_ONCE, np.float64), AT_ONCE
+    random = np.empty(BUFFER, np.uint64)
+    drawn, next_drawn = np.empty(BUFFER, np.int32), BUFFER
+    uniform, next_uniform = np.empty(BUFFER, np.float64), BUFFER
     end = 0
     for user in range(users):
         parameter = typed[user] / (typed[user] + concentration)
         log_rest = np.log1p(-parameter)
         first = end
         for _ in range(draws[user]):
-            if of_drawn == AT_ONCE:
+            if next_drawn == BUFFER:
                 fill_ids(words, table, random, drawn)
-                of_drawn = 0
-            word = drawn[of_drawn]
-            of_drawn += 1
+                next_drawn = 0
+            word = drawn[next_drawn]
+            next_drawn += 1
             more = 1
             if counted:
-                if of_luck == AT_ONCE:
-                    fill_luck(times, random, luck)
-                    of_luck = 0
-                more = logarithmic(parameter, log_rest, luck[of_luck], luck[of_luck + 1])
-                of_luck += 2
+                if next_uniform == BUFFER:
+                    fill_uniform(times, random, uniform)
+                    next_uniform = 0
+                more = logarithmic(parameter, log_rest, uniform[next_uniform], uniform[next_uniform + 1])
+                next_uniform += 2
             if latest[word] > first:
                 together = int(counts[latest[word] - 1]) + more
                 counts[latest[word] - 1] = min(together, MOST_TIMES)
@@ -77,18 +77,18 @@ def draw_users(
 
 
 @compiled
-def fill_luck(state: Random64, random: Random64, luck: NDArray[np.float64]) -> None:
+def fill_uniform(state: Random64, random: Random64, uniform: NDArray[np.float64]) -> None:
     """Fill an array with uniform numbers above 0 and up to 1."""
     fill(state, random)
     for draw in range(len(random)):
-        luck[draw] = 1.0 - unit(random[draw])
+        uniform[draw] = 1.0 - unit(random[draw])
 
 
 @compiled
 def logarithmic(parameter: float, log_rest: float, first: float, second: float) -> int:
-    """A number of the logarithmic law from two uniform ones above 0 (Kemp 1981, algorithm LK).
+    """A logarithmic random number from two uniform numbers above 0 (Kemp 1981, algorithm LK).
 
-    A geometric number whose parameter is 1 - (1 - p)^U has this law; most are 1 or 2, which needs no second logarithm.
+    A geometric number with parameter 1 - (1 - p)^U has this law; most are 1 or 2, which need no second logarithm.
     """
     if first >= parameter:
         return 1

@@ -1,4 +1,4 @@
-"""The bytes of a file of records, before anything is made of them."""
+"""Opening and checking a file of records before DuckDB parses it."""
 
 import codecs
 import gzip
@@ -19,20 +19,20 @@ CHUNK = 2**22  # bytes
 
 
 def ending_of(file: Path) -> str:
-    """What the name of a file ends in, `.gz` and what stands before it together."""
+    """The ending of a file's name; `.gz` together with the ending before it."""
     suffixes = [suffix.lower() for suffix in file.suffixes]
     return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
 
 
 def open_bytes(file: Path) -> IO[bytes]:
-    """The bytes of a file, unpacked if its name ends in `.gz`."""
+    """Open a file for reading, decompressed if its name ends in `.gz`."""
     return cast(IO[bytes], gzip.open(file)) if ending_of(file).endswith(".gz") else file.open("rb")
 
 
 def check_file(file: Path, ending: str) -> None:
-    """Refuse what DuckDB would read in silence, or refuse with a misleading reason.
+    """Refuse a file that DuckDB would read wrongly, or refuse with a misleading reason.
 
-    It does not compare the checksum of a gzip file, for one, nor notice every quote that is never closed.
+    For example, DuckDB does not check the checksum of a gzip file, and misses some quotes that are never closed.
     """
     try:
         if file.stat().st_size == 0:
@@ -77,11 +77,11 @@ def _check_text(file: Path, source: IO[bytes], delimiter: str | None) -> None:
     if blank:
         raise DataError(f"{file} is empty: give a file with users and words")
     if quoted:
-        raise DataError(f'{file} is cut short or malformed, for a " in it is never closed: write it again')
+        raise DataError(f'{file} is cut short or malformed: a " is never closed; write it again')
 
 
 def _chunks(source: IO[bytes]) -> Iterator[bytes]:
-    """The bytes of a file in pieces, and after its end an empty one."""
+    """The bytes of a file in pieces, followed by an empty one."""
     while chunk := source.read(CHUNK):
         yield chunk
     yield b""
