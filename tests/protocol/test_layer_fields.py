@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +23,7 @@ from neologue.protocol.layer_fields import LAYER_FIELDS, LayerKind, fields_of
 
 ROOT = Path(__file__).parents[2]
 DERIVED: dict[Path, Callable[[], str]] = runpy.run_path(str(ROOT / "vectors" / "generate.py"))["DERIVED"]
-SCHEMA = jsonschema.Draft202012Validator(
+SCHEMA = jsonschema_rs.Draft202012Validator(
     json.loads((ROOT / "docs" / "schema" / "layer.schema.json").read_text("utf-8"))
 )
 KNOWN = Vocabulary(["known", "cab"])
