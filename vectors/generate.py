@@ -1,6 +1,10 @@
-"""Writes the test vectors in this folder; README.md says what they mean. Run: python vectors/generate.py"""
+"""Writes the test vectors in this folder, and what else follows from the code: the schema and the types of a layer.
+
+README.md says what the vectors mean. Run: python vectors/generate.py
+"""
 
 import json
+import re
 import string
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -25,7 +29,8 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import issue
 from neologue.protocol.documents import known_document
 from neologue.protocol.invitation import invite
-from neologue.protocol.layer import PROTOCOL_VERSION, Layer
+from neologue.protocol.layer import Layer
+from neologue.protocol.layer_fields import LAYER_KINDS, PROTOCOL_VERSION, LayerKind, fields_of
 from neologue.protocol.report import read_report
 from neologue.protocol.slot import slot
 from neologue.protocol.submission import Submission
@@ -36,6 +41,7 @@ from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
 
 HERE = Path(__file__).parent
+ROOT = HERE.parent
 Vector = dict[str, Any]
 
 HUNDRED = string.ascii_letters + "".join(map(chr, range(0x410, 0x440)))
@@ -623,6 +629,60 @@ FILES: Mapping[str, Callable[[], object]] = {
 }
 
 
+# The document of a layer, for other languages
+
+
+def layer_schema() -> str:
+    """A JSON Schema of the documents of layers, as far as one can tell what is in them."""
+    kinds = [
+        {
+            "title": f"{kind} layer",
+            "type": "object",
+            "additionalProperties": False,
+            "required": [field.name for field in fields_of(kind)],
+            "properties": {field.name: field.form.schema for field in fields_of(kind)},
+        }
+        for kind in LAYER_KINDS
+    ]
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The document of a layer",
+        "description": "Written by vectors/generate.py; docs/protocol.md says what the fields mean.",
+        "oneOf": kinds,
+    }
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def layer_typescript() -> str:
+    """The types of the documents of layers, and what checks each field."""
+    expressions = " ".join(field.form.check for kind in LAYER_KINDS for field in fields_of(kind))
+    checks = sorted(set(re.findall("[A-Za-z]+", re.sub("/.*?/", "", expressions))))
+    parts = [
+        "/** The documents of layers. Written by vectors/generate.py from src/neologue/protocol/layer_fields.py. */",
+        f'import {{ type FieldCheck, {", ".join(checks)} }} from "./field_checks";',
+        *(part for kind in LAYER_KINDS for part in _typescript(kind)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _typescript(kind: LayerKind) -> list[str]:
+    fields = fields_of(kind)
+    types = "\n".join(f"  readonly {field.name}: {field.form.typescript};" for field in fields)
+    checks = "\n".join(f"  {field.name}: {field.form.check}," for field in fields)
+    name = f"{kind.capitalize()}Document"
+    return [
+        f"export interface {name} {{\n{types}\n}}",
+        f"export const {kind.upper()}_FIELDS = {{\n{checks}\n}} "
+        f"as const satisfies Readonly<Record<keyof {name}, FieldCheck>>;",
+    ]
+
+
+DERIVED: Mapping[Path, Callable[[], str]] = {
+    ROOT / "docs" / "schema" / "layer.schema.json": layer_schema,
+    ROOT / "devices" / "web" / "src" / "layer_document.ts": layer_typescript,
+}
+
+
 def rendered(vectors: object) -> str:
     """The text of a file: a line for each field of a case, so that a difference is easy to see."""
     return _block(vectors, "\n") + "\n"
@@ -641,3 +701,5 @@ def _block(value: object, line: str) -> str:
 if __name__ == "__main__":
     for file_name, vectors in FILES.items():
         (HERE / file_name).write_text(rendered(vectors()), encoding="utf-8")
+    for derived, text in DERIVED.items():
+        derived.write_text(text(), encoding="utf-8")

@@ -56,7 +56,12 @@ def __getattr__(name: str) -> object:
     # Loaded when first used: a device needs nothing of the simulator, and `--help` needs nothing at all.
     if name not in _HOMES:
         raise AttributeError(f"module 'neologue' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    try:
+        return getattr(import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("neologue."):
+            raise
+        raise ImportError(f"{name} is not a part of neologue-device: install neologue in its place") from error
 
 
 def __dir__() -> list[str]:

@@ -22,7 +22,7 @@ NeologueError
 ├── PolicyError           an invitation that the device's owner would not accept
 │   └── AnsweredError     to a campaign that the device has taken part in, which is final
 ├── StorageError          a database of the service that is away, full, in use or damaged; nothing was written by halves
-├── AccountError          an account of what was spent that can't be opened or read
+├── SpendingRecordError          an account of what was spent that can't be opened or read
 ├── MembershipError       a membership in a campaign that can't be opened or read
 └── DiaryError            a diary that can't be opened or read
 
@@ -134,7 +134,7 @@ class StorageError(NeologueError):
     """The database of the service is away, full, in use or damaged; the message holds nothing of what is in it."""
 
 
-class AccountError(NeologueError):
+class SpendingRecordError(NeologueError):
     """An account of what was spent can't be opened or read."""
 
 

@@ -20,7 +20,14 @@ from invitations import OPERATOR, STRANGER, campaign_id, policy
 from layers import small_layer
 from neologue.device import Client, HttpTransport, Library, Policy, Response, SpendingRecord, Tick
 from neologue.device.answers import LATEST
-from neologue.errors import AccountError, CredentialError, DiaryError, LaterError, MembershipError, ParameterError
+from neologue.errors import (
+    CredentialError,
+    DiaryError,
+    LaterError,
+    MembershipError,
+    ParameterError,
+    SpendingRecordError,
+)
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.credential import issue
 from neologue.protocol.report import read_report
@@ -332,7 +339,7 @@ def test_a_device_whose_account_is_lost_is_silent(
     client.tick()
     client.close()
     (tmp_path / "device" / "account.db").unlink()
-    with pytest.raises(AccountError, match="lost its answer"):
+    with pytest.raises(SpendingRecordError, match="lost its answer"):
         clients().tick()
     assert len(service.bodies) == 1
 
@@ -684,7 +691,7 @@ def test_a_folder_that_cant_be_made_is_named(service: Service, clients: Clients,
 def test_a_damaged_file_is_named_with_the_remedy(clients: Clients, tmp_path: Path, name: str) -> None:
     (tmp_path / "device").mkdir()
     (tmp_path / "device" / name).write_bytes(b"not a database at all " * 100)
-    with pytest.raises((MembershipError, AccountError, DiaryError), match=f"{name} is damaged"):
+    with pytest.raises((MembershipError, SpendingRecordError, DiaryError), match=f"{name} is damaged"):
         clients()
 
 

@@ -25,7 +25,7 @@ from neologue.device import spending_record as account_module
 from neologue.device.contribution import contribute
 from neologue.device.spending_record import Answer, SpendingRecord
 from neologue.entropy import Entropy, SeededEntropy
-from neologue.errors import AccountError, AnsweredError, PolicyError
+from neologue.errors import AnsweredError, PolicyError, SpendingRecordError
 from neologue.language.alphabet import Alphabet
 from neologue.protocol.invitation import Invitation, invite
 from neologue.protocol.report import read_report
@@ -151,7 +151,7 @@ def test_no_stale_copy_of_a_confirmed_report_is_left_and_the_others_are_spared(
 
 
 def test_an_unknown_campaign_cant_be_confirmed(account: SpendingRecord) -> None:
-    with pytest.raises(AccountError, match=f"no answer to the campaign {campaign_id(9).hex()}"):
+    with pytest.raises(SpendingRecordError, match=f"no answer to the campaign {campaign_id(9).hex()}"):
         account.confirm(campaign_id(9))
 
 
@@ -406,7 +406,7 @@ def test_a_report_that_fails_on_the_way_costs_nothing(account: SpendingRecord) -
 
 
 def test_the_commit_waits_for_the_folder_too(account: SpendingRecord) -> None:
-    with account._turn() as db:
+    with account._file.transaction() as db:
         assert db.execute("PRAGMA synchronous").fetchone() == (3,)
         assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
         assert db.execute("PRAGMA secure_delete").fetchone() == (1,)
@@ -428,7 +428,7 @@ def test_a_name_that_looks_like_a_uri_is_a_file(name: str, tmp_path: Path, monke
 
 
 def damaged(path: Path) -> str:
-    with pytest.raises(AccountError) as caught:
+    with pytest.raises(SpendingRecordError) as caught:
         SpendingRecord(path)
     return str(caught.value)
 
@@ -436,7 +436,7 @@ def damaged(path: Path) -> str:
 def test_a_file_that_is_no_account_is_refused_without_advice_to_forget(path: Path) -> None:
     path.write_bytes(b"not an account at all " * 100)
     said = damaged(path)
-    assert "is damaged or not an account" in said
+    assert "is damaged or not a spending record" in said
     assert "answer no more campaigns" in said
     assert "delete" not in said
 
@@ -478,13 +478,13 @@ def test_an_unknown_version_is_refused_and_left_as_it_is(path: Path, version: in
 def test_an_account_that_vanishes_is_not_begun_anew(path: Path, account: SpendingRecord) -> None:
     account.answer(invitation(), WORDS, policy())
     path.unlink()
-    with pytest.raises(AccountError, match="can't read or write the account"):
+    with pytest.raises(SpendingRecordError, match="can't read or write the spending record"):
         account.answer(invitation(), WORDS, policy(), Silent())
     assert not path.exists()
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(AccountError, match=r"can't open the account .*missing.*check its folder"):
+    with pytest.raises(SpendingRecordError, match=r"can't open the spending record .*missing.*check its folder"):
         SpendingRecord(tmp_path / "missing" / "account.db")
 
 
@@ -494,7 +494,7 @@ def test_an_account_that_stays_locked_is_an_error_and_nothing_is_spent(
     monkeypatch.setattr(account_module, "_PATIENCE", 0.01)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(AccountError, match="in use by another process: try again"):
+    with pytest.raises(SpendingRecordError, match="in use by another process: try again"):
         account.answer(invitation(), WORDS, policy(), Silent())
     holder.close()
     assert account.spent == 0.0

@@ -1,11 +1,6 @@
 """The wheel that users install, built and run in an environment that has nothing of this folder."""
 
-import email
-import email.message
 import json
-import os
-import subprocess
-import sys
 import sysconfig
 import zipfile
 from pathlib import Path
@@ -13,52 +8,23 @@ from pathlib import Path
 import pytest
 
 import neologue
-
-ROOT = Path(__file__).parents[2]
-
-
-def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """A command outside of this folder, with no say of the tests' own environment, that has to succeed."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PIP_"))}
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        capture_output=True,
-        encoding="utf-8",
-        env={**environment, "PYTHONUTF8": "1", "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done
+from wheels import ROOT, build, install, metadata, run
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this folder, built without the network."""
-    folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT, cwd=folder)
-    (built,) = folder.glob("*.whl")
-    return built
+    return build(ROOT, tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fresh environment with the wheel; its dependencies are those of the tests' environment."""
     folder = tmp_path_factory.mktemp("environment") / "venv"
-    run(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder.parent)
-    python = folder / "bin" / "python"
-    run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--quiet", wheel, cwd=folder)
-    (packages,) = folder.glob("lib/python*/site-packages")
+    packages = install(wheel, folder)
     # A path that a .pth file names is searched, but its own .pth files, as of editable packages, are not read.
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n", "utf-8")
     return folder
-
-
-def metadata(wheel: Path) -> email.message.Message:
-    """What the wheel says about itself."""
-    with zipfile.ZipFile(wheel) as archive:
-        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-        return email.message_from_bytes(archive.read(name))
 
 
 def test_the_wheel_has_the_source_the_type_marker_and_the_licence_and_nothing_else(wheel: Path) -> None:

@@ -315,7 +315,7 @@ def test_two_at_once_never_both_slip_under_the_budget(path: Path, ledger: Ledger
 def test_the_file_is_durable_and_for_its_owner_alone(path: Path, ledger: Ledger) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert repr(ledger) == f"Ledger({str(path)!r})"
-    with ledger._file.turn() as db:
+    with ledger._file.transaction() as db:
         assert db.execute("PRAGMA synchronous").fetchone() == (3,)
         assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
         assert db.execute("PRAGMA foreign_keys").fetchone() == (1,)

@@ -23,6 +23,7 @@ from neologue.protocol import documents
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_digest, known_document, read_known, read_layer
 from neologue.protocol.layer import Layer
+from neologue.protocol.layer_fields import LARGEST_NUMBER
 
 KNOWN = Vocabulary(["known", "cab"])
 SECRET = "xylomancy"
@@ -56,7 +57,7 @@ def layers(draw: st.DrawFn) -> Layer:
     return Layer(
         pass_number=draw(st.integers(1, 100)),
         number=draw(st.integers(1, 100)),
-        layer_size=draw(st.integers(1, documents.LARGEST_NUMBER)),
+        layer_size=draw(st.integers(1, LARGEST_NUMBER)),
         alphabet=alphabet,
         frontier=frontier,
         extension=extension,

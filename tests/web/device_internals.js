@@ -1,8 +1,8 @@
-/* neologue device, Apache-2.0, built from devices/web: sources 724f50e42d58114d7d03c9b05662186abe22bcbdf34346a8988e73ca4a8fd908 */
+/* neologue device, Apache-2.0, built from devices/web: sources 31af5b1c5c30a52ef0f3da9213bb2fd2808766355a471629015fbbf88610b593 */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
-  for (var name2 in all)
-    __defProp(target, name2, { get: all[name2], enumerable: true });
+  for (var name in all)
+    __defProp(target, name, { get: all[name], enumerable: true });
 };
 
 // src/spelling.ts
@@ -24,8 +24,8 @@ function ranked(unit) {
   if (unit < 55296) return unit;
   return unit < 57344 ? unit + 8192 : unit - 2048;
 }
-function ascends(texts2) {
-  return texts2.every((text2, rank) => rank === 0 || compare(texts2[rank - 1], text2) < 0);
+function ascends(texts) {
+  return texts.every((text2, rank) => rank === 0 || compare(texts[rank - 1], text2) < 0);
 }
 function find(items, item, order) {
   let [low, high] = [0, items.length];
@@ -162,11 +162,11 @@ var Candidates = class {
     return { prefix, ends: false };
   }
 };
-function atMost(numbers2, number) {
-  let [low, high] = [0, numbers2.length];
+function atMost(numbers, number) {
+  let [low, high] = [0, numbers.length];
   while (high - low > 1) {
     const middle = low + high >> 1;
-    if (numbers2[middle] <= number) low = middle;
+    if (numbers[middle] <= number) low = middle;
     else high = middle;
   }
   return low;
@@ -180,9 +180,9 @@ var GRAIN_BITS = 1074n;
 function grains(value) {
   const bits = new DataView(new ArrayBuffer(8));
   bits.setFloat64(0, value);
-  const whole2 = bits.getBigUint64(0);
-  const exponent = whole2 >> 52n;
-  const fraction = whole2 & (1n << 52n) - 1n;
+  const whole = bits.getBigUint64(0);
+  const exponent = whole >> 52n;
+  const fraction = whole & (1n << 52n) - 1n;
   return exponent === 0n ? fraction : (fraction | 1n << 52n) << exponent - 1n;
 }
 function roundedUp(total, guess) {
@@ -378,13 +378,13 @@ function unhex(text2, length) {
   return Uint8Array.from({ length }, (_, place) => parseInt(text2.slice(2 * place, 2 * place + 2), 16));
 }
 function joined(...parts) {
-  const whole2 = new Uint8Array(parts.reduce((sum3, part) => sum3 + part.length, 0));
+  const whole = new Uint8Array(parts.reduce((sum3, part) => sum3 + part.length, 0));
   let place = 0;
   for (const part of parts) {
-    whole2.set(part, place);
+    whole.set(part, place);
     place += part.length;
   }
-  return whole2;
+  return whole;
 }
 async function sha256(octets) {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", octets));
@@ -411,14 +411,14 @@ function heldPrefixes(words, layer, entropy) {
   }
   const prefixes = [...times.keys()].sort((a, b) => a - b);
   const order = entropy.permutation(prefixes.length).map((place) => prefixes[place]);
-  if (layer.told.sampler === "greedy") order.sort((a, b) => times.get(b) - times.get(a));
-  return order.slice(0, layer.told.bound);
+  if (layer.document.sampler === "greedy") order.sort((a, b) => times.get(b) - times.get(a));
+  return order.slice(0, layer.document.bound);
 }
 function heldPlaces(words, layer, entropy) {
   const counting = [...countingWords(words, layer).keys()].sort(compare);
   const events = entropy.chances(scaled(layer.rate, WORD_BITS), counting.length);
   const drawn = counting.filter((_, place) => events[place]);
-  const sampled = entropy.permutation(drawn.length).slice(0, layer.told.bound).map((place) => layer.index(drawn[place]));
+  const sampled = entropy.permutation(drawn.length).slice(0, layer.document.bound).map((place) => layer.index(drawn[place]));
   const listed = sampled.filter((place) => place >= 0);
   return layer.held(listed, sampled.length - listed.length);
 }
@@ -472,6 +472,59 @@ var DeviceError = class extends Error {
 };
 var RefusalError = class extends DeviceError {
   name = "RefusalError";
+};
+
+// src/field_checks.ts
+var text = (value) => typeof value === "string";
+var wholeNumber = (least, most) => (value) => Number.isInteger(value) && value >= least && value <= most;
+var matching = (pattern) => (value) => typeof value === "string" && pattern.test(value);
+var equal = (constant) => (value) => value === constant;
+var listOf = (check) => (value) => Array.isArray(value) && value.every((item) => check(item));
+var nullable = (check) => (value) => value === null || check(value);
+var decimal = (value) => typeof value === "string" && /^[0-9.e+-]{1,32}$/.test(value) && shortestDecimal(Number(value)) === value;
+function shortestDecimal(value) {
+  if (!Number.isFinite(value)) return "";
+  const [digits, exponent] = value.toExponential().split("e");
+  const power = Number(exponent);
+  if (power >= -4 && power < 16) {
+    return Number.isInteger(value) ? `${value}.0` : `${value}`;
+  }
+  return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+}
+
+// src/layer_document.ts
+var OPEN_FIELDS = {
+  alphabet: text,
+  bound: wholeNumber(1, 2147483647),
+  cohort: wholeNumber(1, 2147483647),
+  depth: wholeNumber(1, 2147483647),
+  doubtful: listOf(text),
+  epsilon: decimal,
+  extension: wholeNumber(1, 2147483647),
+  found: listOf(text),
+  frontier: listOf(text),
+  known: matching(/^[0-9a-f]{64}$/),
+  layer: wholeNumber(1, 2147483647),
+  listed: nullable(listOf(listOf(wholeNumber(0, 9007199254740992)))),
+  pass: wholeNumber(1, 2147483647),
+  randomizer: matching(/^[a-z-]{1,32}$/),
+  sampler: matching(/^[a-z-]{1,32}$/),
+  targets: nullable(listOf(text)),
+  version: equal(1),
+  ways: nullable(listOf(wholeNumber(1, 2147483647)))
+};
+var CLOSED_FIELDS = {
+  alphabet: text,
+  bound: wholeNumber(1, 2147483647),
+  cohort: wholeNumber(1, 2147483647),
+  depth: wholeNumber(1, 2147483647),
+  epsilon: decimal,
+  known: matching(/^[0-9a-f]{64}$/),
+  randomizer: matching(/^[a-z-]{1,32}$/),
+  rate: decimal,
+  targets: nullable(listOf(text)),
+  version: equal(1),
+  words: listOf(text)
 };
 
 // src/packing.ts
@@ -681,7 +734,6 @@ var LARGEST_KNOWN = 1 << 25;
 var LARGEST_LAYER = 1 << 27;
 var MOST_ITEMS = 1 << 21;
 var MOST_CHARACTERS = 1 << 24;
-var LARGEST_NUMBER = 2 ** 31 - 1;
 var MOST_EXTENSIONS = 2 ** 53;
 var MOST_NUMBERED = 1n << 62n;
 var DEEPEST = 64;
@@ -690,63 +742,32 @@ var RANDOMIZERS = {
   unary: (...asked2) => new Unary(...asked2),
   "subset-selection": (...asked2) => new SubsetSelection(...asked2)
 };
-var whole = (value, least = 1, most = LARGEST_NUMBER) => Number.isInteger(value) && value >= least && value <= most;
-var text = (value) => typeof value === "string";
-var texts = (value) => Array.isArray(value) && value.every(text);
-var decimal = (value) => typeof value === "string" && /^[0-9.e+-]{1,32}$/.test(value) && written(Number(value)) === value;
-var name = (value) => typeof value === "string" && /^[a-z-]{1,32}$/.test(value);
-var numbers = (value, least, most) => Array.isArray(value) && value.every((each) => whole(each, least, most));
-var table = (value) => Array.isArray(value) && value.every((row) => numbers(row, 0, MOST_EXTENSIONS));
-var FIELDS = {
-  alphabet: text,
-  bound: whole,
-  cohort: whole,
-  depth: whole,
-  doubtful: texts,
-  epsilon: decimal,
-  extension: whole,
-  found: texts,
-  frontier: texts,
-  known: (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value),
-  layer: whole,
-  listed: (value) => value === null || table(value),
-  pass: whole,
-  randomizer: name,
-  rate: decimal,
-  sampler: name,
-  targets: (value) => value === null || texts(value),
-  version: (value) => value === 1,
-  ways: (value) => value === null || numbers(value, 1, LARGEST_NUMBER),
-  words: texts
-};
-var CLOSED = ["rate", "words"];
-var OPEN = ["doubtful", "extension", "found", "frontier", "layer", "listed", "pass", "sampler", "ways"];
 var Asked = class {
-  constructor(told, digest, known) {
-    this.told = told;
+  constructor(document, digest, known) {
+    this.document = document;
     this.digest = digest;
     this.known = known;
-    this.alphabet = new Alphabet(told.alphabet);
-    this.epsilon = Number(told.epsilon);
-    this.targets = told.targets && new Set(told.targets);
+    this.alphabet = new Alphabet(document.alphabet);
+    this.epsilon = Number(document.epsilon);
+    this.targets = document.targets && new Set(document.targets);
     const { characters } = this.alphabet;
     if (characters.length < 2 || !ascends(characters) || characters.includes("\0")) throw unusable("alphabet");
-    if (told.targets && !ascends(told.targets)) throw unusable("list of targets");
+    if (document.targets && !ascends(document.targets)) throw unusable("list of targets");
   }
   alphabet;
   epsilon;
   targets;
   #randomizer = null;
   get knowsRandomizer() {
-    return Object.hasOwn(RANDOMIZERS, this.told.randomizer);
+    return Object.hasOwn(RANDOMIZERS, this.document.randomizer);
   }
   /** Of just these candidates; to be asked for only after the layer has been found to be small enough. */
   get randomizer() {
-    return this.#randomizer ??= RANDOMIZERS[this.told.randomizer](this.size, this.epsilon, this.told.bound);
+    return this.#randomizer ??= RANDOMIZERS[this.document.randomizer](this.size, this.epsilon, this.document.bound);
   }
   /** Why a normalised word doesn't count; null if it does. */
   complaint(word) {
-    const complaint = this.alphabet.complaint(word, this.told.depth);
+    const complaint = this.alphabet.complaint(word, this.document.depth);
     if (complaint) return complaint;
     if (this.found(word)) return "it was found before";
     if (this.targets) return this.targets.has(word) ? null : "it is not one of the words asked for";
@@ -758,9 +779,9 @@ var OpenLayer = class extends Asked {
   #found;
   #lists;
   #candidates = null;
-  constructor(told, digest, known) {
-    super(told, digest, known);
-    const { frontier, found, listed, ways, doubtful, sampler } = told;
+  constructor(document, digest, known) {
+    super(document, digest, known);
+    const { frontier, found, listed, ways, doubtful, sampler } = document;
     this.#found = new Vocabulary(found);
     if (!ascends(found) || !found.every((word) => word !== "" && normalised(word) === word))
       throw unusable("found words");
@@ -779,15 +800,15 @@ var OpenLayer = class extends Asked {
     }
   }
   get size() {
-    const { frontier, extension, ways, doubtful } = this.told;
+    const { frontier, extension, ways, doubtful } = this.document;
     const every = extensions(this.alphabet.characters.length, extension, LARGEST_LAYER);
     return (ways ? ways.reduce((sum3, each) => sum3 + each, 0) : frontier.length * every) + doubtful.length;
   }
   get width() {
-    return [...this.told.frontier[0] ?? ""].length;
+    return [...this.document.frontier[0] ?? ""].length;
   }
   get candidates() {
-    const { frontier, extension, doubtful } = this.told;
+    const { frontier, extension, doubtful } = this.document;
     return this.#candidates ??= new Candidates(this.alphabet, frontier, extension, this.#lists, doubtful);
   }
   found(word) {
@@ -801,7 +822,7 @@ var OpenLayer = class extends Asked {
   }
   /** Whether each prefix has a part of a list, each list is as long as the largest of them, and names each way once. */
   #fit({ rows, ways }) {
-    const { frontier, extension } = this.told;
+    const { frontier, extension } = this.document;
     const characters = this.alphabet.characters.length;
     const every = extensions(characters, extension, MOST_EXTENSIONS);
     const lasts = lastCharacters(frontier);
@@ -819,20 +840,20 @@ var OpenLayer = class extends Asked {
 var ClosedLayer = class extends Asked {
   closed = true;
   rate;
-  constructor(told, digest, known) {
-    super(told, digest, known);
-    this.rate = Number(told.rate);
-    checkRoom(told.words);
-    if (told.words.length === 0 || !ascends(told.words)) throw unusable("list of words");
-    if (told.words.some((word) => this.alphabet.complaint(word, told.depth))) throw unusable("list of words");
+  constructor(document, digest, known) {
+    super(document, digest, known);
+    this.rate = Number(document.rate);
+    checkRoom(document.words);
+    if (document.words.length === 0 || !ascends(document.words)) throw unusable("list of words");
+    if (document.words.some((word) => this.alphabet.complaint(word, document.depth))) throw unusable("list of words");
     if (!(this.rate > 0 && this.rate <= 1)) throw unusable("rate");
   }
   /** The list, and behind it a thermometer (unary) or one place for whatever is not listed. */
   get size() {
-    return this.told.words.length + (this.told.randomizer === "unary" ? this.told.bound : 1);
+    return this.document.words.length + (this.document.randomizer === "unary" ? this.document.bound : 1);
   }
   get width() {
-    return this.told.words.reduce((most, word) => Math.max(most, [...word].length), 0);
+    return this.document.words.reduce((most, word) => Math.max(most, [...word].length), 0);
   }
   found() {
     return false;
@@ -842,67 +863,57 @@ var ClosedLayer = class extends Asked {
   }
   /** The places held by some words of the list and so many others. */
   held(listed, others) {
-    const { words, randomizer } = this.told;
+    const { words, randomizer } = this.document;
     return [
       ...listed,
       ...Array.from({ length: others }, (_, place) => words.length + (randomizer === "unary" ? place : 0))
     ];
   }
   index(word) {
-    return find(this.told.words, word, compare);
+    return find(this.document.words, word, compare);
   }
   place(candidate) {
-    return { prefix: this.told.words[candidate] ?? "(another word)", ends: true };
+    return { prefix: this.document.words[candidate] ?? "(another word)", ends: true };
   }
 };
-function parse(document) {
-  if (document.length > LARGEST_DOCUMENT) throw unreadable();
-  if (document.reduce((commas, octet) => commas + (octet === COMMA ? 1 : 0), 0) > MOST_ITEMS) throw unreadable();
-  const content = decoded(document);
-  let told;
+function parseDocument(content) {
+  if (content.length > LARGEST_DOCUMENT) throw unreadable();
+  if (content.reduce((commas, octet) => commas + (octet === COMMA ? 1 : 0), 0) > MOST_ITEMS) throw unreadable();
+  const json = decode(content);
+  let parsed;
   try {
-    told = JSON.parse(content);
+    parsed = JSON.parse(json);
   } catch {
     throw unreadable();
   }
-  if (typeof told !== "object" || told === null || Array.isArray(told)) throw unreadable();
-  const said = told;
-  const without = Object.hasOwn(said, "words") ? OPEN : CLOSED;
-  const names = Object.keys(FIELDS).filter((field) => !without.includes(field));
-  if (!names.every((field) => Object.hasOwn(said, field) && FIELDS[field](said[field]))) throw unreadable();
-  if (JSON.stringify(Object.fromEntries(names.map((field) => [field, said[field]]))) !== content) throw unreadable();
-  return said;
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw unreadable();
+  const values = parsed;
+  const fields = Object.entries(Object.hasOwn(values, "words") ? CLOSED_FIELDS : OPEN_FIELDS);
+  if (!fields.every(([name, check]) => Object.hasOwn(values, name) && check(values[name]))) throw unreadable();
+  if (JSON.stringify(Object.fromEntries(fields.map(([name]) => [name, values[name]]))) !== json) throw unreadable();
+  return values;
 }
 async function readLayer(document, known) {
-  const told = parse(document);
-  if (hex(await sha256(known)) !== told.known) throw new RefusalError("the document calls for other known words");
+  const described = parseDocument(document);
+  if (hex(await sha256(known)) !== described.known) throw new RefusalError("the document calls for other known words");
   const digest = await sha256(document);
   const vocabulary = readKnown(known);
-  return "words" in told ? new ClosedLayer(told, digest, vocabulary) : new OpenLayer(told, digest, vocabulary);
+  return "words" in described ? new ClosedLayer(described, digest, vocabulary) : new OpenLayer(described, digest, vocabulary);
 }
 function readKnown(content) {
   if (content.length > LARGEST_KNOWN) throw new RefusalError("the list of known words is too long");
-  const words = content.length === 0 ? [] : decoded(content).split("\n");
+  const words = content.length === 0 ? [] : decode(content).split("\n");
   if (!ascends(words) || !words.every((word) => word !== "" && normalised(word) === word)) {
     throw new RefusalError("the list of known words must have each once, in NFC and in order, one a line");
   }
   return new Vocabulary(words);
 }
-function decoded(content) {
+function decode(content) {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
   } catch {
     throw new RefusalError("the document is not in UTF-8; get it from the operator anew");
   }
-}
-function written(value) {
-  if (!Number.isFinite(value)) return "";
-  const [digits, exponent] = value.toExponential().split("e");
-  const power = Number(exponent);
-  if (power >= -4 && power < 16) {
-    return Number.isInteger(value) ? `${value}.0` : `${value}`;
-  }
-  return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 function checkRoom(strings) {
   const longest = strings.reduce((most, each) => Math.max(most, [...each].length), 0);
@@ -965,11 +976,11 @@ var Policy = class {
     }
     this.#operators = new Set(operators);
     this.limits = { ...DEFAULTS, ...limits };
-    for (const [name2, value] of Object.entries(this.limits)) {
-      const range = RANGES[name2];
-      const right = range ? Number.isInteger(value) && value >= range[0] && value <= range[1] : name2 === "enabled" ? typeof value === "boolean" : name2 in DEFAULTS && typeof value === "number" && value > 0 && value <= MOST_EPSILON;
+    for (const [name, value] of Object.entries(this.limits)) {
+      const range = RANGES[name];
+      const right = range ? Number.isInteger(value) && value >= range[0] && value <= range[1] : name === "enabled" ? typeof value === "boolean" : name in DEFAULTS && typeof value === "number" && value > 0 && value <= MOST_EPSILON;
       if (!right)
-        throw new DeviceError(`the limit ${name2} can't be ${String(value)}; docs/device-policy.md has the limits`);
+        throw new DeviceError(`the limit ${name} can't be ${String(value)}; docs/device-policy.md has the limits`);
     }
   }
   /** Refuse unless this operator may ask at all: what a device wants to know before it fetches. */
@@ -991,14 +1002,14 @@ var Policy = class {
     if (total <= grains(this.limits.lifetimeEpsilon)) return;
     throw new RefusalError(
       beyond(
-        `${written(sum2(spent))} of ε spent before and ${written(cost)} now make ${written(sum2([...spent, cost]))}, above the ${written(this.limits.lifetimeEpsilon)} in a lifetime`,
+        `${shortestDecimal(sum2(spent))} of ε spent before and ${shortestDecimal(cost)} now make ${shortestDecimal(sum2([...spent, cost]))}, above the ${shortestDecimal(this.limits.lifetimeEpsilon)} in a lifetime`,
         "lifetimeEpsilon"
       )
     );
   }
   *#complaints(layer) {
     const { limits } = this;
-    const { bound, cohort, depth } = layer.told;
+    const { bound, cohort, depth } = layer.document;
     const { epsilon } = layer;
     if (!(epsilon >= SMALLEST_EPSILON && epsilon <= LARGEST_EPSILON)) {
       yield `the layer's ε is no number from ${SMALLEST_EPSILON} to ${LARGEST_EPSILON}; no policy permits that`;
@@ -1008,13 +1019,13 @@ var Policy = class {
     }
     if (epsilon > limits.largestEpsilon) {
       yield beyond(
-        `the layer's ε is ${written(epsilon)}, above the ${written(limits.largestEpsilon)}`,
+        `the layer's ε is ${shortestDecimal(epsilon)}, above the ${shortestDecimal(limits.largestEpsilon)}`,
         "largestEpsilon"
       );
     }
     if (BigInt(bound) * grains(epsilon) > grains(limits.largestUserEpsilon)) {
       yield beyond(
-        `${many(bound)} words with an ε of ${written(epsilon)} each are above the ${written(limits.largestUserEpsilon)} for one report`,
+        `${many(bound)} words with an ε of ${shortestDecimal(epsilon)} each are above the ${shortestDecimal(limits.largestUserEpsilon)} for one report`,
         "largestUserEpsilon"
       );
     }
@@ -1072,7 +1083,7 @@ __export(receipt_exports, {
 var SECONDS_PER_DAY = 86400;
 var SHOWN = 16;
 function sent(day, campaign, operator, layer, size) {
-  const { bound, cohort } = layer.told;
+  const { bound, cohort } = layer.document;
   const { candidates, noiseVotes } = layer.randomizer;
   const what = layer.closed ? "words that others have found, and of places that stand for other words" : "beginnings of words";
   return `On ${date(day)} this device sent ${many(size)} bytes to the operator ${short(operator)} for the campaign ${short(campaign)}: a randomized list of about ${many(noiseVotes)} of ${many(candidates)} ${what}. Any single word you typed changes the chance of what was sent by at most a factor of e^${brief(layer.epsilon)}; all words together, of which it speaks of at most ${many(bound)}, by e^${brief(bound * layer.epsilon)}. By the operator's word, ${many(cohort - 1)} other devices were asked the same.`;

@@ -38,8 +38,8 @@ function heldPrefixes(words: ReadonlyMap<string, number>, layer: OpenLayer, entr
   const prefixes = [...times.keys()].sort((a, b) => a - b);
   const order = entropy.permutation(prefixes.length).map((place) => prefixes[place]!);
   // Sorting is stable, so that ties stay in their random order.
-  if (layer.told.sampler === "greedy") order.sort((a, b) => times.get(b)! - times.get(a)!);
-  return order.slice(0, layer.told.bound);
+  if (layer.document.sampler === "greedy") order.sort((a, b) => times.get(b)! - times.get(a)!);
+  return order.slice(0, layer.document.bound);
 }
 
 /** The places of a closed layer that a random sample of the words holds; how often each was typed does not matter. */
@@ -49,7 +49,7 @@ function heldPlaces(words: ReadonlyMap<string, number>, layer: ClosedLayer, entr
   const drawn = counting.filter((_, place) => events[place]);
   const sampled = entropy
     .permutation(drawn.length)
-    .slice(0, layer.told.bound)
+    .slice(0, layer.document.bound)
     .map((place) => layer.index(drawn[place]!));
   const listed = sampled.filter((place) => place >= 0);
   return layer.held(listed, sampled.length - listed.length);

@@ -250,7 +250,7 @@ export class Device {
     const complaint = layer.complaint(form);
     if (complaint) return said(false, complaint);
     if (!layer.has(form)) return said(false, "it goes on in a way that is not asked about");
-    return said(true, `it may be one of at most ${layer.told.bound} that the report speaks of`);
+    return said(true, `it may be one of at most ${layer.document.bound} that the report speaks of`);
   }
 
   /** What a report of the layer that was seen last says to whoever reads it. */
@@ -266,8 +266,8 @@ export class Device {
       chanceHeld: chances[0],
       chanceOther: chances[1],
       epsilon: layer.epsilon,
-      words: layer.told.bound,
-      cohort: layer.told.cohort,
+      words: layer.document.bound,
+      cohort: layer.document.cohort,
     };
   }
 

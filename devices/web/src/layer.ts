@@ -1,11 +1,12 @@
 /**
- * A layer as a device is told it, read with suspicion: what it describes must have this very document.
+ * A layer document, read with suspicion: what it describes must have this very document.
  *
  * All is bounded before it is parsed, and nothing is quoted in an error.
  */
 
 import { Candidates, type Lists, extensions, lastCharacter, lastCharacters } from "./candidates";
 import { RefusalError } from "./errors";
+import { CLOSED_FIELDS, type ClosedDocument, OPEN_FIELDS, type OpenDocument } from "./layer_document";
 import { hex, sha256 } from "./octets";
 import type { Randomizer } from "./randomizer";
 import { Alphabet, Vocabulary, ascends, compare, find, normalised } from "./spelling";
@@ -17,7 +18,6 @@ export const LARGEST_KNOWN = 1 << 25;
 export const LARGEST_LAYER = 1 << 27;
 const MOST_ITEMS = 1 << 21;
 const MOST_CHARACTERS = 1 << 24;
-const LARGEST_NUMBER = 2 ** 31 - 1;
 /** Lists name extensions by their numbers, which are below this; and those after all characters below the other. */
 const MOST_EXTENSIONS = 2 ** 53;
 const MOST_NUMBERED = 1n << 62n;
@@ -29,100 +29,33 @@ const RANDOMIZERS: Readonly<Record<string, (s: number, epsilon: number, bound: n
   "subset-selection": (...asked) => new SubsetSelection(...asked),
 };
 
-/** What both kinds of layers say. */
-interface Common {
-  version: 1;
-  cohort: number;
-  alphabet: string;
-  depth: number;
-  randomizer: string;
-  epsilon: string;
-  bound: number;
-  known: string;
-  targets: string[] | null;
-}
-
-interface ToldOpen extends Common {
-  pass: number;
-  layer: number;
-  frontier: string[];
-  extension: number;
-  sampler: string;
-  found: string[];
-  listed: number[][] | null;
-  ways: number[] | null;
-  doubtful: string[];
-}
-
-interface ToldClosed extends Common {
-  words: string[];
-  rate: string;
-}
-
-const whole = (value: unknown, least = 1, most = LARGEST_NUMBER): boolean =>
-  Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
-const text = (value: unknown): boolean => typeof value === "string";
-const texts = (value: unknown): boolean => Array.isArray(value) && value.every(text);
-const decimal = (value: unknown): boolean =>
-  typeof value === "string" && /^[0-9.e+-]{1,32}$/.test(value) && written(Number(value)) === value;
-const name = (value: unknown): boolean => typeof value === "string" && /^[a-z-]{1,32}$/.test(value);
-const numbers = (value: unknown, least: number, most: number): boolean =>
-  Array.isArray(value) && value.every((each) => whole(each, least, most));
-const table = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((row) => numbers(row, 0, MOST_EXTENSIONS));
-
-const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
-  alphabet: text,
-  bound: whole,
-  cohort: whole,
-  depth: whole,
-  doubtful: texts,
-  epsilon: decimal,
-  extension: whole,
-  found: texts,
-  frontier: texts,
-  known: (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value),
-  layer: whole,
-  listed: (value) => value === null || table(value),
-  pass: whole,
-  randomizer: name,
-  rate: decimal,
-  sampler: name,
-  targets: (value) => value === null || texts(value),
-  version: (value) => value === 1,
-  ways: (value) => value === null || numbers(value, 1, LARGEST_NUMBER),
-  words: texts,
-};
-const CLOSED = ["rate", "words"];
-const OPEN = ["doubtful", "extension", "found", "frontier", "layer", "listed", "pass", "sampler", "ways"];
-
 /** A layer, or a closed one, and what both have. */
-abstract class Asked<Told extends Common> {
+abstract class Asked<Document extends OpenDocument | ClosedDocument> {
   readonly alphabet: Alphabet;
   readonly epsilon: number;
   readonly targets: ReadonlySet<string> | null;
   #randomizer: Randomizer | null = null;
 
   constructor(
-    readonly told: Told,
+    readonly document: Document,
     readonly digest: Uint8Array,
     readonly known: Vocabulary,
   ) {
-    this.alphabet = new Alphabet(told.alphabet);
-    this.epsilon = Number(told.epsilon);
-    this.targets = told.targets && new Set(told.targets);
+    this.alphabet = new Alphabet(document.alphabet);
+    this.epsilon = Number(document.epsilon);
+    this.targets = document.targets && new Set(document.targets);
     const { characters } = this.alphabet;
     if (characters.length < 2 || !ascends(characters) || characters.includes("\0")) throw unusable("alphabet");
-    if (told.targets && !ascends(told.targets)) throw unusable("list of targets");
+    if (document.targets && !ascends(document.targets)) throw unusable("list of targets");
   }
 
   get knowsRandomizer(): boolean {
-    return Object.hasOwn(RANDOMIZERS, this.told.randomizer);
+    return Object.hasOwn(RANDOMIZERS, this.document.randomizer);
   }
 
   /** Of just these candidates; to be asked for only after the layer has been found to be small enough. */
   get randomizer(): Randomizer {
-    return (this.#randomizer ??= RANDOMIZERS[this.told.randomizer]!(this.size, this.epsilon, this.told.bound));
+    return (this.#randomizer ??= RANDOMIZERS[this.document.randomizer]!(this.size, this.epsilon, this.document.bound));
   }
 
   /** The number of places of a report; Infinity if it is beyond all measure. */
@@ -138,7 +71,7 @@ abstract class Asked<Told extends Common> {
 
   /** Why a normalised word doesn't count; null if it does. */
   complaint(word: string): string | null {
-    const complaint = this.alphabet.complaint(word, this.told.depth);
+    const complaint = this.alphabet.complaint(word, this.document.depth);
     if (complaint) return complaint;
     if (this.found(word)) return "it was found before";
     if (this.targets) return this.targets.has(word) ? null : "it is not one of the words asked for";
@@ -146,15 +79,15 @@ abstract class Asked<Told extends Common> {
   }
 }
 
-export class OpenLayer extends Asked<ToldOpen> {
+export class OpenLayer extends Asked<OpenDocument> {
   readonly closed = false;
   readonly #found: Vocabulary;
   readonly #lists: Lists | null;
   #candidates: Candidates | null = null;
 
-  constructor(told: ToldOpen, digest: Uint8Array, known: Vocabulary) {
-    super(told, digest, known);
-    const { frontier, found, listed, ways, doubtful, sampler } = told;
+  constructor(document: OpenDocument, digest: Uint8Array, known: Vocabulary) {
+    super(document, digest, known);
+    const { frontier, found, listed, ways, doubtful, sampler } = document;
     this.#found = new Vocabulary(found);
     if (!ascends(found) || !found.every((word) => word !== "" && normalised(word) === word))
       throw unusable("found words");
@@ -174,17 +107,17 @@ export class OpenLayer extends Asked<ToldOpen> {
   }
 
   get size(): number {
-    const { frontier, extension, ways, doubtful } = this.told;
+    const { frontier, extension, ways, doubtful } = this.document;
     const every = extensions(this.alphabet.characters.length, extension, LARGEST_LAYER);
     return (ways ? ways.reduce((sum, each) => sum + each, 0) : frontier.length * every) + doubtful.length;
   }
 
   get width(): number {
-    return [...(this.told.frontier[0] ?? "")].length;
+    return [...(this.document.frontier[0] ?? "")].length;
   }
 
   get candidates(): Candidates {
-    const { frontier, extension, doubtful } = this.told;
+    const { frontier, extension, doubtful } = this.document;
     return (this.#candidates ??= new Candidates(this.alphabet, frontier, extension, this.#lists, doubtful));
   }
 
@@ -202,7 +135,7 @@ export class OpenLayer extends Asked<ToldOpen> {
 
   /** Whether each prefix has a part of a list, each list is as long as the largest of them, and names each way once. */
   #fit({ rows, ways }: Lists): boolean {
-    const { frontier, extension } = this.told;
+    const { frontier, extension } = this.document;
     const characters = this.alphabet.characters.length;
     const every = extensions(characters, extension, MOST_EXTENSIONS);
     const lasts = lastCharacters(frontier);
@@ -223,26 +156,26 @@ export class OpenLayer extends Asked<ToldOpen> {
   }
 }
 
-export class ClosedLayer extends Asked<ToldClosed> {
+export class ClosedLayer extends Asked<ClosedDocument> {
   readonly closed = true;
   readonly rate: number;
 
-  constructor(told: ToldClosed, digest: Uint8Array, known: Vocabulary) {
-    super(told, digest, known);
-    this.rate = Number(told.rate);
-    checkRoom(told.words);
-    if (told.words.length === 0 || !ascends(told.words)) throw unusable("list of words");
-    if (told.words.some((word) => this.alphabet.complaint(word, told.depth))) throw unusable("list of words");
+  constructor(document: ClosedDocument, digest: Uint8Array, known: Vocabulary) {
+    super(document, digest, known);
+    this.rate = Number(document.rate);
+    checkRoom(document.words);
+    if (document.words.length === 0 || !ascends(document.words)) throw unusable("list of words");
+    if (document.words.some((word) => this.alphabet.complaint(word, document.depth))) throw unusable("list of words");
     if (!(this.rate > 0 && this.rate <= 1)) throw unusable("rate");
   }
 
   /** The list, and behind it a thermometer (unary) or one place for whatever is not listed. */
   get size(): number {
-    return this.told.words.length + (this.told.randomizer === "unary" ? this.told.bound : 1);
+    return this.document.words.length + (this.document.randomizer === "unary" ? this.document.bound : 1);
   }
 
   get width(): number {
-    return this.told.words.reduce((most, word) => Math.max(most, [...word].length), 0);
+    return this.document.words.reduce((most, word) => Math.max(most, [...word].length), 0);
   }
 
   found(): boolean {
@@ -255,7 +188,7 @@ export class ClosedLayer extends Asked<ToldClosed> {
 
   /** The places held by some words of the list and so many others. */
   held(listed: readonly number[], others: number): number[] {
-    const { words, randomizer } = this.told;
+    const { words, randomizer } = this.document;
     return [
       ...listed,
       ...Array.from({ length: others }, (_, place) => words.length + (randomizer === "unary" ? place : 0)),
@@ -263,74 +196,63 @@ export class ClosedLayer extends Asked<ToldClosed> {
   }
 
   index(word: string): number {
-    return find(this.told.words, word, compare);
+    return find(this.document.words, word, compare);
   }
 
   place(candidate: number): { prefix: string; ends: boolean } {
-    return { prefix: this.told.words[candidate] ?? "(another word)", ends: true };
+    return { prefix: this.document.words[candidate] ?? "(another word)", ends: true };
   }
 }
 
 export type Layer = OpenLayer | ClosedLayer;
 
 /** What a document says; or a RefusalError that quotes nothing of it. */
-export function parse(document: Uint8Array): ToldOpen | ToldClosed {
-  if (document.length > LARGEST_DOCUMENT) throw unreadable();
-  if (document.reduce((commas, octet) => commas + (octet === COMMA ? 1 : 0), 0) > MOST_ITEMS) throw unreadable();
-  const content = decoded(document);
-  let told: unknown;
+export function parseDocument(content: Uint8Array): OpenDocument | ClosedDocument {
+  if (content.length > LARGEST_DOCUMENT) throw unreadable();
+  if (content.reduce((commas, octet) => commas + (octet === COMMA ? 1 : 0), 0) > MOST_ITEMS) throw unreadable();
+  const json = decode(content);
+  let parsed: unknown;
   try {
-    told = JSON.parse(content);
+    parsed = JSON.parse(json);
   } catch {
     throw unreadable();
   }
-  if (typeof told !== "object" || told === null || Array.isArray(told)) throw unreadable();
-  const said = told as Record<string, unknown>;
-  const without = Object.hasOwn(said, "words") ? OPEN : CLOSED;
-  const names = Object.keys(FIELDS).filter((field) => !without.includes(field));
-  if (!names.every((field) => Object.hasOwn(said, field) && FIELDS[field]!(said[field]))) throw unreadable();
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw unreadable();
+  const values = parsed as Record<string, unknown>;
+  const fields = Object.entries(Object.hasOwn(values, "words") ? CLOSED_FIELDS : OPEN_FIELDS);
+  if (!fields.every(([name, check]) => Object.hasOwn(values, name) && check(values[name]))) throw unreadable();
   // There is one document for each layer: the keys in order, and nothing that JSON would write in another way.
-  if (JSON.stringify(Object.fromEntries(names.map((field) => [field, said[field]]))) !== content) throw unreadable();
-  return said as unknown as ToldOpen | ToldClosed;
+  if (JSON.stringify(Object.fromEntries(fields.map(([name]) => [name, values[name]]))) !== json) throw unreadable();
+  return values as unknown as OpenDocument | ClosedDocument;
 }
 
 /** The layer of a document and of the known words that it calls for. */
 export async function readLayer(document: Uint8Array<ArrayBuffer>, known: Uint8Array<ArrayBuffer>): Promise<Layer> {
-  const told = parse(document);
-  if (hex(await sha256(known)) !== told.known) throw new RefusalError("the document calls for other known words");
+  const described = parseDocument(document);
+  if (hex(await sha256(known)) !== described.known) throw new RefusalError("the document calls for other known words");
   const digest = await sha256(document);
   const vocabulary = readKnown(known);
-  return "words" in told ? new ClosedLayer(told, digest, vocabulary) : new OpenLayer(told, digest, vocabulary);
+  return "words" in described
+    ? new ClosedLayer(described, digest, vocabulary)
+    : new OpenLayer(described, digest, vocabulary);
 }
 
 /** The known words of a list: each once, in NFC and in order, one a line. */
 function readKnown(content: Uint8Array): Vocabulary {
   if (content.length > LARGEST_KNOWN) throw new RefusalError("the list of known words is too long");
-  const words = content.length === 0 ? [] : decoded(content).split("\n");
+  const words = content.length === 0 ? [] : decode(content).split("\n");
   if (!ascends(words) || !words.every((word) => word !== "" && normalised(word) === word)) {
     throw new RefusalError("the list of known words must have each once, in NFC and in order, one a line");
   }
   return new Vocabulary(words);
 }
 
-function decoded(content: Uint8Array): string {
+function decode(content: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
   } catch {
     throw new RefusalError("the document is not in UTF-8; get it from the operator anew");
   }
-}
-
-/** A number as documents write it: the shortest decimal that reads back as the same, as Python prints it. */
-export function written(value: number): string {
-  if (!Number.isFinite(value)) return "";
-  const [digits, exponent] = value.toExponential().split("e") as [string, string];
-  const power = Number(exponent);
-  if (power >= -4 && power < 16) {
-    // Of these, JavaScript writes only those below 10^-6 with an exponent.
-    return Number.isInteger(value) ? `${value}.0` : `${value}`;
-  }
-  return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 
 function checkRoom(strings: readonly string[]): void {

@@ -1,7 +1,7 @@
 /** Layers and lists of known words by their digest, fetched and checked once, and a few of them kept. */
 
 import { RefusalError } from "./errors";
-import { LARGEST_DOCUMENT, LARGEST_KNOWN, type Layer, parse, readLayer } from "./layer";
+import { LARGEST_DOCUMENT, LARGEST_KNOWN, type Layer, parseDocument, readLayer } from "./layer";
 import { type Octets, hex, sha256 } from "./octets";
 import { type Turn, asked, each } from "./store";
 
@@ -28,7 +28,7 @@ export class Library {
   async layer(digest: string): Promise<Layer> {
     if (!this.#layer || hex(this.#layer.digest) !== digest) {
       const document = await this.#content("layers", digest, LARGEST_DOCUMENT);
-      const known = await this.#content("known", parse(document).known, LARGEST_KNOWN);
+      const known = await this.#content("known", parseDocument(document).known, LARGEST_KNOWN);
       this.#layer = await readLayer(document, known);
     }
     return this.#layer;

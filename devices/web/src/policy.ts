@@ -8,7 +8,8 @@
 import { HEADER_BYTES } from "./contribution";
 import { DeviceError, RefusalError } from "./errors";
 import { grains, roundedUp } from "./exact";
-import { LARGEST_LAYER, type Layer, written } from "./layer";
+import { shortestDecimal } from "./field_checks";
+import { LARGEST_LAYER, type Layer } from "./layer";
 import { hex, unhex } from "./octets";
 
 export const KEY_BYTES = 32;
@@ -95,8 +96,8 @@ export class Policy {
     if (total <= grains(this.limits.lifetimeEpsilon)) return;
     throw new RefusalError(
       beyond(
-        `${written(sum(spent))} of ε spent before and ${written(cost)} now make ${written(sum([...spent, cost]))}, ` +
-          `above the ${written(this.limits.lifetimeEpsilon)} in a lifetime`,
+        `${shortestDecimal(sum(spent))} of ε spent before and ${shortestDecimal(cost)} now make ${shortestDecimal(sum([...spent, cost]))}, ` +
+          `above the ${shortestDecimal(this.limits.lifetimeEpsilon)} in a lifetime`,
         "lifetimeEpsilon",
       ),
     );
@@ -104,7 +105,7 @@ export class Policy {
 
   *#complaints(layer: Layer): Generator<string> {
     const { limits } = this;
-    const { bound, cohort, depth } = layer.told;
+    const { bound, cohort, depth } = layer.document;
     const { epsilon } = layer;
     if (!(epsilon >= SMALLEST_EPSILON && epsilon <= LARGEST_EPSILON)) {
       yield `the layer's ε is no number from ${SMALLEST_EPSILON} to ${LARGEST_EPSILON}; no policy permits that`;
@@ -115,14 +116,14 @@ export class Policy {
     }
     if (epsilon > limits.largestEpsilon) {
       yield beyond(
-        `the layer's ε is ${written(epsilon)}, above the ${written(limits.largestEpsilon)}`,
+        `the layer's ε is ${shortestDecimal(epsilon)}, above the ${shortestDecimal(limits.largestEpsilon)}`,
         "largestEpsilon",
       );
     }
     if (BigInt(bound) * grains(epsilon) > grains(limits.largestUserEpsilon)) {
       yield beyond(
-        `${many(bound)} words with an ε of ${written(epsilon)} each are above the ` +
-          `${written(limits.largestUserEpsilon)} for one report`,
+        `${many(bound)} words with an ε of ${shortestDecimal(epsilon)} each are above the ` +
+          `${shortestDecimal(limits.largestUserEpsilon)} for one report`,
         "largestUserEpsilon",
       );
     }

@@ -9,7 +9,7 @@ const SHOWN = 16;
 
 /** What is sent, of so many bytes, to whom, and what it can give away at most. */
 export function sent(day: number, campaign: Uint8Array, operator: Uint8Array, layer: Layer, size: number): string {
-  const { bound, cohort } = layer.told;
+  const { bound, cohort } = layer.document;
   const { candidates, noiseVotes } = layer.randomizer;
   const what = layer.closed
     ? "words that others have found, and of places that stand for other words"

@@ -26,7 +26,6 @@ from neologue.device.policy import SWITCHED_OFF, Policy
 from neologue.device.spending_record import Answer, SpendingRecord
 from neologue.device.transport import OCTETS, HttpTransport, Response, Transport
 from neologue.errors import (
-    AccountError,
     AnsweredError,
     DocumentError,
     LaterError,
@@ -34,6 +33,7 @@ from neologue.errors import (
     MembershipError,
     ParameterError,
     PolicyError,
+    SpendingRecordError,
 )
 from neologue.masking.terms import PROMISE_BYTES, Promise, Terms
 from neologue.protocol.credential import Credential
@@ -248,7 +248,7 @@ class Client:
         if answer is not None and answer.confirmed:
             return self._ended("over", campaign, "this device has done its part in the campaign", waited=False)
         if answer is None and asked is not None:
-            raise AccountError(
+            raise SpendingRecordError(
                 f"the account of this device has lost its answer to the campaign {campaign.hex()}: answer no more "
                 "campaigns; it can't be told what this device has spent"
             )

@@ -10,7 +10,8 @@ which days each was typed how often, can still be read there.
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -19,10 +20,8 @@ from neologue.clock import Clock, system_days
 from neologue.device.seal import Seal
 from neologue.errors import DiaryError, ParameterError
 from neologue.language.alphabet import normalise
-from neologue.sqlite_file import explained, make_private
+from neologue.sqlite_file import FileKind, VersionedFile
 
-_VERSION: Final = 1
-_SEALED_VERSION: Final = 2
 _PATIENCE: Final = 10.0  # seconds to wait for another process with the same diary
 _MOST_TIMES: Final = 2**31 - 1
 
@@ -44,21 +43,41 @@ _SCHEMA: Final = (
     "CREATE INDEX uses_by_day ON uses (day)",
 )
 
-_SEALED_SCHEMA: Final = "CREATE TABLE seal (mark BLOB NOT NULL)"
+_START_ANEW: Final = "name another file, or delete this one to start a new diary"
 
-_PRAGMAS: Final = (
-    # Deleted rows and freed pages are overwritten with zeros, not merely unlinked.
-    "PRAGMA secure_delete = ON",
-    # A journal on the disk holds the pages as they were, deleted words included: DELETE and TRUNCATE hand
-    # those blocks back to the file system unerased, PERSIST and WAL keep them in a file. In memory they
-    # vanish. The price: a crash in the middle of a write may damage the diary. It is checked on opening,
-    # the remedy is to start a new one, and that costs at most T days of words.
-    "PRAGMA journal_mode = MEMORY",
-    # What SQLite sorts or sets aside for a moment mustn't land in temporary files either.
-    "PRAGMA temp_store = MEMORY",
+_PLAIN: Final = FileKind(
+    name="diary",
+    error=DiaryError,
+    version=1,
+    schema=_SCHEMA,
+    pragmas=(
+        # Deleted rows and freed pages are overwritten with zeros, not merely unlinked.
+        "PRAGMA secure_delete = ON",
+        # What SQLite sorts or sets aside for a moment mustn't land in temporary files.
+        "PRAGMA temp_store = MEMORY",
+    ),
+    damaged=f"is damaged or not a diary: {_START_ANEW}",
+    foreign=_START_ANEW,
+    refused={2: f"is sealed: give its key, {_START_ANEW}"},
 )
 
-_START_ANEW: Final = "name another file, or delete this one to start a new diary"
+# A journal on the disk holds the pages as they were, deleted words included: DELETE and TRUNCATE hand those blocks back
+# to the file system unerased, PERSIST and WAL keep them in a file. In memory they vanish. The price: a crash in the
+# middle of a write may damage the diary. It is checked on opening, the remedy is to start a new one, and that costs at
+# most T days of words.
+_JOURNAL_IN_MEMORY: Final = "PRAGMA journal_mode = MEMORY"
+
+
+def _kind(seal: Seal | None) -> FileKind:
+    """A diary, or one whose words are sealed: that has a version of its own and knows its key."""
+    if seal is None:
+        return _PLAIN
+    return replace(
+        _PLAIN,
+        version=2,
+        schema=(*_SCHEMA, "CREATE TABLE seal (mark BLOB NOT NULL)", f"INSERT INTO seal VALUES (x'{seal.mark.hex()}')"),
+        refused={1: f"is not sealed by a key: open it without one, {_START_ANEW}"},
+    )
 
 
 class Diary:
@@ -82,13 +101,14 @@ class Diary:
         for name, value in (("days", days), ("capacity", capacity), ("longest", longest)):
             if value < 1:
                 raise ParameterError(f"{name} is {value}; a diary needs {name} of at least 1")
-        self._path = str(path)
         self._days = days
         self._capacity = capacity
         self._longest = longest
         self._clock = clock
         self._seal = None if key is None else Seal(key)
-        self._db = _connected(self._path)
+        self._file = VersionedFile(_kind(self._seal), path, _PATIENCE)
+        self._db = self._file.connect()
+        self._db.text_factory = _decode
         try:
             self._prepare()
         except BaseException:
@@ -149,46 +169,24 @@ class Diary:
             return self._count()
 
     def __repr__(self) -> str:
-        return f"Diary({self._path!r}, days={self._days}, capacity={self._capacity}, longest={self._longest})"
+        return f"Diary({self._file.path!r}, days={self._days}, capacity={self._capacity}, longest={self._longest})"
 
     def _prepare(self) -> None:
         """Make an empty file a diary, and a diary that was left long ago or in mid-write a tidy one."""
-        with _explained(self._path):
+        with self._file.transaction_on(self._db):
             # With SQLite's own journal, which is safe in a crash: the schema holds no words.
-            with self._db:
-                self._db.execute("BEGIN IMMEDIATE")
-                self._require_version()
-            for pragma in _PRAGMAS:
-                self._db.execute(pragma)
-            if self._db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
-                raise DiaryError(f"the diary {self._path} is damaged: {_START_ANEW}")
+            self._file.prepare(self._db)
+            self._require_key()
+        with self._file.explain_errors():
+            self._db.execute(_JOURNAL_IN_MEMORY)
         with self._turn():
             self._db.execute("DELETE FROM uses WHERE word NOT IN (SELECT id FROM words)")
             self._make_room()
             self._strike()
 
-    def _require_version(self) -> None:
-        """Write the schema into an empty file; refuse what is neither empty nor of our version."""
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        (tables,) = self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-        ours = _VERSION if self._seal is None else _SEALED_VERSION
-        if version == 0 and tables == 0:
-            for statement in _SCHEMA:
-                self._db.execute(statement)
-            if self._seal is not None:
-                self._db.execute(_SEALED_SCHEMA)
-                self._db.execute("INSERT INTO seal VALUES (?)", (self._seal.mark,))
-            self._db.execute(f"PRAGMA user_version = {ours}")
-        elif version not in (_VERSION, _SEALED_VERSION):
-            raise DiaryError(
-                f"{self._path} has the schema version {version}, and this neologue reads {_VERSION} and"
-                f" {_SEALED_VERSION}: use the neologue that wrote it, {_START_ANEW}"
-            )
-        elif version != ours:
-            how = "is not sealed by a key: open it without one" if self._seal else "is sealed: give its key"
-            raise DiaryError(f"the diary {self._path} {how}, {_START_ANEW}")
-        elif self._seal is not None and self._db.execute("SELECT mark FROM seal").fetchone() != (self._seal.mark,):
-            raise DiaryError(f"the diary {self._path} is sealed by another key: give that one, {_START_ANEW}")
+    def _require_key(self) -> None:
+        if self._seal is not None and self._db.execute("SELECT mark FROM seal").fetchone() != (self._seal.mark,):
+            raise DiaryError(f"the diary {self._file.path} is sealed by another key: give that one, {_START_ANEW}")
 
     def _kept(self, word: str) -> str | bytes:
         """A word as it stands in the file."""
@@ -201,14 +199,13 @@ class Diary:
         try:
             return self._seal.open(kept)
         except ValueError:
-            raise DiaryError(f"the diary {self._path} is damaged: {_START_ANEW}") from None
+            raise self._file.damaged() from None
 
     @contextmanager
     def _turn(self) -> Iterator[int]:
         """One exclusive transaction that begins by expiring what is due, and yields today."""
         today = self._clock()
-        with _explained(self._path), self._db:
-            self._db.execute("BEGIN IMMEDIATE")
+        with self._file.transaction_on(self._db):
             self._expire(today)
             yield today
 
@@ -273,22 +270,8 @@ def _plain(word: str) -> str:
     return "" if any("\ud800" <= letter <= "\udfff" for letter in word) else word
 
 
-def _connected(path: str) -> sqlite3.Connection:
-    """A connection to the file, which is created for its owner alone."""
-    target = path if path == ":memory:" else make_private(DiaryError, "diary", path)
-    with _explained(path):
-        db = sqlite3.connect(target, timeout=_PATIENCE, isolation_level=None)
-    db.text_factory = _decoded
-    return db
-
-
-def _decoded(text: bytes) -> str:
+def _decode(text: bytes) -> str:
     """The text of a column; where it is damaged, an error that doesn't quote it, as SQLite's would."""
     with suppress(UnicodeDecodeError):
         return text.decode()
     raise sqlite3.DatabaseError("text that is not UTF-8")
-
-
-def _explained(path: str) -> AbstractContextManager[None]:
-    """Turn the errors of SQLite into one that names the diary and the remedy."""
-    return explained(DiaryError, "diary", path, f"is damaged or not a diary: {_START_ANEW}")

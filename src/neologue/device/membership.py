@@ -11,46 +11,46 @@ from pathlib import Path
 from typing import Final, Literal
 
 from neologue.errors import MembershipError
-from neologue.sqlite_file import explained, make_private
+from neologue.sqlite_file import FileKind, VersionedFile
 
 End = Literal["final", "closed", "over"]
 
-_VERSION: Final = 2
 _PATIENCE: Final = 10.0
 
-_SCHEMA: Final = (
-    """
-    CREATE TABLE consent (
-        withdrawn INTEGER NOT NULL      -- whether the owner has opted out
-    )
-    """,
-    """
-    CREATE TABLE campaign (             -- at most one row
-        credential TEXT NOT NULL,
-        layer      BLOB,                -- what was answered, once it was sent: the digest of the layer,
-        operator   BLOB,                -- who asked, and their signature
-        signature  BLOB,
-        ticket     BLOB,                -- empty if the one there was is not accepted
-        ended      TEXT,                -- final, closed or over
-        masked     BLOB                 -- what is promised of groups, if votes are masked
-    )
-    """,
-    """
-    CREATE TABLE receipts (
-        id       INTEGER PRIMARY KEY,
-        sentence TEXT NOT NULL
-    )
-    """,
-    "INSERT INTO consent VALUES (0)",
-    f"PRAGMA user_version = {_VERSION}",
+_KIND: Final = FileKind(
+    name="membership",
+    error=MembershipError,
+    version=2,
+    schema=(
+        """
+        CREATE TABLE consent (
+            withdrawn INTEGER NOT NULL      -- whether the owner has opted out
+        )
+        """,
+        """
+        CREATE TABLE campaign (             -- at most one row
+            credential TEXT NOT NULL,
+            layer      BLOB,                -- what was answered, once it was sent: the digest of the layer,
+            operator   BLOB,                -- who asked, and their signature
+            signature  BLOB,
+            ticket     BLOB,                -- empty if the one there was is not accepted
+            ended      TEXT,                -- final, closed or over
+            masked     BLOB                 -- what is promised of groups, if votes are masked
+        )
+        """,
+        """
+        CREATE TABLE receipts (
+            id       INTEGER PRIMARY KEY,
+            sentence TEXT NOT NULL
+        )
+        """,
+        "INSERT INTO consent VALUES (0)",
+    ),
+    migrations={1: ("ALTER TABLE campaign ADD COLUMN masked BLOB",)},
+    pragmas=("PRAGMA secure_delete = ON", "PRAGMA synchronous = FULL"),
+    damaged="is damaged or not a membership: delete it and join again; what was spent is in the spending record",
+    foreign="name another folder",
 )
-
-_SINCE_1: Final = ("ALTER TABLE campaign ADD COLUMN masked BLOB", f"PRAGMA user_version = {_VERSION}")
-"""What brings a file of version 1 to this one."""
-
-_PRAGMAS: Final = ("PRAGMA secure_delete = ON", "PRAGMA synchronous = FULL")
-
-_DAMAGED: Final = "is damaged or not a membership: delete it and join again; what was spent is in the account"
 
 
 @dataclass(frozen=True)
@@ -80,24 +80,19 @@ class Membership:
     """The file; every change is on the disk when its method returns."""
 
     def __init__(self, path: Path | str) -> None:
-        self._path = str(path)
-        target = make_private(MembershipError, "membership", self._path)
-        with explained(MembershipError, "membership", self._path, _DAMAGED):
-            self._db = sqlite3.connect(target, timeout=_PATIENCE, isolation_level=None)
+        self._file = VersionedFile(_KIND, path, _PATIENCE)
+        self._db = self._file.connect()
         try:
             with self._turn() as db:
-                self._require_version(db)
+                self._file.prepare(db)
         except BaseException:
             self._db.close()
             raise
-        with explained(MembershipError, "membership", self._path, _DAMAGED):
-            for pragma in _PRAGMAS:
-                self._db.execute(pragma)
 
     @property
     def withdrawn(self) -> bool:
         """Whether the owner has opted out."""
-        with explained(MembershipError, "membership", self._path, _DAMAGED):
+        with self._file.explain_errors():
             return bool(self._db.execute("SELECT withdrawn FROM consent").fetchone()[0])
 
     def withdraw(self, withdrawn: bool) -> None:
@@ -171,29 +166,12 @@ class Membership:
         self._db.close()
 
     def __repr__(self) -> str:
-        return f"Membership({self._path!r})"
+        return f"Membership({self._file.path!r})"
 
     @contextmanager
     def _turn(self) -> Iterator[sqlite3.Connection]:
-        with explained(MembershipError, "membership", self._path, _DAMAGED), self._db:
-            self._db.execute("BEGIN IMMEDIATE")
+        with self._file.transaction_on(self._db):
             yield self._db
-
-    def _require_version(self, db: sqlite3.Connection) -> None:
-        """Write the schema into an empty file; refuse what is neither empty nor of our version."""
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        (tables,) = db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-        if version == 0 and tables == 0:
-            for statement in _SCHEMA:
-                db.execute(statement)
-        elif version == 1 and tables:
-            for statement in _SINCE_1:
-                db.execute(statement)
-        elif version != _VERSION:
-            raise MembershipError(
-                f"{self._path} has the schema version {version}, and this neologue reads {_VERSION}:"
-                " use the neologue that wrote it, or name another folder"
-            )
 
 
 def _file(db: sqlite3.Connection, sentence: str | None) -> None:

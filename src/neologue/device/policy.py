@@ -17,12 +17,12 @@ from neologue.masking.vote_packing import packed_bytes
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.invitation import KEY_BYTES, Invitation, check_bytes
 from neologue.protocol.layer import Layer
+from neologue.protocol.layer_fields import LARGEST_NUMBER
 from neologue.protocol.limits import DEEPEST, LARGEST_LAYER, check_whole
 from neologue.protocol.report import HEADER_BYTES
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import LARGEST_EPSILON, SMALLEST_EPSILON
 
-LARGEST_NUMBER = (1 << 31) - 1
 MOST_EPSILON = 1_000_000
 SWITCHED_OFF = "this device answers no campaign: its owner has switched that off, and can switch it on (enabled)"
 

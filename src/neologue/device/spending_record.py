@@ -6,8 +6,7 @@ a second draw of randomness on the same words, which would spend the ε twice.
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,55 +16,55 @@ from neologue.clock import Clock, system_days
 from neologue.device.contribution import contribute
 from neologue.device.policy import Policy, epsilon_of, rounded_up
 from neologue.entropy import Entropy
-from neologue.errors import AccountError, AnsweredError
+from neologue.errors import AnsweredError, SpendingRecordError
 from neologue.masking.terms import Terms
 from neologue.protocol.invitation import Invitation
-from neologue.sqlite_file import explained, make_private
+from neologue.sqlite_file import FileKind, VersionedFile
 
-_VERSION: Final = 2
 _PATIENCE: Final = 60.0  # seconds to wait for another process that makes its report
 
-_SINCE_1: Final = (
-    """
+_MASKINGS: Final = """
     CREATE TABLE maskings (
         campaign BLOB PRIMARY KEY,      -- answers.campaign, if its votes are for groups
         times    INTEGER NOT NULL,      -- for how many groups its votes were masked
         terms    BLOB                   -- of the group that may have them in its sum; none if it yielded nothing
     ) WITHOUT ROWID
-    """,
-    f"PRAGMA user_version = {_VERSION}",
-)
-"""What brings a file of version 1 to this one."""
-
-_SCHEMA: Final = (
     """
-    CREATE TABLE answers (
-        campaign BLOB PRIMARY KEY,                                      -- its identity, 16 bytes
-        layer    BLOB NOT NULL,                                         -- the digest of the layer answered
-        epsilon  REAL NOT NULL CHECK (epsilon > 0 AND epsilon < 1000),  -- the local ε that it cost
-        day      INTEGER NOT NULL                                       -- days since 1970-01-01, as the clock had it
-    ) WITHOUT ROWID
-    """,
-    """
-    CREATE TABLE reports (
-        campaign BLOB NOT NULL UNIQUE,  -- answers.campaign
-        report   BLOB NOT NULL          -- the bytes, until they are confirmed
-    )
-    """,
-    *_SINCE_1,
-)
 
-_PRAGMAS: Final = (
-    # FULL would not do: it leaves the end of the journal, which is the commit, to the file system, and after a loss of
-    # power the journal may be back and undo what was sent already. EXTRA waits for the folder as well.
-    "PRAGMA synchronous = EXTRA",
-    # Confirmed reports are overwritten with zeros, not merely unlinked.
-    "PRAGMA secure_delete = ON",
-)
-
-_DAMAGED: Final = (
-    "is damaged or not an account, and what this device has spent can't be told: answer no more campaigns;"
-    " a new account would start from nothing and could answer a campaign a second time"
+_KIND: Final = FileKind(
+    name="spending record",
+    error=SpendingRecordError,
+    version=2,
+    schema=(
+        """
+        CREATE TABLE answers (
+            campaign BLOB PRIMARY KEY,                                      -- its identity, 16 bytes
+            layer    BLOB NOT NULL,                                         -- the digest of the layer answered
+            epsilon  REAL NOT NULL CHECK (epsilon > 0 AND epsilon < 1000),  -- the local ε that it cost
+            day      INTEGER NOT NULL                                       -- days since 1970-01-01, by the clock
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE reports (
+            campaign BLOB NOT NULL UNIQUE,  -- answers.campaign
+            report   BLOB NOT NULL          -- the bytes, until they are confirmed
+        )
+        """,
+        _MASKINGS,
+    ),
+    migrations={1: (_MASKINGS,)},
+    pragmas=(
+        # FULL would not do: it leaves the end of the journal, which is the commit, to the file system, and after a
+        # loss of power the journal may be back and undo what was sent already. EXTRA waits for the folder as well.
+        "PRAGMA synchronous = EXTRA",
+        # Confirmed reports are overwritten with zeros, not merely unlinked.
+        "PRAGMA secure_delete = ON",
+    ),
+    damaged=(
+        "is damaged or not a spending record, so it is unknown what this device has spent: answer no more campaigns;"
+        " a new spending record would start from zero and could answer a campaign a second time"
+    ),
+    foreign="name another file if it is no spending record",
 )
 
 
@@ -96,13 +95,10 @@ class SpendingRecord:
     """What this device has answered and spent, in a file of its own that several processes and threads may share."""
 
     def __init__(self, path: Path | str, clock: Clock = system_days) -> None:
-        self._path = str(path)
         self._clock = clock
-        self._file = make_private(AccountError, "account", self._path)
-        with self._turn() as db:
-            self._require_version(db)
-            if db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
-                raise AccountError(f"{self._path} {_DAMAGED}")
+        self._file = VersionedFile(_KIND, path, _PATIENCE)
+        with self._file.transaction() as db:
+            self._file.prepare(db)
 
     def answer(
         self, invitation: Invitation, words: Mapping[str, int], policy: Policy, entropy: Entropy | None = None
@@ -113,7 +109,7 @@ class SpendingRecord:
         they are confirmed, if its policy would still let it; in every other case it refuses, with a PolicyError.
         """
         campaign, layer = invitation.campaign_id, invitation.layer
-        with self._turn() as db:
+        with self._file.transaction() as db:
             policy.check(invitation, _spent(db, besides=campaign))
             report = _answered(db, invitation)
             if report is None:
@@ -129,7 +125,7 @@ class SpendingRecord:
 
     def check(self, invitation: Invitation, policy: Policy) -> None:
         """Refuse what `answer` would refuse, and record nothing."""
-        with self._turn() as db:
+        with self._file.transaction() as db:
             policy.check(invitation, _spent(db, besides=invitation.campaign_id))
             _answered(db, invitation)
 
@@ -138,7 +134,7 @@ class SpendingRecord:
 
         What it cost stays: the bytes may have been seen. A second time changes nothing.
         """
-        with self._turn() as db:
+        with self._file.transaction() as db:
             self._require_answer(db, campaign_id)
             waiting = db.execute("SELECT campaign, report FROM reports WHERE campaign <> ?", (campaign_id,)).fetchall()
             # A deleted row may leave a copy where SQLite once had it; a table emptied as a whole leaves nothing.
@@ -147,14 +143,14 @@ class SpendingRecord:
 
     def masking(self, campaign_id: bytes) -> MaskedVotes:
         """For whom the votes of a campaign were masked so far."""
-        with self._turn() as db:
+        with self._file.transaction() as db:
             row = db.execute("SELECT times, terms FROM maskings WHERE campaign = ?", (campaign_id,)).fetchone()
         times, terms = row or (0, None)
         return MaskedVotes(times, None if terms is None else Terms.parse(terms))
 
     def mask(self, campaign_id: bytes, terms: Terms) -> None:
         """Record that the votes are masked for a group: they may leave the device as soon as this returns."""
-        with self._turn() as db:
+        with self._file.transaction() as db:
             self._require_answer(db, campaign_id)
             held = db.execute(
                 "INSERT INTO maskings VALUES (?, 1, ?) ON CONFLICT DO UPDATE"
@@ -169,18 +165,18 @@ class SpendingRecord:
 
     def release(self, campaign_id: bytes, terms: Terms) -> None:
         """Record that a group yielded nothing, by the operator's statement, which the caller has checked."""
-        with self._turn() as db:
+        with self._file.transaction() as db:
             db.execute("UPDATE maskings SET terms = NULL WHERE campaign = ? AND terms = ?", (campaign_id, bytes(terms)))
 
     @property
     def spent(self) -> float:
         """The sum of the local ε of all campaigns answered, rounded up."""
-        with self._turn() as db:
+        with self._file.transaction() as db:
             return rounded_up(_spent(db))
 
     def answers(self) -> list[Answer]:
         """All campaigns that this device took part in, by day."""
-        with self._turn() as db:
+        with self._file.transaction() as db:
             rows = db.execute(
                 "SELECT campaign, epsilon, day, campaign NOT IN (SELECT campaign FROM reports) FROM answers"
                 " ORDER BY day, campaign"
@@ -188,43 +184,13 @@ class SpendingRecord:
         return [Answer(campaign, epsilon, day, bool(confirmed)) for campaign, epsilon, day, confirmed in rows]
 
     def __repr__(self) -> str:
-        return f"Account({self._path!r})"
-
-    @contextmanager
-    def _turn(self) -> Iterator[sqlite3.Connection]:
-        """One exclusive transaction, on a connection of its own: no thread and no forked child can inherit one."""
-        # Never creates the file: one that vanished has taken the record of what was spent with it.
-        existing = f"{self._file.as_uri()}?mode=rw"
-        with (
-            explained(AccountError, "account", self._path, _DAMAGED),
-            closing(sqlite3.connect(existing, timeout=_PATIENCE, isolation_level=None, uri=True)) as db,
-        ):
-            for pragma in _PRAGMAS:
-                db.execute(pragma)
-            with db:
-                db.execute("BEGIN IMMEDIATE")
-                yield db
-
-    def _require_version(self, db: sqlite3.Connection) -> None:
-        """Write the schema into an empty file; refuse what is neither empty nor of our version."""
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        (tables,) = db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-        if version == 0 and tables == 0:
-            for statement in _SCHEMA:
-                db.execute(statement)
-        elif version == 1 and tables:
-            for statement in _SINCE_1:
-                db.execute(statement)
-        elif version != _VERSION:
-            raise AccountError(
-                f"{self._path} has the schema version {version}, and this neologue reads {_VERSION}:"
-                " use the neologue that wrote it, or name another file if it is no account"
-            )
+        return f"SpendingRecord({self._file.path!r})"
 
     def _require_answer(self, db: sqlite3.Connection, campaign_id: bytes) -> None:
         if not db.execute("SELECT 1 FROM answers WHERE campaign = ?", (campaign_id,)).fetchone():
-            raise AccountError(
-                f"the account {self._path} has no answer to the campaign {campaign_id.hex()}: confirm one that it has"
+            raise SpendingRecordError(
+                f"the spending record {self._file.path} has no answer to the campaign {campaign_id.hex()}: "
+                "confirm one that it has"
             )
 
 

@@ -16,7 +16,7 @@ from neologue.clock import Clock, system_days
 from neologue.errors import BudgetError, InputError, LedgerError, ParameterError
 from neologue.ledger.budget import Budget
 from neologue.ledger.composition import composed_epsilon, fits, happened, largest_fitting, local_sum
-from neologue.ledger.ledger_file import LedgerFile
+from neologue.ledger.ledger_file import create_ledger_file, open_ledger_file
 from neologue.privacy.collection import Batch, Collection
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import check_epsilon
@@ -80,20 +80,19 @@ class Ledger:
     """A file of populations, budgets and campaigns, shared by everyone who asks these populations."""
 
     def __init__(self, path: Path | str, clock: Clock = system_days, patience: float = PATIENCE) -> None:
-        self._file = LedgerFile(path, patience)
+        self._file = open_ledger_file(path, patience)
         self._clock = clock
-        self._file.check()
 
     @classmethod
     def create(cls, path: Path | str, clock: Clock = system_days, patience: float = PATIENCE) -> "Ledger":
         """A new ledger, with no population yet."""
-        LedgerFile(path, patience).create()
+        create_ledger_file(path, patience)
         return cls(path, clock, patience)
 
     def add_population(self, name: str, budget: Budget) -> None:
         """Declare people of whom none is in any other population of this ledger, nor asked outside of it."""
         _require_name("population", name)
-        with self._file.turn() as db:
+        with self._file.transaction() as db:
             if name in _populations(db):
                 raise LedgerError(
                     f"the population {name!r} has a budget already: change it with set_budget, or on the command line "
@@ -104,7 +103,7 @@ class Ledger:
 
     def set_budget(self, name: str, budget: Budget) -> None:
         """Give a population another budget; the ones before stay on record."""
-        with self._file.turn() as db:
+        with self._file.transaction() as db:
             self._require_population(db, name)
             self._record(db, name, budget)
 
@@ -117,7 +116,7 @@ class Ledger:
         _require_facts(collection)
         if not happened(collection):
             raise ParameterError(f"the campaign {campaign!r} plans no reports: give cohorts of 1 report at least")
-        with self._file.turn() as db:
+        with self._file.transaction() as db:
             self._require_population(db, population)
             known = self._entry(db, campaign)
             again = known is not None and reference is not None and known.is_plan(population, collection, reference)
@@ -145,7 +144,7 @@ class Ledger:
         It is recorded in any case, because it happened: even of a campaign that was thought abandoned.
         """
         _require_facts(collection)
-        with self._file.turn() as db:
+        with self._file.transaction() as db:
             known = self._require_entry(db, campaign)
             if known.state == SETTLED and known.collection != collection:
                 raise LedgerError(
@@ -161,7 +160,7 @@ class Ledger:
 
     def check_release(self, campaign: str) -> Spent:
         """What is spent, if a campaign may be released; otherwise an error that says why not."""
-        with self._file.turn() as db:
+        with self._file.transaction() as db:
             known = self._require_entry(db, campaign)
         if known.state != SETTLED:
             raise LedgerError(
@@ -177,7 +176,7 @@ class Ledger:
 
     def abandon(self, campaign: str) -> None:
         """Give back what a planned campaign was charged: nothing of it was collected or published, nor will be."""
-        with self._file.turn() as db:
+        with self._file.transaction() as db:
             known = self._require_entry(db, campaign)
             if known.state == SETTLED:
                 raise LedgerError(
@@ -190,7 +189,7 @@ class Ledger:
 
     def spent(self, population: str) -> Spent:
         """What a population has spent."""
-        with self._file.turn() as db:
+        with self._file.transaction() as db:
             self._require_population(db, population)
             budget, entries = _budget(db, population), list(self._entries(db, population))
         charged = [entry.collection for entry in entries if entry.charged]
@@ -206,18 +205,18 @@ class Ledger:
 
     def populations(self) -> list[str]:
         """The names of all populations, in order."""
-        with self._file.turn() as db:
+        with self._file.transaction() as db:
             return _populations(db)
 
     def entries(self, population: str) -> list[LedgerEntry]:
         """All campaigns of a population, in the order of their planning."""
-        with self._file.turn() as db:
+        with self._file.transaction() as db:
             self._require_population(db, population)
             return list(self._entries(db, population))
 
     def budgets(self, population: str) -> list[tuple[int, Budget]]:
         """All budgets that a population has had, and the day from which on; the last one counts."""
-        with self._file.turn() as db:
+        with self._file.transaction() as db:
             self._require_population(db, population)
             return list(_budgets(db, population))
 

@@ -18,8 +18,7 @@ from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.canonical import canonical
-from neologue.protocol.layer import PROTOCOL_VERSION
+from neologue.protocol.layer_fields import write_document
 from neologue.randomizers.closed import ClosedDomain, closed_domain
 from neologue.randomizers.randomizer import Randomizer
 
@@ -84,20 +83,7 @@ class ClosedLayer:
     @property
     def document(self) -> bytes:
         """Everything a device is told; the known words by their digest."""
-        told = {
-            "version": PROTOCOL_VERSION,
-            "cohort": self.layer_size,
-            "alphabet": self.alphabet.characters,
-            "words": self.words.tolist(),
-            "depth": self.depth,
-            "randomizer": self.mechanism,
-            "epsilon": repr(float(self.epsilon)),
-            "bound": self.bound,
-            "known": self.known.digest,
-            "targets": None if self.targets is None else sorted(self.targets),
-            "rate": repr(float(self.rate)),
-        }
-        return canonical(told)
+        return write_document(self, "closed")
 
 
 def check_rate(rate: float) -> float:

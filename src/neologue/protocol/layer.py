@@ -12,12 +12,10 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, Strings, extensions, last_characters, strings
 from neologue.language.lists import Lists, can_be_listed
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.canonical import canonical
+from neologue.protocol.layer_fields import write_document
 from neologue.protocol.limits import SAMPLERS
 from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.registry import randomizer
-
-PROTOCOL_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,27 +94,7 @@ class Layer:
     @property
     def document(self) -> bytes:
         """Everything a device is told; the known words by their digest."""
-        told = {
-            "version": PROTOCOL_VERSION,
-            "pass": self.pass_number,
-            "layer": self.number,
-            "cohort": self.layer_size,
-            "alphabet": self.alphabet.characters,
-            "frontier": self.frontier.tolist(),
-            "extension": self.extension,
-            "listed": None if self.lists is None else [row.tolist() for row in self.lists.rows],
-            "ways": None if self.lists is None else self.lists.ways.tolist(),
-            "doubtful": self.doubtful.tolist(),
-            "depth": self.depth,
-            "randomizer": self.mechanism,
-            "epsilon": repr(float(self.epsilon)),
-            "bound": self.bound,
-            "sampler": self.sampler,
-            "known": self.known.digest,
-            "found": sorted(self.found.words),
-            "targets": None if self.targets is None else sorted(self.targets),
-        }
-        return canonical(told)
+        return write_document(self, "open")
 
 
 def _are_lists(lists: Lists, layer: Layer) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from neologue.entropy import Entropy
 from neologue.errors import ReportError
-from neologue.protocol.layer import PROTOCOL_VERSION
+from neologue.protocol.layer_fields import PROTOCOL_VERSION
 from neologue.randomizers.randomizer import Randomizer
 
 TAG_BYTES = 8

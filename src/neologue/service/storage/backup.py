@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from neologue.errors import InputError, StorageError
-from neologue.sqlite_file import explained, make_private
+from neologue.sqlite_file import explain_errors, make_private
 
 
 def copy_database(database: str, copy: Path) -> None:
@@ -20,7 +20,7 @@ def copy_database(database: str, copy: Path) -> None:
     target = make_private(StorageError, "copy", str(copy))
     try:
         with (
-            explained(StorageError, "database", str(source), "is damaged or not a database"),
+            explain_errors(StorageError, "database", str(source), "is damaged or not a database"),
             closing(sqlite3.connect(source.resolve().as_uri() + "?mode=ro", uri=True)) as running,
             closing(sqlite3.connect(target)) as written,
         ):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from neologue.errors import InputError, StorageError
-from neologue.sqlite_file import explained, make_private
+from neologue.sqlite_file import explain_errors, make_private
 
 if TYPE_CHECKING:
     import psycopg
@@ -267,7 +267,7 @@ class SqliteDatabase(Database):
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:
-            with explained(StorageError, "database", self.name, _DAMAGED):
+            with explain_errors(StorageError, "database", self.name, _DAMAGED):
                 yield
         except StorageError as error:
             cause = error.__cause__

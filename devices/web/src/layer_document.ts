@@ -1,0 +1,73 @@
+/** The documents of layers. Written by vectors/generate.py from src/neologue/protocol/layer_fields.py. */
+
+import { type FieldCheck, decimal, equal, listOf, matching, nullable, text, wholeNumber } from "./field_checks";
+
+export interface OpenDocument {
+  readonly alphabet: string;
+  readonly bound: number;
+  readonly cohort: number;
+  readonly depth: number;
+  readonly doubtful: string[];
+  readonly epsilon: string;
+  readonly extension: number;
+  readonly found: string[];
+  readonly frontier: string[];
+  readonly known: string;
+  readonly layer: number;
+  readonly listed: number[][] | null;
+  readonly pass: number;
+  readonly randomizer: string;
+  readonly sampler: string;
+  readonly targets: string[] | null;
+  readonly version: 1;
+  readonly ways: number[] | null;
+}
+
+export const OPEN_FIELDS = {
+  alphabet: text,
+  bound: wholeNumber(1, 2147483647),
+  cohort: wholeNumber(1, 2147483647),
+  depth: wholeNumber(1, 2147483647),
+  doubtful: listOf(text),
+  epsilon: decimal,
+  extension: wholeNumber(1, 2147483647),
+  found: listOf(text),
+  frontier: listOf(text),
+  known: matching(/^[0-9a-f]{64}$/),
+  layer: wholeNumber(1, 2147483647),
+  listed: nullable(listOf(listOf(wholeNumber(0, 9007199254740992)))),
+  pass: wholeNumber(1, 2147483647),
+  randomizer: matching(/^[a-z-]{1,32}$/),
+  sampler: matching(/^[a-z-]{1,32}$/),
+  targets: nullable(listOf(text)),
+  version: equal(1),
+  ways: nullable(listOf(wholeNumber(1, 2147483647))),
+} as const satisfies Readonly<Record<keyof OpenDocument, FieldCheck>>;
+
+export interface ClosedDocument {
+  readonly alphabet: string;
+  readonly bound: number;
+  readonly cohort: number;
+  readonly depth: number;
+  readonly epsilon: string;
+  readonly known: string;
+  readonly randomizer: string;
+  readonly rate: string;
+  readonly targets: string[] | null;
+  readonly version: 1;
+  readonly words: string[];
+}
+
+export const CLOSED_FIELDS = {
+  alphabet: text,
+  bound: wholeNumber(1, 2147483647),
+  cohort: wholeNumber(1, 2147483647),
+  depth: wholeNumber(1, 2147483647),
+  epsilon: decimal,
+  known: matching(/^[0-9a-f]{64}$/),
+  randomizer: matching(/^[a-z-]{1,32}$/),
+  rate: decimal,
+  targets: nullable(listOf(text)),
+  version: equal(1),
+  words: listOf(text),
+} as const satisfies Readonly<Record<keyof ClosedDocument, FieldCheck>>;
