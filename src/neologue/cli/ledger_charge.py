@@ -1,6 +1,5 @@
 """What a discovery is charged to, as the options of a command say."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,14 +20,10 @@ class LedgerCharge:
 
     def plan(self, campaign: "Campaign", measure: "Measuring | None") -> None:
         """Charge what is foreseen, or refuse before anyone is asked."""
-        from neologue.discovery.measurement import foreseen_batch
-        from neologue.layout.schedule import foreseen
+        from neologue.release.foreseen import foreseen_charge
 
         if self._book:
-            collection = foreseen(campaign)
-            if measure:
-                collection = replace(collection, batches=(*collection.batches, foreseen_batch(campaign, measure)))
-            self._book.plan(self._population, self._campaign, collection)
+            self._book.plan(self._population, self._campaign, foreseen_charge(campaign, measure))
 
     def settle(self, release: "Release") -> None:
         """Charge what happened instead; refuse the release if the budget does not cover it."""

@@ -15,10 +15,10 @@ from neologue.campaign.profiles import PROFILES
 from neologue.errors import InputError
 from neologue.language.alphabet import NAMED
 from neologue.language.builtin import languages
+from neologue.release.foreseen import foreseen_charge
 from neologue.reporting.sentences import privacy_lines
 from neologue.service.api import operator_api
 from neologue.service.api.responses import answer
-from neologue.service.campaigns.coordinator import charge
 from neologue.service.campaigns.definition import Definition
 from neologue.web.page import Page, Visit, fragment, rendered, seen, to_campaign
 from neologue.web.price import LANGUAGE, account, planned, stated
@@ -118,7 +118,7 @@ def price(visit: Visit) -> Response:
             users=definition.campaign.users,
             statement=statement,
             lines=privacy_lines(statement),
-            layers=len(charge(definition).batches),
+            layers=len(foreseen_charge(definition.campaign, definition.measuring).batches),
             account=account(visit.service.ledger, definition),
         )
 

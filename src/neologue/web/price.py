@@ -8,9 +8,8 @@ import msgspec
 
 from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger, Spent
-from neologue.privacy.statement import LayerShown, privacy_statement
-from neologue.release.facts import facts_of
-from neologue.service.campaigns.coordinator import charge
+from neologue.privacy.statement import privacy_statement
+from neologue.release.foreseen import foreseen_charge, foreseen_facts
 from neologue.service.campaigns.definition import Definition
 
 if TYPE_CHECKING:
@@ -51,15 +50,14 @@ def account(ledger: Ledger | None, definition: Definition) -> BudgetView | None:
         return BudgetView(spent, None)
     charged = [entry.collection for entry in entries if entry.charged]
     budget = spent.budget
-    return BudgetView(spent, composed_epsilon([*charged, charge(definition)], budget.delta, budget.unit))
+    planned = foreseen_charge(definition.campaign, definition.measuring)
+    return BudgetView(spent, composed_epsilon([*charged, planned], budget.delta, budget.unit))
 
 
 @lru_cache(KEPT)
 def _stated(text: bytes) -> dict[str, Any]:
     definition = msgspec.json.decode(text, type=Definition)
-    batches = charge(definition).batches
-    shown = tuple(LayerShown(batch, 0, 0) for batch in batches)
-    return privacy_statement(facts_of(definition.campaign.parameters, shown))
+    return privacy_statement(foreseen_facts(definition.campaign, definition.measuring, definition.exposure))
 
 
 @lru_cache(KEPT)

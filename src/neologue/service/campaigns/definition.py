@@ -16,6 +16,7 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.builtin import alphabet as alphabet_of_language
 from neologue.language.vocabulary import Vocabulary
 from neologue.masking.rules import GroupRules
+from neologue.privacy.statement import Exposure
 from neologue.protocol.invitation import KEY_BYTES
 from neologue.protocol.limits import check_whole
 from neologue.service.campaigns.rounds import Rules
@@ -142,6 +143,11 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         if self.aggregation != SECURE:
             return None
         return GroupRules(self.cohort_size, self.smallest_cohort, self.dropout, self.corruption)
+
+    @property
+    def exposure(self) -> Exposure:
+        """The smallest sums that observers of this campaign see."""
+        return Exposure(disk=self.batch, masked=self.groups)
 
     @property
     def together(self) -> int:
