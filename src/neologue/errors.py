@@ -38,6 +38,11 @@ class NeologueError(Exception):
 class InputError(NeologueError):
     """A person gave something that can't be used; the message says what would be."""
 
+    def __init__(self, message: str, *, parameter: str | None = None) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+        """The name of the field to change, so that a form can show the message beside it; None if there is no such."""
+
 
 class ParameterError(InputError):
     """A parameter is out of its range, or two of them contradict each other."""

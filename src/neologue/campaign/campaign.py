@@ -34,7 +34,7 @@ class Campaign:
     profile: str = "own"
 
     def __post_init__(self) -> None:
-        check_whole("users", self.users, 1, MOST_USERS)
+        check_whole("users", self.users, 1, MOST_USERS, parameter="users")
         if self.parameters.epsilon is None:
             chosen = replace(self.parameters, epsilon=local_epsilon(self.users))
             object.__setattr__(self, "parameters", chosen)
@@ -46,20 +46,23 @@ class Campaign:
                 f"an alphabet of {self.alphabet.size} symbols has {pairs:,} pairs, more than the "
                 f"{self.largest_layer:,} candidates that fit into a report of {self.parameters.report_bytes:,} bytes "
                 f"at ε = {self.epsilon:g} and {self.parameters.words_per_user:,} words per user: give a smaller "
-                "alphabet, a larger ε or fewer words per user"
+                "alphabet, a larger ε or fewer words per user",
+                parameter="alphabet",
             )
         widest = self.parameters.frontier * self.alphabet.size
         if not self.parameters.adaptive and widest > self.largest_layer:
             raise ParameterError(
                 f"a frontier of {self.parameters.frontier:,} prefixes and {self.alphabet.size} symbols make {widest:,} "
-                f"candidates, more than the {self.largest_layer:,} allowed: allow more, or keep fewer prefixes"
+                f"candidates, more than the {self.largest_layer:,} allowed: allow more, or keep fewer prefixes",
+                parameter="frontier",
             )
         layers = self.parameters.passes * self.parameters.depth
         needed = self.parameters.smallest_layer * layers
         if self.users < needed:
             raise ParameterError(
                 f"{self.users} users are too few: {layers} layers of {self.parameters.smallest_layer} need {needed:,}; "
-                "take more users, fewer passes or a smaller depth"
+                "take more users, fewer passes or a smaller depth",
+                parameter="users",
             )
 
     @classmethod
@@ -107,7 +110,8 @@ class Campaign:
         if not usable:
             raise LanguageError(
                 f"no target word has 1 to {depth} characters of the alphabet {self.alphabet.name}; "
-                "give one word a line, or another alphabet"
+                "give one word a line, or another alphabet",
+                parameter="targets",
             )
         return usable
 

@@ -17,6 +17,6 @@ def local_epsilon(users: int) -> float:
     q is about e^-ε. Keeping that share the same while N changes means changing ε by the logarithm.
     """
     if users < 1:
-        raise ParameterError(f"a population needs at least 1 user, not {users}")
+        raise ParameterError(f"a population needs at least 1 user, not {users}", parameter="users")
     wanted = REFERENCE_EPSILON + math.log(REFERENCE_USERS / users)
     return min(LARGEST_CHOSEN_EPSILON, max(SMALLEST_CHOSEN_EPSILON, math.floor(10 * wanted) / 10))

@@ -17,16 +17,20 @@ class Measuring:
     """The chance with which each of their new words may come into a sample."""
 
     def __post_init__(self) -> None:
-        check_whole("users who measure", self.users, 1, MOST_USERS)
+        check_whole("users who measure", self.users, 1, MOST_USERS, parameter="measure_users")
         check_rate(self.rate)
 
     def check(self, campaign: Campaign, users: int) -> None:
         """Refuse to measure by too few to say anything of, or by somebody whom the campaign may ask too."""
         least = campaign.parameters.smallest_layer
         if self.users < least:
-            raise ParameterError(f"{self.users:,} users who measure are too few: nothing is said of fewer than {least}")
+            raise ParameterError(
+                f"{self.users:,} users who measure are too few: nothing is said of fewer than {least}",
+                parameter="measure_users",
+            )
         if campaign.users + self.users > users:
             raise ParameterError(
                 f"{campaign.users:,} users for the campaign and {self.users:,} who measure are more than the {users:,} "
-                f"there are, and nobody is asked twice; make the campaign for {max(0, users - self.users):,} or fewer"
+                f"there are, and nobody is asked twice; make the campaign for {max(0, users - self.users):,} or fewer",
+                parameter="users",
             )

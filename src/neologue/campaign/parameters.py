@@ -64,22 +64,24 @@ class Parameters:
         _choice("rule", self.rule, RULES)
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
-        check_whole("words per user", self.words_per_user, 1, 10_000)
-        check_whole("days", self.days, 1, 3650)
-        check_whole("depth", self.depth, 2, DEEPEST)
-        check_whole("passes", self.passes, 1, 100)
-        check_whole("frontier", self.frontier, 1, LARGEST_LAYER)
-        check_whole("candidates", self.candidates, 1, LARGEST_LAYER)
-        check_whole("report bytes", self.report_bytes, 100, 1 << 30)
-        check_whole("smallest layer", self.smallest_layer, 1, 1 << 30)
-        _share("false prefixes", self.false_prefixes)
-        _share("false words", self.false_words)
-        check_whole("doubtful words", self.doubtful, 0, LARGEST_LAYER)
-        check_whole("k", self.k_anonymity, 0, 1_000_000)
+        check_whole("words per user", self.words_per_user, 1, 10_000, parameter="words_per_user")
+        check_whole("days", self.days, 1, 3650, parameter="days")
+        check_whole("depth", self.depth, 2, DEEPEST, parameter="depth")
+        check_whole("passes", self.passes, 1, 100, parameter="passes")
+        check_whole("frontier", self.frontier, 1, LARGEST_LAYER, parameter="frontier")
+        check_whole("candidates", self.candidates, 1, LARGEST_LAYER, parameter="candidates")
+        check_whole("report bytes", self.report_bytes, 100, 1 << 30, parameter="report_bytes")
+        check_whole("smallest layer", self.smallest_layer, 1, 1 << 30, parameter="smallest_layer")
+        _share("false prefixes", self.false_prefixes, parameter="false_prefixes")
+        _share("false words", self.false_words, parameter="false_words")
+        check_whole("doubtful words", self.doubtful, 0, LARGEST_LAYER, parameter="doubtful")
+        check_whole("k", self.k_anonymity, 0, 1_000_000, parameter="k_anonymity")
         check_alpha(self.alpha)
         check_delta(self.delta)
         if not 0 <= self.colluders < 1:
-            raise ParameterError(f"colluders must be a share from 0 to below 1, not {self.colluders}")
+            raise ParameterError(
+                f"colluders must be a share from 0 to below 1, not {self.colluders}", parameter="colluders"
+            )
 
     def as_dict(self) -> dict[str, object]:
         """The parameters as they stand in a release."""
@@ -88,9 +90,9 @@ class Parameters:
 
 def _choice(what: str, value: str, allowed: Collection[str]) -> None:
     if value not in allowed:
-        raise ParameterError(f"{what} must be one of {', '.join(allowed)}, not {value!r}")
+        raise ParameterError(f"{what} must be one of {', '.join(allowed)}, not {value!r}", parameter=what)
 
 
-def _share(what: str, value: float) -> None:
+def _share(what: str, value: float, *, parameter: str) -> None:
     if not (math.isfinite(value) and 0 < value < 1):
-        raise ParameterError(f"{what} must be a share between 0 and 1, not {value}")
+        raise ParameterError(f"{what} must be a share between 0 and 1, not {value}", parameter=parameter)

@@ -90,5 +90,5 @@ PROFILES: Mapping[str, Profile] = MappingProxyType({profile.name: profile for pr
 def profile(name: str) -> Profile:
     """The profile of that name."""
     if name not in PROFILES:
-        raise ParameterError(f"no profile is called {name!r}; there are {', '.join(PROFILES)}")
+        raise ParameterError(f"no profile is called {name!r}; there are {', '.join(PROFILES)}", parameter="profile")
     return PROFILES[name]

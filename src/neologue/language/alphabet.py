@@ -78,7 +78,9 @@ class Alphabet:
     def named(cls, name: str) -> "Alphabet":
         """One of the alphabets that come with neologue."""
         if name not in NAMED:
-            raise LanguageError(f"no alphabet is called {name!r}; there are {', '.join(NAMED)}, or give a file")
+            raise LanguageError(
+                f"no alphabet is called {name!r}; there are {', '.join(NAMED)}, or give a file", parameter="alphabet"
+            )
         return cls(NAMED[name][0], name)
 
     @classmethod

@@ -35,7 +35,9 @@ def languages() -> tuple[str, ...]:
 def check_language(language: str) -> str:
     """The language itself, if it is built in."""
     if language not in languages():
-        raise LanguageError(f"no language is called {language!r}; there are {', '.join(languages())}")
+        raise LanguageError(
+            f"no language is called {language!r}; there are {', '.join(languages())}", parameter="language"
+        )
     return language
 
 

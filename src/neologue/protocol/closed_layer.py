@@ -103,5 +103,7 @@ class ClosedLayer:
 def check_rate(rate: float) -> float:
     """The rate itself, if it is a share of words."""
     if not 0 < rate <= 1:
-        raise ParameterError(f"the rate of a measurement must be a share above 0 and at most 1, not {rate}")
+        raise ParameterError(
+            f"the rate of a measurement must be a share above 0 and at most 1, not {rate}", parameter="measure_rate"
+        )
     return rate

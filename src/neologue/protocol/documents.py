@@ -114,7 +114,9 @@ def known_document(known: Vocabulary) -> bytes:
             f"{LARGEST_KNOWN:,}; give fewer words"
         )
     if not known.is_list_of_lines:
-        raise ParameterError(f"a known word from {known.source} has a line break; give one word a line")
+        raise ParameterError(
+            f"a known word from {known.source} has a line break; give one word a line", parameter="known"
+        )
     return content
 
 

@@ -7,7 +7,9 @@ DEEPEST = 64
 LARGEST_LAYER = 1 << 27
 
 
-def check_whole(what: str, value: int, least: int, most: int) -> None:
-    """Refuse what is not a whole number in a range."""
+def check_whole(what: str, value: int, least: int, most: int, *, parameter: str | None = None) -> None:
+    """Refuse what is not a whole number in a range; `parameter` is the name of the field, for the error."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ParameterError(f"{what} must be a whole number from {least} to {most:,}, not {value}")
+        raise ParameterError(
+            f"{what} must be a whole number from {least} to {most:,}, not {value}", parameter=parameter
+        )

@@ -16,7 +16,8 @@ def check_epsilon(epsilon: float) -> float:
     if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
         raise ParameterError(
             f"epsilon must be a number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}, not {epsilon}: "
-            "1 is strong, 10 is the paper's"
+            "1 is strong, 10 is the paper's",
+            parameter="epsilon",
         )
     return epsilon
 

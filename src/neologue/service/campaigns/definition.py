@@ -79,28 +79,34 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 
     def __post_init__(self) -> None:
         if not is_name(self.name):
-            raise ParameterError(f"a campaign's name has {NAME_RULE}, not {self.name[:200]!r}")
-        check_whole("devices", self.devices, 1, MOST_USERS)
-        check_whole("devices that measure", self.measure_devices, 0, MOST_USERS)
-        check_whole("batch", self.batch, 2, 100_000)
-        check_whole("most extensions", self.most_extensions, 0, 1000)
-        check_whole("check-in seconds", self.check_in_seconds, 1, 30 * DAY)
+            raise ParameterError(f"a campaign's name has {NAME_RULE}, not {self.name[:200]!r}", parameter="name")
+        check_whole("devices", self.devices, 1, MOST_USERS, parameter="devices")
+        check_whole("devices that measure", self.measure_devices, 0, MOST_USERS, parameter="measure_devices")
+        check_whole("batch", self.batch, 2, 100_000, parameter="batch")
+        check_whole("most extensions", self.most_extensions, 0, 1000, parameter="most_extensions")
+        check_whole("check-in seconds", self.check_in_seconds, 1, 30 * DAY, parameter="check_in_seconds")
         if not 0 <= self.reserve < 1:
-            raise ParameterError(f"reserve must be a share from 0 to below 1, not {self.reserve}")
+            raise ParameterError(f"reserve must be a share from 0 to below 1, not {self.reserve}", parameter="reserve")
         if self.measure_devices and self.measure_devices >= int(self.devices * (1 - self.reserve)):
             raise ParameterError(
                 f"{self.measure_devices:,} devices that measure leave none of {self.devices:,} to discover words with, "
-                f"less a reserve of {self.reserve:g}: measure with fewer"
+                f"less a reserve of {self.reserve:g}: measure with fewer",
+                parameter="measure_devices",
             )
         if not 0 < self.layer_seconds <= LONGEST_LAYER:
-            raise ParameterError(f"layer seconds must be above 0 and at most a year, not {self.layer_seconds}")
+            raise ParameterError(
+                f"layer seconds must be above 0 and at most a year, not {self.layer_seconds}", parameter="layer_seconds"
+            )
         for name in ("gather_seconds", "stage_seconds"):
             if not 0 < getattr(self, name) <= DAY:
                 raise ParameterError(
-                    f"{name.replace('_', ' ')} must be above 0 and at most a day, not {getattr(self, name)}"
+                    f"{name.replace('_', ' ')} must be above 0 and at most a day, not {getattr(self, name)}",
+                    parameter=name,
                 )
         if self.language and self.alphabet:
-            raise ParameterError(f"the language {self.language!r} brings an alphabet; give one of the two")
+            raise ParameterError(
+                f"the language {self.language!r} brings an alphabet; give one of the two", parameter="alphabet"
+            )
         unknown = [name for name in self.parameters if name not in {field.name for field in fields(Parameters)}]
         if unknown:
             raise ParameterError(f"no parameter is called {unknown[0]!r}; neologue profiles lists them")
@@ -175,7 +181,8 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             what = "smallest group" if self.groups else "batch"
             raise ParameterError(
                 f"a {what} of {self.together:,} is more than the {campaign.parameters.smallest_layer:,} reports that "
-                f"decide a layer; give a smaller {what} or a larger smallest layer"
+                f"decide a layer; give a smaller {what} or a larger smallest layer",
+                parameter=None if self.groups else "batch",
             )
 
 
