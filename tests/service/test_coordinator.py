@@ -289,7 +289,7 @@ def test_a_ledger_and_a_population_go_together(database: Database, tmp_path: Pat
 def test_names_are_used_once_and_must_be_known(database: Database) -> None:
     town = Town(database)
     town.coordinator.create(definition(), 0.0)
-    with pytest.raises(CampaignError, match="there is a campaign called 'small' already"):
+    with pytest.raises(CampaignError, match="there is already a campaign called 'small'"):
         town.coordinator.create(definition(), 0.0)
     with pytest.raises(NoCampaignError, match="no campaign is called 'large'"):
         town.coordinator.start("large", 0.0)

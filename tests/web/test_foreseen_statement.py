@@ -14,7 +14,7 @@ from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.definition import Definition
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
-from neologue.web.price import stated
+from neologue.web.price import foreseen_statement
 from service.campaigns import Town, definition
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -36,7 +36,7 @@ def foreseen_release(drawn: Definition) -> Release:
 @pytest.mark.parametrize("kind", ["batches", "masks"])
 def test_if_layers_go_as_foreseen_the_statement_is_the_same_to_the_last_figure(kind: str) -> None:
     drawn = definition(**KINDS[kind])
-    assert stated(drawn) == privacy_statement(release_facts(foreseen_release(drawn)))
+    assert foreseen_statement(drawn) == privacy_statement(release_facts(foreseen_release(drawn)))
 
 
 @pytest.mark.parametrize("kind", ["batches", "measuring"])
@@ -51,7 +51,7 @@ def test_a_live_release_names_the_observers_and_assumptions_that_were_stated_bef
         text = campaign_store.release_of(db, entry.id)
     database.close()
     assert text
-    before, after = stated(drawn)["trust"], json.loads(text)["privacy"]["trust"]
+    before, after = foreseen_statement(drawn)["trust"], json.loads(text)["privacy"]["trust"]
     assert before["assumptions"] == after["assumptions"]
 
     def views(trust: dict[str, Any]) -> list[tuple[str, str]]:

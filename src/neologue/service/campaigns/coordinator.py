@@ -71,10 +71,13 @@ class Coordinator:
     def create(self, definition: Definition, now: float, by: str = NOBODY) -> CampaignRow:
         """Write a campaign down; nobody is asked yet."""
         if self._ledger and definition.population is None:
-            raise CampaignError("this service has a ledger: say which population of it pays (population)")
+            raise CampaignError(
+                "this service has a ledger: say which of its populations pays (population)", parameter="population"
+            )
         if definition.population is not None and not self._ledger:
             raise CampaignError(
-                f"the population {definition.population!r} needs a ledger: start the service with --ledger"
+                f"the population {definition.population!r} needs a ledger: start the service with --ledger",
+                parameter="population",
             )
         entry = CampaignRow(
             id=os.urandom(CAMPAIGN_BYTES),

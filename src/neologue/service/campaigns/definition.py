@@ -109,7 +109,9 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             )
         unknown = [name for name in self.parameters if name not in {field.name for field in fields(Parameters)}]
         if unknown:
-            raise ParameterError(f"no parameter is called {unknown[0]!r}; neologue profiles lists them")
+            raise ParameterError(
+                f"no parameter is called {unknown[0]!r}; neologue profiles lists them", parameter="parameters"
+            )
         for key in self.issuers:
             _check_key(key)
 
@@ -182,7 +184,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             raise ParameterError(
                 f"a {what} of {self.together:,} is more than the {campaign.parameters.smallest_layer:,} reports that "
                 f"decide a layer; give a smaller {what} or a larger smallest layer",
-                parameter=None if self.groups else "batch",
+                parameter="smallest_cohort" if self.groups else "batch",
             )
 
 
@@ -202,5 +204,6 @@ def _check_key(key: str) -> None:
         Ed25519PublicKey.from_public_bytes(raw)
     except ValueError:
         raise ParameterError(
-            f"an issuer is an Ed25519 public key of {KEY_BYTES} bytes in hexadecimal, not {key[:80]!r}"
+            f"an issuer is an Ed25519 public key of {KEY_BYTES} bytes in hexadecimal, not {key[:80]!r}",
+            parameter="issuers",
         ) from None
