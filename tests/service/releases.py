@@ -1,9 +1,10 @@
 """Campaigns that are over, with words that a test chooses: nobody has to be asked."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from neologue.discovery.result import Release, ReleasedWord
+from neologue.release.document import release_document, release_text
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.storage.database import Database
@@ -15,19 +16,13 @@ def released(database: Database, words: Mapping[str, float], name: str = "spring
     """A released campaign with these words, each with its estimate."""
     town = Town(database)
     entry = town.coordinator.create(definition(name=name, **changes), 0.0)
-    found = [
-        {
-            "word": word,
-            "votes": 9,
-            "estimate": estimate,
-            "low": estimate - 1,
-            "high": estimate + 1,
-            "layer": 1,
-            "pass": 1,
-        }
+    found = tuple(
+        ReleasedWord(word, 9, estimate, estimate - 1, estimate + 1, layer=1, pass_number=1)
         for word, estimate in sorted(words.items(), key=lambda item: -item[1])
-    ]
+    )
+    release = Release(entry.definition.campaign, (), found, exposure=entry.definition.exposure)
+    document = release_document(release, population="nobody", fidelity="live", seed=None, score=None)
     with database.transaction() as db:
         campaign_store.move(db, entry.id, (campaign_store.DRAFT,), campaign_store.RELEASED, 1_700_000_000.0)
-        campaign_store.keep_release(db, entry.id, json.dumps({"words": found}))
+        campaign_store.keep_release(db, entry.id, release_text(document))
         return campaign_store.named(db, name)

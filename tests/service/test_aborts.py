@@ -19,6 +19,7 @@ from neologue.ledger.budget import Budget
 from neologue.ledger.ledger import Ledger, Spent
 from neologue.protocol.layer import Layer
 from neologue.release.document import release_document
+from neologue.release.foreseen import foreseen_charge
 from neologue.service.campaigns import campaign_store, coordinator
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.collect.intake import Intake, IntakeLimits, Receipt
@@ -285,7 +286,7 @@ def test_a_draft_that_is_aborted_leaves_the_charge_of_somebody_else_with_its_nam
     town: Town, ledger: Ledger
 ) -> None:
     entry = town.coordinator.create(definition(population="people"), 0.0)
-    theirs = coordinator.charge(entry.definition)
+    theirs = foreseen_charge(entry.definition.campaign, entry.definition.measuring)
     ledger.plan("people", entry.name, theirs)
     town.coordinator.abort(entry.name, 1.0)
     town.coordinator.turn(2.0)

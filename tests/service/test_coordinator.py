@@ -11,9 +11,9 @@ from neologue.errors import BudgetError, CampaignError, InputError, LedgerError,
 from neologue.ledger.budget import Budget
 from neologue.ledger.ledger import Ledger
 from neologue.release.certification import certify, document_in
+from neologue.release.foreseen import foreseen_charge
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
-from neologue.service.campaigns.coordinator import charge
 from neologue.service.campaigns.definition import read_definition
 from neologue.service.storage.database import Database
 
@@ -223,7 +223,7 @@ def test_a_name_that_somebody_else_has_charged_does_not_let_a_campaign_begin(
     ledger = budgeted(tmp_path, 100.0)
     town = Town(database, ledger=ledger)
     entry = town.coordinator.create(definition(population="people"), 0.0)
-    same = charge(entry.definition)
+    same = foreseen_charge(entry.definition.campaign, entry.definition.measuring)
     ledger.plan("people", entry.name, same)
     if ended == "settled":
         ledger.settle(entry.name, same)
@@ -289,7 +289,7 @@ def test_a_ledger_and_a_population_go_together(database: Database, tmp_path: Pat
 def test_names_are_used_once_and_must_be_known(database: Database) -> None:
     town = Town(database)
     town.coordinator.create(definition(), 0.0)
-    with pytest.raises(CampaignError, match="there is a campaign called 'small' already"):
+    with pytest.raises(CampaignError, match="there is already a campaign called 'small'"):
         town.coordinator.create(definition(), 0.0)
     with pytest.raises(NoCampaignError, match="no campaign is called 'large'"):
         town.coordinator.start("large", 0.0)

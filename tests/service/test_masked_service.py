@@ -15,7 +15,7 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
 from neologue.service.campaigns import campaign_store
-from neologue.service.review.reviewed_words import released_words
+from neologue.service.review.released import read_release
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.report_store import ReportStore
@@ -81,9 +81,8 @@ def words_of_reports(path: Path, tallies: list[Tally], contributed: list[set[byt
             town.coordinator.turn(now)
         town.coordinator.turn(now)
         with database.reading() as db:
-            release = campaign_store.release_of(db, entry.id)
-    assert release
-    return [word.word for word in released_words(release)]
+            released = campaign_store.named(db, entry.name)
+        return [word.word for word in read_release(database, released).words]
 
 
 def test_a_campaign_with_dropouts_finds_the_words_that_the_plain_votes_decide(

@@ -16,7 +16,7 @@ from neologue.errors import CampaignError, ParameterError
 from neologue.service.campaigns import campaign_store
 from neologue.service.ops import access
 from neologue.service.review import verdicts
-from neologue.service.review.reviewed_words import Choice, chosen, page, reviewed
+from neologue.service.review.reviewed_words import WordFilter, find_words, flagged_words, page_of
 from neologue.service.storage.database import Database, open_database
 
 from .releases import released
@@ -42,7 +42,9 @@ class TestRulings:
         entry, other = released(database, WORDS), released(database, WORDS, name="autumn")
         with database.transaction() as db:
             verdicts.rule(db, entry, ["lol"], "hidden", "", "ann", 1.0)
-            assert verdicts.hidden(db, entry.id) == {"lol"}
+            assert {word for word, last in verdicts.rulings(db, entry.id).items() if last.verdict == "hidden"} == {
+                "lol"
+            }
             assert not verdicts.rulings(db, other.id)
             assert not verdicts.history(db, other.id, "lol")
 
@@ -99,11 +101,11 @@ class TestLists:
     def test_what_is_asked_for_is_found_in_order(
         self, opened: tuple[Database, campaign_store.CampaignRow], asked: dict[str, Any], found: list[str]
     ) -> None:
-        assert [one.word for one in chosen(reviewed(*opened), Choice(**asked))] == found
+        assert [one.word for one in find_words(flagged_words(*opened), WordFilter(**asked))] == found
 
     def test_a_page_is_a_part_of_it(self, opened: tuple[Database, campaign_store.CampaignRow]) -> None:
-        choice = Choice(offset=2, limit=2)
-        assert [one.word for one in page(chosen(reviewed(*opened), choice), choice)] == ["jo@x.org", "=1+1"]
+        wanted = WordFilter(offset=2, limit=2)
+        assert [one.word for one in page_of(find_words(flagged_words(*opened), wanted), wanted)] == ["jo@x.org", "=1+1"]
 
     def test_before_the_release_there_is_nothing_to_review(self, database: Database) -> None:
         entry = released(database, WORDS)
@@ -111,7 +113,7 @@ class TestLists:
             db.execute("UPDATE campaigns SET state = 'running'")
             running = campaign_store.named(db, entry.name)
         with pytest.raises(CampaignError, match="is running, and nothing of it is released"):
-            reviewed(database, running)
+            flagged_words(database, running)
 
 
 @pytest.fixture(scope="module")

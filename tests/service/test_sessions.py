@@ -17,8 +17,8 @@ def test_a_session_stands_for_its_token_until_it_is_over(database: Database) -> 
         found = session.find(db, first, session.SECONDS - 1)
         assert found
         assert found.person == Person("ada", OPERATOR)
-        assert session.is_ours(found, session.form_token(first))
-        assert not session.is_ours(found, session.form_token(second))
+        assert session.is_own_form(found, session.form_token(first))
+        assert not session.is_own_form(found, session.form_token(second))
         assert session.find(db, first, session.SECONDS) is None
         session.end(db, second)
         assert session.find(db, second, 11.0) is None

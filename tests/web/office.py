@@ -166,7 +166,10 @@ class Visitor:
         """Wait until a part of the page says something; parts may be replaced while they are looked at."""
 
         def says() -> bool:
-            told = self.browser.run("return document.querySelector(given[0])?.textContent ?? ''", selector)
+            # At once, and not as a promise: the page may be left while one waits for that.
+            told: str = self.driver.execute_script(
+                "return document.querySelector(arguments[0])?.textContent ?? ''", selector
+            )
             return text in " ".join(told.split())
 
         wait_until(says)

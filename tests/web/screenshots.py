@@ -52,17 +52,17 @@ def answer(desk: Office, identity: bytes, devices: Iterator[dict[str, int]], sha
     notice = desk.town.layer_cache.notice(identity)
     if asked is None or notice is None or notice.layer is None:
         return
-    layer, place = asked
+    layer, layer_index = asked
     wanted = int(notice.layer.round.missing * share)
     for start in range(0, wanted, 50):
         reports = {
             os.urandom(16): read_report(layer, contribute(next(devices), layer)).astype("uint32")
             for _ in range(min(50, wanted - start))
         }
-        desk.town.storage.commit_batch(identity, place, reports, 1)
+        desk.town.storage.commit_batch(identity, layer_index, reports, 1)
 
 
-def place(desk: Office, identity: bytes) -> int:
+def open_layer(desk: Office, identity: bytes) -> int:
     """Which layer is open; none yet, or just now, is before the first."""
     asked = desk.town.layer(identity)
     return asked[1] if asked else -1
@@ -107,11 +107,11 @@ def main() -> None:
             wait_until(lambda: desk.town.layer(identity))
             visitor.go("/create")
             visitor.fill(name="summer", devices="2000000")
-            visitor.shows("#expected", "A device sends")
+            visitor.shows("#expected", "Report size")
             look(browser, "dashboard-create", scheme="light", width=1100, height=960)
 
             visitor.go(f"/campaigns/{NAME}")
-            while place(desk, identity) < 2:
+            while open_layer(desk, identity) < 2:
                 answer(desk, identity, devices, 1.0)
             answer(desk, identity, devices, 0.62)
             look(browser, "dashboard-progress", scheme="light", width=1100, height=860)
@@ -122,7 +122,7 @@ def main() -> None:
             visitor.go(f"/campaigns/{NAME}/privacy")
             look(browser, "dashboard-privacy", scheme="light", width=1100, height=900)
             visitor.go(f"/campaigns/{NAME}/trie")
-            visitor.shows("#told", "first characters")
+            visitor.shows("#status", "first characters")
             first = visitor.driver.find_elements(By.CSS_SELECTOR, "#tree > li")
             first[0].send_keys(Keys.ARROW_RIGHT)
             look(browser, "dashboard-phone", scheme="dark", width=390, height=800)

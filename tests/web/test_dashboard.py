@@ -79,10 +79,11 @@ def test_a_campaign_from_its_creation_to_the_exported_words_by_clicking(
     visitor.click("New campaign")
     click_on(visitor.part("summary"))
     visitor.fill(name="by hand", devices="900", epsilon="10", depth="4", smallest_layer="20", batch="10")
-    visitor.fill(k_anonymity="5", words_per_user="5", known="the\nox")
-    visitor.shows("#price", "ε of a whole user, from readers")
-    visitor.shows("#expected", "A device sends")
-    visitor.click("Write it down")
+    visitor.fill(words_per_user="5", known="the\nox", k_anonymity="5")
+    visitor.shows("#price", "k-anonymity5")
+    visitor.shows("#price", "ε of a user, against readers")
+    visitor.shows("#expected:not([aria-busy])", "Report size")
+    visitor.click("Create draft")
     visitor.shows("h1", "by hand draft")
 
     visitor.fill(count="7")
@@ -96,22 +97,25 @@ def test_a_campaign_from_its_creation_to_the_exported_words_by_clicking(
     identity = bytes.fromhex(desk.served.ask("GET", "/v1/campaigns/by%20hand").json["id"])
     desk.town.answer(identity, 30, WORDS)
     visitor.shows("#now", "Pass 1, layer 1 30 of")
-    visitor.shows("#said", "% of the reports are there.")
+    (layer,) = desk.served.ask("GET", "/v1/campaigns/by%20hand/layers").json
+    tenths = 10 * 30 // layer["layer_size"]
+    assert tenths > 0, "before the reports it was 0 %"
+    visitor.shows("#announcement", f"{10 * tenths} % of the reports have arrived.")
     assert visitor.browser.run("return globalThis.marked"), "the page has not been loaded anew"
 
     visitor.click("Pause")
     visitor.shows("h1", "by hand paused")
-    visitor.click("Go on")
+    visitor.click("Resume")
     visitor.shows("h1", "by hand running")
     visitor.click("Abort …")
-    visitor.shows("main h2", "without a release?")
-    visitor.click("Leave it as it is")
-    visitor.shows("h1", "by hand running")
+    visitor.shows("main h2", "Abort by hand?")
+    visitor.click("Cancel")
+    visitor.shows("#now", "Pass 1, layer 1 30 of")
 
     desk.finish(identity, WORDS)
     visitor.shows("h1", "by hand released")
     assert visitor.part("#layers tbody tr td").text == "1.1"
-    visitor.click("See the words")
+    visitor.click("View words")
     visitor.shows("table", "lol")
     found = {cell.text for cell in visitor.driver.find_elements(By.CSS_SELECTOR, "tbody th")}
     assert found == set(WORDS)
@@ -120,7 +124,7 @@ def test_a_campaign_from_its_creation_to_the_exported_words_by_clicking(
     visitor.click("CSV")
     visitor.click("Signed release")
     names = [tmp_path / f"by-hand-{name}" for name in ("words.csv", "release.json")]
-    wait_until(lambda: all(name.exists() for name in names))
+    wait_until(lambda: all(name.exists() and name.read_bytes().endswith(b"\n") for name in names))
     assert {line.split(",")[0] for line in names[0].read_text().splitlines()[1:]} == found
     assert certify(document_in(names[1].read_bytes(), names[1])).passed
 
@@ -129,7 +133,7 @@ def test_a_campaign_is_ended_for_good_after_one_more_question(visitor: Visitor, 
     desk.create("unwanted")
     visitor.sign_in(desk.served.token)
     visitor.go("/campaigns/unwanted/abort")
-    visitor.click("End it for good")
+    visitor.click("Abort campaign")
     visitor.shows("h1", "unwanted aborted")
     assert not visitor.driver.find_elements(By.XPATH, "//main//form[@method='post']")
 
@@ -142,7 +146,7 @@ def test_words_and_names_are_text_on_every_page(visitor: Visitor, desk: Office) 
         if path.endswith("trie"):
             visitor.shows("#tree", "<")
             visitor.part("#query").send_keys(TAG + Keys.ENTER)
-            visitor.shows("#told", f"“{TAG}” was kept.")
+            visitor.shows("#status", f"“{TAG}” was kept.")
         if path not in ("/create", "/"):
             assert TAGGED in visitor.part("h1").text, path
         if "words" in path or path.endswith("review"):
@@ -175,7 +179,7 @@ def test_the_trie_is_explored_by_keyboard(visitor: Visitor, desk: Office) -> Non
     press(Keys.ARROW_DOWN, "lol")
     name = visitor.driver.switch_to.active_element.accessible_name
     assert name.startswith("lol, word, ")
-    assert name.endswith(" behind it")
+    assert name.endswith(" below")
     press(Keys.END, "lolz")
     assert visitor.driver.switch_to.active_element.aria_role == "treeitem"
     press(Keys.ARROW_LEFT, "lol")

@@ -13,8 +13,8 @@ from neologue.ledger.budget import Budget
 from neologue.ledger.ledger import Ledger
 from neologue.service.ops.settings import Settings
 from neologue.service.worker import Worker
-from neologue.web import progress
-from neologue.web.campaign_trie import AT_ONCE, Trie
+from neologue.web import progress_stream
+from neologue.web.campaign_trie import MOST_BRANCHES, Trie
 from neologue.web.dashboard import PAGES, dashboard, from_environment
 from neologue.web.page import LARGEST_FORM, POLICY
 from neologue.web.session import SECONDS
@@ -217,7 +217,7 @@ def test_an_analyst_sees_releases_and_nothing_else(desk: Office, analyst: str, o
     for path in ("/campaigns/open/start", "/campaigns/open/abort", "/campaigns/open/credentials", "/create"):
         assert desk.post(path, analyst).status == 403, path
     listed = desk.ask("GET", "/", analyst).body.decode()
-    assert "Is not released yet." in listed
+    assert "Not released yet." in listed
     assert "reports" not in listed.partition("<footer>")[0], "nothing of who takes part"
     assert "reports." in desk.ask("GET", "/", operator).body.decode().partition("<footer>")[0]
 
@@ -272,9 +272,9 @@ def test_a_trie_gives_the_ways_on_from_a_prefix_and_how_much_is_behind_each() ->
 
 
 def test_a_large_alphabet_comes_in_parts() -> None:
-    trie = Trie.of([chr(0x4E00 + n) for n in range(AT_ONCE + 5)], {})
-    first, last = trie.branches(""), trie.branches("", AT_ONCE)
-    assert (len(first.branches), first.more) == (AT_ONCE, 5)
+    trie = Trie.of([chr(0x4E00 + n) for n in range(MOST_BRANCHES + 5)], {})
+    first, last = trie.branches(""), trie.branches("", MOST_BRANCHES)
+    assert (len(first.branches), first.more) == (MOST_BRANCHES, 5)
     assert (len(last.branches), last.more) == (5, 0)
     assert not {branch.text for branch in first.branches} & {branch.text for branch in last.branches}
 
@@ -308,7 +308,7 @@ def test_the_trie_grows_by_what_is_kept_and_shows_words_when_they_are_released(d
     assert dict(under("lo"))["lol"] is not None
     assert desk.ask("GET", "/campaigns/growing/trie/branches?start=x", operator).code == "invalid"
     stored = desk.ask("GET", "/campaigns/growing", operator).body.decode()
-    assert "hostile devices could have moved" in stored
+    assert "could have influenced" in stored
 
 
 # Progress
@@ -317,7 +317,7 @@ def test_the_trie_grows_by_what_is_kept_and_shows_words_when_they_are_released(d
 def test_progress_is_told_as_it_changes_and_streams_end_by_themselves(
     desk: Office, operator: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "STREAM", 0.3)
+    monkeypatch.setattr(progress_stream, "STREAM_SECONDS", 0.3)
     identity = desk.begin("watched", devices=900)
     before = desk.ask("GET", "/campaigns/watched/progress", operator)
     assert before.headers["content-type"].startswith("text/event-stream")
@@ -326,15 +326,16 @@ def test_progress_is_told_as_it_changes_and_streams_end_by_themselves(
     after = desk.ask("GET", "/campaigns/watched/progress", operator).body.decode()
     assert "0 of 202 reports" in before.body.decode()
     assert "20 of 202 reports" in after
-    assert re.findall("^event: (.*)$", after, re.M) == ["state", "now", "layers", "said"]
+    assert re.findall("^event: (.*)$", after, re.M) == ["state", "now", "layers", "announcement"]
     assert after.startswith("retry: ")
 
 
 def test_only_so_many_streams_last_and_none_longer_than_the_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "STREAM", 1e9)
-    monkeypatch.setattr(progress, "MOST", 1)
+    monkeypatch.setattr(progress_stream, "STREAM_SECONDS", 1e9)
+    monkeypatch.setattr(progress_stream, "MOST_STREAMS", 1)
+    wait_until(lambda: not progress_stream._open_streams)  # of pages that others have just left
     services: list[Worker] = []
 
     def made(settings: Settings) -> Worker:
@@ -345,14 +346,14 @@ def test_only_so_many_streams_last_and_none_longer_than_the_service(
         desk.create("draft")
         path, cookie = "/campaigns/draft/progress", desk.cookie(desk.served.token)
         first = pool.submit(desk.ask, "GET", path, cookie)
-        wait_until(lambda: progress._lasting)
+        wait_until(lambda: progress_stream._open_streams)
         second = desk.ask("GET", path, cookie).body.decode()
-        assert second.startswith(f"retry: {progress.LATER}\n")
-        assert re.findall("^event: (.*)$", second, re.M) == ["state", "now", "layers", "said"]
+        assert second.startswith(f"retry: {progress_stream.BUSY_RETRY_MILLISECONDS}\n")
+        assert re.findall("^event: (.*)$", second, re.M) == ["state", "now", "layers", "announcement"]
         assert not first.done()
         services[0].stopping = True
-        assert first.result(30).body.decode().startswith(f"retry: {progress.AGAIN}\n")
-    assert not progress._lasting
+        assert first.result(30).body.decode().startswith(f"retry: {progress_stream.RETRY_MILLISECONDS}\n")
+    assert not progress_stream._open_streams
 
 
 # A new campaign
@@ -363,7 +364,7 @@ def test_a_wrong_form_loses_nothing_and_says_what_is_wrong_beside_the_field(desk
     reply = desk.post("/create", operator, **typed)
     page = reply.body.decode()
     assert reply.status == 422
-    assert 'id="devices-problem">Devices has to be a whole number, not “many”.' in page
+    assert 'id="devices-problem">Devices must be a whole number, not “many”.' in page
     assert 'value="a &lt;b&gt;"' in page
     assert "one\ntwo</textarea>" in page
     assert 'value="0.2"' in page
@@ -372,12 +373,18 @@ def test_a_wrong_form_loses_nothing_and_says_what_is_wrong_beside_the_field(desk
         ("name", {"name": "a/b"}, "A campaign&#39;s name has"),
         ("k_anonymity", {"k_anonymity": "10000000"}, "K must be a whole number"),
         ("batch", {"batch": "5000"}, "A batch of 5,000 is more than"),
+        ("devices", {"devices": "10"}, "10 users"),
+        ("hours", {"hours": "0"}, "Layer seconds must be above 0"),
+        ("language", {"language": "tlh"}, "No language is called"),
+        ("alphabet", {"alphabet": "en"}, "The language &#39;en&#39; brings an alphabet"),
+        ("measure_devices", {"measure_devices": "1"}, "1 users who measure are too few"),
+        ("name", {"name": "open"}, "There is already a campaign"),
     ):
         right = {"name": "fine", "devices": "200000", "language": "en"}
         page = desk.post("/create", operator, **{**right, **given}).body.decode()
         assert f'id="{field}-problem">{told}' in page, field
     page = desk.post("/create", operator, name="open", devices="200000", language="en").body.decode()
-    assert "There is a campaign called &#39;open&#39; already" in page
+    assert "There is already a campaign called &#39;open&#39;" in page
     page = desk.post("/create", operator, name="fine", devices="200000", aggregation="none").body.decode()
     assert "The form can&#39;t be used: Invalid enum value &#39;none&#39;" in page
     assert desk.served.ask("GET", "/v1/campaigns/fine").status == 404, "nothing was written down"
@@ -394,19 +401,19 @@ def test_the_price_is_told_with_what_the_population_has_left(tmp_path: Path) -> 
         assert "With this campaign, ε = " in rich
         assert "Privacy of the release, from its readers" in rich
         poor = desk.post("/create/price", cookie, **form, population="poor").json["html"]
-        assert "This campaign does not fit" in poor
+        assert "This campaign exceeds the budget" in poor
         assert desk.post("/create", cookie, **form, population="rich").headers["location"] == "/campaigns/x"
         page = desk.ask("GET", "/campaigns/x/privacy", cookie).body.decode()
         assert "With this campaign, ε = " in page
-        assert "What will be promised" in page
+        assert "Expected privacy guarantees" in page
         assert desk.post("/campaigns/x/start", cookie).status == 303
-        assert "This campaign is charged already" in desk.ask("GET", "/campaigns/x/privacy", cookie).body.decode()
+        assert "This campaign is already charged" in desk.ask("GET", "/campaigns/x/privacy", cookie).body.decode()
 
 
 def test_whoever_is_still_typing_is_not_wrong(desk: Office, operator: str) -> None:
     told = desk.post("/create/price", operator, name="x", devices="")
     assert told.status == 200
-    assert told.json["problems"] == {"devices": "Devices has to be filled in."}
+    assert told.json["problems"] == {"devices": "Devices is required."}
     assert 'name="population"' not in desk.ask("GET", "/create", operator).body.decode(), "there is no ledger"
 
 

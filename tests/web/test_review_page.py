@@ -130,7 +130,9 @@ def test_all_that_a_filter_finds_are_decided_at_once_unless_it_finds_others_by_n
     cookie = desk.cookie(desk.token("analyst"))
     path = "/campaigns/many/review"
     found = {"search": "word1", "verdict": "open", "flag": "", "sort": "estimate", "page": "1"}
-    assert "31 that the filter finds" in desk.ask("GET", f"{path}?search=word1&verdict=open", cookie).body.decode()
+    assert (
+        "31 words that match the filter" in desk.ask("GET", f"{path}?search=word1&verdict=open", cookie).body.decode()
+    )
     stale = desk.post(path, cookie, **found, all="accepted", found="30")
     assert stale.status == 400
     assert "have changed meanwhile" in stale.body.decode()
@@ -173,7 +175,7 @@ def test_accepted_words_are_downloaded_and_hidden_ones_never(desk: Office) -> No
 @pytest.mark.parametrize(
     ("form", "message"),
     [
-        ({"rule": "accepted"}, "word is ticked"),
+        ({"rule": "accepted"}, "word is selected"),
         ({"rule": "great lol"}, "verdict can"),
         ({"rule": "accepted nowhere"}, "is not among the released words"),
         ({"rule": "accepted lol", "note": 501 * "x"}, "verdict can"),

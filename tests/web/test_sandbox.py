@@ -54,7 +54,7 @@ class Running:
 
     @property
     def link(self) -> str:
-        return self.prints(r"http://\S+/sandbox/enter/\S+")[0]
+        return self.prints(r"(http://\S+/sandbox/enter/\S+)\s")[1]
 
 
 @pytest.fixture(scope="module")
@@ -92,13 +92,16 @@ def test_the_link_opens_a_page_on_which_words_appear(sandbox: Running, browser: 
     assert int(released[1]) > 0
 
     def words() -> list[str]:
-        found: list[str] = browser.run(
-            "return Array.from(document.querySelectorAll('.grown li'), (each) => each.innerText)"
+        """The released words, on the page of a released campaign: before, there are beginnings of words in the list."""
+        found: list[str] = browser.driver.execute_script(
+            "return Array.from(document.querySelectorAll('#live[data-state=released] .findings.are-words li'),"
+            " (each) => each.innerText)"
         )
         return found
 
     # By itself: the page is told.
-    wait_until(lambda: len(words()) == int(released[1]), 30)
+    wait_until(words, 30)
+    assert len(words()) == int(released[1])
     assert "lol" in words()
     assert browser.complaints() == []
 
@@ -109,7 +112,14 @@ def test_the_browser_joins_as_one_more_device_and_is_counted(sandbox: Running, b
     click_on(driver.find_element(By.XPATH, "//button[.='Join with this browser']"))
 
     def says(sentence: str) -> None:
-        wait_until(lambda: driver.find_element(By.ID, "status").text.startswith(sentence), 60)
+        def is_said() -> bool:
+            told: str = driver.execute_script(
+                "return document.querySelector('main:not([aria-busy])') && document.querySelector('#status')"
+                " ? document.querySelector('#status').innerText : ''"
+            )
+            return told.startswith(sentence)
+
+        wait_until(is_said, 60)
 
     says("Ready")
     assert driver.current_url.endswith("/device/demo.html"), "the credential is not left in the address"

@@ -1,6 +1,5 @@
 """The charge of a discovery to a ledger, from the options of a command."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,14 +20,10 @@ class LedgerCharge:
 
     def plan(self, campaign: "Campaign", measure: "Measuring | None") -> None:
         """Charge the foreseen cost, or refuse before anyone is asked."""
-        from neologue.discovery.measurement import foreseen_batch
-        from neologue.layout.schedule import foreseen
+        from neologue.release.foreseen import foreseen_charge
 
         if self._book:
-            collection = foreseen(campaign)
-            if measure:
-                collection = replace(collection, batches=(*collection.batches, foreseen_batch(campaign, measure)))
-            self._book.plan(self._population, self._campaign, collection)
+            self._book.plan(self._population, self._campaign, foreseen_charge(campaign, measure))
 
     def settle(self, release: "Release") -> None:
         """Replace the foreseen cost by the actual one; refuse the release if the budget does not cover it."""

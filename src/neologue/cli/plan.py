@@ -2,7 +2,6 @@
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,14 +117,12 @@ def _make_plan(options: dict[str, Any], print_line: Any) -> "Plan":  # noqa: ANN
     from neologue.campaign.profiles import profile as profile_named
     from neologue.language import builtin
     from neologue.language.vocabulary import Vocabulary
-    from neologue.planning.plan import EpsilonLimits, plan
-    from neologue.populations.lexicon import Lexicon
-    from neologue.populations.population import Population
+    from neologue.planning.plan import FIRST_USERS, EpsilonLimits
+    from neologue.planning.plan_for import plan_for
+    from neologue.privacy.statement import Exposure
 
     limits = EpsilonLimits(options["local_epsilon"], options["central_epsilon"], options["unit"])
     users = options["users"]
-    if users is None and (limits.local_epsilon is None or limits.central_epsilon is None):
-        users = DEFAULT_USERS
     profile, language = profile_named(options["profile"]), builtin.check_language(options["language"])
     changes = {name: options[name] for name in CHANGEABLE if options[name] is not None}
     masked = _group_rules(options)
@@ -142,12 +139,16 @@ def _make_plan(options: dict[str, Any], print_line: Any) -> "Plan":  # noqa: ANN
         return Campaign.from_profile(profile.name, users=asked, alphabet=alphabet, known=known, **chosen)
 
     # Most mistakes are found here, before anything is read.
-    first = campaign(DEFAULT_USERS if users is None else users, limits.local_epsilon)
+    campaign(FIRST_USERS if users is None else users, limits.local_epsilon)
     known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(language)
-    population = Population.embedded(language, first.users, known=known, days=first.parameters.days)
-    lexicon = Lexicon.of(population, campaign(first.users, limits.local_epsilon, known))
-    found = plan(lambda asked, epsilon: campaign(asked, epsilon, known), lexicon, users, limits, print_line)
-    return replace(found, masked=masked)
+    return plan_for(
+        lambda asked, epsilon: campaign(asked, epsilon, known),
+        language,
+        users,
+        limits,
+        Exposure(masked=masked),
+        on_progress=print_line,
+    )
 
 
 def _group_rules(options: dict[str, Any]) -> "GroupRules | None":

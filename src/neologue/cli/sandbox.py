@@ -22,7 +22,7 @@ from neologue.errors import InputError
 if TYPE_CHECKING:
     from neologue.fleet.trickle import Trickle
     from neologue.service.ops.settings import Settings
-    from neologue.web.sandbox_page import Sandbox
+    from neologue.web.sandbox_page import SandboxPages
 
 HOST = "127.0.0.1"
 CAMPAIGN, YOURS = "sandbox", "your-browser"
@@ -159,12 +159,12 @@ def _depth(devices: int) -> int:
     return max(1, min(DEPTH, devices * 9 // 1000))
 
 
-def _make_page(settings: "Settings") -> "Sandbox":
+def _make_page(settings: "Settings") -> "SandboxPages":
     """Prepare a new database with one operator, the person, and the page that signs them in."""
     from neologue.service.ops.access import OPERATOR, new_token
     from neologue.service.storage.database import open_database
     from neologue.service.storage.migrations import migrate
-    from neologue.web.sandbox_page import Sandbox
+    from neologue.web.sandbox_page import SandboxPages
 
     database = open_database(settings.database)
     migrate(database)
@@ -172,11 +172,11 @@ def _make_page(settings: "Settings") -> "Sandbox":
     with database.transaction() as db:
         token = new_token(db, "you", OPERATOR, now)
     database.close()
-    return Sandbox(token=token, campaign=CAMPAIGN, yours=YOURS, opened=now)
+    return SandboxPages(token=token, campaign=CAMPAIGN, browser_campaign=YOURS, opened=now)
 
 
 @contextmanager
-def _serve(settings: "Settings", page: "Sandbox", port: int) -> Iterator[str]:
+def _serve(settings: "Settings", page: "SandboxPages", port: int) -> Iterator[str]:
     """Run the service with its pages in a thread; yields its address."""
     import logging
 

@@ -1,9 +1,9 @@
 """Planning a campaign before anyone is asked: parameters within limits on ε, and what they will find and cost."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.campaign.local_epsilon import LARGEST_CHOSEN_EPSILON, SMALLEST_CHOSEN_EPSILON
@@ -67,14 +67,19 @@ class Plan:
     limits: EpsilonLimits
     expected: Forecast
     tradeoff: tuple[Point, ...]
-    masked: GroupRules | None = None
-    """The rules of masking; None without masks."""
+    exposure: Exposure = field(default_factory=Exposure)
+    """The smallest sums that observers will see."""
+
+    @property
+    def masked(self) -> GroupRules | None:
+        """How votes are to be masked, if they are."""
+        return self.exposure.masked
 
     @property
     def facts(self) -> PrivacyFacts:
         """The facts of the run if it goes as foreseen."""
         shown = tuple(LayerShown(batch, 0, 0) for batch in _batches(self.expected))
-        return replace(facts_of(self.campaign.parameters, shown), exposure=Exposure(masked=self.masked))
+        return replace(facts_of(self.campaign.parameters, shown), exposure=self.exposure)
 
     @property
     def statement(self) -> dict[str, object]:
@@ -102,6 +107,7 @@ def plan(
     users: int | None,
     limits: EpsilonLimits,
     on_progress: OnProgress = lambda _: None,
+    tradeoff: Sequence[float] = TRADEOFF,
 ) -> Plan:
     """The campaign with the largest local ε within the limits; without `users`, for the fewest that allow it."""
     if users is None:
@@ -109,7 +115,7 @@ def plan(
     on_progress(f"Foreseeing a campaign among {users:,} users …")
     campaign, expected = _largest_epsilon(campaigns, lexicon, users, limits)
     points = []
-    for epsilon in _around(campaign.epsilon):
+    for epsilon in _around(campaign.epsilon, tradeoff):
         on_progress(f"Foreseeing it with a local ε of {epsilon:g} …")
         # With a smaller ε reports are longer, and a large alphabet may not fit any more.
         with suppress(ParameterError):
@@ -211,9 +217,9 @@ def _point(campaign: Campaign, expected: Forecast) -> Point:
     return Point(campaign.epsilon, item, user, expected.coverage, expected.words, expected.rarest_share)
 
 
-def _around(epsilon: float) -> Iterator[float]:
+def _around(epsilon: float, tradeoff: Sequence[float]) -> Iterator[float]:
     """The local ε's of the trade-off: the planned one and its neighbours."""
-    for step in TRADEOFF:
+    for step in tradeoff:
         if step == 0:
             yield epsilon
         elif SMALLEST_CHOSEN_EPSILON <= epsilon + step <= max(epsilon, LARGEST_CHOSEN_EPSILON):

@@ -12,10 +12,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from neologue.service.api.responses import failure
-from neologue.web.page import HTML, SAFE
+from neologue.web.page import HTML, SECURITY_HEADERS
 
 DEVICE: Final = ("neologue-device.js", "neologue-device.d.ts", "demo.html", "demo.js", "demo.css")
-"""What a web app takes over, under a path of its own."""
+"""What a web app copies, served under a path of its own."""
 _KINDS: Final = {
     "css": "text/css; charset=utf-8",
     "html": HTML,
@@ -38,23 +38,23 @@ def routes() -> list[Route]:
     """The routes of all files."""
     device = {name: asset for name, asset in _assets().items() if name in DEVICE}
     rest = {name: asset for name, asset in _assets().items() if name not in DEVICE}
-    # Browsers ask for an icon there, whatever a page says.
-    icon = Route("/favicon.{file}", _serving({"ico": rest["icon.svg"]}))
-    return [Route("/device/{file}", _serving(device)), Route("/static/{file}", _serving(rest)), icon]
+    # Browsers request this icon whatever a page says.
+    icon = Route("/favicon.{file}", _endpoint({"ico": rest["icon.svg"]}))
+    return [Route("/device/{file}", _endpoint(device)), Route("/static/{file}", _endpoint(rest)), icon]
 
 
-def _serving(assets: dict[str, Asset]) -> Callable[[Request], Awaitable[Response]]:
-    async def served(request: Request) -> Response:
+def _endpoint(assets: dict[str, Asset]) -> Callable[[Request], Awaitable[Response]]:
+    async def serve(request: Request) -> Response:
         asset = assets.get(request.path_params["file"])
         if asset is None:
             return failure(404, "unknown", "there is no such file")
-        # It may be kept, and is asked about each time: an upgrade must not meet scripts of the version before.
-        headers = {**SAFE, "Cache-Control": "no-cache", "ETag": asset.tag}
+        # Cached, but revalidated each time: after an upgrade no page may run scripts of the previous version.
+        headers = {**SECURITY_HEADERS, "Cache-Control": "no-cache", "ETag": asset.tag}
         if request.headers.get("If-None-Match") == asset.tag:
             return Response(status_code=304, headers=headers)
         return Response(asset.content, media_type=asset.media, headers=headers)
 
-    return served
+    return serve
 
 
 @cache

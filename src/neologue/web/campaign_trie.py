@@ -1,7 +1,7 @@
-"""The trie of a campaign as far as it has grown: the prefixes that were kept, and the words, once they are released.
+"""The trie of a campaign so far: the prefixes that were kept, and the words, once they are released.
 
-A prefix that was not kept is nowhere in it, and no votes are. It is read from what devices were told and what was
-decided, so that it is the same for every worker.
+It has no votes and no prefix that was dropped. It is read from the documents of the layers and from the decisions, so
+it is the same for every worker.
 """
 
 import zlib
@@ -16,13 +16,13 @@ from neologue.protocol.documents import known_digest, read_known, read_layer
 from neologue.protocol.layer import Layer
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
+from neologue.service.review.released import read_release
 from neologue.service.storage.database import Database
-from neologue.web.released import read_release
 
-KEPT = 4
+CACHED_TRIES = 4
 """How many tries are kept in memory."""
-AT_ONCE = 200
-"""How many continuations of a prefix are given at once; a large alphabet may have more."""
+MOST_BRANCHES = 200
+"""How many continuations of a prefix are listed at once; a large alphabet may have more."""
 
 
 class TrieBranch(msgspec.Struct, frozen=True):
@@ -30,23 +30,23 @@ class TrieBranch(msgspec.Struct, frozen=True):
 
     text: str
     below: int
-    """How many longer prefixes and words that were kept begin with it."""
+    """How many longer kept prefixes and words begin with it."""
     estimate: float | None
-    """How many users would report it, if it is a word that was released."""
+    """How many users would report it, if it is a released word."""
 
 
 class Branches(msgspec.Struct, frozen=True):
-    """Some of the ways in which a prefix goes on, the fullest first."""
+    """Some of the continuations of a prefix, those with the most below them first."""
 
     prefix: str
     branches: list[TrieBranch]
     more: int
-    """How many there are behind these."""
+    """How many more there are after these."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trie:
-    """Everything that was kept, in code point order, so that what begins alike stands together."""
+    """All kept texts in code point order, so that those with a common beginning are adjacent."""
 
     texts: Sequence[str]
     estimates: Mapping[str, float]
@@ -58,46 +58,48 @@ class Trie:
         return cls(sorted({*prefixes, *estimates}), estimates)
 
     def branches(self, prefix: str, start: int = 0) -> Branches:
-        """How a prefix goes on, from some layer_index in that list."""
+        """The continuations of a prefix, from number `start` on."""
         every = sorted(self._branches(prefix), key=lambda branch: (-branch.below, branch.text))
-        some = every[start : start + AT_ONCE]
+        some = every[start : start + MOST_BRANCHES]
         return Branches(prefix, some, max(0, len(every) - start - len(some)))
 
     def _branches(self, prefix: str) -> Iterator[TrieBranch]:
-        layer_index, last = self._span(prefix, 0, len(self.texts))
-        if layer_index < last and self.texts[layer_index] == prefix:
-            layer_index += 1
-        while layer_index < last:
-            text = self.texts[layer_index][: len(prefix) + 1]
-            first, layer_index = self._span(text, layer_index, last)
-            yield TrieBranch(text, layer_index - first - (self.texts[first] == text), self.estimates.get(text))
+        position, last = self._span(prefix, 0, len(self.texts))
+        if position < last and self.texts[position] == prefix:
+            position += 1
+        while position < last:
+            text = self.texts[position][: len(prefix) + 1]
+            first, position = self._span(text, position, last)
+            yield TrieBranch(text, position - first - (self.texts[first] == text), self.estimates.get(text))
 
     def _span(self, prefix: str, low: int, high: int) -> tuple[int, int]:
-        """From where to where texts begin with this prefix."""
+        """The range of the texts that begin with this prefix."""
 
-        def begins(text: str) -> str:
+        def beginning(text: str) -> str:
             return text[: len(prefix)]
 
-        first = bisect_left(self.texts, prefix, low, high, key=begins)
-        return first, bisect_right(self.texts, prefix, first, high, key=begins)
+        first = bisect_left(self.texts, prefix, low, high, key=beginning)
+        return first, bisect_right(self.texts, prefix, first, high, key=beginning)
 
 
-def trie_of(database: Database, entry: CampaignRow) -> Trie:
-    """The trie of a campaign as it stands."""
+def campaign_trie(database: Database, entry: CampaignRow) -> Trie:
+    """The trie of a campaign by now."""
     with database.reading() as db:
         decided = sum(layer.state == campaign_store.DECIDED for layer in campaign_store.asked(db, entry.id))
-    return _grown(database, entry.id, decided, entry.state == campaign_store.RELEASED)
+    return _build_trie(database, entry.name, decided, entry.state == campaign_store.RELEASED)
 
 
-@lru_cache(KEPT)
-def _grown(database: Database, campaign: bytes, decided: int, released: bool) -> Trie:
-    words = read_release(database, campaign).words if released else ()
-    prefixes = _kept(database, campaign, decided) if decided else ()
+@lru_cache(CACHED_TRIES)
+def _build_trie(database: Database, name: str, decided: int, released: bool) -> Trie:
+    with database.reading() as db:
+        entry = campaign_store.named(db, name)
+    words = read_release(database, entry).words if released else ()
+    prefixes = _kept_prefixes(database, entry.id, decided) if decided else ()
     return Trie.of(prefixes, {word.word: word.estimate for word in words})
 
 
-def _kept(database: Database, campaign: bytes, decided: int) -> Iterator[str]:
-    """The prefixes that the first so many layers kept; a measurement has none."""
+def _kept_prefixes(database: Database, campaign: bytes, decided: int) -> Iterator[str]:
+    """The prefixes that the first `decided` layers kept; a measurement keeps none."""
     with database.reading() as db:
         layers = campaign_store.asked(db, campaign)[:decided]
         decisions = campaign_store.decisions(db, campaign)[:decided]

@@ -11,31 +11,40 @@ from starlette.routing import BaseRoute
 from neologue.service.ops.logs import configure
 from neologue.service.ops.settings import Settings
 from neologue.service.worker import Worker
-from neologue.web import assets, campaigns, creation, entrance, privacy, progress, review, words
-from neologue.web.page import Page, route
+from neologue.web import (
+    assets,
+    campaign_pages,
+    creation_page,
+    privacy_page,
+    progress_stream,
+    review_page,
+    sign_in,
+    words_page,
+)
+from neologue.web.page import Page, page_route
 
 PAGES: tuple[Page, ...] = (
-    *entrance.PAGES,
-    *campaigns.PAGES,
-    *progress.PAGES,
-    *words.PAGES,
-    *review.PAGES,
-    *privacy.PAGES,
-    *creation.PAGES,
+    *sign_in.PAGES,
+    *campaign_pages.PAGES,
+    *progress_stream.PAGES,
+    *words_page.PAGES,
+    *review_page.PAGES,
+    *privacy_page.PAGES,
+    *creation_page.PAGES,
 )
 
 
 def dashboard(settings: Settings, clock: Callable[[], float] = time.time, more: Sequence[BaseRoute] = ()) -> Worker:
-    """A worker that serves devices, people and their browsers, and `more` beside it."""
+    """A worker that serves devices, people and their browsers, with `more` routes in addition."""
     return Worker(settings, clock, lambda service: [*routes(service), *more])
 
 
 def routes(service: Worker) -> Sequence[BaseRoute]:
-    """Everything that a browser asks for."""
-    return list(chain(entrance.routes(service), assets.routes(), (route(service, page) for page in PAGES)))
+    """The routes of all pages and assets."""
+    return list(chain(sign_in.routes(service), assets.routes(), (page_route(service, page) for page in PAGES)))
 
 
 def from_environment() -> Worker:
-    """The service of a worker that was started by another process, which left the settings in the environment."""
+    """The service of a worker process, whose parent left the settings in the environment."""
     configure()
     return dashboard(msgspec.json.decode(os.environ["NEOLOGUE_SETTINGS"], type=Settings))

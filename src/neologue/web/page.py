@@ -1,7 +1,7 @@
 """Pages: who may see each, how they are rendered, and the headers that all of them have.
 
-A page is a function of a visit, run in a thread of its own. What it may not do, or was asked wrongly, it raises as an
-error of neologue, which becomes a page too; a script gets it as JSON.
+A page is a function of a request, run in a thread of its own. It raises an error of neologue for whatever it can't do;
+the error becomes a page too, or JSON if a script has asked.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ from neologue.service.worker import Worker
 from neologue.web import session
 from neologue.web.session import Session
 
-BOTH: Final = (OPERATOR, ANALYST)
+ALL_ROLES: Final = (OPERATOR, ANALYST)
 HTML: Final = "text/html; charset=utf-8"
 SIGN_IN: Final = "/sign-in"
 POLICY: Final = "; ".join(
@@ -46,44 +46,44 @@ POLICY: Final = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-SAFE: Final = {
+SECURITY_HEADERS: Final = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-"""What every page and asset has."""
+"""The headers of every page and asset."""
+PAGE_HEADERS: Final = SECURITY_HEADERS | {"Cache-Control": "no-store"}
+"""The headers of every page."""
 LARGEST_FORM: Final = 1 << 18
-"""The most bytes of a form: all words of a page, with a note. To read many millions of fields would take gigabytes."""
-PRIVATE: Final = SAFE | {"Cache-Control": "no-store"}
-"""What every page has."""
+"""The most bytes of a form: all words of a page, with a note. Parsing many millions of fields would take gigabytes."""
 
 
 @dataclass(frozen=True)
-class Visit:
-    """A request of somebody who is signed in and may make it."""
+class PageRequest:
+    """A request of a signed-in person who may make it."""
 
     service: Worker
     session: Session
-    request: Request
+    http: Request
     form: QueryParams
-    """What a form has sent; empty for whatever is only looked at."""
+    """The fields of a posted form; empty for a GET."""
 
     @property
     def names(self) -> Mapping[str, str]:
-        """The parts of the path that the page leaves open."""
-        return self.request.path_params
+        """The values of the placeholders in the page's path."""
+        return self.http.path_params
 
     @property
     def query(self) -> QueryParams:
-        """What the address asks for behind its path."""
-        return self.request.query_params
+        """The query string."""
+        return self.http.query_params
 
     def call(self, body: object = None, query: object = None, **names: str) -> Call:
-        """The same request, as an endpoint of the service takes it."""
+        """The same request in the form that the endpoints of the REST API take."""
         return Call(self.session.person, {**self.names, **names}, body, query)
 
-    def entry(self) -> CampaignRow:
+    def campaign(self) -> CampaignRow:
         """The campaign that the path names."""
         with self.service.database.reading() as db:
             return campaign_store.named(db, self.names["name"])
@@ -91,112 +91,115 @@ class Visit:
 
 @dataclass(frozen=True)
 class Page:
-    """One page, or what a script of a page asks for."""
+    """A page, or something that a script of a page fetches."""
 
     method: str
     path: str
-    serve: Callable[[Visit], Response]
+    serve: Callable[[PageRequest], Response]
     roles: tuple[str, ...] = (OPERATOR,)
     for_script: bool = False
     """Whether a script asks, which reads an error as JSON."""
     largest: int | None = LARGEST_FORM
-    """The most bytes of its form; None for as many as the service takes."""
+    """The most bytes of its form; None for as many as the service accepts."""
 
 
-def route(service: Worker, page: Page) -> Route:
-    """The page as the service serves it."""
+def page_route(service: Worker, page: Page) -> Route:
+    """The route of a page."""
 
-    async def served(request: Request) -> Response:
-        response = await _served(service, page, request)
-        for name, value in PRIVATE.items():
+    async def endpoint(http: Request) -> Response:
+        response = await _serve(service, page, http)
+        for name, value in PAGE_HEADERS.items():
             response.headers.setdefault(name, value)
         return response
 
-    return Route(page.path, served, methods=[page.method])
+    return Route(page.path, endpoint, methods=[page.method])
 
 
-def rendered(visit: Visit, template: str, status: int = 200, **values: object) -> Response:
-    """A page from a template that extends `base.html`."""
-    return html(template, status, session=visit.session, **values)
+def render_page(request: PageRequest, template: str, status: int = 200, **values: object) -> Response:
+    """Render a template that extends `base.html` for whoever is signed in."""
+    return html_response(template, status, session=request.session, **values)
 
 
-def fragment(template: str, **values: object) -> str:
-    """A piece of a page."""
+def render_fragment(template: str, **values: object) -> str:
+    """Render a piece of a page."""
     return _environment().get_template(template).render(**values)
 
 
-def html(template: str, status: int = 200, **values: object) -> Response:
+def html_response(template: str, status: int = 200, **values: object) -> Response:
     """A page for anybody; `session` is whose it is, or None."""
-    return Response(fragment(template, version=__version__, **values), status, media_type=HTML, headers=PRIVATE)
+    return Response(
+        render_fragment(template, version=__version__, **values), status, media_type=HTML, headers=PAGE_HEADERS
+    )
 
 
-def seen(path: str) -> Response:
-    """Go on to another page, after something was done."""
-    return Response(status_code=303, headers={**PRIVATE, "Location": path})
+def redirect(path: str) -> Response:
+    """Send the browser to another page with a GET, after a form was processed."""
+    return Response(status_code=303, headers={**PAGE_HEADERS, "Location": path})
 
 
-def to_campaign(name: str, *further: str) -> str:
+def campaign_path(name: str, *further: str) -> str:
     """The path of a campaign, or of one of its pages."""
     return "/".join(["", "campaigns", *(quote(part, safe="") for part in (name, *further))])
 
 
-async def _served(service: Worker, page: Page, request: Request) -> Response:
-    found = await service.threads.run(signed_in, service, request)
+async def _serve(service: Worker, page: Page, http: Request) -> Response:
+    found = await service.threads.run(find_session, service, http)
     if found is None:
-        return _stranger(page, request)
+        return _require_sign_in(page, http)
     if found.person.role not in page.roles:
-        told = f"this page is for the role {' or '.join(page.roles)}, and you are signed in as {found.person.role}"
-        return _failed(page, found, failure(403, "forbidden", told))
-    if not all(name.isprintable() for name in request.path_params.values()):
-        return _failed(
-            page, found, failure(404, "unknown", "nothing here has a name with characters that can't be shown")
-        )
+        message = f"this page is for the role {' or '.join(page.roles)}, and you are signed in as {found.person.role}"
+        return _error_response(page, found, failure(403, "forbidden", message))
+    if not all(name.isprintable() for name in http.path_params.values()):
+        message = "nothing here has a name with characters that can't be shown"
+        return _error_response(page, found, failure(404, "unknown", message))
     form = QueryParams("")
     if page.method == "POST":
-        body = await service.body(request, page.largest)
+        body = await service.body(http, page.largest)
         if body is None:
-            return _failed(page, found, failure(413, "too_large", "the form is larger than the service takes"))
+            return _error_response(
+                page, found, failure(413, "too_large", "the form is larger than the service accepts")
+            )
         form = await service.threads.run(QueryParams, body.decode("utf-8", "replace"))
-        if session.is_cross_site(request) or not session.is_ours(found, form.get(session.FIELD, "")):
-            told = "this form was not sent by a page of your session: load the page anew, and send it from there"
-            return _failed(page, found, failure(403, "forbidden", told))
-    visit = Visit(service, found, request, form)
+        if session.is_cross_site(http) or not session.is_own_form(found, form.get(session.FIELD, "")):
+            message = "this form was not sent by a page of your session: reload the page, and send it from there"
+            return _error_response(page, found, failure(403, "forbidden", message))
+    request = PageRequest(service, found, http, form)
     try:
-        response = await service.threads.run(page.serve, visit)
+        response = await service.threads.run(page.serve, request)
     except NeologueError as error:
-        return _failed(page, found, failure_of(error))
+        return _error_response(page, found, failure_of(error))
     if page.method == "POST":
         await service.refresh()
     return response
 
 
-def signed_in(service: Worker, request: Request) -> Session | None:
-    """Whose session a request belongs to, if it is anybody's."""
-    secret = session.secret_of(request, service.settings)
+def find_session(service: Worker, http: Request) -> Session | None:
+    """The session that a request belongs to, if any."""
+    secret = session.session_secret(http, service.settings)
     if not secret:
         return None
     with service.database.reading() as db:
         return session.find(db, secret, service.context.clock())
 
 
-def _stranger(page: Page, request: Request) -> Response:
-    """Send somebody who is not signed in to where they can be; from there they come back, if they only looked."""
+def _require_sign_in(page: Page, http: Request) -> Response:
+    """Send somebody to the sign-in page, from which they come back unless they have sent a form."""
     if page.for_script:
-        return failure(401, "no_session", "you are not signed in any more: load the page anew")
-    path = str(request.scope["raw_path"], "ascii", "replace")
-    return seen(f"{SIGN_IN}?next={quote(path, safe='')}" if page.method == "GET" and path != "/" else SIGN_IN)
+        return failure(401, "no_session", "you are no longer signed in: reload the page")
+    path = str(http.scope["raw_path"], "ascii", "replace")
+    return redirect(f"{SIGN_IN}?next={quote(path, safe='')}" if page.method == "GET" and path != "/" else SIGN_IN)
 
 
-def _failed(page: Page, found: Session, response: Response) -> Response:
-    """An error, as whoever asked can read it."""
+def _error_response(page: Page, found: Session, response: Response) -> Response:
+    """An error as JSON for a script, and as a page for a person."""
     if page.for_script:
         return response
     problem = msgspec.json.decode(response.body, type=Failure).error
-    return html("error.html", response.status_code, session=found, message=problem.message)
+    return html_response("error.html", response.status_code, session=found, message=problem.message)
 
 
-def _duration(seconds: float) -> str:
-    """A length of time in its largest unit that says it well."""
+def _format_duration(seconds: float) -> str:
+    """A length of time in the largest unit of which there are at least two, or exactly one."""
     for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * length or seconds == length:
             return f"{seconds / length:.3g} {unit}"
@@ -207,7 +210,7 @@ def _duration(seconds: float) -> str:
 def _environment() -> jinja2.Environment:
     made = environment("neologue.web", "neologue.reporting")
     made.filters["time"] = lambda seconds: f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    made.filters["duration"] = _duration
-    made.globals["to_campaign"] = to_campaign
+    made.filters["duration"] = _format_duration
+    made.globals["campaign_path"] = campaign_path
     made.globals["FIELD"] = session.FIELD
     return made

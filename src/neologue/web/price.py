@@ -1,4 +1,4 @@
-"""What a campaign costs before it is started, by what is foreseen, and what its population has spent and has left."""
+"""What a campaign costs before it is started, as far as it can be foreseen, and what its population can still spend."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -8,18 +8,17 @@ import msgspec
 
 from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger, Spent
-from neologue.privacy.statement import LayerShown, privacy_statement
-from neologue.release.facts import facts_of
-from neologue.service.campaigns.coordinator import charge
+from neologue.privacy.statement import privacy_statement
+from neologue.release.foreseen import foreseen_charge, foreseen_facts
 from neologue.service.campaigns.definition import Definition
 
 if TYPE_CHECKING:
     from neologue.planning.plan import Plan
 
-KEPT: Final = 32
+CACHED_PRICES: Final = 32
 """How many prices are kept in memory."""
-LANGUAGE: Final = "en"
-"""Whose words are planned with, if a campaign names no language."""
+DEFAULT_LANGUAGE: Final = "en"
+"""The language that plans assume if a campaign names none."""
 
 
 @dataclass(frozen=True)
@@ -31,18 +30,18 @@ class BudgetView:
     """The ε that will be spent with the campaign too; None if it is charged already."""
 
 
-def stated(definition: Definition) -> dict[str, Any]:
-    """The privacy statement of a campaign that collects all it may."""
-    return _stated(msgspec.json.encode(definition))
+def foreseen_statement(definition: Definition) -> dict[str, Any]:
+    """The privacy statement that the release will have if the campaign collects all that it may."""
+    return _foreseen_statement(msgspec.json.encode(definition))
 
 
-def planned(definition: Definition) -> "Plan":
-    """What `neologue plan` foresees, for users who write the campaign's language."""
-    return _planned(msgspec.json.encode(definition))
+def plan_campaign(definition: Definition) -> "Plan":
+    """What the campaign is expected to find among users who write its language."""
+    return _plan_campaign(msgspec.json.encode(definition))
 
 
-def account(ledger: Ledger | None, definition: Definition) -> BudgetView | None:
-    """How the population stands that the campaign is paid by, if any is."""
+def budget_view(ledger: Ledger | None, definition: Definition) -> BudgetView | None:
+    """The budget of the population that pays for the campaign, if there is one."""
     if ledger is None or definition.population is None:
         return None
     spent = ledger.spent(definition.population)
@@ -50,30 +49,29 @@ def account(ledger: Ledger | None, definition: Definition) -> BudgetView | None:
     if any(entry.campaign == definition.name for entry in entries):
         return BudgetView(spent, None)
     charged = [entry.collection for entry in entries if entry.charged]
-    budget = spent.budget
-    return BudgetView(spent, composed_epsilon([*charged, charge(definition)], budget.delta, budget.unit))
+    planned = foreseen_charge(definition.campaign, definition.measuring)
+    return BudgetView(spent, composed_epsilon([*charged, planned], spent.budget.delta, spent.budget.unit))
 
 
-@lru_cache(KEPT)
-def _stated(text: bytes) -> dict[str, Any]:
+@lru_cache(CACHED_PRICES)
+def _foreseen_statement(text: bytes) -> dict[str, Any]:
     definition = msgspec.json.decode(text, type=Definition)
-    batches = charge(definition).batches
-    shown = tuple(LayerShown(batch, 0, 0) for batch in batches)
-    return privacy_statement(facts_of(definition.campaign.parameters, shown))
+    return privacy_statement(foreseen_facts(definition.campaign, definition.measuring, definition.exposure))
 
 
-@lru_cache(KEPT)
-def _planned(text: bytes) -> "Plan":
-    # Simulating is no work of a service: it is loaded if somebody plans.
-    from neologue.planning.forecast import forecast
-    from neologue.planning.plan import EpsilonLimits, Plan
-    from neologue.populations.lexicon import Lexicon
-    from neologue.populations.population import Population
+@lru_cache(CACHED_PRICES)
+def _plan_campaign(text: bytes) -> "Plan":
+    # A service has no use for the simulator: it is loaded only when somebody plans.
+    from neologue.planning.plan import EpsilonLimits
+    from neologue.planning.plan_for import plan_for
 
     definition = msgspec.json.decode(text, type=Definition)
     campaign = definition.campaign
-    population = Population.embedded(
-        definition.language or LANGUAGE, campaign.users, known=campaign.known, days=campaign.parameters.days
+    return plan_for(
+        lambda users, epsilon: campaign,
+        definition.language or DEFAULT_LANGUAGE,
+        campaign.users,
+        EpsilonLimits(local_epsilon=campaign.epsilon),
+        definition.exposure,
+        tradeoff=(),
     )
-    expected = forecast(campaign, Lexicon.of(population, campaign))
-    return Plan(campaign, EpsilonLimits(local_epsilon=campaign.epsilon), expected, ())

@@ -1,4 +1,4 @@
-"""The page of `neologue sandbox`: what is going on, and a button by which the person's own browser takes part."""
+"""The page of `neologue sandbox`: what is going on, and a button to take part with one's own browser."""
 
 import secrets
 import threading
@@ -14,130 +14,135 @@ from neologue.protocol.credential import Credential, issue
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.collect.replies import Invited
+from neologue.service.review.reviewed_words import shown_words
 from neologue.service.worker import Worker
 from neologue.web import session
-from neologue.web.campaign_trie import trie_of
-from neologue.web.page import PRIVATE, Page, Visit, html, rendered, route, seen
-from neologue.web.progress import standing
-from neologue.web.released import shown_words
+from neologue.web.campaign_trie import campaign_trie
+from neologue.web.page import PAGE_HEADERS, Page, PageRequest, html_response, page_route, redirect, render_page
+from neologue.web.progress_stream import campaign_progress
 
 HOME = "/sandbox"
 DEMO = "/device/demo.html"
-SECONDS = 600.0
-"""How long the link that signs somebody in is good for."""
-TRIES = 2000
-"""How many credentials are tried for one that the open layer invites."""
-SHOWN = 60
+LINK_SECONDS = 600.0
+"""How long the link that signs somebody in is valid."""
+MOST_TRIES = 2000
+"""How many credentials are tried until the open layer invites one."""
+MOST_SHOWN = 60
 """How many words or prefixes are shown."""
-USED = "This link was used before, or is too old: it signs in one browser, once. Start the sandbox anew for another."
+USED = "This link was already used or has expired: it signs in one browser, once. Restart the sandbox for a new one."
 
 
 @dataclass
-class Sandbox:
-    """A service that was started to be looked at."""
+class SandboxPages:
+    """The pages that a sandbox has in addition to the dashboard."""
 
     token: str
-    """Of the operator that whoever opens the link becomes."""
+    """The token of the operator that the link signs in."""
     campaign: str
     """The campaign of the simulated devices."""
-    yours: str
-    """The one that waits for the person's browser."""
+    browser_campaign: str
+    """The campaign that the person's browser can join."""
     opened: float
     link: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _credential: Credential | None = None
 
     def routes(self, service: Worker) -> list[BaseRoute]:
-        """What the sandbox serves beside all other pages."""
+        """The routes of these pages."""
 
-        async def entered(request: Request) -> Response:
-            if request.method == "HEAD":  # who looks where the link leads, as a chat does, must not use it up
-                return seen(HOME)
-            secret = await service.threads.run(self._begun, service, request.path_params["link"])
+        async def enter(http: Request) -> Response:
+            if http.method == "HEAD":  # a preview of the link, as chats make one, must not use it up
+                return redirect(HOME)
+            secret = await service.threads.run(self._begin_session, service, http.path_params["link"])
             if secret is None:
-                return html("sign_in.html", 401, session=None, back="/", problem=USED)
-            response = seen(HOME)
-            session.give(response, request, service.settings, secret)
+                return html_response("sign_in.html", 401, session=None, next_path="/", problem=USED)
+            response = redirect(HOME)
+            session.set_cookie(response, http, service.settings, secret)
             return response
 
         pages = (
-            Page("GET", HOME, self._home),
-            Page("GET", f"{HOME}/growing", self._growing, for_script=True),
+            Page("GET", HOME, self._show_home),
+            Page("GET", f"{HOME}/findings", self._show_findings, for_script=True),
             Page("POST", f"{HOME}/join", self._join),
         )
-        return [Route(f"{HOME}/enter/{{link}}", entered, methods=["GET"]), *(route(service, page) for page in pages)]
+        return [Route(f"{HOME}/enter/{{link}}", enter, methods=["GET"]), *(page_route(service, page) for page in pages)]
 
     @property
     def path(self) -> str:
-        """Where the person enters, once."""
+        """The path of the link, which works once."""
         return f"{HOME}/enter/{self.link}"
 
-    def _begun(self, service: Worker, link: str) -> str | None:
-        """A session for whoever comes first with the link, and soon enough."""
+    def _begin_session(self, service: Worker, link: str) -> str | None:
+        """Begin a session for the first who opens the link in time."""
         with self._lock:
             right = bool(self.link) and secrets.compare_digest(link.encode("utf-8", "replace"), self.link.encode())
             now = service.context.clock()
-            if not right or now > self.opened + SECONDS:
+            if not right or now > self.opened + LINK_SECONDS:
                 return None
             self.link = ""
         with service.database.transaction() as db:
             return session.begin(db, self.token, now)
 
-    def _home(self, visit: Visit) -> Response:
-        entry, yours = self._entries(visit)
-        stands = standing(visit.service, entry)
-        return rendered(
-            visit, "sandbox.html", campaign=stands.campaign, standing=stands, yours=yours, grown=_grown(visit, entry)
+    def _show_home(self, request: PageRequest) -> Response:
+        entry, joinable = self._campaigns(request)
+        progress = campaign_progress(request.service, entry)
+        return render_page(
+            request,
+            "sandbox.html",
+            campaign=progress.campaign,
+            progress=progress,
+            joinable=joinable,
+            findings=_find(request, entry),
         )
 
-    def _growing(self, visit: Visit) -> Response:
-        """What has stood out so far, as a piece of the page."""
-        entry, _ = self._entries(visit)
-        return html("growing.html", grown=_grown(visit, entry), campaign=entry)
+    def _show_findings(self, request: PageRequest) -> Response:
+        """What was found so far, as a piece of the page."""
+        entry, _ = self._campaigns(request)
+        return html_response("findings.html", findings=_find(request, entry), campaign=entry)
 
-    def _join(self, visit: Visit) -> Response:
-        """Hand the browser a credential that is asked now, and the page on which it answers."""
-        _, yours = self._entries(visit)
+    def _join(self, request: PageRequest) -> Response:
+        """Send the browser to the demo page, with a credential that the open layer invites."""
+        _, joinable = self._campaigns(request)
         with self._lock:
-            credential = self._invited(visit.service, yours)
-        operator = visit.service.context.keys.public.hex()
-        handed = urlencode({"operator": operator, "credential": credential.text})
-        # Behind the sign is what no browser sends to a server.
-        return Response(status_code=303, headers={**PRIVATE, "Location": f"{DEMO}#{handed}"})
+            credential = self._invited_credential(request.service, joinable)
+        operator = request.service.context.keys.public.hex()
+        values = urlencode({"operator": operator, "credential": credential.text})
+        # Browsers don't send the fragment behind # to a server.
+        return Response(status_code=303, headers={**PAGE_HEADERS, "Location": f"{DEMO}#{values}"})
 
-    def _invited(self, service: Worker, yours: CampaignRow) -> Credential:
-        """The same credential as long as it is of use: one device has one."""
+    def _invited_credential(self, service: Worker, joinable: CampaignRow) -> Credential:
+        """The same credential as long as it is invited: one device has one."""
         if self._credential and isinstance(service.layer_cache.check_in(self._credential), Invited):
             return self._credential
-        for _ in range(TRIES if service.layer_cache.notice(yours.id) else 0):
-            credential = issue(yours.id, service.context.keys.issuer)
+        for _ in range(MOST_TRIES if service.layer_cache.notice(joinable.id) else 0):
+            credential = issue(joinable.id, service.context.keys.issuer)
             if isinstance(service.layer_cache.check_in(credential), Invited):
                 self._credential = credential
                 return credential
         raise CampaignError(
-            f"the campaign {yours.name!r} is {yours.state}, and asks nobody at the moment: try again in a few seconds, "
-            "or start the sandbox anew"
+            f"the campaign {joinable.name!r} is {joinable.state} and invites nobody at the moment: try again in a few "
+            "seconds, or restart the sandbox"
         )
 
-    def _entries(self, visit: Visit) -> tuple[CampaignRow, CampaignRow]:
-        with visit.service.database.reading() as db:
-            return campaign_store.named(db, self.campaign), campaign_store.named(db, self.yours)
+    def _campaigns(self, request: PageRequest) -> tuple[CampaignRow, CampaignRow]:
+        with request.service.database.reading() as db:
+            return campaign_store.named(db, self.campaign), campaign_store.named(db, self.browser_campaign)
 
 
 @dataclass(frozen=True)
-class Grown:
-    """What has stood out of the noise."""
+class Findings:
+    """What stands out from the noise so far."""
 
     texts: list[str]
     more: int
     are_words: bool
 
 
-def _grown(visit: Visit, entry: CampaignRow) -> Grown:
-    """The words that were released, or until then the longest beginnings that were kept."""
-    database = visit.service.database
+def _find(request: PageRequest, entry: CampaignRow) -> Findings:
+    """The released words, or until then the longest prefixes that were kept."""
+    database = request.service.database
     if entry.state == campaign_store.RELEASED:
         texts = [word.word for word in shown_words(database, entry)]
     else:
-        texts = sorted(trie_of(database, entry).texts, key=lambda text: (-len(text), text))
-    return Grown(texts[:SHOWN], max(0, len(texts) - SHOWN), entry.state == campaign_store.RELEASED)
+        texts = sorted(campaign_trie(database, entry).texts, key=lambda text: (-len(text), text))
+    return Findings(texts[:MOST_SHOWN], max(0, len(texts) - MOST_SHOWN), entry.state == campaign_store.RELEASED)

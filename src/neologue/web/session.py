@@ -1,4 +1,4 @@
-"""Sessions: a person who has shown a token once, and the browser that stands for them until it expires.
+"""Sessions: a person shows a token once, and then their browser is signed in until the session expires.
 
 The browser holds 256 random bits in a cookie that no script can read. The database holds their hash, beside the hash of
 the token: revoking a token ends its sessions. A form carries a token of its own, made from the cookie, which a page of
@@ -21,26 +21,26 @@ from neologue.service.storage.database import Connection
 SECONDS: Final = 12 * 3600
 """How long a session lasts."""
 FIELD: Final = "form_token"
-"""The field of a form that says that one of our own pages has sent it."""
+"""The form field that proves that one of our own pages has sent the form."""
 _COOKIE: Final = "neologue-session"
 
 
 @dataclass(frozen=True)
 class Session:
-    """Somebody who is signed in."""
+    """A signed-in person."""
 
     person: Person
     form_token: str
-    """What a form that changes anything must carry."""
+    """The token that every form of this session must carry."""
 
     @property
-    def operates(self) -> bool:
-        """Whether they may do all that there is to do."""
+    def is_operator(self) -> bool:
+        """Whether they may run campaigns, and not only read releases."""
         return self.person.role == OPERATOR
 
 
 def begin(db: Connection, token: str, now: float) -> str | None:
-    """A new session for whoever has this token: what the cookie is to hold; None if it is nobody's token."""
+    """Begin a session for the owner of a token and return the secret for its cookie; None if nobody has the token."""
     hashed = fingerprint(token)
     if not db.execute("SELECT 1 FROM tokens WHERE hash = ?", (hashed,)):
         return None
@@ -52,7 +52,7 @@ def begin(db: Connection, token: str, now: float) -> str | None:
 
 
 def find(db: Connection, secret: str, now: float) -> Session | None:
-    """The session that a cookie stands for, unless it is over."""
+    """The session with this secret, unless it has expired."""
     rows = db.execute(
         "SELECT tokens.name, tokens.role FROM sessions JOIN tokens ON tokens.hash = sessions.token"
         " WHERE sessions.hash = ? AND sessions.expires > ?",
@@ -62,22 +62,22 @@ def find(db: Connection, secret: str, now: float) -> Session | None:
 
 
 def end(db: Connection, secret: str) -> None:
-    """From now on the cookie is worth nothing."""
+    """End the session with this secret."""
     db.execute("DELETE FROM sessions WHERE hash = ?", (fingerprint(secret),))
 
 
 def form_token(secret: str) -> str:
-    """What the forms of a session carry."""
+    """The token that the forms of a session carry."""
     return hashlib.blake2b(person=b"neologue form", key=fingerprint(secret), digest_size=32).hexdigest()
 
 
-def is_ours(session: Session, given: str) -> bool:
+def is_own_form(session: Session, given: str) -> bool:
     """Whether a form was sent by a page of this very session."""
     return secrets.compare_digest(session.form_token.encode(), given.encode("utf-8", "surrogatepass"))
 
 
 def is_cross_site(request: Request) -> bool:
-    """Whether the browser says that another site made it send this.
+    """Whether another site made the browser send this request, by the browser's own word.
 
     A page that sends no referrer sends the origin `null` with its own forms too, which therefore says nothing.
     """
@@ -91,31 +91,33 @@ def is_cross_site(request: Request) -> bool:
         return True
 
 
-def secret_of(request: Request, settings: Settings) -> str:
-    """What the cookie of a request holds; nothing if there is none."""
-    return request.cookies.get(_cookie(_by_tls(request, settings)), "")
+def session_secret(request: Request, settings: Settings) -> str:
+    """The secret in the session cookie of a request; empty if there is none."""
+    return request.cookies.get(_cookie_name(_is_https(request, settings)), "")
 
 
-def give(response: Response, request: Request, settings: Settings, secret: str) -> None:
-    """Let the browser keep a session."""
-    _set(response, _by_tls(request, settings), secret, SECONDS)
+def set_cookie(response: Response, request: Request, settings: Settings, secret: str) -> None:
+    """Store a session's secret in the browser."""
+    _write_cookie(response, _is_https(request, settings), secret, SECONDS)
 
 
-def take(response: Response, request: Request, settings: Settings) -> None:
-    """Let the browser forget its session."""
-    _set(response, _by_tls(request, settings), "", 0)
+def clear_cookie(response: Response, request: Request, settings: Settings) -> None:
+    """Remove the session's secret from the browser."""
+    _write_cookie(response, _is_https(request, settings), "", 0)
 
 
-def _set(response: Response, tls: bool, value: str, seconds: int) -> None:
-    response.set_cookie(_cookie(tls), value, max_age=seconds, path="/", secure=tls, httponly=True, samesite="strict")
+def _write_cookie(response: Response, tls: bool, value: str, seconds: int) -> None:
+    response.set_cookie(
+        _cookie_name(tls), value, max_age=seconds, path="/", secure=tls, httponly=True, samesite="strict"
+    )
 
 
-def _cookie(tls: bool) -> str:
-    """The name of the cookie; a browser lets only this very host set one with the prefix, and only by TLS."""
+def _cookie_name(tls: bool) -> str:
+    """The name of the cookie; with the prefix `__Host-`, browsers let only this host set it, and only over TLS."""
     return f"__Host-{_COOKIE}" if tls else _COOKIE
 
 
-def _by_tls(request: Request, settings: Settings) -> bool:
-    """Whether the browser speaks TLS, to us or to the proxy in front."""
+def _is_https(request: Request, settings: Settings) -> bool:
+    """Whether the browser uses TLS, with us or with the proxy in front of us."""
     forwarded = settings.behind_proxy and request.headers.get("X-Forwarded-Proto", "").strip() == "https"
     return forwarded or request.url.scheme == "https"

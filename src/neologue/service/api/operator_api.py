@@ -41,8 +41,9 @@ from neologue.service.ops import access
 from neologue.service.ops.access import ANALYST, OPERATOR, Deed, Person
 from neologue.service.ops.service_keys import Keys
 from neologue.service.review import reviewed_words, verdicts
-from neologue.service.review.export import MEDIA, exported
-from neologue.service.review.reviewed_words import Choice, released_words
+from neologue.service.review.export import MEDIA, export_text
+from neologue.service.review.released import read_release
+from neologue.service.review.reviewed_words import WordFilter
 from neologue.service.review.verdicts import Ruling
 from neologue.service.storage.database import Connection, Database
 
@@ -154,10 +155,11 @@ def prefixes(context: Context, call: Call) -> Prefixes:
 def words(context: Context, call: Call) -> list[WordView]:
     """The words of a campaign that was released, but those that a reviewer has hidden."""
     wanted: Hidden = call.query or Hidden()
-    found = released_words(_released(context, call))
     with context.database.reading() as db:
-        hidden = frozenset() if wanted.hidden else verdicts.hidden(db, _named(db, call).id)
-    return [WordView(word.word, word.estimate, word.low, word.high) for word in found if word.word not in hidden]
+        entry = _named(db, call)
+    database = context.database
+    found = read_release(database, entry).words if wanted.hidden else reviewed_words.shown_words(database, entry)
+    return [WordView(word.word, word.estimate, word.low, word.high) for word in found]
 
 
 def release(context: Context, call: Call) -> Text:
@@ -170,10 +172,10 @@ def influence(context: Context, call: Call) -> InfluenceView:
     hostile = call.names["hostile"]
     if not re.fullmatch("[0-9]{1,9}", hostile, re.ASCII):
         raise ParameterError(f"hostile devices are a whole number below 1,000,000,000, not {hostile[:100]!r}")
-    released = released_words(_released(context, call))
     with context.database.reading() as db:
         entry = _named(db, call)
         facts = [asked.facts.layer for asked in campaign_store.asked(db, entry.id) if asked.facts and asked.facts.layer]
+    released = read_release(context.database, entry).words
     groups = entry.definition.groups
     group = groups.size if groups else 1
     bounded = bound_influence(entry.definition.campaign, facts, released, int(hostile), group)
@@ -182,11 +184,11 @@ def influence(context: Context, call: Call) -> InfluenceView:
 
 def review_words(context: Context, call: Call) -> ReviewView:
     """Released words with their flags and verdicts."""
-    choice: Choice = call.query or Choice()
+    wanted: WordFilter = call.query or WordFilter()
     with context.database.reading() as db:
         entry = _named(db, call)
-    found = reviewed_words.chosen(reviewed_words.reviewed(context.database, entry), choice)
-    return ReviewView(len(found), [ReviewedView.of(one) for one in reviewed_words.page(found, choice)])
+    found = reviewed_words.find_words(reviewed_words.flagged_words(context.database, entry), wanted)
+    return ReviewView(len(found), [ReviewedView.of(one) for one in reviewed_words.page_of(found, wanted)])
 
 
 def decide(context: Context, call: Call) -> VerdictCount:
@@ -195,7 +197,7 @@ def decide(context: Context, call: Call) -> VerdictCount:
     with context.database.reading() as db:
         entry = _named(db, call)
     words = set(wanted.words)
-    reviewed_words.check_released(words, reviewed_words.reviewed(context.database, entry))
+    reviewed_words.check_released(context.database, entry, words)
     with context.database.transaction() as db:
         verdicts.rule(db, entry, words, wanted.verdict, wanted.note, call.person.name, context.clock())
     return VerdictCount(wanted.verdict, len(words))
@@ -206,7 +208,7 @@ def history(context: Context, call: Call) -> list[Ruling]:
     wanted: HistoryOf = call.query
     with context.database.reading() as db:
         entry = _named(db, call)
-    reviewed_words.check_released([wanted.word], reviewed_words.reviewed(context.database, entry))
+    reviewed_words.check_released(context.database, entry, [wanted.word])
     with context.database.reading() as db:
         return verdicts.history(db, entry.id, wanted.word)
 
@@ -216,8 +218,9 @@ def export(context: Context, call: Call) -> Text:
     wanted: Export = call.query
     with context.database.reading() as db:
         entry = _named(db, call)
-    found = reviewed_words.chosen(reviewed_words.reviewed(context.database, entry), Choice(verdict=wanted.verdict))
-    return Text(exported(found, wanted.format, entry), MEDIA[wanted.format])
+    words = reviewed_words.flagged_words(context.database, entry)
+    found = reviewed_words.find_words(words, WordFilter(verdict=wanted.verdict))
+    return Text(export_text(found, wanted.format, entry), MEDIA[wanted.format])
 
 
 def credentials(context: Context, call: Call) -> Text:
@@ -281,7 +284,9 @@ ENDPOINTS = (
     Endpoint("GET", f"{_ONE}/layers", "The layers of a campaign", (OPERATOR,), layers, list[LayerView]),
     Endpoint("GET", f"{_ONE}/prefixes", "The prefixes that live", (OPERATOR,), prefixes, Prefixes),
     Endpoint("GET", f"{_ONE}/words", "The words that were found", _BOTH, words, list[WordView], asks=Hidden),
-    Endpoint("GET", f"{_ONE}/review", "Words with flags and verdicts", _BOTH, review_words, ReviewView, asks=Choice),
+    Endpoint(
+        "GET", f"{_ONE}/review", "Words with flags and verdicts", _BOTH, review_words, ReviewView, asks=WordFilter
+    ),
     Endpoint("POST", f"{_ONE}/review", "Give a verdict on words", _BOTH, decide, VerdictCount, Decide),
     Endpoint("GET", f"{_ONE}/review/history", "Every verdict on a word", _BOTH, history, list[Ruling], asks=HistoryOf),
     Endpoint("GET", f"{_ONE}/review/export", "Words with a verdict, as a file", _BOTH, export, Text, asks=Export),

@@ -7,7 +7,7 @@ import msgspec
 from neologue.discovery.result import LayerFacts
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
 from neologue.service.review.flags import Flag
-from neologue.service.review.reviewed_words import Reviewed
+from neologue.service.review.reviewed_words import ReviewedWord
 from neologue.service.review.verdicts import LONGEST_NOTE, Ruling, Verdict
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
@@ -133,7 +133,7 @@ class ReviewedView(msgspec.Struct, frozen=True):
     ruling: Ruling | None
 
     @classmethod
-    def of(cls, one: Reviewed) -> "ReviewedView":
+    def of(cls, one: ReviewedWord) -> "ReviewedView":
         """The view of a word."""
         word = one.released
         return cls(word.word, word.estimate, word.low, word.high, list(one.flags), one.verdict, one.ruling)

@@ -71,7 +71,7 @@ _ASKED = (
 def add(db: Connection, entry: CampaignRow) -> None:
     """Add a campaign, under a name of its own."""
     if db.execute("SELECT 1 FROM campaigns WHERE name = ?", (entry.name,)):
-        raise CampaignError(f"there is a campaign called {entry.name!r} already: give this one a name of its own")
+        raise CampaignError(f"there is already a campaign called {entry.name!r}: choose another name", parameter="name")
     definition = msgspec.json.encode(entry.definition).decode()
     db.execute(
         "INSERT INTO campaigns (id, name, definition, state, slot_secret, created, changed, note)"

@@ -11,20 +11,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from neologue.discovery.measurement import foreseen_batch
 from neologue.discovery.plausibility import find_implausible
 from neologue.discovery.result import LayerFacts, Release
 from neologue.discovery.state import DiscoveryState
 from neologue.errors import BudgetError, CampaignError, LedgerError, StorageError
-from neologue.layout.schedule import foreseen
 from neologue.ledger.ledger import PLANNED, SETTLED, Ledger
 from neologue.privacy.collection import Batch, Collection
-from neologue.privacy.statement import Exposure
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_document
 from neologue.protocol.invitation import CAMPAIGN_BYTES
 from neologue.protocol.ticket import SECRET_BYTES
 from neologue.release.document import release_document, release_text
+from neologue.release.foreseen import foreseen_charge
 from neologue.release.signature import signed
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerOutcome, LayerRow
@@ -73,10 +71,13 @@ class Coordinator:
     def create(self, definition: Definition, now: float, by: str = NOBODY) -> CampaignRow:
         """Write a campaign down; nobody is asked yet."""
         if self._ledger and definition.population is None:
-            raise CampaignError("this service has a ledger: say which population of it pays (population)")
+            raise CampaignError(
+                "this service has a ledger: say which of its populations pays (population)", parameter="population"
+            )
         if definition.population is not None and not self._ledger:
             raise CampaignError(
-                f"the population {definition.population!r} needs a ledger: start the service with --ledger"
+                f"the population {definition.population!r} needs a ledger: start the service with --ledger",
+                parameter="population",
             )
         entry = CampaignRow(
             id=os.urandom(CAMPAIGN_BYTES),
@@ -277,8 +278,7 @@ class Coordinator:
             with self._database.transaction() as db:
                 _move(db, entry, (campaign_store.RUNNING,), campaign_store.REFUSED, now, note=str(error))
             return True
-        definition = entry.definition
-        release = replace(release, exposure=Exposure(disk=definition.batch, masked=definition.groups))
+        release = replace(release, exposure=entry.definition.exposure)
         document = release_document(release, population=_described(entry), fidelity="live", seed=None, score=None)
         with self._database.transaction() as db:
             ended = campaign_store.move(db, entry.id, (campaign_store.RUNNING,), campaign_store.RELEASED, now)
@@ -319,7 +319,8 @@ class Coordinator:
         population = entry.definition.population
         assert population is not None
         # Its reference, lest a campaign of that name that somebody else has charged is taken for this one.
-        self._ledger.plan(population, entry.name, charge(entry.definition), entry.id.hex())
+        planned = foreseen_charge(entry.definition.campaign, entry.definition.measuring)
+        self._ledger.plan(population, entry.name, planned, entry.id.hex())
 
     def _settle(self, entry: CampaignRow) -> None:
         """Tell the ledger what was collected; a BudgetError, once it is on record, if that is over the budget."""
@@ -370,15 +371,6 @@ class Coordinator:
         with self._scrubbing:  # lest an earlier try speaks for what was deleted behind it
             self._scrubbed = False
             self._scrubbed = self._storage.scrub()
-
-
-def charge(definition: Definition) -> Collection:
-    """What a campaign is charged for when it starts: all that it may collect, as far as can be told."""
-    planned = foreseen(definition.campaign)
-    if definition.measuring is None:
-        return planned
-    measuring = foreseen_batch(definition.campaign, definition.measuring)
-    return replace(planned, batches=(*planned.batches, measuring))
 
 
 def _move(

@@ -16,6 +16,7 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.builtin import alphabet as alphabet_of_language
 from neologue.language.vocabulary import Vocabulary
 from neologue.masking.rules import GroupRules
+from neologue.privacy.statement import Exposure
 from neologue.protocol.invitation import KEY_BYTES
 from neologue.protocol.limits import check_whole
 from neologue.service.campaigns.rounds import Rules
@@ -108,7 +109,9 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             )
         unknown = [name for name in self.parameters if name not in {field.name for field in fields(Parameters)}]
         if unknown:
-            raise ParameterError(f"no parameter is called {unknown[0]!r}; neologue profiles lists them")
+            raise ParameterError(
+                f"no parameter is called {unknown[0]!r}; neologue profiles lists them", parameter="parameters"
+            )
         for key in self.issuers:
             _check_key(key)
 
@@ -150,6 +153,11 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         return GroupRules(self.cohort_size, self.smallest_cohort, self.dropout, self.corruption)
 
     @property
+    def exposure(self) -> Exposure:
+        """The smallest sums that observers of this campaign see."""
+        return Exposure(disk=self.batch, masked=self.groups)
+
+    @property
     def together(self) -> int:
         """The fewest reports that are counted together: a batch, or what a group begins with."""
         return self.groups.fewest if self.groups else self.batch
@@ -176,7 +184,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             raise ParameterError(
                 f"a {what} of {self.together:,} is more than the {campaign.parameters.smallest_layer:,} reports that "
                 f"decide a layer; give a smaller {what} or a larger smallest layer",
-                parameter=None if self.groups else "batch",
+                parameter="smallest_cohort" if self.groups else "batch",
             )
 
 
@@ -196,5 +204,6 @@ def _check_key(key: str) -> None:
         Ed25519PublicKey.from_public_bytes(raw)
     except ValueError:
         raise ParameterError(
-            f"an issuer is an Ed25519 public key of {KEY_BYTES} bytes in hexadecimal, not {key[:80]!r}"
+            f"an issuer is an Ed25519 public key of {KEY_BYTES} bytes in hexadecimal, not {key[:80]!r}",
+            parameter="issuers",
         ) from None

@@ -1,6 +1,5 @@
-"""Released words as reviewers see them: with their flags and verdicts, and of these the ones that were asked for."""
+"""Released words with their flags and verdicts, and the one way to search, sort and page through them."""
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,23 +8,22 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from neologue.discovery.result import ReleasedWord
-from neologue.errors import CampaignError, ParameterError
+from neologue.errors import ParameterError
 from neologue.language.near_words import fold
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.review.flags import Flag, flags
+from neologue.service.review.released import CACHED_RELEASES, read_release
 from neologue.service.review.verdicts import HIDDEN, OPEN, Ruling, Verdict, rulings
 from neologue.service.storage.database import Database
 
-KEPT = 4
-"""How many releases are kept in memory, with their flags; one may have tens of thousands of words."""
 MOST_AT_ONCE = 1000
 ANY, NONE = "any", "none"
 
 
 @dataclass(frozen=True)
-class Reviewed:
-    """A released word, what there is to be said about it, and what was made of it."""
+class ReviewedWord:
+    """A released word, its flags, and the last ruling on it."""
 
     released: ReleasedWord
     flags: tuple[Flag, ...]
@@ -38,93 +36,95 @@ class Reviewed:
 
     @property
     def verdict(self) -> Verdict:
-        """What was made of it; it is open until somebody has ruled."""
+        """The verdict that counts; open until somebody has ruled."""
         return self.ruling.verdict if self.ruling else OPEN
 
 
-class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which words are asked for, and in which order; what is hidden comes only if it is asked for by name."""
+class WordFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which words are listed, and in which order; hidden words only where `verdict` asks for them."""
 
     search: Annotated[str, msgspec.Meta(max_length=100)] = ""
-    """A part of the word, whatever its case and accents."""
+    """A part of the word; case and accents don't matter."""
     verdict: Literal["", "open", "accepted", "rejected", "hidden", "any"] = ""
-    """Nothing stands for all but the hidden ones, `any` for these too."""
+    """Empty means all but the hidden ones, `any` includes these."""
     flag: Literal["", "personal", "profanity", "near", "any", "none"] = ""
-    sort: Literal["estimate", "rarest", "word", "flags", "latest"] = "estimate"
+    sort: Literal["estimate", "rarest", "word", "length", "flags", "latest"] = "estimate"
     offset: Annotated[int, msgspec.Meta(ge=0, le=100_000_000)] = 0
     limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_AT_ONCE)] = 100
 
 
-_ORDER: dict[str, Callable[[Reviewed], Any]] = {
+_ORDERS: dict[str, Callable[[ReviewedWord], Any]] = {
     "estimate": lambda one: (-one.released.estimate, one.word),
     "rarest": lambda one: (one.released.estimate, one.word),
     "word": lambda one: (fold(one.word), one.word),
+    "length": lambda one: (-len(one.word), one.word),
     "flags": lambda one: (-len(one.flags), -one.released.estimate, one.word),
     "latest": lambda one: (-one.ruling.at if one.ruling else 0.0, -one.released.estimate, one.word),
 }
 
 
-def reviewed(database: Database, entry: CampaignRow) -> list[Reviewed]:
-    """All words of a campaign that was released, the most widely held first."""
-    if entry.state != campaign_store.RELEASED:
-        raise CampaignError(f"the campaign {entry.name!r} is {entry.state}, and nothing of it is released")
-    words, flagged = _flagged(database, entry.name)
+def flagged_words(database: Database, entry: CampaignRow) -> list[ReviewedWord]:
+    """All words of a released campaign, the most widely held first, with flags and rulings."""
+    flagged = _release_flags(database, entry.name)
+    return [
+        ReviewedWord(one.released, flagged.get(one.word, ()), one.ruling) for one in unflagged_words(database, entry)
+    ]
+
+
+def unflagged_words(database: Database, entry: CampaignRow) -> list[ReviewedWord]:
+    """The same without flags, which take seconds to find in a large release."""
+    words = read_release(database, entry).words
     with database.reading() as db:
         ruled = rulings(db, entry.id)
-    return [Reviewed(word, flagged.get(word.word, ()), ruled.get(word.word)) for word in words]
+    return [ReviewedWord(word, (), ruled.get(word.word)) for word in words]
 
 
-def chosen(words: Iterable[Reviewed], choice: Choice) -> list[Reviewed]:
-    """All words that are asked for, in order, not only those of one page."""
-    part = fold(choice.search)
+def shown_words(database: Database, entry: CampaignRow) -> list[ReleasedWord]:
+    """The words of a release without those that a reviewer has hidden."""
+    return [one.released for one in unflagged_words(database, entry) if one.verdict != HIDDEN]
+
+
+def find_words(words: Iterable[ReviewedWord], wanted: WordFilter) -> list[ReviewedWord]:
+    """All words that pass a filter, in its order; `page_of` takes one page of them."""
+    part = fold(wanted.search)
     found = [
         one
         for one in words
-        if _has_verdict(one, choice.verdict) and _has_flag(one, choice.flag) and part in fold(one.word)
+        if _has_verdict(one, wanted.verdict) and _has_flag(one, wanted.flag) and part in fold(one.word)
     ]
-    return sorted(found, key=_ORDER[choice.sort])
+    return sorted(found, key=_ORDERS[wanted.sort])
 
 
-def page(words: list[Reviewed], choice: Choice) -> list[Reviewed]:
-    """Those of one page."""
-    return words[choice.offset : choice.offset + choice.limit]
+def page_of(words: list[ReviewedWord], wanted: WordFilter) -> list[ReviewedWord]:
+    """The part of the found words that one page shows."""
+    return words[wanted.offset : wanted.offset + wanted.limit]
 
 
-def check_released(words: Iterable[str], released: Iterable[Reviewed]) -> None:
+def check_released(database: Database, entry: CampaignRow, words: Iterable[str]) -> None:
     """Refuse words that the campaign has not released."""
-    there = {one.word for one in released}
-    strange = [word for word in words if word not in there]
-    if strange:
-        more = f" and {len(strange) - 1:,} more" if len(strange) > 1 else ""
-        raise ParameterError(f"{strange[0][:100]!r}{more} is not among the released words; look them up in the list")
+    released = {word.word for word in read_release(database, entry).words}
+    unknown = [word for word in words if word not in released]
+    if unknown:
+        more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
+        raise ParameterError(f"{unknown[0][:100]!r}{more} is not among the released words; look them up in the list")
 
 
-def released_words(release: str) -> list[ReleasedWord]:
-    """The words of a release.json."""
-    found = json.loads(release)["words"]
-    named = [{("pass_number" if name == "pass" else name): value for name, value in word.items()} for word in found]
-    return msgspec.convert(named, list[ReleasedWord])
-
-
-@lru_cache(KEPT)
-def _flagged(database: Database, name: str) -> tuple[list[ReleasedWord], dict[str, tuple[Flag, ...]]]:
-    """The words of a release and their flags: a release never changes."""
+@lru_cache(CACHED_RELEASES)
+def _release_flags(database: Database, name: str) -> dict[str, tuple[Flag, ...]]:
+    """The flags of a release, by its campaign's name: a release never changes."""
     with database.reading() as db:
         entry = campaign_store.named(db, name)
-        text = campaign_store.release_of(db, entry.id)
-    assert text is not None
-    words = released_words(text)
-    definition = entry.definition
-    return words, flags([word.word for word in words], definition.campaign.known, definition.language)
+    words = [word.word for word in read_release(database, entry).words]
+    return flags(words, entry.definition.campaign.known, entry.definition.language)
 
 
-def _has_verdict(one: Reviewed, verdict: str) -> bool:
+def _has_verdict(one: ReviewedWord, verdict: str) -> bool:
     if not verdict:
         return one.verdict != HIDDEN
     return verdict in (ANY, one.verdict)
 
 
-def _has_flag(one: Reviewed, kind: str) -> bool:
+def _has_flag(one: ReviewedWord, kind: str) -> bool:
     if kind in (ANY, NONE):
         return bool(one.flags) == (kind == ANY)
     return not kind or any(flag.kind == kind for flag in one.flags)

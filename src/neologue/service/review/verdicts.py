@@ -1,4 +1,4 @@
-"""The review of released words: what people make of each, and why. All rulings are kept; the last one counts."""
+"""Verdicts on released words: who gave which, when and why. All rulings are kept; the last one counts."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ LONGEST_NOTE = 500
 
 @dataclass(frozen=True)
 class Ruling:
-    """What somebody made of a word."""
+    """One verdict on a word."""
 
     verdict: Verdict
     note: str
@@ -28,7 +28,7 @@ class Ruling:
 def rule(
     db: Connection, entry: CampaignRow, words: Collection[str], verdict: Verdict, note: str, by: str, now: float
 ) -> None:
-    """Write down a verdict on released words of a campaign, and who gave it."""
+    """Record a verdict on released words of a campaign, and who gave it."""
     if len(note) > LONGEST_NOTE or not note.isprintable():
         raise ParameterError(f"a note is one line of at most {LONGEST_NOTE} characters that can be shown")
     ((number,),) = db.execute(
@@ -41,7 +41,7 @@ def rule(
 
 
 def rulings(db: Connection, campaign: bytes) -> dict[str, Ruling]:
-    """The ruling that counts, of each word that has one."""
+    """The last ruling on each word that has one."""
     rows = db.execute(
         "SELECT last.word, verdict, note, actor, at FROM rulings JOIN"
         " (SELECT word, MAX(ruling) AS ruling FROM ruled_words WHERE campaign = ? GROUP BY word) AS last"
@@ -49,11 +49,6 @@ def rulings(db: Connection, campaign: bytes) -> dict[str, Ruling]:
         (campaign,),
     )
     return {str(word): Ruling(*ruling) for word, *ruling in rows}
-
-
-def hidden(db: Connection, campaign: bytes) -> frozenset[str]:
-    """The words that are not shown unless somebody asks for them, and never exported."""
-    return frozenset(word for word, ruling in rulings(db, campaign).items() if ruling.verdict == HIDDEN)
 
 
 def history(db: Connection, campaign: bytes, word: str) -> list[Ruling]:

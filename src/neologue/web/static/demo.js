@@ -1,4 +1,4 @@
-// The demo page. An app needs three lines of this: import, open, and `typed` with `tick`; the rest is to show them.
+// The demo page. An app needs three lines of this: import, open, and `typed` with `tick`; the rest makes them visible.
 import { Device } from "./neologue-device.js";
 
 const SHOWN_VOTES = 500;
@@ -11,22 +11,34 @@ const number = (value, digits = 4) => value.toLocaleString("en-US", { maximumSig
 let device = null;
 let noted = new Map();
 let timer = null;
+let running = 0;
 
-/** Say what happened, also to those who listen. */
+/** Show what happened, also to screen readers. */
 function say(sentence) {
   part("status").textContent = sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 
-/** A handler that tells its errors, which never quote what was typed. */
-function handled(action) {
+/** Run an action and show its error, which never quotes what was typed; the page is marked busy until it is done. */
+async function run(action) {
+  running += 1;
+  part("main").setAttribute("aria-busy", "true");
+  try {
+    await action();
+  } catch (error) {
+    say(error.message);
+  }
+  running -= 1;
+  if (running === 0) part("main").removeAttribute("aria-busy");
+}
+
+/** An event handler that runs an action, and then shows how things are. */
+function handler(action) {
   return async (event) => {
     event?.preventDefault();
-    try {
-      await action(event);
-    } catch (error) {
-      say(error.message);
-    }
-    await show().catch((error) => say(error.message));
+    await run(async () => {
+      await run(() => action(event));
+      await show();
+    });
   };
 }
 
@@ -37,7 +49,7 @@ function element(name, text, className) {
   return made;
 }
 
-/** How often each whole word stands in a text; the last one is still being typed, unless the field was left. */
+/** Count the words of a text; the last one is still being typed, unless the field was left. */
 function wordsOf(text, left) {
   const pieces = text.split(/\s+/u);
   if (!left && !/\s$/u.test(text)) pieces.pop();
@@ -49,7 +61,7 @@ function wordsOf(text, left) {
   return counts;
 }
 
-/** Note the words that are new in the field. */
+/** Pass the new words of the field to the device. */
 async function note(left) {
   const counts = wordsOf(part("type").value, left);
   const fresh = [...counts]
@@ -69,7 +81,7 @@ function wordRow(word, times, preview) {
   forget.setAttribute("aria-label", `Forget ${word}`);
   forget.addEventListener(
     "click",
-    handled(async () => {
+    handler(async () => {
       await device.forget(word);
       say("the word is forgotten");
       part("type").focus();
@@ -84,7 +96,7 @@ function wordRow(word, times, preview) {
 async function show() {
   const isIn = (await device?.optedIn()) ?? false;
   part("consent").textContent = isIn
-    ? "You have opted in: words are remembered here, and one report may leave."
+    ? "You have opted in: words are remembered here, and one report may be sent."
     : "You have not opted in: nothing is remembered and nothing is sent.";
   part("opt-in").disabled = !device || isIn;
   part("opt-out").disabled = !isIn;
@@ -99,20 +111,20 @@ async function show() {
   part("spent").textContent = `ε spent so far, in all campaigns: ${number(await device.spent())}.`;
 }
 
-/** Show the bytes that left, and what whoever reads them can make of them. */
+/** Show the bytes that were sent, and what their reader can conclude. */
 async function showReport(bytes, words) {
   const meaning = await device.explain(bytes);
   const names = meaning.votes.map(({ prefix, ends }) => (ends ? prefix : `${prefix}…`));
   part("report").hidden = false;
   part("report-size").textContent =
-    `${number(bytes.length, 9)} bytes, as long for every device that is asked the same.`;
+    `${number(bytes.length, 9)} bytes, the same length for every device in this layer.`;
   part("report-bytes").textContent = Array.from(bytes, (octet) => octet.toString(16).padStart(2, "0")).join(" ");
   part("report-meaning").textContent =
-    `It votes ${number(names.length, 9)} times, for some of ${number(meaning.candidates, 9)} beginnings of words. Chance alone ` +
-    `gives about ${number(meaning.noise)} such votes. A beginning that one of your words has gets a vote with a chance of ` +
-    `${number(100 * meaning.chanceHeld)} %, any other with ${number(100 * meaning.chanceOther)} %. Whatever word you think ` +
-    `of, this report is at most e^${number(meaning.epsilon)} times likelier from somebody who typed it than from somebody ` +
-    "who typed another one instead.";
+    `It votes for ${number(names.length, 9)} of ${number(meaning.candidates, 9)} beginnings of words. Chance alone gives about ` +
+    `${number(meaning.noise)} such votes. A beginning of one of your words gets a vote with a probability of ` +
+    `${number(100 * meaning.chanceHeld)} %, any other with ${number(100 * meaning.chanceOther)} %. For any word, this ` +
+    `report is at most e^${number(meaning.epsilon)} times likelier from somebody who typed it than from somebody who typed ` +
+    "another one instead.";
   const own = words.map((word) => {
     const voted = meaning.votes.some(({ prefix, ends }) => (ends ? word === prefix : word.startsWith(prefix)));
     return element(
@@ -138,7 +150,7 @@ async function answer() {
     );
   }
   // By the clock, as an app would.
-  if (tick.again !== null && tick.again <= LONGEST_WAIT) timer = setTimeout(handled(answer), 1000 * tick.again);
+  if (tick.again !== null && tick.again <= LONGEST_WAIT) timer = setTimeout(handler(answer), 1000 * tick.again);
 }
 
 /** Open the device that the form describes. */
@@ -152,20 +164,20 @@ async function join() {
   await open();
   await device.join(part("credential").value);
   part("joined").textContent = "This browser has joined the campaign.";
-  say("joined: see what is asked, or answer");
+  say("joined: check what is asked, or answer");
 }
 
-part("join").addEventListener("submit", handled(join));
+part("join").addEventListener("submit", handler(join));
 part("opt-in").addEventListener(
   "click",
-  handled(async () => {
+  handler(async () => {
     await device.optIn();
     say("you have opted in");
   }),
 );
 part("opt-out").addEventListener(
   "click",
-  handled(async () => {
+  handler(async () => {
     clearTimeout(timer);
     await device.optOut();
     noted = new Map();
@@ -175,32 +187,32 @@ part("opt-out").addEventListener(
 );
 part("forget-me").addEventListener(
   "click",
-  handled(async () => {
+  handler(async () => {
     clearTimeout(timer);
     await device.forgetMe();
     noted = new Map();
     part("type").value = "";
     part("report").hidden = true;
     part("joined").textContent = "";
-    say("everything is erased but what was spent");
+    say("everything is erased except what was spent");
   }),
 );
 part("look").addEventListener(
   "click",
-  handled(async () => say((await device.look()).message)),
+  handler(async () => say((await device.look()).message)),
 );
-part("answer").addEventListener("click", handled(answer));
-part("type").addEventListener("input", () => note(false).catch((error) => say(error.message)));
-part("type").addEventListener("blur", () => note(true).catch((error) => say(error.message)));
+part("answer").addEventListener("click", handler(answer));
+part("type").addEventListener("input", () => run(() => note(false)));
+part("type").addEventListener("blur", () => run(() => note(true)));
 
-// What a link hands over stays in the browser: a fragment is not sent to any server.
-const handed = new URLSearchParams(location.hash.slice(1));
-part("server").value = handed.get("server") ?? location.origin;
-part("operator").value = handed.get("operator") ?? "";
-part("credential").value = handed.get("credential") ?? "";
-if (handed.size > 0) history.replaceState(null, "", location.pathname);
+// The values of a link stay in the browser: a fragment is not sent to any server.
+const given = new URLSearchParams(location.hash.slice(1));
+part("server").value = given.get("server") ?? location.origin;
+part("operator").value = given.get("operator") ?? "";
+part("credential").value = given.get("credential") ?? "";
+if (given.size > 0) history.replaceState(null, "", location.pathname);
 
-await handled(async () => {
+await handler(async () => {
   await open();
   say((await device.optedIn()) ? "ready" : "ready; opt in if you like");
 })();

@@ -1,22 +1,22 @@
 // @ts-check
-// What the service tells a page while it is open.
+// Events that the service sends to an open page.
 
 /**
- * Hear events by their names; each is told when it is another than the last.
+ * Call a handler for each event by its name, if its data differs from the last.
  * @param {string} address
- * @param {Record<string, (text: string) => void>} hears
+ * @param {Record<string, (text: string) => void>} handlers
  */
-export function listen(address, hears) {
+export function listen(address, handlers) {
   const source = new EventSource(address);
   const last = new Map();
-  for (const [name, hear] of Object.entries(hears))
+  for (const [name, handle] of Object.entries(handlers))
     source.addEventListener(name, (event) => {
       const text = JSON.parse(event.data);
       if (last.get(name) === text) return;
       last.set(name, text);
-      hear(text);
+      handle(text);
     });
-  // A stream that ends is asked for again by the browser; one that is refused is over, with the session.
+  // The browser reopens a stream that ends; one that is refused means that the session is over.
   source.addEventListener("error", () => {
     if (source.readyState === EventSource.CLOSED) location.reload();
   });
@@ -24,13 +24,13 @@ export function listen(address, hears) {
 }
 
 /**
- * Put a piece of a page, as the service has rendered it, in the place of what an element holds.
+ * Replace the content of an element by HTML that the service has rendered.
  * @param {string} id
  * @param {string} html
  */
 export function replace(id, html) {
-  const place = /** @type {HTMLElement} */ (document.getElementById(id));
-  const focused = place.contains(document.activeElement);
-  place.replaceChildren(...new DOMParser().parseFromString(html, "text/html").body.childNodes);
-  if (focused) /** @type {HTMLElement | null} */ (place.querySelector("[tabindex]"))?.focus();
+  const element = /** @type {HTMLElement} */ (document.getElementById(id));
+  const focused = element.contains(document.activeElement);
+  element.replaceChildren(...new DOMParser().parseFromString(html, "text/html").body.childNodes);
+  if (focused) /** @type {HTMLElement | null} */ (element.querySelector("[tabindex]"))?.focus();
 }

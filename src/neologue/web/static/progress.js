@@ -1,16 +1,16 @@
 // @ts-check
-// The page of a campaign, kept up to date by the service as long as it is looked at.
+// The page of a campaign, kept up to date while it is open.
 import { listen, replace } from "./events.js";
 
 const live = /** @type {HTMLElement} */ (document.getElementById("live"));
-const said = /** @type {HTMLElement} */ (document.getElementById("said"));
+const announcement = /** @type {HTMLElement} */ (document.getElementById("announcement"));
 
 if (["draft", "running", "paused"].includes(live.dataset.state ?? ""))
   listen(live.dataset.events ?? "", {
     now: (html) => replace("now", html),
     layers: (html) => replace("layers", html),
-    said: (sentence) => {
-      said.textContent = sentence;
+    announcement: (sentence) => {
+      announcement.textContent = sentence;
     },
     // Another state has other buttons, and perhaps words.
     state: (state) => {

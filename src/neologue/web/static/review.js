@@ -1,18 +1,18 @@
 // @ts-check
-// The review by keyboard. Everything here can be done with the forms of the page too.
+// The review by keyboard. Everything here can also be done with the forms of the page.
 
 const VERDICT_OF = { a: "accepted", r: "rejected", h: "hidden", o: "open" };
-const KEPT = "neologue-review-keys";
+const STORAGE_KEY = "neologue-review-keys";
 
 const review = /** @type {HTMLElement} */ (document.getElementById("review"));
-const said = /** @type {HTMLElement} */ (document.getElementById("said"));
+const announcement = /** @type {HTMLElement} */ (document.getElementById("announcement"));
 const note = /** @type {HTMLInputElement | null} */ (document.getElementById("note"));
 const keys = /** @type {HTMLInputElement} */ (document.getElementById("keys"));
 const every = /** @type {HTMLInputElement | null} */ (document.getElementById("every"));
 const rows = /** @type {HTMLTableRowElement[]} */ ([...review.querySelectorAll("tbody tr[data-word]")]);
 
-/** The tick of a row. */
-function tick(/** @type {HTMLTableRowElement} */ row) {
+/** The checkbox of a row. */
+function checkbox(/** @type {HTMLTableRowElement} */ row) {
   return /** @type {HTMLInputElement} */ (row.querySelector('input[name="word"]'));
 }
 
@@ -21,14 +21,14 @@ function current() {
   return rows.find((row) => row.contains(document.activeElement));
 }
 
-/** Bring the focus to a row: the one so many places further on, or the first. */
+/** Move the focus by so many rows, or to the first one. */
 function move(/** @type {number} */ step) {
   const here = current();
-  const place = here ? rows.indexOf(here) + step : 0;
-  rows[Math.max(0, Math.min(rows.length - 1, place))]?.focus();
+  const index = here ? rows.indexOf(here) + step : 0;
+  rows[Math.max(0, Math.min(rows.length - 1, index))]?.focus();
 }
 
-/** Count a word more, or less, among those with a verdict. */
+/** Change the count of the words with a verdict. */
 function count(/** @type {string | null} */ verdict, /** @type {number} */ change) {
   const figure = review.querySelector(`[data-count="${verdict}"]`);
   const before = Number(figure?.textContent?.replaceAll(",", ""));
@@ -42,22 +42,22 @@ async function rule(/** @type {HTMLTableRowElement} */ row, /** @type {string} *
   const body = new URLSearchParams({ form_token: token, word, verdict, note: note?.value ?? "" });
   try {
     const reply = await fetch(review.dataset.one ?? "", { method: "POST", body });
-    const told = await reply.json();
-    if (!reply.ok) throw new Error(told.error.message);
+    const result = await reply.json();
+    if (!reply.ok) throw new Error(result.error.message);
     const shown = /** @type {HTMLElement} */ (row.querySelector(".verdict span"));
     count(shown.textContent, -1);
-    count(told.verdict, 1);
-    shown.textContent = told.verdict;
-    shown.className = `is-${told.verdict}`;
-    said.className = "unseen";
-    said.textContent = `${word}: ${told.verdict}`;
+    count(result.verdict, 1);
+    shown.textContent = result.verdict;
+    shown.className = `is-${result.verdict}`;
+    announcement.className = "unseen";
+    announcement.textContent = `${word}: ${result.verdict}`;
   } catch (error) {
-    said.textContent = `Not decided: ${error instanceof Error ? error.message : error}`;
-    said.className = "problem";
+    announcement.textContent = `Not decided: ${error instanceof Error ? error.message : error}`;
+    announcement.className = "problem";
   }
 }
 
-/** Whether a key is meant for a field, not for us. */
+/** Whether a key press is input for a field. */
 function isTyping(/** @type {EventTarget | null} */ target) {
   return target instanceof Element && target.matches('input:not([type="checkbox"]), select, textarea');
 }
@@ -70,8 +70,8 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "/") document.getElementById("search")?.focus();
   else if (row && event.key in VERDICT_OF) {
     rule(row, VERDICT_OF[/** @type {"a"} */ (event.key)]);
-    move(1); // at once: whoever is quick means the next word with the next key
-  } else if (row && event.key === "x") tick(row).checked = !tick(row).checked;
+    move(1); // at once: the next key of a quick reviewer is for the next word
+  } else if (row && event.key === "x") checkbox(row).checked = !checkbox(row).checked;
   else return;
   event.preventDefault();
 });
@@ -88,8 +88,8 @@ for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (review.queryS
 }
 
 every?.addEventListener("change", () => {
-  for (const row of rows) tick(row).checked = every.checked;
+  for (const row of rows) checkbox(row).checked = every.checked;
 });
 
-keys.checked = localStorage.getItem(KEPT) !== "off";
-keys.addEventListener("change", () => localStorage.setItem(KEPT, keys.checked ? "on" : "off"));
+keys.checked = localStorage.getItem(STORAGE_KEY) !== "off";
+keys.addEventListener("change", () => localStorage.setItem(STORAGE_KEY, keys.checked ? "on" : "off"));

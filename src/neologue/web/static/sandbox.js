@@ -1,22 +1,22 @@
 // @ts-check
-// The page of the sandbox, kept up to date as long as the campaign runs.
+// The sandbox page, kept up to date while the campaign runs.
 import { listen, replace } from "./events.js";
 
 const live = /** @type {HTMLElement} */ (document.getElementById("live"));
-const said = /** @type {HTMLElement} */ (document.getElementById("said"));
+const announcement = /** @type {HTMLElement} */ (document.getElementById("announcement"));
 
-/** Show what has stood out by now. */
-async function grow() {
-  const reply = await fetch(live.dataset.growing ?? "");
-  if (reply.ok) replace("growing", await reply.text());
+/** Show what was found by now. */
+async function showFindings() {
+  const reply = await fetch(live.dataset.findings ?? "");
+  if (reply.ok) replace("findings", await reply.text());
 }
 
 if (["draft", "running", "paused"].includes(live.dataset.state ?? ""))
   listen(live.dataset.events ?? "", {
     now: (html) => replace("now", html),
-    layers: () => grow(),
-    said: (sentence) => {
-      said.textContent = sentence;
+    layers: () => showFindings(),
+    announcement: (sentence) => {
+      announcement.textContent = sentence;
     },
     state: (state) => {
       if (state !== live.dataset.state) location.reload();

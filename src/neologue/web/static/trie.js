@@ -1,16 +1,16 @@
 // @ts-check
-// The explorer of the trie: a tree whose branches are asked for when they are opened.
+// The explorer of the trie: a tree whose branches are fetched when they are opened.
 import { listen } from "./events.js";
 
 /** @typedef {{ text: string, below: number, estimate: number | null }} Branch */
 
 const part = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
-const [explorer, tree, told] = ["explorer", "tree", "told"].map(part);
+const [explorer, tree, status] = ["explorer", "tree", "status"].map(part);
 const query = /** @type {HTMLInputElement} */ (part("query"));
 
 const whole = (/** @type {number} */ number) => Math.round(number).toLocaleString("en");
 const symbols = (/** @type {string} */ text) => Array.from(text);
-/** What is blank or steers the display is shown as a sign, as in the rest of the pages. */
+/** Show blank and control characters as signs, as all pages do. */
 const visible = (/** @type {string} */ text) =>
   text
     .replace(/[\u0000-\u0020]/g, (sign) => String.fromCodePoint(0x2400 + (sign.codePointAt(0) ?? 0)))
@@ -33,18 +33,18 @@ function make(tag, className, text) {
 }
 
 /**
- * How a prefix goes on.
+ * Fetch the continuations of a prefix.
  * @param {string} prefix
  * @param {number} start
  * @returns {Promise<{ branches: Branch[], more: number }>}
  */
-async function fetched(prefix, start = 0) {
-  const asked = new URLSearchParams({ prefix, start: String(start) });
-  const answer = await fetch(`${explorer.dataset.branches}?${asked}`);
+async function fetchBranches(prefix, start = 0) {
+  const search = new URLSearchParams({ prefix, start: String(start) });
+  const answer = await fetch(`${explorer.dataset.branches}?${search}`);
   if (answer.status === 401) location.reload();
-  const given = await answer.json();
-  if (!answer.ok) throw new Error(given.error.message);
-  return given;
+  const result = await answer.json();
+  if (!answer.ok) throw new Error(result.error.message);
+  return result;
 }
 
 /** @param {Branch} branch */
@@ -60,7 +60,7 @@ function item({ text, below, estimate }) {
   if (estimate !== null) shown.className += " is-word";
   const figures = [];
   if (estimate !== null) figures.push(`word, ${whole(estimate)} users`);
-  if (below) figures.push(`${whole(below)} behind it`);
+  if (below) figures.push(`${whole(below)} below`);
   row.append(make("span", "twist", below ? "▸" : ""), shown, make("span", "figures", figures.join(" · ")));
   row.firstElementChild?.setAttribute("aria-hidden", "true");
   made.setAttribute("role", "treeitem");
@@ -73,13 +73,13 @@ function item({ text, below, estimate }) {
 }
 
 /**
- * Put the branches of a prefix into a list; those that do not come at once stand behind one more item.
+ * Append the branches of a prefix to a list; one more item stands for those not listed yet.
  * @param {HTMLElement} list
  * @param {string} prefix
  * @param {number} start
  */
 async function fill(list, prefix, start = 0) {
-  const { branches, more } = await fetched(prefix, start);
+  const { branches, more } = await fetchBranches(prefix, start);
   list.append(...branches.map(item));
   if (!more) return;
   const rest = make("li", "", "");
@@ -95,10 +95,10 @@ async function fill(list, prefix, start = 0) {
 async function open(node) {
   if (node.dataset.next) {
     const list = /** @type {HTMLElement} */ (node.parentElement);
-    const place = list.children.length - 1;
+    const index = list.children.length - 1;
     await fill(list, node.dataset.prefix ?? "", Number(node.dataset.next));
     node.remove();
-    focus(list.children[place]);
+    focus(list.children[index]);
     return;
   }
   if (node.getAttribute("aria-expanded") !== "false") return;
@@ -109,7 +109,7 @@ async function open(node) {
   await fill(list, node.dataset.text ?? "");
   node.querySelector("ul")?.remove();
   node.append(list);
-  // Where there is one way to go on, it is gone.
+  // A single continuation is opened too.
   const [only, ...others] = /** @type {HTMLElement[]} */ (Array.from(list.children));
   if (only && !others.length) await open(only);
 }
@@ -133,25 +133,25 @@ function focus(node) {
 }
 
 /** @param {unknown} error */
-const tell = (error) => {
-  told.textContent = error instanceof Error ? error.message : String(error);
+const showError = (error) => {
+  status.textContent = error instanceof Error ? error.message : String(error);
 };
 
 tree.addEventListener("keydown", (event) => {
   const node = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[role=treeitem]"));
   if (!node || event.altKey || event.ctrlKey || event.metaKey) return;
   const all = shown();
-  const place = all.indexOf(node);
+  const index = all.indexOf(node);
   const isOpen = node.getAttribute("aria-expanded") === "true";
   const moves = {
-    ArrowDown: () => focus(all[place + 1]),
-    ArrowUp: () => focus(all[place - 1]),
+    ArrowDown: () => focus(all[index + 1]),
+    ArrowUp: () => focus(all[index - 1]),
     Home: () => focus(all[0]),
     End: () => focus(all.at(-1)),
-    ArrowRight: () => (isOpen ? focus(node.querySelector("[role=treeitem]")) : open(node).catch(tell)),
+    ArrowRight: () => (isOpen ? focus(node.querySelector("[role=treeitem]")) : open(node).catch(showError)),
     ArrowLeft: () => (isOpen ? close(node) : focus(node.parentElement?.closest("[role=treeitem]"))),
-    Enter: () => (isOpen ? close(node) : open(node).catch(tell)),
-    " ": () => (isOpen ? close(node) : open(node).catch(tell)),
+    Enter: () => (isOpen ? close(node) : open(node).catch(showError)),
+    " ": () => (isOpen ? close(node) : open(node).catch(showError)),
   };
   const move = moves[/** @type {keyof moves} */ (event.key)];
   if (!move) return;
@@ -164,11 +164,11 @@ tree.addEventListener("click", (event) => {
   if (!node) return;
   focus(node);
   if (node.getAttribute("aria-expanded") === "true") close(node);
-  else open(node).catch(tell);
+  else open(node).catch(showError);
 });
 
 /**
- * Open the way to a word or prefix, as far as it goes.
+ * Open the path to a word or prefix, as far as it exists.
  * @param {string} text
  * @returns {Promise<HTMLElement | null>}
  */
@@ -189,20 +189,20 @@ async function reach(text) {
 
 part("search").addEventListener("submit", async (event) => {
   event.preventDefault();
-  const sought = query.value.trim();
+  const wanted = query.value.trim();
   try {
-    const found = await reach(sought);
+    const found = await reach(wanted);
     const text = found?.dataset.text ?? "";
-    told.textContent =
-      text === sought ? `“${visible(text)}” was kept.` : `Nothing that begins with “${visible(sought)}” was kept.`;
+    status.textContent =
+      text === wanted ? `“${visible(text)}” was kept.` : `Nothing beginning with “${visible(wanted)}” was kept.`;
     if (found) focus(found);
   } catch (error) {
-    tell(error);
+    showError(error);
   }
 });
 
-/** Build the tree anew, as open as it was. */
-async function grow() {
+/** Rebuild the tree and open what was open. */
+async function rebuild() {
   const opened = Array.from(tree.querySelectorAll('[aria-expanded="true"]'), (node) =>
     String(/** @type {HTMLElement} */ (node).dataset.text),
   );
@@ -217,14 +217,14 @@ async function grow() {
   }
   if (at !== undefined) focus(await reach(at));
   const count = tree.children.length;
-  told.textContent = count ? `${whole(count)} first characters.` : "Nothing is kept yet.";
+  status.textContent = count ? `${whole(count)} first characters.` : "Nothing has been kept yet.";
 }
 
-await grow().catch(tell);
+await rebuild().catch(showError);
 if (["draft", "running", "paused"].includes(explorer.dataset.state ?? "")) {
   let first = true;
   listen(explorer.dataset.events ?? "", {
-    layers: () => (first ? (first = false) : grow().catch(tell)),
+    layers: () => (first ? (first = false) : rebuild().catch(showError)),
     state: (state) => {
       if (state === "released") location.reload();
     },

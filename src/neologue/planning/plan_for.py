@@ -1,0 +1,31 @@
+"""A plan from a campaign and a language: the one way in which plans are put together."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from neologue.planning.plan import FIRST_USERS, TRADEOFF, Campaigns, EpsilonLimits, Plan, plan
+from neologue.populations.lexicon import Lexicon
+from neologue.populations.population import Population
+from neologue.privacy.statement import Exposure
+
+
+def plan_for(
+    campaigns: Campaigns,
+    language: str,
+    users: int | None,
+    limits: EpsilonLimits,
+    exposure: Exposure,
+    *,
+    tradeoff: Sequence[float] = TRADEOFF,
+    on_progress: Callable[[str], None] = lambda _: None,
+) -> Plan:
+    """What a campaign will find and cost among users who write a language as its word frequencies have it.
+
+    Without `users` it is planned for the fewest that keep to both limits, or for a million.
+    """
+    if users is None and (limits.local_epsilon is None or limits.central_epsilon is None):
+        users = FIRST_USERS
+    first = campaigns(FIRST_USERS if users is None else users, limits.local_epsilon)
+    population = Population.embedded(language, first.users, known=first.known, days=first.parameters.days)
+    found = plan(campaigns, Lexicon.of(population, first), users, limits, on_progress, tradeoff)
+    return replace(found, exposure=exposure)

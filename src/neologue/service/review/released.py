@@ -1,0 +1,27 @@
+"""The one reader of stored releases: each is parsed once, and kept in memory while it is used."""
+
+from functools import lru_cache
+
+from neologue.errors import CampaignError
+from neologue.release.certification import Document, document_in
+from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns.campaign_store import CampaignRow
+from neologue.service.storage.database import Database
+
+CACHED_RELEASES = 4
+"""How many releases are kept in memory; one may have tens of thousands of words."""
+
+
+def read_release(database: Database, entry: CampaignRow) -> Document:
+    """The release of a campaign, or a CampaignError if there is none."""
+    if entry.state != campaign_store.RELEASED:
+        raise CampaignError(f"the campaign {entry.name!r} is {entry.state}, and nothing of it is released")
+    return _read_stored(database, entry.id)
+
+
+@lru_cache(CACHED_RELEASES)
+def _read_stored(database: Database, campaign: bytes) -> Document:
+    with database.reading() as db:
+        text = campaign_store.release_of(db, campaign)
+    assert text is not None
+    return document_in(text.encode(), "the release")

@@ -1,0 +1,257 @@
+"""The form for a new campaign, and beside it what the campaign would cost and find, before anything is charged."""
+
+import math
+import re
+import threading
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import msgspec
+from starlette.datastructures import QueryParams
+from starlette.responses import Response
+
+from neologue.campaign.profiles import PROFILES
+from neologue.errors import InputError
+from neologue.language.alphabet import NAMED
+from neologue.language.builtin import languages
+from neologue.release.foreseen import foreseen_charge
+from neologue.reporting.sentences import privacy_lines
+from neologue.service.api import operator_api
+from neologue.service.api.responses import answer
+from neologue.service.campaigns.definition import Definition
+from neologue.web.page import Page, PageRequest, campaign_path, redirect, render_fragment, render_page
+from neologue.web.price import DEFAULT_LANGUAGE, budget_view, foreseen_statement, plan_campaign
+
+HOUR: Final = 3600
+_pricing, _planning = threading.Lock(), threading.Lock()
+"""Each is calculated for one person at a time: the other processors and threads are for devices."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of the form."""
+
+    name: str
+    label: str
+    hint: str
+    kind: str = "text"
+    """Of its value: text, whole, number, choice or lines."""
+    value: str = ""
+    """Its first value."""
+    choices: tuple[tuple[str, str], ...] = ()
+    required: bool = False
+    of_profile: bool = False
+    """Whether it changes one of the profile's parameters."""
+    decides: tuple[str, ...] = ()
+    """Other parameters that follow from this field, whose errors are shown here."""
+
+
+FIELDS: Final = (
+    Field("name", "Name", "Choose any; a name can’t be used twice.", required=True),
+    Field("devices", "Devices", "How many you expect to check in.", "whole", required=True, decides=("users",)),
+    Field("population", "Population", "Whose privacy budget in the ledger pays.", "choice"),
+    Field("language", "Language", "Sets the alphabet and the known words.", "choice", value="en"),
+    Field(
+        "epsilon",
+        "Local ε of a word",
+        "Leave empty to have it chosen for the number of devices. A smaller ε is more private and finds fewer words.",
+        "number",
+        of_profile=True,
+    ),
+    Field(
+        "hours", "Hours per layer", "How long a layer waits for reports.", "number", "168", decides=("layer_seconds",)
+    ),
+)
+ADVANCED_FIELDS: Final = (
+    Field("profile", "Profile", "Named parameters; the fields below override them.", "choice", value="neologue"),
+    Field("alphabet", "Alphabet", "Only if no language is chosen.", "choice"),
+    Field("known", "Known words", "One per line, instead of the language’s.", "lines"),
+    Field("words_per_user", "Words per report", "The most words of one user (B).", "whole", of_profile=True),
+    Field("depth", "Longest word", "In characters.", "whole", of_profile=True),
+    Field("passes", "Passes", "How many tries are grown.", "whole", of_profile=True),
+    Field("k_anonymity", "k", "What fewer than k devices of a layer hold is not published.", "whole", of_profile=True),
+    Field("alpha", "Certainty of k-anonymity (α)", "The paper uses 0.95.", "number", of_profile=True),
+    Field("smallest_layer", "Fewest reports", "A layer with fewer is not decided.", "whole", of_profile=True),
+    Field("aggregation", "Aggregation", "Secure aggregation costs devices more traffic.", "choice", value="ephemeral"),
+    Field("batch", "Batch", "The fewest reports that are stored together.", "whole", "100"),
+    Field("reserve", "Reserve", "The share of devices that no layer relies on.", "number", "0.1"),
+    Field(
+        "measure_devices",
+        "Measuring devices",
+        "These count the words found instead of finding words.",
+        "whole",
+        decides=("measure_users",),
+    ),
+    Field("check_in_seconds", "Check-in interval", "In seconds, for a device that waits.", "whole", "3600"),
+)
+ALL_FIELDS: Final = (*FIELDS, *ADVANCED_FIELDS)
+_FIELD_OF: Final = {parameter: field.name for field in ALL_FIELDS for parameter in (field.name, *field.decides)}
+"""The field that shows the errors of each parameter."""
+_CHOICES: Final = {
+    "aggregation": (
+        ("ephemeral", "ephemeral: single reports, in memory only"),
+        ("secure", "secure: under masks, the service learns only sums"),
+    ),
+    "profile": tuple((name, name) for name in PROFILES),
+    "alphabet": (("", "the profile's"), *((name, f"{name}: {about}") for name, (_, about) in NAMED.items())),
+}
+
+
+def show_form(request: PageRequest) -> Response:
+    """The form with its first values."""
+    return _render_form(request, {field.name: field.value for field in ALL_FIELDS}, {})
+
+
+def create(request: PageRequest) -> Response:
+    """Create a draft, or show the form again with everything that was typed and what is wrong with it."""
+    definition, problems = _parse_form(request.form)
+    if definition is not None:
+        try:
+            created = operator_api.create(request.service.context, request.call(definition))
+            return redirect(campaign_path(created.name))
+        except InputError as error:
+            problems = _problem_of(error)
+    values = {field.name: request.form.get(field.name, "") for field in ALL_FIELDS}
+    return _render_form(request, values, problems, status=422)
+
+
+def show_price(request: PageRequest) -> Response:
+    """What the campaign that the form describes would be charged."""
+
+    def render(definition: Definition) -> str:
+        statement = foreseen_statement(definition)
+        return render_fragment(
+            "price.html",
+            users=definition.campaign.users,
+            statement=statement,
+            lines=privacy_lines(statement),
+            layers=len(foreseen_charge(definition.campaign, definition.measuring).batches),
+            budget=budget_view(request.service.ledger, definition),
+        )
+
+    return _answer_form(request, _pricing, render)
+
+
+def show_forecast(request: PageRequest) -> Response:
+    """What the campaign is expected to find; this takes a moment longer."""
+
+    def render(definition: Definition) -> str:
+        plan = plan_campaign(definition)
+        language = definition.language or DEFAULT_LANGUAGE
+        return render_fragment("expected.html", plan=plan, statement=plan.statement, language=language)
+
+    return _answer_form(request, _planning, render)
+
+
+PAGES = (
+    Page("GET", "/create", show_form),
+    # A list of known words may be long.
+    Page("POST", "/create", create, largest=None),
+    Page("POST", "/create/price", show_price, for_script=True, largest=None),
+    Page("POST", "/create/expected", show_forecast, for_script=True, largest=None),
+)
+
+
+class FormAnswer(msgspec.Struct, frozen=True):
+    """A piece of the page, or what is wrong with which field; neither if the script has to ask again."""
+
+    html: str = ""
+    problems: dict[str, str] = {}
+    again: bool = False
+
+
+def _answer_form(request: PageRequest, lock: threading.Lock, render: Callable[[Definition], str]) -> Response:
+    # An unfinished form is no error: that there is no price yet is an answer like any other.
+    definition, problems = _parse_form(request.form)
+    if definition is None:
+        return answer(FormAnswer(problems=problems))
+    if not lock.acquire(blocking=False):
+        return answer(FormAnswer(again=True))
+    try:
+        definition.check()
+        return answer(FormAnswer(render(definition)))
+    except InputError as error:
+        return answer(FormAnswer(problems=_problem_of(error)))
+    finally:
+        lock.release()
+
+
+def _render_form(request: PageRequest, values: dict[str, str], problems: dict[str, str], status: int = 200) -> Response:
+    choices = _CHOICES | {"language": (("", "none"), *((name, name) for name in languages()))}
+    if request.service.ledger:
+        choices |= {"population": tuple((name, name) for name in request.service.ledger.populations())}
+    fields, advanced = (
+        [replace(field, choices=choices.get(field.name, ())) for field in part if _is_offered(field, choices)]
+        for part in (FIELDS, ADVANCED_FIELDS)
+    )
+    return render_page(
+        request,
+        "create.html",
+        status,
+        fields=fields,
+        advanced=advanced,
+        values=values,
+        problems=problems,
+        labels={field.name: field.label for field in ALL_FIELDS},
+        is_open=any(field.name in problems for field in ADVANCED_FIELDS),
+    )
+
+
+def _is_offered(field: Field, choices: Collection[str]) -> bool:
+    """Whether the form has a field: the population only if there is a ledger."""
+    return field.kind != "choice" or field.name in choices
+
+
+def _parse_form(form: QueryParams) -> tuple[Definition | None, dict[str, str]]:
+    """The definition that the form describes; or None, and what is wrong with which field."""
+    given: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
+    problems: dict[str, str] = {}
+    for field in ALL_FIELDS:
+        text = form.get(field.name, "").strip()
+        if not text:
+            if field.required:
+                problems[field.name] = f"{field.label} is required."
+            continue
+        value = _parse_value(field, text)
+        if value is None:
+            kind = "a whole number" if field.kind == "whole" else "a number"
+            problems[field.name] = f"{field.label} must be {kind}, not “{text[:40]}”."
+        else:
+            (parameters if field.of_profile else given)[field.name] = value
+    if problems:
+        return None, problems
+    if "hours" in given:
+        given["layer_seconds"] = HOUR * given.pop("hours")
+    try:
+        definition = msgspec.convert({**given, "parameters": parameters}, Definition)
+        assert definition.campaign
+    except InputError as error:
+        return None, _problem_of(error)
+    except msgspec.ValidationError as error:
+        return None, {"": f"The form can't be used: {error}."}
+    return definition, {}
+
+
+def _parse_value(field: Field, text: str) -> object | None:
+    """The value of a field; None if its text can't be read."""
+    match field.kind:
+        case "whole":
+            plain = text.replace(",", "").replace(" ", "")
+            return int(plain) if re.fullmatch("[0-9]{1,12}", plain, re.ASCII) else None
+        case "number":
+            try:
+                number = float(text)
+            except ValueError:
+                return None
+            return number if math.isfinite(number) else None
+        case "lines":
+            return [line.strip() for line in text.splitlines() if line.strip()]
+    return text
+
+
+def _problem_of(error: InputError) -> dict[str, str]:
+    """An error beside the field of its parameter, or above the form if it has none."""
+    message = str(error)
+    return {_FIELD_OF.get(error.parameter or "", ""): f"{message[:1].upper()}{message[1:]}."}

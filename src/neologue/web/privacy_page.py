@@ -1,0 +1,48 @@
+"""The privacy page of a campaign: its guarantees, every bound, and the budget that pays for it."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from neologue.reporting.sentences import privacy_lines
+from neologue.service.api.schemas import CampaignView
+from neologue.service.campaigns import campaign_store
+from neologue.service.review.released import read_release
+from neologue.web.page import ALL_ROLES, Page, PageRequest, render_page
+from neologue.web.price import budget_view, foreseen_statement
+
+_UNITS: Final = {"item_central": "a word", "user_central": "a whole user"}
+
+
+def show_privacy(request: PageRequest) -> Response:
+    """What the release states; before there is one, operators see what it will state if layers go as foreseen."""
+    entry = request.campaign()
+    foreseen = request.session.is_operator and entry.state != campaign_store.RELEASED
+    statement: Mapping[str, Any] = (
+        foreseen_statement(entry.definition) if foreseen else read_release(request.service.database, entry).privacy
+    )
+    return render_page(
+        request,
+        "privacy.html",
+        campaign=CampaignView.of(entry),
+        tab="privacy",
+        foreseen=foreseen,
+        lines=privacy_lines(statement),
+        statement=statement,
+        bounds=_bounds(statement),
+        budget=budget_view(request.service.ledger, entry.definition),
+    )
+
+
+PAGES = (Page("GET", "/campaigns/{name}/privacy", show_privacy, ALL_ROLES),)
+
+
+def _bounds(statement: Mapping[str, Any]) -> list[tuple[str, str, float | None, str]]:
+    """For each central bound: whom it protects, its name, its ε, and its theorem or why it does not apply."""
+    return [
+        (whom, name, central[name], central["reasons"].get(name) or theorem)
+        for part, whom in _UNITS.items()
+        for central in (statement[part],)
+        for name, theorem in central["theorems"].items()
+    ]

@@ -1,0 +1,100 @@
+"""The released words of a campaign: to search, to sort, to page through, and as files."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+from starlette.responses import Response
+
+from neologue.discovery.result import ReleasedWord
+from neologue.errors import CampaignError
+from neologue.release.word_lists import hunspell_dic, words_csv
+from neologue.service.api import operator_api
+from neologue.service.api.schemas import CampaignView
+from neologue.service.review import reviewed_words
+from neologue.service.review.reviewed_words import WordFilter
+from neologue.web.campaign_pages import download
+from neologue.web.page import ALL_ROLES, Page, PageRequest, render_page
+from neologue.web.paging import SEARCH_LENGTH, WORDS_PER_PAGE, page_number
+
+ORDERS: Final = {
+    "estimate": "Most users first",
+    "rarest": "Fewest users first",
+    "word": "By spelling",
+    "length": "Longest first",
+}
+
+
+@dataclass(frozen=True)
+class IntervalBar:
+    """An estimate with its interval, on a logarithmic scale from 0 to 100."""
+
+    low: float
+    high: float
+    estimate: float
+
+
+def show_words(request: PageRequest) -> Response:
+    """One page of the words that a search finds."""
+    entry = request.campaign()
+    search = request.query.get("q", "").strip()[:SEARCH_LENGTH]
+    sort: Any = request.query.get("sort", "")
+    words = reviewed_words.unflagged_words(request.service.database, entry)
+    shown = reviewed_words.find_words(words, WordFilter())
+    wanted = WordFilter(search, sort=sort if sort in ORDERS else "estimate", limit=WORDS_PER_PAGE)
+    found = reviewed_words.find_words(shown, wanted)
+    pages = max(1, math.ceil(len(found) / WORDS_PER_PAGE))
+    page = min(pages, page_number(request.query))
+    listed = reviewed_words.page_of(found, msgspec.structs.replace(wanted, offset=(page - 1) * WORDS_PER_PAGE))
+    bar = _bars([one.released for one in shown])
+    return render_page(
+        request,
+        "words.html",
+        campaign=CampaignView.of(entry),
+        tab="words",
+        rows=[(one.released, bar(one.released)) for one in listed],
+        total=len(shown),
+        found=len(found),
+        search=search,
+        sort=wanted.sort,
+        orders=ORDERS,
+        page=page,
+        pages=pages,
+    )
+
+
+def download_file(request: PageRequest) -> Response:
+    """The words, or the release, as a file."""
+    entry = request.campaign()
+    words = reviewed_words.shown_words(request.service.database, entry)
+    match request.names["file"]:
+        case "words.csv":
+            text, media = words_csv(words), "text/csv; charset=utf-8"
+        case "words.dic":
+            text, media = hunspell_dic(word.word for word in words), "text/plain; charset=utf-8"
+        case "words.aff":
+            text, media = "SET UTF-8\n", "text/plain; charset=utf-8"
+        case "release.json":
+            text, media = operator_api.release(request.service.context, request.call()).content, "application/json"
+        case other:
+            raise CampaignError(f"no file of a campaign is called {other[:100]!r}")
+    return download(text, media, f"{entry.name}-{request.names['file']}")
+
+
+PAGES = (
+    Page("GET", "/campaigns/{name}/words", show_words, ALL_ROLES),
+    Page("GET", "/campaigns/{name}/files/{file}", download_file, ALL_ROLES),
+)
+
+
+def _bars(words: Sequence[ReleasedWord]) -> Callable[[ReleasedWord], IntervalBar]:
+    """The bar of each word, on one scale that has room for all words."""
+    least = math.log(max(1.0, min((word.low for word in words), default=1.0)))
+    most = math.log(max(2.0, max((word.high for word in words), default=2.0)))
+
+    def position(users: float) -> float:
+        return round(100 * (math.log(max(1.0, users)) - least) / max(1e-9, most - least), 2)
+
+    return lambda word: IntervalBar(position(word.low), position(word.high), position(word.estimate))
