@@ -14,14 +14,14 @@ import pytest
 
 from layers import small_layer
 from neologue.aggregation.decoding import Decoder
-from neologue.aggregation.ephemeral import sum_of
+from neologue.aggregation.ephemeral import IntakeLayer, sum_of
 from neologue.aggregation.kernels import Votes
 from neologue.aggregation.packed_sum import pack_sum
 from neologue.entropy import SeededEntropy
 from neologue.errors import StorageError
 from neologue.protocol.report import HEADER_BYTES, make_report
 from neologue.service.campaigns.campaign_store import CampaignRow
-from neologue.service.collect.intake import Intake, IntakeLayer, IntakeLimits
+from neologue.service.collect.intake import Intake, IntakeLimits
 from neologue.service.storage.database import SqliteDatabase
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.report_store import ReportStore

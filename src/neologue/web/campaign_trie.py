@@ -4,7 +4,6 @@ A prefix that was not kept is nowhere in it, and no votes are. It is read from w
 decided, so that it is the same for every worker.
 """
 
-import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +11,10 @@ from functools import lru_cache
 
 import msgspec
 
-from neologue.protocol.documents import known_digest, read_known, read_layer
 from neologue.protocol.layer import Layer
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
+from neologue.service.collect.stored_layers import StoredLayers
 from neologue.service.storage.database import Database
 from neologue.web.released import read_release
 
@@ -101,12 +100,9 @@ def _kept(database: Database, campaign: bytes, decided: int) -> Iterator[str]:
     with database.reading() as db:
         layers = campaign_store.asked(db, campaign)[:decided]
         decisions = campaign_store.decisions(db, campaign)[:decided]
-        documents = [zlib.decompress(campaign_store.document_of(db, layer.digest) or b"") for layer in layers]
-        known = read_known(
-            zlib.decompress(campaign_store.known_of(db, bytes.fromhex(known_digest(documents[0]))) or b"")
-        )
-    for document, decision in zip(documents, decisions, strict=True):
-        layer = read_layer(document, known)
+    stored = StoredLayers(database)
+    for row, decision in zip(layers, decisions, strict=True):
+        layer = stored.read(row.digest)
         if isinstance(layer, Layer):
             prefixes, ended = layer.candidates.prefixes(decision.index)
             yield from prefixes[~ended].tolist()

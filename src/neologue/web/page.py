@@ -166,7 +166,7 @@ async def _served(service: Worker, page: Page, request: Request) -> Response:
     except NeologueError as error:
         return _failed(page, found, failure_of(error))
     if page.method == "POST":
-        await service.refresh()
+        await service.layers.refresh()
     return response
 
 

@@ -138,8 +138,8 @@ def _looked(visit: Visit) -> dict[str, str]:
 
 
 def _label(service: Worker, entry: CampaignRow, layers: int) -> str:
-    notice = service.layer_cache.notice(entry.id)
-    asks = notice.layer.served.asks if notice and notice.layer else None
+    cached = service.layer_cache.campaign(entry.id)
+    asks = cached.layer.collecting.asks if cached and cached.layer else None
     if isinstance(asks, Layer):
         return f"Pass {asks.pass_number}, layer {asks.number}"
     return "Counting the words" if isinstance(asks, ClosedLayer) else f"Layer {layers}"

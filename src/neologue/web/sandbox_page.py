@@ -109,7 +109,7 @@ class Sandbox:
         """The same credential as long as it is of use: one device has one."""
         if self._credential and isinstance(service.layer_cache.check_in(self._credential), Invited):
             return self._credential
-        for _ in range(TRIES if service.layer_cache.notice(yours.id) else 0):
+        for _ in range(TRIES if service.layer_cache.campaign(yours.id) else 0):
             credential = issue(yours.id, service.context.keys.issuer)
             if isinstance(service.layer_cache.check_in(credential), Invited):
                 self._credential = credential

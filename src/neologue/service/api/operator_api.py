@@ -4,14 +4,12 @@ The routes and the OpenAPI description are both made from this one list.
 """
 
 import re
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from neologue.errors import CampaignError, ParameterError
 from neologue.protocol.credential import issue
-from neologue.protocol.documents import known_digest, read_known, read_layer
 from neologue.protocol.layer import Layer
 from neologue.protocol.slot import SLOTS
 from neologue.release.influence import influence as bound_influence
@@ -37,6 +35,7 @@ from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.coordinator import Coordinator
 from neologue.service.campaigns.definition import Definition
+from neologue.service.collect.stored_layers import StoredLayers
 from neologue.service.ops import access
 from neologue.service.ops.access import ANALYST, OPERATOR, Deed, Person
 from neologue.service.ops.service_keys import Keys
@@ -89,7 +88,7 @@ class Endpoint:
     path: str
     summary: str
     roles: tuple[str, ...]
-    """Who may; nobody has to be anybody if there are none."""
+    """Roles allowed; empty means public."""
     serve: Callable[[Context, Call], object]
     gives: Any
     takes: Any = None
@@ -108,17 +107,17 @@ def create(context: Context, call: Call) -> CampaignView:
 
 def start(context: Context, call: Call) -> CampaignView:
     """Begin a campaign, or go on with it."""
-    return _moved(context, call, context.coordinator.start)
+    return _change_state(context, call, context.coordinator.start)
 
 
 def pause(context: Context, call: Call) -> CampaignView:
     """Hold a campaign."""
-    return _moved(context, call, context.coordinator.pause)
+    return _change_state(context, call, context.coordinator.pause)
 
 
 def abort(context: Context, call: Call) -> CampaignView:
     """End a campaign without a release."""
-    return _moved(context, call, context.coordinator.abort)
+    return _change_state(context, call, context.coordinator.abort)
 
 
 def campaigns(context: Context, call: Call) -> list[CampaignView]:
@@ -143,11 +142,9 @@ def prefixes(context: Context, call: Call) -> Prefixes:
     """The prefixes that the last layer asks about, which were kept in the one before."""
     with context.database.reading() as db:
         asked = campaign_store.asked(db, _named(db, call).id)
-        if not asked:
-            return Prefixes(layer_index=0, prefixes=[])
-        document = zlib.decompress(campaign_store.document_of(db, asked[-1].digest) or b"")
-        known = zlib.decompress(campaign_store.known_of(db, bytes.fromhex(known_digest(document))) or b"")
-    layer = read_layer(document, read_known(known))
+    if not asked:
+        return Prefixes(layer_index=0, prefixes=[])
+    layer = StoredLayers(context.database).read(asked[-1].digest)
     return Prefixes(asked[-1].layer_index, layer.frontier.tolist() if isinstance(layer, Layer) else [])
 
 
@@ -174,9 +171,8 @@ def influence(context: Context, call: Call) -> InfluenceView:
     with context.database.reading() as db:
         entry = _named(db, call)
         facts = [asked.facts.layer for asked in campaign_store.asked(db, entry.id) if asked.facts and asked.facts.layer]
-    groups = entry.definition.groups
-    group = groups.size if groups else 1
-    bounded = bound_influence(entry.definition.campaign, facts, released, int(hostile), group)
+    spoilt = entry.definition.aggregator.spoilt_by_one
+    bounded = bound_influence(entry.definition.campaign, facts, released, int(hostile), spoilt)
     return InfluenceView(int(hostile), list(bounded.sentences))
 
 
@@ -302,7 +298,7 @@ ENDPOINTS = (
 )
 
 
-def _moved(context: Context, call: Call, move: Callable[[str, float, str], CampaignRow]) -> CampaignView:
+def _change_state(context: Context, call: Call, move: Callable[[str, float, str], CampaignRow]) -> CampaignView:
     return CampaignView.of(move(call.names["name"], context.clock(), call.person.name))
 
 

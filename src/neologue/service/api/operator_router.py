@@ -13,25 +13,25 @@ from neologue.service.api.operator_api import ENDPOINTS, Call, Context, Endpoint
 from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import answer, failure
 from neologue.service.api.schemas import UNREADABLE
+from neologue.service.collect.layer_refresh import LayerRefresh
 from neologue.service.ops import access
 from neologue.service.ops.access import NOBODY, Person
-from neologue.service.ops.threads import Threads
+from neologue.service.ops.concurrency import Threads
 
 _NO_TOKEN: Final = "give a token of the service: Authorization: Bearer <token>"
-_STRANGER: Final = "the service does not know this token, or it was revoked: ask an operator for another"
+_STRANGER: Final = "unknown or revoked token: ask an operator for another"
 _LARGEST_UNREAD: Final = 1024
 """The most bytes of a body that nobody asked for."""
 
 
 @dataclass(frozen=True)
 class OperatorRouter:
-    """What it takes to serve people."""
+    """Serves operators and analysts."""
 
     context: Context
     bodies: RequestBodies
     threads: Threads
-    refresh: Callable[[], Awaitable[None]]
-    """Reads the board anew."""
+    layers: LayerRefresh
     largest_request: int
 
     def routes(self) -> list[Route]:
@@ -59,7 +59,7 @@ class OperatorRouter:
             call = Call(person or Person(NOBODY, ""), request.path_params, taken, query)
             given = await self.threads.run(endpoint.serve, self.context, call)
             if endpoint.method != "GET":
-                await self.refresh()
+                await self.layers.refresh()
             if isinstance(given, Text):
                 return Response(given.content, endpoint.status, media_type=given.media)
             return answer(given, endpoint.status)

@@ -19,7 +19,6 @@ from neologue.errors import BudgetError, CampaignError, LedgerError, StorageErro
 from neologue.layout.schedule import foreseen
 from neologue.ledger.ledger import PLANNED, SETTLED, Ledger
 from neologue.privacy.collection import Batch, Collection
-from neologue.privacy.statement import Exposure
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_document
 from neologue.protocol.invitation import CAMPAIGN_BYTES
@@ -178,6 +177,10 @@ class Coordinator:
         with self._database.transaction() as db:
             campaign_store.leave(db, self._worker)
 
+    def is_leading(self, campaign: bytes) -> bool:
+        """Whether this worker moved a campaign on in its last turn."""
+        return campaign in self.leading
+
     def _leads(self, db: Connection, entry: CampaignRow, now: float) -> bool:
         """Whether a campaign is still this worker's to move on: it is not held or ended, nor led by another."""
         return campaign_store.lead(db, entry.id, self._worker, now, now + LEASE)
@@ -219,7 +222,7 @@ class Coordinator:
             if not self._leads(db, entry, now):
                 return False
             # Who is in a group has come, and is as good as counted: nobody else is to be invited for them.
-            coming = under_way(db, entry.id, last.layer_index, now) if entry.definition.groups else 0
+            coming = under_way(db, entry.id, last.layer_index, now)
             with_them = replace(last.round, reports=last.round.reports + coming)
             later = looked_at(with_them, entry.definition.rules, now)
             if later is None and coming:
@@ -277,8 +280,7 @@ class Coordinator:
             with self._database.transaction() as db:
                 _move(db, entry, (campaign_store.RUNNING,), campaign_store.REFUSED, now, note=str(error))
             return True
-        definition = entry.definition
-        release = replace(release, exposure=Exposure(disk=definition.batch, masked=definition.groups))
+        release = replace(release, exposure=entry.definition.aggregator.exposure)
         document = release_document(release, population=_described(entry), fidelity="live", seed=None, score=None)
         with self._database.transaction() as db:
             ended = campaign_store.move(db, entry.id, (campaign_store.RUNNING,), campaign_store.RELEASED, now)
