@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import re
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import numpy as np
@@ -112,6 +113,25 @@ def test_one_who_sends_twice_at_once_is_one(storage: ReportStore) -> None:
             assert await send(intake, 9) == Receipt.FINAL
             assert set(await asyncio.gather(*twice)) == {Receipt.FINAL}
         assert same(storage.tally(CAMPAIGN, 0), tally_of(range(10)))
+
+    asyncio.run(scene())
+
+
+def test_a_batch_that_took_long_makes_nobody_ask_again(storage: ReportStore) -> None:
+    """The pause after it, which spares the database, ends before the patience of who sends meanwhile."""
+
+    class Slow(ReportStore):
+        def commit_batch(
+            self, campaign: bytes, layer_index: int, reports: Mapping[bytes, Votes], minimum: int
+        ) -> BatchOutcome:
+            if len(reports) == 10:
+                time.sleep(0.5)
+            return super().commit_batch(campaign, layer_index, reports, minimum)
+
+    async def scene() -> None:
+        async with Intake(Slow(storage.database), IntakeLimits(patience=1.5, interval=0.01)) as intake:
+            assert set(await send_all(intake, range(10))) == {Receipt.FINAL}
+            assert await send(intake, 4) == Receipt.FINAL
 
     asyncio.run(scene())
 
