@@ -7,6 +7,7 @@ from typing import Any
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.storage.database import Database
+from neologue.service.storage.states import CampaignState
 
 from .campaigns import Town, definition
 
@@ -28,6 +29,6 @@ def released(database: Database, words: Mapping[str, float], name: str = "spring
         for word, estimate in sorted(words.items(), key=lambda item: -item[1])
     ]
     with database.transaction() as db:
-        campaign_store.move(db, entry.id, (campaign_store.DRAFT,), campaign_store.RELEASED, 1_700_000_000.0)
+        campaign_store.move(db, entry.id, (CampaignState.DRAFT,), CampaignState.RELEASED, 1_700_000_000.0)
         campaign_store.keep_release(db, entry.id, json.dumps({"words": found}))
         return campaign_store.named(db, name)

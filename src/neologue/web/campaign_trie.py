@@ -16,6 +16,7 @@ from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.collect.stored_layers import StoredLayers
 from neologue.service.storage.database import Database
+from neologue.service.storage.states import CampaignState, LayerState
 from neologue.web.released import read_release
 
 KEPT = 4
@@ -84,8 +85,8 @@ class Trie:
 def trie_of(database: Database, entry: CampaignRow) -> Trie:
     """The trie of a campaign as it stands."""
     with database.reading() as db:
-        decided = sum(layer.state == campaign_store.DECIDED for layer in campaign_store.asked(db, entry.id))
-    return _grown(database, entry.id, decided, entry.state == campaign_store.RELEASED)
+        decided = sum(layer.state == LayerState.DECIDED for layer in campaign_store.asked(db, entry.id))
+    return _grown(database, entry.id, decided, entry.state == CampaignState.RELEASED)
 
 
 @lru_cache(KEPT)

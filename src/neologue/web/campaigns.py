@@ -11,6 +11,7 @@ from neologue.service.api.operator_api import Text
 from neologue.service.api.responses import answer
 from neologue.service.api.schemas import CampaignView, Wanted
 from neologue.service.campaigns import campaign_store
+from neologue.service.storage.states import OVER, CampaignState
 from neologue.web.campaign_trie import trie_of
 from neologue.web.page import BOTH, Page, Visit, rendered, seen, to_campaign
 from neologue.web.progress import standing
@@ -44,7 +45,7 @@ def one(visit: Visit) -> Response:
     entry = visit.entry()
     stands = standing(visit.service, entry)
     hostile = visit.query.get("hostile", str(HOSTILE))
-    released = entry.state == campaign_store.RELEASED
+    released = entry.state == CampaignState.RELEASED
     bounds = operator_api.influence(visit.service.context, visit.call(hostile=hostile)).sentences if released else []
     return rendered(
         visit,
@@ -126,9 +127,9 @@ PAGES = (
 
 def _doing(visit: Visit, entry: campaign_store.CampaignRow) -> str:
     """What a campaign is doing; to those who read releases alone, nothing of who takes part."""
-    if visit.session.operates or entry.state == campaign_store.RELEASED:
+    if visit.session.operates or entry.state == CampaignState.RELEASED:
         return standing(visit.service, entry).doing
-    return "Is not released yet." if entry.state not in campaign_store.OVER else "Ended without a release."
+    return "Is not released yet." if entry.state not in OVER else "Ended without a release."
 
 
 def _refused(visit: Visit) -> list[tuple[str, int]]:

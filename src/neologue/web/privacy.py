@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from neologue.reporting.sentences import privacy_lines
 from neologue.service.api.schemas import CampaignView
-from neologue.service.campaigns import campaign_store
+from neologue.service.storage.states import CampaignState
 from neologue.web.page import BOTH, Page, Visit, rendered
 from neologue.web.price import account, stated
 from neologue.web.released import release_of
@@ -18,7 +18,7 @@ _UNITS: Final = {"item_central": "a word", "user_central": "a whole user"}
 def privacy(visit: Visit) -> Response:
     """What holds for the release; before there is one, what will hold at least, to operators alone."""
     entry = visit.entry()
-    foreseen = visit.session.operates and entry.state != campaign_store.RELEASED
+    foreseen = visit.session.operates and entry.state != CampaignState.RELEASED
     statement: Mapping[str, Any] = (
         stated(entry.definition) if foreseen else release_of(visit.service.database, entry).privacy
     )

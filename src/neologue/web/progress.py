@@ -19,6 +19,7 @@ from neologue.protocol.slot import SLOTS
 from neologue.service.api.schemas import CampaignView, LayerView
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
+from neologue.service.storage.states import OVER, CampaignState, LayerState
 from neologue.service.worker import Worker
 from neologue.web.page import Page, Visit, fragment
 
@@ -48,7 +49,7 @@ class ProgressView:
     @property
     def now(self) -> LayerView | None:
         """The layer that is asked now, or is being decided."""
-        return self.layers[-1] if self.layers and self.layers[-1].state != campaign_store.DECIDED else None
+        return self.layers[-1] if self.layers and self.layers[-1].state != LayerState.DECIDED else None
 
     @property
     def words(self) -> int:
@@ -64,32 +65,32 @@ class ProgressView:
     def doing(self) -> str:
         """One sentence for one line."""
         match self.campaign.state:
-            case campaign_store.DRAFT:
+            case CampaignState.DRAFT:
                 return "Waits to be started."
-            case campaign_store.RELEASED:
+            case CampaignState.RELEASED:
                 return f"Has found {_words(self.words)}."
-            case campaign_store.REFUSED:
+            case CampaignState.REFUSED:
                 return "Ended without a release: the budget does not cover it."
-            case campaign_store.ABORTED:
+            case CampaignState.ABORTED:
                 return "Was ended without a release."
-        held = "Paused; nobody is asked. " if self.campaign.state == campaign_store.PAUSED else ""
+        held = "Paused; nobody is asked. " if self.campaign.state == CampaignState.PAUSED else ""
         if self.now is None:
             return f"{held}Gets its next layer ready."
-        if self.now.state == campaign_store.CLOSED:
+        if self.now.state == LayerState.CLOSED:
             return f"{held}{self.label}: deciding what is kept."
         return f"{held}{self.label}: {self.now.reports:,} of {self.now.layer_size:,} reports."
 
     @property
     def said(self) -> str:
         """The same for somebody who listens, who is told of every tenth of a layer."""
-        if self.campaign.state != campaign_store.RUNNING or self.now is None or self.now.state != campaign_store.OPEN:
+        if self.campaign.state != CampaignState.RUNNING or self.now is None or self.now.state != LayerState.OPEN:
             return self.doing
         return f"{self.label}: {int(self.share * STEPS) * 100 // STEPS} % of the reports are there."
 
     @property
     def over(self) -> bool:
         """Whether nothing will change any more."""
-        return self.campaign.state in campaign_store.OVER
+        return self.campaign.state in OVER
 
 
 def standing(service: Worker, entry: CampaignRow) -> ProgressView:

@@ -9,6 +9,7 @@ from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.review import verdicts
 from neologue.service.storage.database import Database
+from neologue.service.storage.states import CampaignState
 
 KEPT = 4
 """How many releases are kept in memory; one may have tens of thousands of words."""
@@ -16,7 +17,7 @@ KEPT = 4
 
 def release_of(database: Database, entry: CampaignRow) -> Document:
     """The release of a campaign, or a CampaignError that says that there is none."""
-    if entry.state != campaign_store.RELEASED:
+    if entry.state != CampaignState.RELEASED:
         raise CampaignError(f"the campaign {entry.name!r} is {entry.state}, and nothing of it is released")
     return read_release(database, entry.id)
 

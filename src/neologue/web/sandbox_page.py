@@ -14,6 +14,7 @@ from neologue.protocol.credential import Credential, issue
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.collect.replies import Invited
+from neologue.service.storage.states import CampaignState
 from neologue.service.worker import Worker
 from neologue.web import session
 from neologue.web.campaign_trie import trie_of
@@ -136,8 +137,8 @@ class Grown:
 def _grown(visit: Visit, entry: CampaignRow) -> Grown:
     """The words that were released, or until then the longest beginnings that were kept."""
     database = visit.service.database
-    if entry.state == campaign_store.RELEASED:
+    if entry.state == CampaignState.RELEASED:
         texts = [word.word for word in shown_words(database, entry)]
     else:
         texts = sorted(trie_of(database, entry).texts, key=lambda text: (-len(text), text))
-    return Grown(texts[:SHOWN], max(0, len(texts) - SHOWN), entry.state == campaign_store.RELEASED)
+    return Grown(texts[:SHOWN], max(0, len(texts) - SHOWN), entry.state == CampaignState.RELEASED)

@@ -23,12 +23,12 @@ from neologue.protocol.submission import HEAD_BYTES, Submission
 from neologue.protocol.ticket import is_ticket
 from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import answer, failure
-from neologue.service.campaigns import campaign_store
 from neologue.service.collect.late_reports import LateReports, SenderStatus
 from neologue.service.collect.layer_cache import LayerCache
 from neologue.service.collect.replies import Final as FinalAnswer
 from neologue.service.collect.replies import GroupOffer, GroupVoid, Received
 from neologue.service.masked.groups import GroupAnswer, GroupReply, MaskingGroups, VoidStatement
+from neologue.service.storage.states import CampaignState
 
 OCTETS: Final = "application/octet-stream"
 _HEAD: Final = HEAD_BYTES + LAYER_BYTES
@@ -62,7 +62,7 @@ class GroupRoutes:
             return sent
         submission, _, layer = sent
         campaign = self.layer_cache.campaign(submission.campaign_id)
-        if campaign is None or campaign.entry.state != campaign_store.RUNNING:
+        if campaign is None or campaign.entry.state != CampaignState.RUNNING:
             return failure(503, "busy", "the campaign is held; join later", 60)
         reply = await self.groups.join(layer, submission.serial)
         return answer(GroupOffer(reply.hex())) if isinstance(reply, bytes) else _respond(reply)

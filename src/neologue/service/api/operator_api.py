@@ -44,6 +44,7 @@ from neologue.service.review.export import MEDIA, exported
 from neologue.service.review.reviewed_words import Choice, released_words
 from neologue.service.review.verdicts import Ruling
 from neologue.service.storage.database import Connection, Database
+from neologue.service.storage.states import OVER
 
 DEEDS = 1000
 """The most lines of the audit log that are shown at once."""
@@ -221,7 +222,7 @@ def credentials(context: Context, call: Call) -> Text:
     wanted: Wanted = call.body
     with context.database.transaction() as db:
         entry = _named(db, call)
-        if entry.state in campaign_store.OVER:
+        if entry.state in OVER:
             raise CampaignError(f"the campaign {entry.name!r} is {entry.state}: nobody can take part any more")
         access.audit(db, call.person.name, f"issue {wanted.count} credentials", entry.name, context.clock())
     issued = (issue(entry.id, context.keys.issuer).text for _ in range(wanted.count))

@@ -16,13 +16,13 @@ from neologue.protocol.submission import HEAD_BYTES, Submission
 from neologue.protocol.ticket import is_ticket
 from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import BUSY_SECONDS, SHARED, Prepared, answer, failure, failure_of
-from neologue.service.campaigns import campaign_store
 from neologue.service.collect.intake import Intake, Receipt
 from neologue.service.collect.late_reports import LateReports, SenderStatus
 from neologue.service.collect.layer_cache import LayerCache
 from neologue.service.collect.replies import Final as FinalAnswer
 from neologue.service.collect.replies import Received
 from neologue.service.ops.metrics import Counts
+from neologue.service.storage.states import CampaignState
 
 PATH: Final = "/v1/reports"
 _LATE_REPORT: Final = 1 << 17
@@ -83,7 +83,7 @@ class ReportRoute:
     async def _count(self, layer: IntakeLayer, submission: Submission) -> Response | Prepared:
         """Wait until the report is counted, or until its device had better ask again."""
         campaign = self._layer_cache.campaign(submission.campaign_id)
-        if campaign is None or campaign.entry.state != campaign_store.RUNNING:
+        if campaign is None or campaign.entry.state != CampaignState.RUNNING:
             return self._refuse("busy", failure(503, "busy", "the campaign is held; send the same bytes later", 60))
         receipt = await self._intake.receive(submission.campaign_id, layer, submission.serial, submission.report)
         return self._acknowledge(receipt)

@@ -7,6 +7,7 @@ from neologue.service.campaigns import campaign_store
 from neologue.service.collect.layer_refresh import LayerRefresh
 from neologue.service.ops.concurrency import Threads
 from neologue.service.storage.report_store import ReportStore
+from neologue.service.storage.states import LayerState
 
 
 class SenderStatus(StrEnum):
@@ -34,12 +35,12 @@ class LateReports:
         state = await self.threads.run(self._state_of_layer, campaign, digest)
         if state is None:
             return SenderStatus.UNKNOWN
-        if state != campaign_store.OPEN:
+        if state != LayerState.OPEN:
             return SenderStatus.CLOSED
         await self.layers.refresh()
         return SenderStatus.EARLY
 
-    def _state_of_layer(self, campaign: bytes, digest: bytes) -> str | None:
+    def _state_of_layer(self, campaign: bytes, digest: bytes) -> LayerState | None:
         with self.storage.database.reading() as db:
             layers = campaign_store.asked(db, campaign)
         return next((layer.state for layer in layers if layer.digest.startswith(digest)), None)

@@ -23,6 +23,7 @@ from neologue.service.collect.stored_layers import StoredLayers
 from neologue.service.masked.group_store import under_way
 from neologue.service.ops.service_keys import Keys
 from neologue.service.storage.database import Database
+from neologue.service.storage.states import OVER, CampaignState, LayerState
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,10 +110,10 @@ class LayerCache:
         if not any(credential.issued_by(issuer) for issuer in campaign.issuers):
             raise CredentialError("no issuer of the campaign has signed this credential; get another from the app")
         entry, layer = campaign.entry, campaign.layer
-        if entry.state in campaign_store.OVER:
+        if entry.state in OVER:
             return Over()
         wait = Wait(entry.definition.check_in_seconds)
-        if entry.state != campaign_store.RUNNING or layer is None:
+        if entry.state != CampaignState.RUNNING or layer is None:
             return wait
         aggregator = entry.definition.aggregator
         device_slot = slot(entry.slot_secret, credential.serial)
@@ -144,4 +145,4 @@ class LayerCache:
 
 def _open_layer(layers: Sequence[LayerRow]) -> LayerRow | None:
     """The layer that waits for reports: the last one, if any."""
-    return layers[-1] if layers and layers[-1].state == campaign_store.OPEN else None
+    return layers[-1] if layers and layers[-1].state == LayerState.OPEN else None

@@ -22,6 +22,7 @@ from neologue.aggregation.kernels import Votes
 from neologue.masking.terms import Terms
 from neologue.service.storage.database import Connection, Database
 from neologue.service.storage.report_store import add_sum, spend, spent_among
+from neologue.service.storage.states import LayerState
 
 
 class GroupState(StrEnum):
@@ -99,7 +100,7 @@ class GroupStore:
             )
             if (state := _state(db, group_id)) != GroupState.UNMASKING:
                 return state == GroupState.SUMMED
-            fits = layer == "open" and counted + len(serials) <= group
+            fits = layer == LayerState.OPEN and counted + len(serials) <= group
             # The sum can't be taken apart, so that somebody who is counted already costs all of it.
             if not fits or spent_among(db, campaign, list(serials)):
                 _move(db, group_id, (GroupState.UNMASKING,), GroupState.LOST)
@@ -162,7 +163,7 @@ def _room(db: Connection, rows: list[tuple[object, ...]], campaign: bytes, layer
         assert isinstance(group, int)
         assert isinstance(reports, int)
         assert isinstance(deadline, float)
-        if state == "open" and now < deadline:
+        if state == LayerState.OPEN and now < deadline:
             return Room(group - reports - taken, taken)
     return Room(0, taken)
 

@@ -16,6 +16,7 @@ from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.review.flags import Flag, flags
 from neologue.service.review.verdicts import HIDDEN, OPEN, Ruling, Verdict, rulings
 from neologue.service.storage.database import Database
+from neologue.service.storage.states import CampaignState
 
 KEPT = 4
 """How many releases are kept in memory, with their flags; one may have tens of thousands of words."""
@@ -66,7 +67,7 @@ _ORDER: dict[str, Callable[[Reviewed], Any]] = {
 
 def reviewed(database: Database, entry: CampaignRow) -> list[Reviewed]:
     """All words of a campaign that was released, the most widely held first."""
-    if entry.state != campaign_store.RELEASED:
+    if entry.state != CampaignState.RELEASED:
         raise CampaignError(f"the campaign {entry.name!r} is {entry.state}, and nothing of it is released")
     words, flagged = _flagged(database, entry.name)
     with database.reading() as db:

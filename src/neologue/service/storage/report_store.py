@@ -16,6 +16,7 @@ from neologue.aggregation.packed_sum import add_packed, pack_sum
 from neologue.discovery.tally import Tally
 from neologue.errors import StorageError
 from neologue.service.storage.database import Connection, Database
+from neologue.service.storage.states import LayerState
 
 _AT_ONCE: Final = 500
 """How many serials one statement names: there is a limit, and a statement that was seen before is not parsed again."""
@@ -63,9 +64,9 @@ class ReportStore:
                 "SELECT state, layer_size, reports, candidates FROM layers WHERE campaign = ? AND layer_index = ?",
                 (campaign, layer_index),
             )
-            state, layer_size, counted, candidates = layers[0] if layers else ("closed", 0, 0, 0)
+            state, layer_size, counted, candidates = layers[0] if layers else (LayerState.CLOSED, 0, 0, 0)
             room = layer_size - counted
-            over = state != "open" or room < minimum
+            over = state != LayerState.OPEN or room < minimum
             spent = spent_among(db, campaign, list(reports))
             new = [serial for serial in reports if serial not in spent]
             if over or len(new) < minimum:
@@ -91,7 +92,8 @@ class ReportStore:
         """The layers that take reports."""
         with self.database.reading() as db:
             rows = db.execute(
-                "SELECT campaign, layer_index, digest, layer_size, reports FROM layers WHERE state = 'open'"
+                "SELECT campaign, layer_index, digest, layer_size, reports FROM layers WHERE state = ?",
+                (LayerState.OPEN,),
             )
         return [OpenLayer(*row) for row in rows]
 
