@@ -12,7 +12,7 @@ from neologue.protocol.report import read_report
 from neologue.service.campaigns.coordinator import Coordinator
 from neologue.service.campaigns.definition import Definition
 from neologue.service.collect.layer_cache import LayerCache
-from neologue.service.ops.service_keys import keys_of
+from neologue.service.ops.service_keys import load_keys
 from neologue.service.storage.database import Database
 from neologue.service.storage.report_store import ReportStore
 
@@ -51,7 +51,7 @@ class Town:
     def __init__(self, database: Database, ledger: Ledger | None = None) -> None:
         self.database = database
         self.storage = ReportStore(database)
-        self.keys = keys_of(database)
+        self.keys = load_keys(database)
         self.coordinator = Coordinator(self.storage, self.keys, ledger, os.urandom(4).hex())
         self.layer_cache = LayerCache(database, self.keys)
 

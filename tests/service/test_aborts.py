@@ -239,7 +239,7 @@ def test_a_ledger_that_is_away_keeps_nothing_from_being_erased_and_is_told_later
     assert counts(town, entry) == ("aborted", [30], [], None)
     assert town.coordinator._scrubbed
     with town.database.reading() as db:
-        assert [(deed.actor, deed.action) for deed in access.deeds(db, 1)] == [("ada", "abort campaign")]
+        assert [(deed.actor, deed.action) for deed in access.audit_entries(db, 1)] == [("ada", "abort campaign")]
     with pytest.raises(LedgerError):
         town.coordinator.turn(2.0)
     (tmp_path / "away.db").rename(tmp_path / "ledger.db")

@@ -23,7 +23,7 @@ from neologue.service.api.device_routes import CHECK_IN
 from neologue.service.api.report_route import PATH as REPORTS
 from neologue.service.collect.intake import Intake, Receipt
 from neologue.service.collect.layer_cache import ServedLayer
-from neologue.service.ops.service_keys import keys_of
+from neologue.service.ops.service_keys import load_keys
 from neologue.service.ops.settings import Settings
 from neologue.service.worker import Worker
 from service.campaigns import WORDS, definition
@@ -84,7 +84,7 @@ class Crowd:
 
     def __init__(self, service: Worker) -> None:
         self._service = service
-        self._keys = keys_of(service.database)
+        self._keys = load_keys(service.database)
         entry = service.coordinator.create(definition(devices=50_000, layer_seconds=1e6, batch=BATCH), 0.0)
         self._campaign = service.coordinator.start(entry.name, 0.0).id
         service.coordinator.turn(0.0)

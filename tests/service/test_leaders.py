@@ -34,11 +34,11 @@ import sys
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.coordinator import LEASE, Coordinator
 from neologue.service.storage.database import open_database
-from neologue.service.ops.service_keys import keys_of
+from neologue.service.ops.service_keys import load_keys
 from neologue.service.storage.report_store import ReportStore
 
 database = open_database(sys.argv[1])
-Coordinator(ReportStore(database), keys_of(database), None, "worker").turn(0.0)
+Coordinator(ReportStore(database), load_keys(database), None, "worker").turn(0.0)
 with database.transaction() as db:
     (entry,) = campaign_store.entries(db)
     assert campaign_store.lead(db, entry.id, "worker", 1.0, 1e9)
@@ -149,14 +149,14 @@ def take_over(town: Town, entry: CampaignRow, now: float) -> None:
 
 def interrupt(database: Database, use: int, act: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Do something just before a database is used for the so-manieth time from now on."""
-    really, uses = database._begun, itertools.count()
+    really, uses = database._begin, itertools.count()
 
     def begin(how: str) -> Any:  # noqa: ANN401 - a connection
         if next(uses) == use:
             act()
         return really(how)
 
-    monkeypatch.setattr(database, "_begun", begin)
+    monkeypatch.setattr(database, "_begin", begin)
 
 
 @pytest.mark.parametrize("act", [abort, pause, take_over])

@@ -92,7 +92,7 @@ def test_no_report_is_on_disk_nor_a_sum_of_one(database: SqliteDatabase) -> None
     assert not is_found((pack_sum(sum_of(decoder.candidates, [cast]))[1:] for cast in votes), disk)
     for width in (np.uint16, np.uint32, np.int64):
         assert not is_found((cast.astype(width).tobytes() for cast in votes), disk)
-    assert [serial in disk for serial in reports] == [storage.spent(CAMPAIGN, serial) for serial in reports]
+    assert [serial in disk for serial in reports] == [storage.is_spent(CAMPAIGN, serial) for serial in reports]
 
 
 def test_the_search_finds_what_is_there(database: SqliteDatabase) -> None:

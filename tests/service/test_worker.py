@@ -222,8 +222,8 @@ def test_tokens_are_shown_once_and_kept_as_hashes(service: Served, tmp_path_fact
 
 
 def test_operators_deeds_are_on_record(opened: Opened) -> None:
-    deeds = opened.service.ask("GET", "/v1/audit").json
-    mine = [deed["action"] for deed in deeds if deed["subject"] == opened.name]
+    audit_entries = opened.service.ask("GET", "/v1/audit").json
+    mine = [deed["action"] for deed in audit_entries if deed["subject"] == opened.name]
     assert mine[::-1] == ["create campaign", "start campaign"]
 
 

@@ -39,9 +39,9 @@ from neologue.service.collect.layer_cache import LayerCache
 from neologue.service.collect.layer_refresh import LayerRefresh
 from neologue.service.masked.groups import MaskingGroups
 from neologue.service.ops.concurrency import RepeatedStep, Threads
-from neologue.service.ops.garbage_collection import seldom_searched
+from neologue.service.ops.garbage_collection import collect_seldom
 from neologue.service.ops.metrics import MEDIA, Metrics
-from neologue.service.ops.service_keys import keys_of
+from neologue.service.ops.service_keys import load_keys
 from neologue.service.ops.settings import Settings
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
@@ -83,7 +83,7 @@ class Worker:
         self.database = open_database(settings.database)
         migrate(self.database)
         self._storage = ReportStore(self.database)
-        self._keys = keys = keys_of(self.database)
+        self._keys = keys = load_keys(self.database)
         self.ledger = Ledger(settings.ledger) if settings.ledger else None
         name = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
         self.coordinator = Coordinator(self._storage, keys, self.ledger, name)
@@ -143,7 +143,7 @@ class Worker:
             return
         status = 500
 
-        async def watched(message: Any) -> None:  # noqa: ANN401 - a message of ASGI
+        async def send_with_headers(message: Any) -> None:  # noqa: ANN401 - a message of ASGI
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -157,7 +157,7 @@ class Worker:
                 status = response.status_code
                 await response(scope, receive, send)
             else:
-                await self._app(scope, receive, watched)
+                await self._app(scope, receive, send_with_headers)
         finally:
             if status in WRONG:
                 self._failures.count(address, now)
@@ -198,7 +198,7 @@ class Worker:
                 try:
                     async with self._refreshing, self._advancing:
                         log.info("serving", database=self.database.name, workers_key=self._keys.public.hex())
-                        with seldom_searched():
+                        with collect_seldom():
                             yield
                 finally:
                     # Behind the last turn, which would take up again what this gives back.

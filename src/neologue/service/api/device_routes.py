@@ -81,7 +81,7 @@ class DeviceRoutes:
     async def _serve_document(self, kind: str, request: Request) -> Response:
         """A document by its digest, compressed if that is understood; it never changes, so it may be kept for ever."""
         digest = request.path_params["digest"]
-        zipped = await self._zipped(kind, digest)
+        zipped = await self._compressed_document(kind, digest)
         if zipped is None:
             return failure(404, "unknown", f"there is nothing under this digest in {kind}")
         headers = {"Cache-Control": _IMMUTABLE, "ETag": f'"{digest}"', "Vary": "Accept-Encoding"}
@@ -92,7 +92,7 @@ class DeviceRoutes:
             return Response(zipped, headers={**headers, "Content-Encoding": "gzip"}, media_type=media)
         return Response(await self._threads.run(gzip.decompress, zipped), headers=headers, media_type=media)
 
-    async def _zipped(self, kind: str, digest: str) -> bytes | None:
+    async def _compressed_document(self, kind: str, digest: str) -> bytes | None:
         """The document under a digest, if there is one."""
         with suppress(KeyError):
             return await self._threads.run(self._document, kind, digest) if _DIGEST.fullmatch(digest) else None

@@ -91,7 +91,7 @@ class GroupRoutes:
         digest, message = submission.report[:LAYER_BYTES], submission.report[LAYER_BYTES:]
         if len(digest) < LAYER_BYTES:
             raise ReportError(f"{len(body)} bytes are too few for a message of a group")
-        served = self.layer_cache.layer_answered(submission.campaign_id, digest[:TAG_BYTES])
+        served = self.layer_cache.open_layer_for(submission.campaign_id, digest[:TAG_BYTES])
         if served is None or served.digest != digest:
             return await self._answer_late(submission, digest)
         if not is_ticket(submission.ticket, self.ticket_secret, served.campaign_id, digest, submission.serial):

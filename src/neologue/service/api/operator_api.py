@@ -37,7 +37,7 @@ from neologue.service.campaigns.coordinator import Coordinator
 from neologue.service.campaigns.definition import Definition
 from neologue.service.collect.stored_layers import StoredLayers
 from neologue.service.ops import access
-from neologue.service.ops.access import ANALYST, OPERATOR, Deed, Person
+from neologue.service.ops.access import ANALYST, OPERATOR, AuditEntry, Person
 from neologue.service.ops.service_keys import Keys
 from neologue.service.review import reviewed_words, verdicts
 from neologue.service.review.export import MEDIA, exported
@@ -46,7 +46,7 @@ from neologue.service.review.verdicts import Ruling
 from neologue.service.storage.database import Connection, Database
 from neologue.service.storage.states import OVER
 
-DEEDS = 1000
+MOST_AUDIT_ENTRIES = 1000
 """The most lines of the audit log that are shown at once."""
 
 
@@ -130,19 +130,19 @@ def campaigns(context: Context, call: Call) -> list[CampaignView]:
 def campaign(context: Context, call: Call) -> CampaignView:
     """One campaign."""
     with context.database.reading() as db:
-        return CampaignView.of(_named(db, call))
+        return CampaignView.of(_find_campaign(db, call))
 
 
 def layers(context: Context, call: Call) -> list[LayerView]:
     """The layers of a campaign, for operators alone: they tell who takes part, if not by name."""
     with context.database.reading() as db:
-        return [LayerView.of(asked, SLOTS) for asked in campaign_store.asked(db, _named(db, call).id)]
+        return [LayerView.of(asked, SLOTS) for asked in campaign_store.asked(db, _find_campaign(db, call).id)]
 
 
 def prefixes(context: Context, call: Call) -> Prefixes:
     """The prefixes that the last layer asks about, which were kept in the one before."""
     with context.database.reading() as db:
-        asked = campaign_store.asked(db, _named(db, call).id)
+        asked = campaign_store.asked(db, _find_campaign(db, call).id)
     if not asked:
         return Prefixes(layer_index=0, prefixes=[])
     layer = StoredLayers(context.database).read(asked[-1].digest)
@@ -152,15 +152,15 @@ def prefixes(context: Context, call: Call) -> Prefixes:
 def words(context: Context, call: Call) -> list[WordView]:
     """The words of a campaign that was released, but those that a reviewer has hidden."""
     wanted: Hidden = call.query or Hidden()
-    found = released_words(_released(context, call))
+    found = released_words(_find_release(context, call))
     with context.database.reading() as db:
-        hidden = frozenset() if wanted.hidden else verdicts.hidden(db, _named(db, call).id)
+        hidden = frozenset() if wanted.hidden else verdicts.hidden(db, _find_campaign(db, call).id)
     return [WordView(word.word, word.estimate, word.low, word.high) for word in found if word.word not in hidden]
 
 
 def release(context: Context, call: Call) -> Text:
     """The release itself, signed, with its privacy statement."""
-    return Text(_released(context, call), "application/json")
+    return Text(_find_release(context, call), "application/json")
 
 
 def influence(context: Context, call: Call) -> InfluenceView:
@@ -168,9 +168,9 @@ def influence(context: Context, call: Call) -> InfluenceView:
     hostile = call.names["hostile"]
     if not re.fullmatch("[0-9]{1,9}", hostile, re.ASCII):
         raise ParameterError(f"hostile devices are a whole number below 1,000,000,000, not {hostile[:100]!r}")
-    released = released_words(_released(context, call))
+    released = released_words(_find_release(context, call))
     with context.database.reading() as db:
-        entry = _named(db, call)
+        entry = _find_campaign(db, call)
         facts = [asked.facts.layer for asked in campaign_store.asked(db, entry.id) if asked.facts and asked.facts.layer]
     spoilt = entry.definition.aggregator.spoilt_by_one
     bounded = bound_influence(entry.definition.campaign, facts, released, int(hostile), spoilt)
@@ -181,7 +181,7 @@ def review_words(context: Context, call: Call) -> ReviewView:
     """Released words with their flags and verdicts."""
     choice: Choice = call.query or Choice()
     with context.database.reading() as db:
-        entry = _named(db, call)
+        entry = _find_campaign(db, call)
     found = reviewed_words.chosen(reviewed_words.reviewed(context.database, entry), choice)
     return ReviewView(len(found), [ReviewedView.of(one) for one in reviewed_words.page(found, choice)])
 
@@ -190,7 +190,7 @@ def decide(context: Context, call: Call) -> VerdictCount:
     """Give a verdict on some words at once."""
     wanted: Decide = call.body
     with context.database.reading() as db:
-        entry = _named(db, call)
+        entry = _find_campaign(db, call)
     words = set(wanted.words)
     reviewed_words.check_released(words, reviewed_words.reviewed(context.database, entry))
     with context.database.transaction() as db:
@@ -202,7 +202,7 @@ def history(context: Context, call: Call) -> list[Ruling]:
     """Every verdict on a word, the latest first."""
     wanted: HistoryOf = call.query
     with context.database.reading() as db:
-        entry = _named(db, call)
+        entry = _find_campaign(db, call)
     reviewed_words.check_released([wanted.word], reviewed_words.reviewed(context.database, entry))
     with context.database.reading() as db:
         return verdicts.history(db, entry.id, wanted.word)
@@ -212,7 +212,7 @@ def export(context: Context, call: Call) -> Text:
     """The words with a verdict, as a file of some format."""
     wanted: Export = call.query
     with context.database.reading() as db:
-        entry = _named(db, call)
+        entry = _find_campaign(db, call)
     found = reviewed_words.chosen(reviewed_words.reviewed(context.database, entry), Choice(verdict=wanted.verdict))
     return Text(exported(found, wanted.format, entry), MEDIA[wanted.format])
 
@@ -221,7 +221,7 @@ def credentials(context: Context, call: Call) -> Text:
     """New credentials, one a line. The service keeps none of them."""
     wanted: Wanted = call.body
     with context.database.transaction() as db:
-        entry = _named(db, call)
+        entry = _find_campaign(db, call)
         if entry.state in OVER:
             raise CampaignError(f"the campaign {entry.name!r} is {entry.state}: nobody can take part any more")
         access.audit(db, call.person.name, f"issue {wanted.count} credentials", entry.name, context.clock())
@@ -252,10 +252,10 @@ def revoke(context: Context, call: Call) -> list[Person]:
         return access.people(db)
 
 
-def audit(context: Context, call: Call) -> list[Deed]:
+def audit(context: Context, call: Call) -> list[AuditEntry]:
     """What operators did, the latest first."""
     with context.database.reading() as db:
-        return access.deeds(db, DEEDS)
+        return access.audit_entries(db, MOST_AUDIT_ENTRIES)
 
 
 def key(context: Context, call: Call) -> Key:
@@ -295,7 +295,7 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/tokens", "Who has a token", (OPERATOR,), tokens, list[Person]),
     Endpoint("POST", "/v1/tokens", "Make a token", (OPERATOR,), new_token, Token, NewToken, status=201),
     Endpoint("DELETE", "/v1/tokens/{name}", "Revoke a token", (OPERATOR,), revoke, list[Person]),
-    Endpoint("GET", "/v1/audit", "What operators did", (OPERATOR,), audit, list[Deed]),
+    Endpoint("GET", "/v1/audit", "What operators did", (OPERATOR,), audit, list[AuditEntry]),
 )
 
 
@@ -303,13 +303,13 @@ def _change_state(context: Context, call: Call, move: Callable[[str, float, str]
     return CampaignView.of(move(call.names["name"], context.clock(), call.person.name))
 
 
-def _named(db: Connection, call: Call) -> CampaignRow:
+def _find_campaign(db: Connection, call: Call) -> CampaignRow:
     return campaign_store.named(db, call.names["name"])
 
 
-def _released(context: Context, call: Call) -> str:
+def _find_release(context: Context, call: Call) -> str:
     with context.database.reading() as db:
-        entry = _named(db, call)
+        entry = _find_campaign(db, call)
         document = campaign_store.release_of(db, entry.id)
     if document is None:
         raise CampaignError(f"the campaign {entry.name!r} is {entry.state}, and nothing of it is released")

@@ -36,10 +36,10 @@ class OperatorRouter:
 
     def routes(self) -> list[Route]:
         """A path for every endpoint."""
-        return [Route(each.path, self._serving(each), methods=[each.method]) for each in ENDPOINTS]
+        return [Route(each.path, self._handler(each), methods=[each.method]) for each in ENDPOINTS]
 
-    def _serving(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
-        async def served(request: Request) -> Response:
+    def _handler(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+        async def handle(request: Request) -> Response:
             person = await self.threads.run(self._person, request.headers.get("Authorization", ""))
             if endpoint.roles and person is None:
                 return failure(401, "no_token", _STRANGER if "Authorization" in request.headers else _NO_TOKEN)
@@ -64,7 +64,7 @@ class OperatorRouter:
                 return Response(given.content, endpoint.status, media_type=given.media)
             return answer(given, endpoint.status)
 
-        return served
+        return handle
 
     def _person(self, authorization: str) -> Person | None:
         scheme, _, token = authorization.partition(" ")

@@ -61,7 +61,7 @@ class ReportRoute:
             if body is None:
                 return self._refuse("too_large", failure(413, "too_large", "no layer that is open has reports as long"))
             submission = Submission.parse(body)
-            served = self._layer_cache.layer_answered(submission.campaign_id, submission.report[1:HEADER_BYTES])
+            served = self._layer_cache.open_layer_for(submission.campaign_id, submission.report[1:HEADER_BYTES])
             if served is None:
                 return await self._answer_late(submission)
             if not is_ticket(

@@ -41,7 +41,7 @@ class RequestBodies:
         assert task
         self._begun[task] = time.monotonic()
         try:
-            return await _read_whole(receive, most)
+            return await _read_body(receive, most)
         except asyncio.CancelledError:
             if task in self._begun:  # somebody else wants it to end
                 raise
@@ -58,7 +58,7 @@ class RequestBodies:
             task.cancel()
 
 
-async def _read_whole(receive: Receive, most: int) -> bytes | None:
+async def _read_body(receive: Receive, most: int) -> bytes | None:
     """All that arrives of a body, unless it is longer than allowed."""
     before = bytearray()
     while True:

@@ -30,7 +30,7 @@ class LateReports:
 
     async def status(self, campaign: bytes, serial: bytes, digest: bytes) -> SenderStatus:
         """The status of a device that answers the layer whose digest begins like this."""
-        if await self.threads.run(self.storage.spent, campaign, serial):
+        if await self.threads.run(self.storage.is_spent, campaign, serial):
             return SenderStatus.COUNTED
         state = await self.threads.run(self._state_of_layer, campaign, digest)
         if state is None:

@@ -91,7 +91,7 @@ class LayerCache:
         """A campaign, if it is in the cache."""
         return self._campaigns.get(campaign_id)
 
-    def layer_answered(self, campaign_id: bytes, tag: bytes) -> ServedLayer | None:
+    def open_layer_for(self, campaign_id: bytes, tag: bytes) -> ServedLayer | None:
         """The open layer of a running campaign that a report with this tag answers."""
         campaign = self._campaigns.get(campaign_id)
         if campaign is None or campaign.layer is None or campaign.layer.digest[:TAG_BYTES] != tag:

@@ -64,7 +64,7 @@ class GroupStore:
     def form(self, campaign: bytes, layer_index: int, terms: Terms, devices: int, now: float, until: float) -> bool:
         """Write a group down that so many devices will mask votes for; False if the layer has no room for them."""
         with self._database.transaction() as db:
-            layer = db.locked(_OF_LAYER, (campaign, layer_index))
+            layer = db.select_for_update(_OF_LAYER, (campaign, layer_index))
             if _state(db, terms.group_id):
                 return True  # written before, and the answer was lost
             if _room(db, layer, campaign, layer_index, now).free < devices:
@@ -95,7 +95,7 @@ class GroupStore:
                 return False
             ((campaign, layer_index),) = of_group
             # The layer first, as everywhere, so that nobody waits for each other.
-            ((layer, group, counted),) = db.locked(
+            ((layer, group, counted),) = db.select_for_update(
                 f"SELECT state, layer_size, reports FROM layers WHERE {_LAYER}", (campaign, layer_index)
             )
             if (state := _state(db, group_id)) != GroupState.UNMASKING:
@@ -126,7 +126,7 @@ class GroupStore:
             )
             return _state(db, group_id) or GroupState.LOST
 
-    def found(self, campaign: bytes, group_id: bytes, now: float) -> tuple[GroupState, Terms] | None:
+    def look_up(self, campaign: bytes, group_id: bytes, now: float) -> tuple[GroupState, Terms] | None:
         """What is on record of a group, and its terms; one whose time is over has come to its end."""
         with self._database.reading() as db:
             rows = db.execute(

@@ -78,7 +78,7 @@ GroupReply = bytes | GroupAnswer | VoidStatement
 
 
 @dataclass(eq=False)
-class _Live:
+class _LiveGroup:
     """A group in the memory of this worker."""
 
     layer: GatheringLayer
@@ -132,9 +132,9 @@ class MaskingGroups:
         self._storage, self._store = storage, GroupStore(storage.database)
         self._operator, self._leads, self._patience = operator, leads, patience
         self._clock, self._on_end = clock, on_end
-        self._gathering: dict[tuple[bytes, int], _Live] = {}
+        self._gathering: dict[tuple[bytes, int], _LiveGroup] = {}
         self._opening: dict[tuple[bytes, int], asyncio.Lock] = {}
-        self._live: dict[bytes, _Live] = {}
+        self._live: dict[bytes, _LiveGroup] = {}
         self._votes: dict[tuple[bytes, bytes], bytes] = {}
         """By campaign and serial, the group that has the votes of a device in its sum."""
         self._threads = Threads("group", _THREADS)
@@ -158,7 +158,7 @@ class MaskingGroups:
 
     async def join(self, layer: GatheringLayer, serial: bytes) -> bytes | GroupAnswer:
         """The terms of a group that a device may join, or why there is none."""
-        if await self._threads.run_to_end(self._storage.spent, layer.campaign, serial):
+        if await self._threads.run_to_end(self._storage.is_spent, layer.campaign, serial):
             return GroupAnswer.FINAL
         if not self._leads(layer.campaign):
             return GroupAnswer.BUSY
@@ -195,7 +195,7 @@ class MaskingGroups:
         async with live.turn:
             return await self._answer(live, serial, stage)
 
-    async def _take(self, live: _Live, stage: Stage, serial: bytes, message: bytes) -> None:
+    async def _take(self, live: _LiveGroup, stage: Stage, serial: bytes, message: bytes) -> None:
         if stage > live.group.stage:
             raise MaskingError("the message comes before its turn")
         claim = (live.layer.campaign, serial)
@@ -205,7 +205,7 @@ class MaskingGroups:
         if stage is Stage.MASKING:
             self._votes[claim] = live.group.terms.group_id
 
-    async def _answer(self, live: _Live, serial: bytes, stage: Stage | None) -> GroupReply:
+    async def _answer(self, live: _LiveGroup, serial: bytes, stage: Stage | None) -> GroupReply:
         """What a device is told by a group as it stands now."""
         if live.ended is not None:
             return self._answer_by_end(live.ended, live, serial)
@@ -217,7 +217,7 @@ class MaskingGroups:
             return GroupAnswer.OUT if stage < Stage.MASKING else GroupAnswer.WAIT
         return GroupAnswer.WAIT
 
-    def _answer_by_end(self, ended: GroupState, live: _Live, serial: bytes) -> GroupReply:
+    def _answer_by_end(self, ended: GroupState, live: _LiveGroup, serial: bytes) -> GroupReply:
         match ended:
             case GroupState.SUMMED:
                 return GroupAnswer.FINAL if serial in live.counted else GroupAnswer.CLOSED
@@ -229,9 +229,9 @@ class MaskingGroups:
 
     async def _answer_from_record(self, campaign: bytes, serial: bytes, group_id: bytes) -> GroupReply:
         """What the database says of a group that is not in this worker's memory."""
-        if await self._threads.run_to_end(self._storage.spent, campaign, serial):
+        if await self._threads.run_to_end(self._storage.is_spent, campaign, serial):
             return GroupAnswer.FINAL
-        found = await self._threads.run_to_end(self._store.found, campaign, group_id, self._clock())
+        found = await self._threads.run_to_end(self._store.look_up, campaign, group_id, self._clock())
         if found is None:
             # It was never formed, or another worker is about to.
             return GroupAnswer.OUT if self._leads(campaign) else GroupAnswer.BUSY
@@ -243,7 +243,7 @@ class MaskingGroups:
 
     # How groups go on
 
-    async def _open(self, layer: GatheringLayer) -> _Live | None:
+    async def _open(self, layer: GatheringLayer) -> _LiveGroup | None:
         """A new group that gathers devices, if the layer has room for one."""
         if not self._advancing.running:
             return None
@@ -255,7 +255,7 @@ class MaskingGroups:
             return None
         rules = layer.rules
         terms = terms_for(layer.asks, os.urandom(GROUP_BYTES), rules.smallest, rules.dropout, rules.corruption)
-        live = _Live(layer, GroupServer(terms), size, time.monotonic() + layer.gather_seconds)
+        live = _LiveGroup(layer, GroupServer(terms), size, time.monotonic() + layer.gather_seconds)
         self._live[terms.group_id] = self._gathering[layer.key] = live
         return live
 
@@ -289,7 +289,7 @@ class MaskingGroups:
         if failed:
             raise ExceptionGroup("some groups", failed)
 
-    async def _advance(self, live: _Live) -> Exception | None:
+    async def _advance(self, live: _LiveGroup) -> Exception | None:
         """Move a group on by one stage, or to its end; what went wrong, if anything did."""
         async with live.turn:
             try:
@@ -308,7 +308,7 @@ class MaskingGroups:
             live.moved = asyncio.Event()
         return None
 
-    async def _form(self, live: _Live) -> None:
+    async def _form(self, live: _LiveGroup) -> None:
         """Go on with who has come, if they are enough and the layer has room for them; else nothing was begun."""
         layer, group = live.layer, live.group
         if self._gathering.get(layer.key) is live:
@@ -325,14 +325,14 @@ class MaskingGroups:
         else:
             group.abandon("the layer has no room")
 
-    async def _begin_unmasking(self, live: _Live) -> None:
+    async def _begin_unmasking(self, live: _LiveGroup) -> None:
         """Ask for shares, once it is on record that they are asked for."""
         if await self._threads.run_to_end(self._store.ask_for_shares, live.group.terms.group_id, self._clock()):
             await self._threads.run_to_end(live.group.advance)
         else:
             live.group.abandon("its time is over")
 
-    async def _settle(self, live: _Live) -> None:
+    async def _settle(self, live: _LiveGroup) -> None:
         """Write down what became of a group, and let it go."""
         group_id, outcome = live.group.terms.group_id, live.group.outcome
         if not live.formed:
@@ -351,7 +351,7 @@ class MaskingGroups:
         self._on_end(ended)
         live.moved.set()
 
-    def _count(self, live: _Live, summed: GroupSum) -> GroupState:
+    def _count(self, live: _LiveGroup, summed: GroupSum) -> GroupState:
         """Count a sum, unless it can't be one of honest votes."""
         terms = live.group.terms
         if int(summed.votes.max()) > summed.devices * terms.votes:

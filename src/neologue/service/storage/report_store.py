@@ -60,7 +60,7 @@ class ReportStore:
         At most the layer's size is counted; once less than `minimum` are missing to it, the layer is over.
         """
         with self.database.transaction() as db:
-            layers = db.locked(
+            layers = db.select_for_update(
                 "SELECT state, layer_size, reports, candidates FROM layers WHERE campaign = ? AND layer_index = ?",
                 (campaign, layer_index),
             )
@@ -83,7 +83,7 @@ class ReportStore:
         # Only here, behind the commit.
         return BatchOutcome(spent.union(chosen), len(chosen), over=room - len(chosen) < minimum)
 
-    def spent(self, campaign: bytes, serial: bytes) -> bool:
+    def is_spent(self, campaign: bytes, serial: bytes) -> bool:
         """Whether a device was counted in the campaign."""
         with self.database.reading() as db:
             return bool(spent_among(db, campaign, [serial]))
@@ -106,7 +106,7 @@ class ReportStore:
             if not layers:
                 raise StorageError(f"the campaign {campaign.hex()} has no layer {layer_index} in {self.database.name}")
             ((candidates, counted),) = layers
-            votes, reports = _added_up(db, campaign, layer_index, candidates)
+            votes, reports = _add_up(db, campaign, layer_index, candidates)
         if reports != counted:
             raise StorageError(
                 f"the database {self.database.name} has the votes of {reports} reports where {counted} were counted:"
@@ -122,8 +122,10 @@ class ReportStore:
         if sums <= most:
             return
         with self.database.transaction() as db:
-            ((candidates,),) = db.locked(f"SELECT candidates FROM layers WHERE {of_layer}", (campaign, layer_index))
-            votes, reports = _added_up(db, campaign, layer_index, candidates)
+            ((candidates,),) = db.select_for_update(
+                f"SELECT candidates FROM layers WHERE {of_layer}", (campaign, layer_index)
+            )
+            votes, reports = _add_up(db, campaign, layer_index, candidates)
             if reports:
                 db.execute(f"DELETE FROM sums WHERE {of_layer}", (campaign, layer_index))
                 add_sum(db, campaign, layer_index, reports, votes)
@@ -163,7 +165,7 @@ def add_sum(db: Connection, campaign: bytes, layer_index: int, reports: int, vot
     )
 
 
-def _added_up(db: Connection, campaign: bytes, layer_index: int, candidates: int) -> tuple[Votes, int]:
+def _add_up(db: Connection, campaign: bytes, layer_index: int, candidates: int) -> tuple[Votes, int]:
     """The votes of all sums of a layer, and of how many reports they are."""
     votes = np.zeros(candidates, np.uint32)
     rows = db.execute("SELECT id, reports FROM sums WHERE campaign = ? AND layer_index = ?", (campaign, layer_index))
