@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "layout": {"language", "randomizers", "privacy", "protocol", "campaign"},
     "discovery": {"language", "randomizers", "privacy", "protocol", "campaign", "layout"},
     "release": {"language", "randomizers", "privacy", "protocol", "campaign", "layout", "discovery"},
-    "aggregation": {"randomizers", "masking", "protocol"},
+    "aggregation": {"randomizers", "masking", "privacy", "protocol"},
     "populations": {"language", "randomizers", "protocol", "campaign"},
     "simulation": {"language", "randomizers", "protocol", "device", "campaign", "discovery", "populations"},
     "planning": {
@@ -45,11 +45,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "audit": {"language", "randomizers", "protocol", "device"},
     "fleet": {"masking", "device", "populations"},
     "service.storage": {"discovery", "aggregation"},
-    "service.masked": {"masking", "protocol", "aggregation", "service.storage"},
+    "service.masked": {"masking", "protocol", "aggregation", "service.storage", "service.ops"},
     "service.ops": {"protocol", "service.storage"},
     "service.campaigns": {
         "language", "masking", "privacy", "protocol", "campaign", "ledger", "layout", "discovery", "release",
-        "service.storage", "service.masked", "service.ops",
+        "aggregation", "service.storage", "service.masked", "service.ops",
     },
     "service.collect": {
         "language", "protocol", "aggregation", "service.storage", "service.masked", "service.ops",
@@ -59,8 +59,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "language", "discovery", "release", "service.storage", "service.ops", "service.campaigns",
     },
     "service.api": {
-        "masking", "protocol", "discovery", "release", "service.storage", "service.masked", "service.ops",
-        "service.campaigns", "service.collect", "service.review",
+        "masking", "protocol", "discovery", "release", "aggregation", "service.storage", "service.masked",
+        "service.ops", "service.campaigns", "service.collect", "service.review",
     },
     "service": {
         "ledger", "service.storage", "service.masked", "service.ops", "service.campaigns", "service.collect",

@@ -4,7 +4,7 @@ import pytest
 
 from neologue.device.transport import JSON, SMALL_ANSWER, Response
 from neologue.errors import LaterError, ParameterError
-from neologue.fleet.fleet import Leaving, Weather
+from neologue.fleet.fleet import LeavingTransport, Weather
 
 
 class Line:
@@ -21,7 +21,7 @@ def message(number: int) -> bytes:
 
 
 def test_a_device_falls_silent_before_its_message_and_stays_so() -> None:
-    leaving = Leaving(Line(), 5)
+    leaving = LeavingTransport(Line(), 5)
     for number in (1, 3):
         assert leaving.request("POST", "/v1/cohorts/ab", message(number)).status == 200
     assert leaving.request("POST", "/v1/cohorts", message(7)[:80]).status == 200

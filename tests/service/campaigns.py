@@ -12,7 +12,7 @@ from neologue.protocol.report import read_report
 from neologue.service.campaigns.coordinator import Coordinator
 from neologue.service.campaigns.definition import Definition
 from neologue.service.collect.layer_cache import LayerCache
-from neologue.service.ops.service_keys import keys_of
+from neologue.service.ops.service_keys import load_keys
 from neologue.service.storage.database import Database
 from neologue.service.storage.report_store import ReportStore
 
@@ -51,20 +51,20 @@ class Town:
     def __init__(self, database: Database, ledger: Ledger | None = None) -> None:
         self.database = database
         self.storage = ReportStore(database)
-        self.keys = keys_of(database)
+        self.keys = load_keys(database)
         self.coordinator = Coordinator(self.storage, self.keys, ledger, os.urandom(4).hex())
         self.layer_cache = LayerCache(database, self.keys)
 
     def layer(self, campaign: bytes) -> tuple[Layer | ClosedLayer, int] | None:
         """The layer that a campaign asks now, and its layer_index."""
         self.layer_cache.refresh()
-        notice = self.layer_cache.notice(campaign)
-        assert notice
-        if notice.layer is None:
+        cached = self.layer_cache.campaign(campaign)
+        assert cached
+        if cached.layer is None:
             return None
-        asked = notice.layer.served.asks
+        asked = cached.layer.collecting.asks
         assert isinstance(asked, Layer | ClosedLayer)
-        return asked, notice.layer.layer_index
+        return asked, cached.layer.layer_index
 
     def answer(self, campaign: bytes, devices: int, words: Mapping[str, int] = WORDS, batch: int = 10) -> int:
         """So many new devices answer the open layer, in batches; how many were counted."""
@@ -86,9 +86,9 @@ class Town:
             now += 1.0
             self.coordinator.turn(now)
             self.layer_cache.refresh()
-            notice = self.layer_cache.notice(campaign)
-            assert notice
-            if notice.entry.state != "running":
+            cached = self.layer_cache.campaign(campaign)
+            assert cached
+            if cached.entry.state != "running":
                 return now
-            if notice.layer:
-                self.answer(campaign, notice.layer.round.missing, words)
+            if cached.layer:
+                self.answer(campaign, cached.layer.round.missing, words)

@@ -15,7 +15,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
 from typing import Final
 
-from neologue.service.collect.intake import Intake, IntakeLayer, IntakeLimits, Receipt
+from neologue.aggregation.ephemeral import IntakeLayer
+from neologue.service.collect.intake import Intake, IntakeLimits, Receipt
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.report_store import ReportStore

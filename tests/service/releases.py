@@ -8,6 +8,7 @@ from neologue.release.document import release_document, release_text
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.storage.database import Database
+from neologue.service.storage.states import CampaignState
 
 from .campaigns import Town, definition
 
@@ -20,9 +21,9 @@ def released(database: Database, words: Mapping[str, float], name: str = "spring
         ReleasedWord(word, 9, estimate, estimate - 1, estimate + 1, layer=1, pass_number=1)
         for word, estimate in sorted(words.items(), key=lambda item: -item[1])
     )
-    release = Release(entry.definition.campaign, (), found, exposure=entry.definition.exposure)
+    release = Release(entry.definition.campaign, (), found, exposure=entry.definition.aggregator.exposure)
     document = release_document(release, population="nobody", fidelity="live", seed=None, score=None)
     with database.transaction() as db:
-        campaign_store.move(db, entry.id, (campaign_store.DRAFT,), campaign_store.RELEASED, 1_700_000_000.0)
+        campaign_store.move(db, entry.id, (CampaignState.DRAFT,), CampaignState.RELEASED, 1_700_000_000.0)
         campaign_store.keep_release(db, entry.id, release_text(document))
         return campaign_store.named(db, name)

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from neologue.aggregation.ephemeral import sum_of
+from neologue.aggregation.ephemeral import IntakeLayer, sum_of
 from neologue.aggregation.kernels import Votes
 from neologue.device.contribution import contribute
 from neologue.errors import CampaignError, LedgerError
@@ -82,10 +82,11 @@ async def sent(
     intake: Intake, town: Town, entry: CampaignRow, serials: Iterable[bytes]
 ) -> "asyncio.Future[list[Receipt]]":
     """Reports under way to an intake that knows the layer from before."""
-    notice = town.layer_cache.notice(entry.id)
-    assert notice
-    assert notice.layer
-    asked = notice.layer.served
+    cached = town.layer_cache.campaign(entry.id)
+    assert cached
+    assert cached.layer
+    asked = cached.layer.collecting
+    assert isinstance(asked, IntakeLayer)
     assert isinstance(asked.asks, Layer)
     report = contribute(WORDS, asked.asks)
     return asyncio.gather(*(intake.receive(entry.id, asked, serial, report) for serial in serials))
@@ -138,7 +139,7 @@ def test_a_batch_that_is_just_being_written_is_charged_and_erased(
 def test_sums_that_are_just_being_merged_are_erased(
     postgres: Callable[[], str], ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also those of a layer that is closed: a worker may have been slow to notice."""
+    """Also those of a layer that is closed: a worker may have been slow to cached."""
     url = postgres()
     database, second = open_database(url), open_database(url)
     migrate(database)
@@ -239,7 +240,7 @@ def test_a_ledger_that_is_away_keeps_nothing_from_being_erased_and_is_told_later
     assert counts(town, entry) == ("aborted", [30], [], None)
     assert town.coordinator._scrubbed
     with town.database.reading() as db:
-        assert [(deed.actor, deed.action) for deed in access.deeds(db, 1)] == [("ada", "abort campaign")]
+        assert [(deed.actor, deed.action) for deed in access.audit_entries(db, 1)] == [("ada", "abort campaign")]
     with pytest.raises(LedgerError):
         town.coordinator.turn(2.0)
     (tmp_path / "away.db").rename(tmp_path / "ledger.db")

@@ -5,6 +5,7 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from neologue.errors import BudgetError, CampaignError, InputError, LedgerError, NoCampaignError, StorageError
@@ -14,7 +15,7 @@ from neologue.release.certification import certify, document_in
 from neologue.release.foreseen import foreseen_charge
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
-from neologue.service.campaigns.definition import read_definition
+from neologue.service.campaigns.definition import Definition
 from neologue.service.storage.database import Database
 
 from .campaigns import PARAMETERS, WORDS, Town, definition
@@ -320,5 +321,5 @@ def test_names_are_used_once_and_must_be_known(database: Database) -> None:
 )
 def test_a_definition_that_can_t_be_run_is_refused(changes: dict[str, object], message: str) -> None:
     given = {"name": "small", "devices": 900, "alphabet": "en", "batch": 10, "parameters": PARAMETERS, **changes}
-    with pytest.raises(InputError, match=re.escape(message)):
-        read_definition(json.dumps(given).encode())
+    with pytest.raises((InputError, msgspec.ValidationError), match=re.escape(message)):
+        msgspec.convert(given, Definition).check()

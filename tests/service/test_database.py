@@ -114,7 +114,7 @@ def test_locked_rows_are_changed_by_one_at_a_time(database: Database) -> None:
     def count() -> None:
         for _ in range(10):
             with database.transaction() as db:
-                ((value,),) = db.locked("SELECT value FROM secrets WHERE name = ?", ("count",))
+                ((value,),) = db.select_for_update("SELECT value FROM secrets WHERE name = ?", ("count",))
                 db.execute("UPDATE secrets SET value = ? WHERE name = ?", (b"%d" % (int(value) + 1), "count"))
 
     threads = [threading.Thread(target=count) for _ in range(8)]

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from neologue.aggregation.ephemeral import IntakeLayer
 from neologue.device.contribution import contribute
 from neologue.protocol.credential import issue
 from neologue.protocol.layer import Layer
@@ -20,9 +21,9 @@ from neologue.protocol.ticket import ticket
 from neologue.service import worker
 from neologue.service.api.device_routes import CHECK_IN
 from neologue.service.api.report_route import PATH as REPORTS
-from neologue.service.collect.intake import Intake, IntakeLayer, Receipt
+from neologue.service.collect.intake import Intake, Receipt
 from neologue.service.collect.layer_cache import ServedLayer
-from neologue.service.ops.service_keys import keys_of
+from neologue.service.ops.service_keys import load_keys
 from neologue.service.ops.settings import Settings
 from neologue.service.worker import Worker
 from service.campaigns import WORDS, definition
@@ -83,28 +84,28 @@ class Crowd:
 
     def __init__(self, service: Worker) -> None:
         self._service = service
-        self._keys = keys_of(service.database)
+        self._keys = load_keys(service.database)
         entry = service.coordinator.create(definition(devices=50_000, layer_seconds=1e6, batch=BATCH), 0.0)
         self._campaign = service.coordinator.start(entry.name, 0.0).id
         service.coordinator.turn(0.0)
         service.layer_cache.refresh()
-        layer = self._posted.served.asks
+        layer = self._posted.collecting.asks
         assert isinstance(layer, Layer)
         self._report = contribute(WORDS, layer)
 
     @property
     def _posted(self) -> ServedLayer:
-        notice = self._service.layer_cache.notice(self._campaign)
-        assert notice
-        assert notice.layer
-        return notice.layer
+        cached = self._service.layer_cache.campaign(self._campaign)
+        assert cached
+        assert cached.layer
+        return cached.layer
 
     async def come(self, devices: int) -> None:
         """So many send until they are counted; others check in, send again what was counted, or send what is wrong."""
         for _ in range(0, devices, TOGETHER):
             await self._done(self._counted(os.urandom(16)) for _ in range(TOGETHER))
             await self._done(self._otherwise() for _ in range(TOGETHER // 25))
-            await self._service.refresh()
+            await self._service.layers.refresh()
 
     async def _done(self, doings: Iterable[Coroutine[None, None, None]]) -> None:
         """Let all be done; more devices come where too few are left for a batch."""

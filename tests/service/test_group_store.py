@@ -28,7 +28,7 @@ def formed(store: GroupStore, number: int = 0, devices: int = 4) -> bytes:
 
 
 def state(store: GroupStore, group: bytes, now: float = NOW) -> str | None:
-    found = store.found(CAMPAIGN, group, now)
+    found = store.look_up(CAMPAIGN, group, now)
     return found and found[0]
 
 
@@ -107,5 +107,5 @@ def test_a_sum_that_can_not_be_counted_is_lost_and_not_nothing(
 
 def test_another_campaign_has_no_such_group(store: GroupStore) -> None:
     group = formed(store)
-    assert store.found(bytes(16), group, NOW) is None
-    assert store.found(CAMPAIGN, 16 * b"x", NOW) is None
+    assert store.look_up(bytes(16), group, NOW) is None
+    assert store.look_up(CAMPAIGN, 16 * b"x", NOW) is None

@@ -23,6 +23,7 @@ from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.coordinator import LEASE
 from neologue.service.storage.database import Database, open_database
+from neologue.service.storage.states import CampaignState, LayerState
 from service.campaigns import WORDS, Town, definition
 
 LATER = LEASE + 1.0
@@ -33,11 +34,11 @@ import sys
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.coordinator import LEASE, Coordinator
 from neologue.service.storage.database import open_database
-from neologue.service.ops.service_keys import keys_of
+from neologue.service.ops.service_keys import load_keys
 from neologue.service.storage.report_store import ReportStore
 
 database = open_database(sys.argv[1])
-Coordinator(ReportStore(database), keys_of(database), None, "worker").turn(0.0)
+Coordinator(ReportStore(database), load_keys(database), None, "worker").turn(0.0)
 with database.transaction() as db:
     (entry,) = campaign_store.entries(db)
     assert campaign_store.lead(db, entry.id, "worker", 1.0, 1e9)
@@ -99,7 +100,7 @@ def fill(town: Town, entry: CampaignRow) -> None:
 
 def run(town: Town, entry: CampaignRow, now: float) -> None:
     """Move a campaign on until it is over."""
-    while record(town, entry)[0] == campaign_store.RUNNING:
+    while record(town, entry)[0] == CampaignState.RUNNING:
         town.coordinator.turn(now)
         if town.layer(entry.id):
             fill(town, entry)
@@ -124,7 +125,7 @@ def full(town: Town, entry: CampaignRow) -> float:
 def ending(town: Town, entry: CampaignRow) -> float:
     for now in itertools.count(1.0):
         town.coordinator.turn(now)
-        if record(town, entry)[2][-1][2] == campaign_store.DECIDED:
+        if record(town, entry)[2][-1][2] == LayerState.DECIDED:
             return now + 1.0
         fill(town, entry)
     raise AssertionError
@@ -148,14 +149,14 @@ def take_over(town: Town, entry: CampaignRow, now: float) -> None:
 
 def interrupt(database: Database, use: int, act: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Do something just before a database is used for the so-manieth time from now on."""
-    really, uses = database._begun, itertools.count()
+    really, uses = database._begin, itertools.count()
 
     def begin(how: str) -> Any:  # noqa: ANN401 - a connection
         if next(uses) == use:
             act()
         return really(how)
 
-    monkeypatch.setattr(database, "_begun", begin)
+    monkeypatch.setattr(database, "_begin", begin)
 
 
 @pytest.mark.parametrize("act", [abort, pause, take_over])
@@ -190,16 +191,16 @@ def test_who_is_overtaken_in_the_middle_of_a_turn_changes_nothing(
             return
         assert record(first, entry) == then[0]
         if too_late:
-            assert then[0][0] == campaign_store.RELEASED
+            assert then[0][0] == CampaignState.RELEASED
         elif act is abort:
-            assert not [layer for layer in then[0][2] if layer[2] == campaign_store.OPEN]
-            assert (then[0][0], then[0][3], then[0][5]) == (campaign_store.ABORTED, [], None)
+            assert not [layer for layer in then[0][2] if layer[2] == LayerState.OPEN]
+            assert (then[0][0], then[0][3], then[0][5]) == (CampaignState.ABORTED, [], None)
         else:
             if act is pause:
                 start(first, entry, now)
             run(first, entry, now + 2 * LATER)
             state, _, layers, sums, decided, release = record(first, entry)
-            assert (state, sums) == (campaign_store.RELEASED, [])
+            assert (state, sums) == (CampaignState.RELEASED, [])
             assert release
             assert decided == [round_.reports for *_, round_ in layers]
             assert all(before[3].high <= after[3].low for before, after in pairwise(layers))
@@ -229,9 +230,9 @@ def test_of_workers_that_take_turns_at_once_one_moves_a_campaign_on(first: Town,
         assert len(first.coordinator.leading | second.coordinator.leading) <= 1
         assert not first.coordinator.leading & second.coordinator.leading
         state, _, layers, *_ = record(first, entry)
-        if state != campaign_store.RUNNING:
+        if state != CampaignState.RUNNING:
             break
-        if layers[-1][2] == campaign_store.OPEN:
+        if layers[-1][2] == LayerState.OPEN:
             fill(first, entry)
     _, _, layers, sums, decided, release = record(first, entry)
     assert Counter(said) == {"layer opened": 1, "layer decided": len(layers), "campaign ended": 1}
@@ -253,14 +254,14 @@ def test_a_worker_that_died_is_waited_for_as_long_as_its_lease(first: Town, seco
         finally:
             worker.kill()
     (asked,) = record(first, entry)[2]
-    assert asked[2] == campaign_store.OPEN
+    assert asked[2] == LayerState.OPEN
     fill(first, entry)
     before = record(first, entry)
     for now in (1.0, LEASE):
         second.coordinator.turn(now)
         assert record(first, entry) == before
     second.coordinator.turn(LEASE + 0.1)
-    assert [layer[2] for layer in record(first, entry)[2]] == [campaign_store.DECIDED, campaign_store.OPEN]
+    assert [layer[2] for layer in record(first, entry)[2]] == [LayerState.DECIDED, LayerState.OPEN]
     assert second.coordinator.leading == {entry.id}
 
 

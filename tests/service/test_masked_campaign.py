@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from neologue.aggregation.masked import MaskedAggregator
 from neologue.cli.main import main
 from neologue.discovery.result import LayerFacts, ReleasedWord
 from neologue.errors import ParameterError
@@ -39,10 +40,11 @@ def test_groups_that_can_not_be_are_refused_before_anybody_is_asked(changes: dic
 
 def test_a_campaign_is_ephemeral_unless_it_says_otherwise() -> None:
     plain = definition()
-    assert (plain.aggregation, plain.groups, plain.together) == ("ephemeral", None, plain.batch)
+    assert (plain.aggregation, plain.aggregator.promise, plain.aggregator.fewest) == ("ephemeral", None, plain.batch)
     secure = definition(**SECURE)
-    assert secure.groups == GroupRules(12, 6, 25, 5)
-    assert secure.rules.batch == secure.together == 8
+    assert isinstance(secure.aggregator, MaskedAggregator)
+    assert secure.aggregator.rules == GroupRules(12, 6, 25, 5)
+    assert secure.rules.batch == secure.aggregator.fewest == 8
 
 
 def test_an_operator_makes_a_secure_campaign_by_a_command(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from neologue.aggregation.masked import GatheringLayer
 from neologue.aggregation.masked_group import GroupServer, terms_for
 from neologue.device.masked import Ballot, Member
 from neologue.masking.rules import GroupRules
@@ -15,7 +16,7 @@ from neologue.protocol.credential import issue
 from neologue.protocol.slot import SLOTS
 from neologue.service.collect.replies import Invited, Over, Wait
 from neologue.service.masked.group_store import GroupStore
-from neologue.service.masked.groups import GatheringLayer, GroupAnswer, GroupReply, MaskingGroups
+from neologue.service.masked.groups import GroupAnswer, GroupReply, MaskingGroups
 from neologue.service.storage.database import Database
 from neologue.service.storage.report_store import ReportStore
 from service.campaigns import Town, definition

@@ -40,9 +40,9 @@ def test_a_batch_is_counted(storage: ReportStore) -> None:
     outcome = storage.commit_batch(CAMPAIGN, 0, batch_of(range(12)), minimum=10)
     assert (outcome.final, outcome.counted, outcome.over) == (frozenset(batch_of(range(12))), 12, False)
     assert same(storage.tally(CAMPAIGN, 0), tally_of(range(12)))
-    assert all(storage.spent(CAMPAIGN, serial_of(device)) for device in range(12))
-    assert not storage.spent(CAMPAIGN, serial_of(12))
-    assert not storage.spent(b"another campaign", serial_of(0))
+    assert all(storage.is_spent(CAMPAIGN, serial_of(device)) for device in range(12))
+    assert not storage.is_spent(CAMPAIGN, serial_of(12))
+    assert not storage.is_spent(b"another campaign", serial_of(0))
 
 
 def test_fewer_than_the_minimum_are_never_written(storage: ReportStore) -> None:

@@ -53,29 +53,27 @@ def test_who_hangs_up_has_sent_nothing() -> None:
         arrived([*pieces(b"a", b"b")[:1], {"type": "http.disconnect"}])
 
 
-def ended_by(end: Callable[[asyncio.Task[bytes | None], RequestBodies], object]) -> None:
-    """A body of which only the first half comes, and something that ends it."""
+def ended_by(end: Callable[[asyncio.Task[bytes | None]], object], seconds: float) -> None:
+    """A body of which only the first half comes, and something that ends it within the time that it has."""
 
     async def scene() -> None:
-        arrivals = RequestBodies(0.01)
-        task = asyncio.create_task(arrivals.body(receiving(pieces(b"a", b"b")[:1]), 10))
-        await asyncio.sleep(0)
-        other = end(task, arrivals)
-        try:
-            await asyncio.wait_for(task, 60)
-        finally:
-            assert not arrivals._begun
-            if isinstance(other, asyncio.Task):
-                other.cancel()
+        async with RequestBodies(seconds) as arrivals:
+            task = asyncio.create_task(arrivals.body(receiving(pieces(b"a", b"b")[:1]), 10))
+            await asyncio.sleep(0)
+            end(task)
+            try:
+                await asyncio.wait_for(task, 60)
+            finally:
+                assert not arrivals._begun
 
     asyncio.run(scene())
 
 
 def test_what_takes_too_long_is_given_up() -> None:
     with pytest.raises(TimeoutError):
-        ended_by(lambda task, arrivals: asyncio.create_task(arrivals.watch()))
+        ended_by(lambda task: None, seconds=0.01)
 
 
 def test_who_is_cancelled_by_others_is_cancelled() -> None:
     with pytest.raises(asyncio.CancelledError):
-        ended_by(lambda task, arrivals: task.cancel())
+        ended_by(lambda task: task.cancel(), seconds=60.0)

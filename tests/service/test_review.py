@@ -52,7 +52,9 @@ class TestRulings:
         entry = released(database, WORDS)
         with database.transaction() as db:
             verdicts.rule(db, entry, ["lol", "yeet", "lol"], "accepted", "why", "ann", 3.0)
-            assert access.deeds(db, 1) == [access.Deed(3.0, "ann", "review 2 words as accepted", "spring")]
+            assert access.audit_entries(db, 1) == [
+                access.AuditEntry(3.0, "ann", "review 2 words as accepted", "spring")
+            ]
 
     @pytest.mark.parametrize("note", ["x" * 501, "two\nlines", "\0", "\ud800"])
     def test_a_note_is_one_short_line(self, database: Database, note: str) -> None:

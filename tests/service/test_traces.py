@@ -14,14 +14,14 @@ import pytest
 
 from layers import small_layer
 from neologue.aggregation.decoding import Decoder
-from neologue.aggregation.ephemeral import sum_of
+from neologue.aggregation.ephemeral import IntakeLayer, sum_of
 from neologue.aggregation.kernels import Votes
 from neologue.aggregation.packed_sum import pack_sum
 from neologue.entropy import SeededEntropy
 from neologue.errors import StorageError
 from neologue.protocol.report import HEADER_BYTES, make_report
 from neologue.service.campaigns.campaign_store import CampaignRow
-from neologue.service.collect.intake import Intake, IntakeLayer, IntakeLimits
+from neologue.service.collect.intake import Intake, IntakeLimits
 from neologue.service.storage.database import SqliteDatabase
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.report_store import ReportStore
@@ -92,7 +92,7 @@ def test_no_report_is_on_disk_nor_a_sum_of_one(database: SqliteDatabase) -> None
     assert not is_found((pack_sum(sum_of(decoder.candidates, [cast]))[1:] for cast in votes), disk)
     for width in (np.uint16, np.uint32, np.int64):
         assert not is_found((cast.astype(width).tobytes() for cast in votes), disk)
-    assert [serial in disk for serial in reports] == [storage.spent(CAMPAIGN, serial) for serial in reports]
+    assert [serial in disk for serial in reports] == [storage.is_spent(CAMPAIGN, serial) for serial in reports]
 
 
 def test_the_search_finds_what_is_there(database: SqliteDatabase) -> None:

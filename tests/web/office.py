@@ -94,11 +94,11 @@ class Office:
 
         def over() -> bool:
             self.town.layer_cache.refresh()
-            notice = self.town.layer_cache.notice(identity)
-            assert notice
-            if notice.layer:
-                self.town.answer(identity, notice.layer.round.missing, words)
-            return notice.entry.state != "running"
+            cached = self.town.layer_cache.campaign(identity)
+            assert cached
+            if cached.layer:
+                self.town.answer(identity, cached.layer.round.missing, words)
+            return cached.entry.state != "running"
 
         wait_until(over)
 

@@ -49,11 +49,11 @@ def crowd() -> Iterator[dict[str, int]]:
 def answer(desk: Office, identity: bytes, devices: Iterator[dict[str, int]], share: float) -> None:
     """So much of what the open layer waits for arrives, in batches."""
     asked = desk.town.layer(identity)
-    notice = desk.town.layer_cache.notice(identity)
-    if asked is None or notice is None or notice.layer is None:
+    cached = desk.town.layer_cache.campaign(identity)
+    if asked is None or cached is None or cached.layer is None:
         return
     layer, layer_index = asked
-    wanted = int(notice.layer.round.missing * share)
+    wanted = int(cached.layer.round.missing * share)
     for start in range(0, wanted, 50):
         reports = {
             os.urandom(16): read_report(layer, contribute(next(devices), layer)).astype("uint32")

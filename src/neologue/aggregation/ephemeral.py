@@ -1,20 +1,96 @@
-"""Reports that wait for others: apart from each other, in memory alone, until they are added up.
+"""Ephemeral aggregation: reports wait for others, apart from each other, in memory alone, until they are added up.
 
 No single report may reach a disk, so a report waits until it can be written as part of a sum of many. Until then it is
 kept apart, for it may turn out to be counted already.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
+from typing import ClassVar
 
 import numpy as np
 
+from neologue.aggregation.aggregator import AggregationSettings, Aggregator
+from neologue.aggregation.decoding import Decoder
 from neologue.aggregation.kernels import Votes, add_votes
+from neologue.privacy.statement import Exposure
+from neologue.protocol.report import Asks
 
 _BESIDES = 512
 """The bytes that a waiting report takes beside its votes, about."""
 _TOGETHER = 512
 """How many reports are added at once; until then they are in memory twice."""
+
+
+@dataclass(frozen=True, eq=False)
+class IntakeLayer:
+    """A layer that takes reports as they are."""
+
+    layer_index: int
+    asks: Asks
+    minimum: int
+    """The fewest reports that are written together."""
+
+    @cached_property
+    def decoder(self) -> Decoder:
+        """Reads its reports."""
+        return Decoder(self.asks)
+
+    @property
+    def longest(self) -> int:
+        """The most bytes of a report."""
+        return self.decoder.longest
+
+
+@dataclass(frozen=True)
+class EphemeralAggregator(Aggregator):
+    """Batches of reports."""
+
+    batch: int
+
+    unit: ClassVar[str] = "batch"
+    parameter: ClassVar[str] = "batch"
+    invites_again: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, settings: AggregationSettings) -> "EphemeralAggregator":
+        """The mode with the settings of a campaign."""
+        return cls(settings.batch)
+
+    @property
+    def fewest(self) -> int:
+        """A batch."""
+        return self.batch
+
+    @property
+    def smallest_sum(self) -> int:
+        """A batch."""
+        return self.batch
+
+    @property
+    def spoilt_by_one(self) -> int:
+        """Its own report."""
+        return 1
+
+    @property
+    def promise(self) -> None:
+        """There are no groups."""
+        return
+
+    @property
+    def exposure(self) -> Exposure:
+        """Batches on a disk, single reports in memory."""
+        return Exposure(disk=self.batch)
+
+    def collecting(self, campaign: bytes, layer_index: int, layer: Asks) -> IntakeLayer:
+        """A layer that takes reports as they are."""
+        return IntakeLayer(layer_index, layer, self.batch)
+
+    def has_room(self, missing: int, under_way: int) -> bool:
+        """Always: a layer that is full is closed at the next turn, and says so to whoever comes meanwhile."""
+        return True
 
 
 class Pending:
@@ -62,5 +138,5 @@ def sum_of(candidates: int, reports: Iterable[Votes]) -> Votes:
     while some := list(islice(remaining, _TOGETHER)):
         ends = np.cumsum([len(votes) for votes in some])
         if not add_votes(np.concatenate(some), ends, counts):
-            raise ValueError("a report votes for a place outside its layer: decode it with the layer's own decoder")
+            raise ValueError("a report votes for a candidate outside its layer: decode it with the layer's own decoder")
     return counts

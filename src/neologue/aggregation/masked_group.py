@@ -164,7 +164,7 @@ class GroupServer:
                 deals = tuple(self._deal(other, index) if other in self._shared else None for other in around)
                 return Delivery(index, deals).body(self._group)
             case Stage.UNMASKING if index in self._arrived:
-                wanted = tuple(self._wanted(other) for other in around)
+                wanted = tuple(self._wanted_share(other) for other in around)
                 return Request(index, len(self._arrived), wanted).body(self._group)
         return None
 
@@ -213,7 +213,7 @@ class GroupServer:
         return sign_nothing(self.terms, operator)
 
     @property
-    def _formed(self) -> MaskingGroup:
+    def _formed_group(self) -> MaskingGroup:
         """The group, in all stages but the first and the last."""
         assert self._group is not None
         return self._group
@@ -238,13 +238,13 @@ class GroupServer:
         self._advertised.append(advertised)
 
     def _take_sharing(self, device: bytes, message: bytes) -> None:
-        index, group = self._known(device, self._index.values(), self._shared)
+        index, group = self._expected(device, self._index.values(), self._shared)
         sharing = Sharing.parse(message, group)
         _check_sender(sharing.index, index)
         self._shared[index] = sharing
 
     def _take_vector(self, device: bytes, message: bytes) -> None:
-        index, group = self._known(device, self._shared, self._arrived)
+        index, group = self._expected(device, self._shared, self._arrived)
         vector = MaskedVector.parse(message, group)
         _check_sender(vector.index, index)
         entries = unpack(vector.packed, group.bits, self.terms.entries)
@@ -252,7 +252,7 @@ class GroupServer:
         self._arrived.add(index)
 
     def _take_unmasking(self, device: bytes, message: bytes) -> None:
-        index, group = self._known(device, self._arrived, self._answered)
+        index, group = self._expected(device, self._arrived, self._answered)
         unmasking = Unmasking.parse(message, group)
         _check_sender(unmasking.index, index)
         around = self._neighbours[index]
@@ -262,7 +262,7 @@ class GroupServer:
             if kind is not Kind.NEITHER
         }
         for owner, (kind, share) in given.items():
-            if kind is not self._wanted(owner):
+            if kind is not self._wanted_share(owner):
                 raise MaskingError(f"a share of device {owner} that was not asked for")
             if tag(share, group, kind, owner, index) != self._deal(owner, index).tags[kind - 1]:
                 raise MaskingError(f"the share of device {owner} is not the one that it gave")
@@ -270,7 +270,7 @@ class GroupServer:
             self._shares[owner][index + 1] = share
         self._answered.add(index)
 
-    def _known(self, device: bytes, awaited: Container[int], done: Container[int]) -> tuple[int, MaskingGroup]:
+    def _expected(self, device: bytes, awaited: Container[int], done: Container[int]) -> tuple[int, MaskingGroup]:
         """The index of a device that is awaited in this stage, and the group; or a MaskingError."""
         index = self._index.get(device)
         if index is None or index not in awaited or self._group is None:
@@ -283,7 +283,7 @@ class GroupServer:
         """What a device that has shared gave one of its neighbours."""
         return self._shared[owner].deals[self._neighbours[owner].index(holder)]
 
-    def _wanted(self, owner: int) -> Kind:
+    def _wanted_share(self, owner: int) -> Kind:
         """Of which secret of a device shares are asked for."""
         if owner not in self._shared:
             return Kind.NEITHER
@@ -306,13 +306,13 @@ class GroupServer:
     def _begin_masking(self) -> None:
         if self._too_few(len(self._shared), "have shared their secrets"):
             return
-        self._total = np.zeros(self.terms.entries, self._formed.lane)
+        self._total = np.zeros(self.terms.entries, self._formed_group.lane)
         self.stage = Stage.MASKING
 
     def _begin_unmasking(self) -> None:
         if self._too_few(len(self._arrived), "have sent their votes"):
             return
-        threshold = self._formed.neighbourhood.threshold
+        threshold = self._formed_group.neighbourhood.threshold
         for owner in self._shared:
             holders = sum(other in self._arrived for other in self._neighbours[owner])
             if holders < threshold:
@@ -329,31 +329,31 @@ class GroupServer:
     def _finish(self) -> None:
         """Take all masks off the sum; or leave them on for ever."""
         if (missing := self._missing_secret()) is not None:
-            have, threshold = len(self._shares[missing]), self._formed.neighbourhood.threshold
+            have, threshold = len(self._shares[missing]), self._formed_group.neighbourhood.threshold
             self._end(NoSum(f"{have} shares of a secret have come, and it takes {threshold}"))
             return
-        threshold = self._formed.neighbourhood.threshold
+        threshold = self._formed_group.neighbourhood.threshold
         secrets = {owner: shamir.reconstructed(held, threshold) for owner, held in self._shares.items()}
         if not all(self._is_secret(owner, secret) for owner, secret in secrets.items()):
             self._end(NoSum("a device has shared something else than its secret"))
             return
         for owner, secret in secrets.items():
             if owner in self._arrived:
-                subtract_mask(self._total, self_mask_key(secret, self._formed, owner))
+                subtract_mask(self._total, self_mask_key(secret, self._formed_group, owner))
             else:
                 self._take_off_pairwise(owner, secret)
-        votes = self._total.astype(np.uint32) & np.uint32((1 << self._formed.bits) - 1)
+        votes = self._total.astype(np.uint32) & np.uint32((1 << self._formed_group.bits) - 1)
         self._end(GroupSum(votes, frozenset(device for device, index in self._index.items() if index in self._arrived)))
 
     def _missing_secret(self) -> int | None:
         """A device of whose secret too few shares are at hand, if there is one."""
-        threshold = self._formed.neighbourhood.threshold
+        threshold = self._formed_group.neighbourhood.threshold
         return next((owner for owner, held in self._shares.items() if len(held) < threshold), None)
 
     def _is_secret(self, owner: int, secret: int) -> bool:
         """Whether this is what a device has vouched for, before anybody could know it."""
         if owner in self._arrived:
-            return tag(secret, self._formed, Kind.SEED, owner, owner) == self._shared[owner].seed_tag
+            return tag(secret, self._formed_group, Kind.SEED, owner, owner) == self._shared[owner].seed_tag
         public = mask_pair(secret, self.terms.digest).public_key().public_bytes_raw()
         return public == self._advertised[owner].keys.masking
 
@@ -362,7 +362,7 @@ class GroupServer:
         pair = mask_pair(secret, self.terms.digest)
         for other in self._neighbours[gone]:
             if other in self._arrived:
-                key = pairwise_mask_key(pair, self._advertised[other].keys.masking, self._formed, (gone, other))
+                key = pairwise_mask_key(pair, self._advertised[other].keys.masking, self._formed_group, (gone, other))
                 (subtract_mask if other < gone else add_mask)(self._total, key)
 
     def _end(self, outcome: GroupSum | NoSum) -> None:

@@ -92,14 +92,14 @@ def sandbox(port: int, no_open: bool, **options: Any) -> None:  # noqa: ANN401
 def _run(stack: ExitStack, folder: Path, server: str, service: ServiceClient, options: dict[str, Any]) -> None:
     """Run all simulated devices until the large campaign is over; the companions of the browser go on."""
     from neologue.device.policy import Policy
-    from neologue.fleet.fleet import Squad, Weather, drawn, run
+    from neologue.fleet.fleet import Squad, Weather, draw_users, run
     from neologue.fleet.trickle import Trickle
     from neologue.populations.population import Population
 
     devices: int = options["devices"]
     people = Population.embedded(options["language"], devices + COMPANIONS, seed=options["seed"])
     policy = Policy(operators=frozenset({bytes.fromhex(service.request_json("GET", "key")["operator"])}))
-    theirs = drawn(people, devices, devices + COMPANIONS)
+    theirs = draw_users(people, devices, devices + COMPANIONS)
     squad = Squad(
         server, policy, issue_credentials(service, YOURS, COMPANIONS), theirs, people.words, Weather(), options["seed"]
     )

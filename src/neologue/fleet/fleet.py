@@ -85,7 +85,7 @@ class Squad:
     at_once: int = THREADS
     """How many of them talk at once."""
 
-    def typed(self, device: int) -> dict[str, int]:
+    def typed_words(self, device: int) -> dict[str, int]:
         """The words of one owner, and how often each was typed."""
         own = slice(self.held.starts[device], self.held.starts[device + 1])
         typed = zip(self.held.words[own].tolist(), self.held.counts[own].tolist(), strict=True)
@@ -122,7 +122,7 @@ def run(
             server,
             policy,
             credentials[start:stop],
-            drawn(population, start, stop),
+            draw_users(population, start, stop),
             population.words,
             weather,
             seed + start,
@@ -202,7 +202,7 @@ class _Turns:
         """Take turns until nothing is left to do; for one of many threads."""
         with HttpTransport(self._squad.server, plain=True) as line, self._turn:
             chance = random.Random(self._chance.random())
-            transport = _Yielding(Stormy(line, self._squad.weather, chance), self._turn)
+            transport = _YieldingTransport(FaultyTransport(line, self._squad.weather, chance), self._turn)
             while (device := self._next()) is not None:
                 state, again = self._state[device], IMPATIENCE
                 self._under_way += 1
@@ -249,11 +249,11 @@ class _Turns:
             if not folder.exists() and chance.random() < squad.weather.silent:
                 return "silent", inf
         leaves = self._leaves(device)
-        leaving = None if leaves is None else Leaving(transport, leaves)
+        leaving = None if leaves is None else LeavingTransport(transport, leaves)
         with Client(folder, leaving or transport, squad.policy, library=self._library) as client:
             tick = client.tick()
             if tick.state == "alone":
-                client.typed_all(squad.typed(device))
+                client.typed_all(squad.typed_words(device))
                 client.join(squad.credentials[device])
                 tick = client.tick()
             while (
@@ -262,7 +262,7 @@ class _Turns:
                 and not self._ended
                 and chance.random() >= squad.weather.restarts
             ):
-                with _left(self._turn):
+                with _release(self._turn):
                     time.sleep(min(tick.again or 0, IMPATIENCE))
                 tick = client.tick()
             if client.spent:
@@ -276,7 +276,7 @@ class _Turns:
         return tick.state, min(tick.again, IMPATIENCE) if tick.state == "later" else tick.again
 
 
-class _Yielding:
+class _YieldingTransport:
     """A transport that lets others have the turn while it waits."""
 
     def __init__(self, transport: Transport, turn: threading.Condition) -> None:
@@ -289,12 +289,12 @@ class _Yielding:
         if method == "GET":
             # A document: the library is locked until it is there, so that whoever had the turn would wait as well.
             return self._transport.request(method, path, body, kind, most)
-        with _left(self._turn):
+        with _release(self._turn):
             return self._transport.request(method, path, body, kind, most)
 
 
 @contextmanager
-def _left(turn: threading.Condition) -> Iterator[None]:
+def _release(turn: threading.Condition) -> Iterator[None]:
     """Let others have the turn."""
     turn.release()
     try:
@@ -303,7 +303,7 @@ def _left(turn: threading.Condition) -> Iterator[None]:
         turn.acquire()
 
 
-class Leaving:
+class LeavingTransport:
     """A transport of a device that falls silent before it sends one of the messages of its group."""
 
     def __init__(self, transport: Transport, message: int) -> None:
@@ -321,7 +321,7 @@ class Leaving:
         return self._transport.request(method, path, body, kind, most)
 
 
-class Stormy:
+class FaultyTransport:
     """A transport in bad weather."""
 
     def __init__(self, transport: Transport, weather: Weather, chance: random.Random) -> None:
@@ -351,6 +351,6 @@ def peek(transport: Transport, credential: str) -> tuple[str, float]:
     return told["state"], told.get("retry_after", inf)
 
 
-def drawn(population: Population, start: int, stop: int) -> Holdings:
+def draw_users(population: Population, start: int, stop: int) -> Holdings:
     """What the users of a range have typed."""
     return Holdings.concatenate([population.draw(*span) for span in population.spans(start, stop)])

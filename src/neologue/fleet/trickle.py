@@ -50,7 +50,7 @@ class Trickle:
         with Client(folder, transport, self._squad.policy, library=self._library) as client:
             tick = client.tick()
             if tick.state == "alone":
-                client.typed_all(self._squad.typed(device))
+                client.typed_all(self._squad.typed_words(device))
                 client.join(self._squad.credentials[device])
                 tick = client.tick()
         if tick.again is None:

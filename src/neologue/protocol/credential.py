@@ -22,7 +22,6 @@ from neologue.protocol.invitation import CAMPAIGN_BYTES, SIGNATURE_BYTES, check_
 
 DOMAIN = b"neologue credential v1\0"
 SERIAL_BYTES = 16
-CREDENTIAL_BYTES = CAMPAIGN_BYTES + SERIAL_BYTES + SIGNATURE_BYTES
 TEXT_CHARACTERS = 128
 
 _TEXT = re.compile(rf"[A-Za-z0-9_-]{{{TEXT_CHARACTERS}}}", re.ASCII)

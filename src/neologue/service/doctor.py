@@ -19,6 +19,7 @@ from neologue.ledger.ledger import Ledger
 from neologue.service.campaigns import campaign_store
 from neologue.service.ops import access
 from neologue.service.storage.database import Connection, Database
+from neologue.service.storage.states import OVER
 
 Verdict = Literal["good", "doubtful", "unsafe"]
 
@@ -99,7 +100,7 @@ def _people(db: Connection) -> Iterator[Finding]:
 
 def _campaigns(db: Connection, ledger: Path | None) -> Iterator[Finding]:
     for entry in campaign_store.entries(db):
-        if entry.state in campaign_store.OVER:
+        if entry.state in OVER:
             continue
         definition = entry.definition
         if definition.batch < SMALL_BATCH:

@@ -1,14 +1,13 @@
-"""The service as one ASGI application: devices, people, and the clockwork behind both.
+"""The service as one ASGI application: what devices and operators ask, and what is done without being asked.
 
 Reports have a path of their own, without a framework, because there are millions of them. Everything else goes through
-Starlette.
+Starlette. `ops.concurrency` draws what runs where, and in which order it ends.
 """
 
-import asyncio
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -37,18 +36,19 @@ from neologue.service.campaigns.coordinator import Coordinator
 from neologue.service.collect.intake import Intake, IntakeLimits
 from neologue.service.collect.late_reports import LateReports
 from neologue.service.collect.layer_cache import LayerCache
+from neologue.service.collect.layer_refresh import LayerRefresh
 from neologue.service.masked.groups import MaskingGroups
-from neologue.service.ops.garbage_collection import seldom_searched
+from neologue.service.ops.concurrency import RepeatedStep, Threads
+from neologue.service.ops.garbage_collection import collect_seldom
 from neologue.service.ops.metrics import MEDIA, Metrics
-from neologue.service.ops.service_keys import keys_of
+from neologue.service.ops.service_keys import load_keys
 from neologue.service.ops.settings import Settings
-from neologue.service.ops.threads import Threads
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.report_store import ReportStore
 
 WRONG = frozenset({400, 401, 403, 404, 405, 413})
-"""What no honest device and no careful person is answered, so that whoever is answered it often is slowed down."""
+"""Statuses that honest devices and careful people seldom see: an address that gets many of them is slowed down."""
 OF_DEVICES = (CHECK_IN, REPORTS, LAYERS, KNOWN)
 _SHARED = [(name.lower().encode(), value.encode()) for name, value in SHARED.items()]
 _PREFLIGHT = Response(
@@ -65,7 +65,7 @@ log = structlog.get_logger("neologue.service")
 
 
 class Worker:
-    """One worker."""
+    """One worker: everything is built in the order of its needs, and runs from the start of the lifespan to its end."""
 
     def __init__(
         self,
@@ -73,52 +73,62 @@ class Worker:
         clock: Callable[[], float] = time.time,
         more: Callable[["Worker"], Sequence[BaseRoute]] = lambda service: (),
     ) -> None:
-        """The service of these settings, and `more` that is served beside it."""
+        """A service with these settings; `more` gives the routes that are served beside its own."""
         self.settings, self._clock = settings, clock
-        self.database = open_database(settings.database)
-        migrate(self.database)
-        keys = keys_of(self.database)
-        self._keys = keys
-        self._storage = ReportStore(self.database)
-        self.threads = Threads()
-        self._ending = asyncio.Event()
         self.stopping = False
         """Whether whoever serves it has begun to stop: what would last for a while, such as a stream, ends at once."""
-        self.ledger = Ledger(settings.ledger) if settings.ledger else None
-        worker = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
-        self.coordinator = Coordinator(self._storage, keys, self.ledger, worker)
-        self.layer_cache = LayerCache(self.database, keys, clock)
         self.metrics = Metrics()
+        self.threads = Threads("service")
+
+        self.database = open_database(settings.database)
+        migrate(self.database)
+        self._storage = ReportStore(self.database)
+        self._keys = keys = load_keys(self.database)
+        self.ledger = Ledger(settings.ledger) if settings.ledger else None
+        name = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
+        self.coordinator = Coordinator(self._storage, keys, self.ledger, name)
+        self.layer_cache = LayerCache(self.database, keys, clock)
+
+        on_fault = self.metrics.faults.inc
+        self._bodies = bodies = RequestBodies(settings.seconds_to_send)
+        limits = IntakeLimits(patience=settings.patience, most_bytes=settings.waiting_bytes)
+        self.intake = Intake(self._storage, limits, on_fault)
+        self.groups = MaskingGroups(
+            self._storage,
+            keys.operator,
+            leads=self.coordinator.is_leading,
+            patience=settings.group_patience,
+            clock=clock,
+            on_end=self.metrics.groups.add,
+            on_fault=on_fault,
+        )
+        self.layers = LayerRefresh(self.layer_cache, self.threads, self.intake, self.groups)
+        self._refreshing = RepeatedStep(
+            "refreshing the layer cache", self.layers.refresh, settings.refresh, on_fault=on_fault
+        )
+        self._advancing = RepeatedStep("moving campaigns on", self._advance, settings.refresh, on_fault=on_fault)
+
         self.context = Context(self.database, self.coordinator, keys, clock)
+        late_reports = LateReports(self._storage, self.threads, self.layers)
+        self._report_route = ReportRoute(
+            self.intake, self.layer_cache, bodies, keys.ticket, late_reports, self.metrics.reports, settings.patience
+        )
+        device_routes = DeviceRoutes(
+            self.database, self.layer_cache, bodies, self.threads, self.layers, self.metrics.check_ins
+        )
+        group_routes = GroupRoutes(self.groups, self.layer_cache, bodies, keys.ticket, late_reports)
+        operator_router = OperatorRouter(self.context, bodies, self.threads, self.layers, settings.largest_request)
         self._requests = Limit(settings.requests_per_second, 2 * settings.requests_per_second)
         self._failures = Limit(settings.failures_per_minute / 60, settings.failures_per_minute)
-        self._bodies = RequestBodies(settings.seconds_to_send)
-        self._device_routes = DeviceRoutes(
-            self.database, self.layer_cache, self._bodies, self.threads, self.refresh, self.metrics.check_ins
-        )
-        late_reports = LateReports(self._storage, self.threads, self.refresh)
-        self._report_route = ReportRoute(
-            lambda: self.intake,
-            self.layer_cache,
-            self._bodies,
-            keys.ticket,
-            late_reports,
-            self.metrics.reports,
-            settings.patience,
-        )
-        self._group_routes = GroupRoutes(lambda: self.groups, self.layer_cache, self._bodies, keys.ticket, late_reports)
-        self._operator_router = OperatorRouter(
-            self.context, self._bodies, self.threads, self.refresh, settings.largest_request
-        )
-        routes = [*self._routes(), *more(self)]
-        self._people = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=HANDLERS)
+        routes = [*device_routes.routes(), *group_routes.routes(), *operator_router.routes(), *self._routes()]
+        self._app = Starlette(routes=[*routes, *more(self)], lifespan=self._lifespan, exception_handlers=HANDLERS)
         # A path is right or wrong: a redirection would be made of the host that the request names.
-        self._people.router.redirect_slashes = False
+        self._app.router.redirect_slashes = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection, as ASGI has it."""
         if scope["type"] != "http":
-            await self._people(scope, receive, send)
+            await self._app(scope, receive, send)
             return
         if scope["method"] == "OPTIONS" and scope["path"] in (CHECK_IN, REPORTS):
             await _PREFLIGHT(scope, receive, send)
@@ -133,7 +143,7 @@ class Worker:
             return
         status = 500
 
-        async def watched(message: Any) -> None:  # noqa: ANN401 - a message of ASGI
+        async def send_with_headers(message: Any) -> None:  # noqa: ANN401 - a message of ASGI
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -147,7 +157,7 @@ class Worker:
                 status = response.status_code
                 await response(scope, receive, send)
             else:
-                await self._people(scope, receive, watched)
+                await self._app(scope, receive, send_with_headers)
         finally:
             if status in WRONG:
                 self._failures.count(address, now)
@@ -174,9 +184,6 @@ class Worker:
 
     def _routes(self) -> list[Route]:
         return [
-            *self._device_routes.routes(),
-            *self._group_routes.routes(),
-            *self._operator_router.routes(),
             Route("/healthz", self._health),
             Route("/readyz", self._ready),
             Route("/metrics", self._metrics),
@@ -185,31 +192,16 @@ class Worker:
 
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        limits = IntakeLimits(patience=self.settings.patience, most_bytes=self.settings.waiting_bytes)
-        self.intake = Intake(self._storage, limits)
-        self.groups = MaskingGroups(
-            self._storage,
-            self._keys.operator,
-            leads=lambda campaign: campaign in self.coordinator.leading,
-            patience=self.settings.group_patience,
-            clock=self._clock,
-            ended=self.metrics.groups.add,
-        )
-        self._refreshing = asyncio.Lock()
         try:
-            await self.refresh()
-            async with self.intake, self.groups:
-                clockwork = [asyncio.create_task(self._keep_on(each)) for each in (self.refresh, self._turn)]
-                bodies = asyncio.create_task(self._bodies.watch())
-                log.info("serving", database=self.database.name, workers_key=self._keys.public.hex())
+            await self.layers.refresh()
+            async with self._bodies, self.intake, self.groups:
                 try:
-                    with seldom_searched():
-                        yield
+                    async with self._refreshing, self._advancing:
+                        log.info("serving", database=self.database.name, workers_key=self._keys.public.hex())
+                        with collect_seldom():
+                            yield
                 finally:
-                    bodies.cancel()
-                    # What is under way is waited for: its thread would go on, and take up again what `rest` leaves.
-                    self._ending.set()
-                    await asyncio.gather(bodies, *clockwork, return_exceptions=True)
+                    # Behind the last turn, which would take up again what this gives back.
                     with suppress(StorageError):
                         await self.threads.run(self.coordinator.rest)
         finally:
@@ -217,29 +209,9 @@ class Worker:
             self.database.close()
         log.info("stopped")
 
-    async def _keep_on(self, what: Callable[[], Awaitable[None]]) -> None:
-        """Do something again and again, until the service ends. A fault is told, and does not end it."""
-        while not self._ending.is_set():
-            try:
-                await what()
-            except StorageError as error:
-                log.warning("the database is away", reason=str(error))
-            except Exception:
-                self.metrics.faults.inc()
-                log.exception("a fault of the service")
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._ending.wait(), self.settings.refresh)
-
-    async def refresh(self) -> None:
-        """Look at the board anew, and drop what waits for layers that are closed."""
-        async with self._refreshing:
-            for closed in await self.threads.run(self.layer_cache.refresh):
-                self.intake.close(closed.campaign_id, closed.layer_index)
-                self.groups.close(closed.campaign_id, closed.layer_index)
-
-    async def _turn(self) -> None:
+    async def _advance(self) -> None:
         """Move campaigns on."""
-        await self.threads.run(self.coordinator.turn, self._clock(), _tell)
+        await self.threads.run(self.coordinator.turn, self._clock(), _log_event)
 
     def _address(self, scope: Scope) -> str:
         """Where a request comes from, for the limits alone."""
@@ -250,5 +222,5 @@ class Worker:
         return scope["client"][0] if scope["client"] else ""
 
 
-def _tell(what: str, entry: CampaignRow) -> None:
+def _log_event(what: str, entry: CampaignRow) -> None:
     log.info(what, campaign=entry.name)

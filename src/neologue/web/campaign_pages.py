@@ -11,6 +11,7 @@ from neologue.service.api.operator_api import Text
 from neologue.service.api.responses import answer
 from neologue.service.api.schemas import CampaignView, Wanted
 from neologue.service.campaigns import campaign_store
+from neologue.service.storage.states import OVER, CampaignState
 from neologue.web.campaign_trie import campaign_trie
 from neologue.web.page import ALL_ROLES, Page, PageRequest, campaign_path, redirect, render_page
 from neologue.web.progress_stream import campaign_progress
@@ -44,7 +45,7 @@ def show_campaign(request: PageRequest) -> Response:
     entry = request.campaign()
     progress = campaign_progress(request.service, entry)
     hostile = request.query.get("hostile", str(DEFAULT_HOSTILE))
-    released = entry.state == campaign_store.RELEASED
+    released = entry.state == CampaignState.RELEASED
     context = request.service.context
     influence = operator_api.influence(context, request.call(hostile=hostile)).sentences if released else []
     return render_page(
@@ -126,9 +127,9 @@ PAGES = (
 
 def _summary(request: PageRequest, entry: campaign_store.CampaignRow) -> str:
     """What a campaign is doing; analysts learn nothing of how many take part in one that is not released."""
-    if request.session.is_operator or entry.state == campaign_store.RELEASED:
+    if request.session.is_operator or entry.state == CampaignState.RELEASED:
         return campaign_progress(request.service, entry).summary
-    return "Not released yet." if entry.state not in campaign_store.OVER else "Ended without a release."
+    return "Not released yet." if entry.state not in OVER else "Ended without a release."
 
 
 def _count_refused(request: PageRequest) -> list[tuple[str, int]]:

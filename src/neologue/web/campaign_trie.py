@@ -4,7 +4,6 @@ It has no votes and no prefix that was dropped. It is read from the documents of
 it is the same for every worker.
 """
 
-import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +11,13 @@ from functools import lru_cache
 
 import msgspec
 
-from neologue.protocol.documents import known_digest, read_known, read_layer
 from neologue.protocol.layer import Layer
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
+from neologue.service.collect.stored_layers import StoredLayers
 from neologue.service.review.released import read_release
 from neologue.service.storage.database import Database
+from neologue.service.storage.states import CampaignState, LayerState
 
 CACHED_TRIES = 4
 """How many tries are kept in memory."""
@@ -85,8 +85,8 @@ class Trie:
 def campaign_trie(database: Database, entry: CampaignRow) -> Trie:
     """The trie of a campaign by now."""
     with database.reading() as db:
-        decided = sum(layer.state == campaign_store.DECIDED for layer in campaign_store.asked(db, entry.id))
-    return _build_trie(database, entry.name, decided, entry.state == campaign_store.RELEASED)
+        decided = sum(layer.state == LayerState.DECIDED for layer in campaign_store.asked(db, entry.id))
+    return _build_trie(database, entry.name, decided, entry.state == CampaignState.RELEASED)
 
 
 @lru_cache(CACHED_TRIES)
@@ -103,12 +103,9 @@ def _kept_prefixes(database: Database, campaign: bytes, decided: int) -> Iterato
     with database.reading() as db:
         layers = campaign_store.asked(db, campaign)[:decided]
         decisions = campaign_store.decisions(db, campaign)[:decided]
-        documents = [zlib.decompress(campaign_store.document_of(db, layer.digest) or b"") for layer in layers]
-        known = read_known(
-            zlib.decompress(campaign_store.known_of(db, bytes.fromhex(known_digest(documents[0]))) or b"")
-        )
-    for document, decision in zip(documents, decisions, strict=True):
-        layer = read_layer(document, known)
+    stored = StoredLayers(database)
+    for row, decision in zip(layers, decisions, strict=True):
+        layer = stored.read(row.digest)
         if isinstance(layer, Layer):
             prefixes, ended = layer.candidates.prefixes(decision.index)
             yield from prefixes[~ended].tolist()

@@ -169,7 +169,7 @@ async def _serve(service: Worker, page: Page, http: Request) -> Response:
     except NeologueError as error:
         return _error_response(page, found, failure_of(error))
     if page.method == "POST":
-        await service.refresh()
+        await service.layers.refresh()
     return response
 
 

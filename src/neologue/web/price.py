@@ -56,7 +56,7 @@ def budget_view(ledger: Ledger | None, definition: Definition) -> BudgetView | N
 @lru_cache(CACHED_PRICES)
 def _foreseen_statement(text: bytes) -> dict[str, Any]:
     definition = msgspec.json.decode(text, type=Definition)
-    return privacy_statement(foreseen_facts(definition.campaign, definition.measuring, definition.exposure))
+    return privacy_statement(foreseen_facts(definition.campaign, definition.measuring, definition.aggregator.exposure))
 
 
 @lru_cache(CACHED_PRICES)
@@ -72,6 +72,6 @@ def _plan_campaign(text: bytes) -> "Plan":
         definition.language or DEFAULT_LANGUAGE,
         campaign.users,
         EpsilonLimits(local_epsilon=campaign.epsilon),
-        definition.exposure,
+        definition.aggregator.exposure,
         tradeoff=(),
     )

@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from neologue.reporting.sentences import privacy_lines
 from neologue.service.api.schemas import CampaignView
-from neologue.service.campaigns import campaign_store
 from neologue.service.review.released import read_release
+from neologue.service.storage.states import CampaignState
 from neologue.web.page import ALL_ROLES, Page, PageRequest, render_page
 from neologue.web.price import budget_view, foreseen_statement
 
@@ -18,7 +18,7 @@ _UNITS: Final = {"item_central": "a word", "user_central": "a whole user"}
 def show_privacy(request: PageRequest) -> Response:
     """What the release states; before there is one, operators see what it will state if layers go as foreseen."""
     entry = request.campaign()
-    foreseen = request.session.is_operator and entry.state != campaign_store.RELEASED
+    foreseen = request.session.is_operator and entry.state != CampaignState.RELEASED
     statement: Mapping[str, Any] = (
         foreseen_statement(entry.definition) if foreseen else read_release(request.service.database, entry).privacy
     )

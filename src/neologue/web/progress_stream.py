@@ -19,6 +19,7 @@ from neologue.protocol.slot import SLOTS
 from neologue.service.api.schemas import CampaignView, LayerView
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
+from neologue.service.storage.states import CampaignState, LayerState
 from neologue.service.worker import Worker
 from neologue.web.page import Page, PageRequest, render_fragment
 
@@ -48,7 +49,7 @@ class ProgressView:
     @property
     def current_layer(self) -> LayerView | None:
         """The layer that collects reports now, or is being decided."""
-        return self.layers[-1] if self.layers and self.layers[-1].state != campaign_store.DECIDED else None
+        return self.layers[-1] if self.layers and self.layers[-1].state != LayerState.DECIDED else None
 
     @property
     def words(self) -> int:
@@ -65,19 +66,19 @@ class ProgressView:
     def summary(self) -> str:
         """What the campaign is doing, as one sentence."""
         match self.campaign.state:
-            case campaign_store.DRAFT:
+            case CampaignState.DRAFT:
                 return "Not started yet."
-            case campaign_store.RELEASED:
+            case CampaignState.RELEASED:
                 return f"Found {_count_words(self.words)}."
-            case campaign_store.REFUSED:
+            case CampaignState.REFUSED:
                 return "Ended without a release: the budget does not cover it."
-            case campaign_store.ABORTED:
+            case CampaignState.ABORTED:
                 return "Aborted without a release."
-        paused = "Paused. " if self.campaign.state == campaign_store.PAUSED else ""
+        paused = "Paused. " if self.campaign.state == CampaignState.PAUSED else ""
         layer = self.current_layer
         if layer is None:
             return f"{paused}Preparing the next layer."
-        if layer.state == campaign_store.CLOSED:
+        if layer.state == LayerState.CLOSED:
             return f"{paused}{self.label}: deciding what to keep."
         return f"{paused}{self.label}: {layer.reports:,} of {layer.layer_size:,} reports."
 
@@ -85,7 +86,7 @@ class ProgressView:
     def announcement(self) -> str:
         """The summary for screen readers, which changes only with every tenth of a layer."""
         layer = self.current_layer
-        if self.campaign.state != campaign_store.RUNNING or layer is None or layer.state != campaign_store.OPEN:
+        if self.campaign.state != CampaignState.RUNNING or layer is None or layer.state != LayerState.OPEN:
             return self.summary
         percent = int(self.share * ANNOUNCED_STEPS) * 100 // ANNOUNCED_STEPS
         return f"{self.label}: {percent} % of the reports have arrived."
@@ -137,8 +138,8 @@ def _current_events(request: PageRequest) -> dict[str, str]:
 
 
 def _layer_label(service: Worker, entry: CampaignRow, layers: int) -> str:
-    notice = service.layer_cache.notice(entry.id)
-    asks = notice.layer.served.asks if notice and notice.layer else None
+    cached = service.layer_cache.campaign(entry.id)
+    asks = cached.layer.collecting.asks if cached and cached.layer else None
     if isinstance(asks, Layer):
         return f"Pass {asks.pass_number}, layer {asks.number}"
     return "Counting the words" if isinstance(asks, ClosedLayer) else f"Layer {layers}"

@@ -15,6 +15,7 @@ from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.collect.replies import Invited
 from neologue.service.review.reviewed_words import shown_words
+from neologue.service.storage.states import CampaignState
 from neologue.service.worker import Worker
 from neologue.web import session
 from neologue.web.campaign_trie import campaign_trie
@@ -114,7 +115,7 @@ class SandboxPages:
         """The same credential as long as it is invited: one device has one."""
         if self._credential and isinstance(service.layer_cache.check_in(self._credential), Invited):
             return self._credential
-        for _ in range(MOST_TRIES if service.layer_cache.notice(joinable.id) else 0):
+        for _ in range(MOST_TRIES if service.layer_cache.campaign(joinable.id) else 0):
             credential = issue(joinable.id, service.context.keys.issuer)
             if isinstance(service.layer_cache.check_in(credential), Invited):
                 self._credential = credential
@@ -141,8 +142,8 @@ class Findings:
 def _find(request: PageRequest, entry: CampaignRow) -> Findings:
     """The released words, or until then the longest prefixes that were kept."""
     database = request.service.database
-    if entry.state == campaign_store.RELEASED:
+    if entry.state == CampaignState.RELEASED:
         texts = [word.word for word in shown_words(database, entry)]
     else:
         texts = sorted(campaign_trie(database, entry).texts, key=lambda text: (-len(text), text))
-    return Findings(texts[:MOST_SHOWN], max(0, len(texts) - MOST_SHOWN), entry.state == campaign_store.RELEASED)
+    return Findings(texts[:MOST_SHOWN], max(0, len(texts) - MOST_SHOWN), entry.state == CampaignState.RELEASED)

@@ -3,7 +3,6 @@
 import gzip
 import re
 import zlib
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import lru_cache
 from typing import Final
@@ -19,9 +18,10 @@ from neologue.service.api.responses import answer, failure
 from neologue.service.api.schemas import UNREADABLE
 from neologue.service.campaigns import campaign_store
 from neologue.service.collect.layer_cache import LayerCache
+from neologue.service.collect.layer_refresh import LayerRefresh
 from neologue.service.collect.replies import CheckIn
+from neologue.service.ops.concurrency import Threads
 from neologue.service.ops.metrics import Counts
-from neologue.service.ops.threads import Threads
 from neologue.service.storage.database import Database
 
 CHECK_IN: Final = "/v1/check-in"
@@ -43,12 +43,12 @@ class DeviceRoutes:
         layer_cache: LayerCache,
         bodies: RequestBodies,
         threads: Threads,
-        refresh: Callable[[], Awaitable[None]],
-        told: Counts,
+        layers: LayerRefresh,
+        answers: Counts,
     ) -> None:
         self._database, self._layer_cache, self._bodies = database, layer_cache, bodies
-        self._threads, self._refresh, self._told = threads, refresh, told
-        self._document = lru_cache(_DOCUMENTS)(self._fetched)
+        self._threads, self._layers, self._answers = threads, layers, answers
+        self._document = lru_cache(_DOCUMENTS)(self._fetch)
 
     def routes(self) -> list[Route]:
         """The paths that devices ask."""
@@ -66,22 +66,22 @@ class DeviceRoutes:
             credential = Credential.parse(msgspec.json.decode(body, type=CheckIn).credential)
         except UNREADABLE as error:
             return failure(400, "malformed", f"a check-in has a credential: {error}")
-        if self._layer_cache.notice(credential.campaign_id) is None:
-            await self._refresh()
-        told = self._layer_cache.check_in(credential)
-        self._told.add(type(told).__name__.lower())
-        return answer(told)
+        if self._layer_cache.campaign(credential.campaign_id) is None:
+            await self._layers.refresh()
+        reply = self._layer_cache.check_in(credential)
+        self._answers.add(type(reply).__name__.lower())
+        return answer(reply)
 
     async def _layer(self, request: Request) -> Response:
-        return await self._document_of("layers", request)
+        return await self._serve_document("layers", request)
 
     async def _known(self, request: Request) -> Response:
-        return await self._document_of("known", request)
+        return await self._serve_document("known", request)
 
-    async def _document_of(self, kind: str, request: Request) -> Response:
+    async def _serve_document(self, kind: str, request: Request) -> Response:
         """A document by its digest, compressed if that is understood; it never changes, so it may be kept for ever."""
         digest = request.path_params["digest"]
-        zipped = await self._zipped(kind, digest)
+        zipped = await self._compressed_document(kind, digest)
         if zipped is None:
             return failure(404, "unknown", f"there is nothing under this digest in {kind}")
         headers = {"Cache-Control": _IMMUTABLE, "ETag": f'"{digest}"', "Vary": "Accept-Encoding"}
@@ -92,13 +92,13 @@ class DeviceRoutes:
             return Response(zipped, headers={**headers, "Content-Encoding": "gzip"}, media_type=media)
         return Response(await self._threads.run(gzip.decompress, zipped), headers=headers, media_type=media)
 
-    async def _zipped(self, kind: str, digest: str) -> bytes | None:
+    async def _compressed_document(self, kind: str, digest: str) -> bytes | None:
         """The document under a digest, if there is one."""
         with suppress(KeyError):
             return await self._threads.run(self._document, kind, digest) if _DIGEST.fullmatch(digest) else None
         return None
 
-    def _fetched(self, kind: str, digest: str) -> bytes:
+    def _fetch(self, kind: str, digest: str) -> bytes:
         """The document under a digest; or a KeyError, which is not remembered: it may be there a moment later."""
         read = campaign_store.document_of if kind == "layers" else campaign_store.known_of
         with self._database.reading() as db:

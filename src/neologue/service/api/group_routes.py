@@ -8,7 +8,6 @@ The body of every request is that of a report, with the layer's whole digest and
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from neologue.aggregation.masked import GatheringLayer
 from neologue.errors import MaskingError, ReportError
 from neologue.masking.terms import GROUP_BYTES, LAYER_BYTES
 from neologue.protocol.report import TAG_BYTES
@@ -23,15 +23,17 @@ from neologue.protocol.submission import HEAD_BYTES, Submission
 from neologue.protocol.ticket import is_ticket
 from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import answer, failure
-from neologue.service.campaigns import campaign_store
 from neologue.service.collect.late_reports import LateReports, SenderStatus
-from neologue.service.collect.layer_cache import LayerCache, ServedLayer
+from neologue.service.collect.layer_cache import LayerCache
 from neologue.service.collect.replies import Final as FinalAnswer
 from neologue.service.collect.replies import GroupOffer, GroupVoid, Received
 from neologue.service.masked.groups import GroupAnswer, GroupReply, MaskingGroups, VoidStatement
+from neologue.service.storage.states import CampaignState
 
 OCTETS: Final = "application/octet-stream"
 _HEAD: Final = HEAD_BYTES + LAYER_BYTES
+_LATE_MESSAGE: Final = 1 << 20
+"""Bytes enough for a message to a layer that is not in the cache any more, of about a million candidates."""
 _GROUP: Final = re.compile(f"[0-9a-f]{{{2 * GROUP_BYTES}}}", re.ASCII)
 _AGAIN: Final = 1.0
 """After how many seconds a device that waits for others asks again."""
@@ -39,9 +41,9 @@ _AGAIN: Final = 1.0
 
 @dataclass(frozen=True)
 class GroupRoutes:
-    """What it takes to serve devices of secure aggregation."""
+    """Serves devices of secure aggregation."""
 
-    groups: Callable[[], MaskingGroups]
+    groups: MaskingGroups
     layer_cache: LayerCache
     bodies: RequestBodies
     ticket_secret: bytes
@@ -58,13 +60,12 @@ class GroupRoutes:
         sent = await self._read(request)
         if isinstance(sent, Response):
             return sent
-        submission, _, posted = sent
-        assert posted.gathers
-        notice = self.layer_cache.notice(submission.campaign_id)
-        if notice is None or notice.entry.state != campaign_store.RUNNING:
+        submission, _, layer = sent
+        campaign = self.layer_cache.campaign(submission.campaign_id)
+        if campaign is None or campaign.entry.state != CampaignState.RUNNING:
             return failure(503, "busy", "the campaign is held; join later", 60)
-        told = await self.groups().join(posted.gathers, submission.serial)
-        return answer(GroupOffer(told.hex())) if isinstance(told, bytes) else _worded(told)
+        reply = await self.groups.join(layer, submission.serial)
+        return answer(GroupOffer(reply.hex())) if isinstance(reply, bytes) else _respond(reply)
 
     async def _message(self, request: Request) -> Response:
         name = request.path_params["group"]
@@ -75,48 +76,48 @@ class GroupRoutes:
             return sent
         submission, message, _ = sent
         try:
-            told = await self.groups().receive(submission.campaign_id, submission.serial, bytes.fromhex(name), message)
+            reply = await self.groups.receive(submission.campaign_id, submission.serial, bytes.fromhex(name), message)
         except MaskingError as error:
             # These name numbers of devices in the group and of bytes, and nothing that a device holds.
             return failure(400, "malformed", f"the message can't be used: {error}")
-        return _worded(told)
+        return _respond(reply)
 
-    async def _read(self, request: Request) -> tuple[Submission, bytes, ServedLayer] | Response:
+    async def _read(self, request: Request) -> tuple[Submission, bytes, GatheringLayer] | Response:
         """What a device of an open layer has sent; or the answer to anything else."""
-        body = await self.bodies.body(request.receive, _HEAD + self.layer_cache.longest_message)
+        body = await self.bodies.body(request.receive, _HEAD + self.layer_cache.longest(_LATE_MESSAGE))
         if body is None:
             return failure(413, "too_large", "no group has messages as long")
         submission = Submission.parse(body)
         digest, message = submission.report[:LAYER_BYTES], submission.report[LAYER_BYTES:]
         if len(digest) < LAYER_BYTES:
             raise ReportError(f"{len(body)} bytes are too few for a message of a group")
-        posted = self.layer_cache.answering(submission.campaign_id, digest[:TAG_BYTES])
-        if posted is None or posted.digest != digest:
-            return await self._late(submission, digest)
-        if not is_ticket(submission.ticket, self.ticket_secret, posted.campaign_id, digest, submission.serial):
+        served = self.layer_cache.open_layer_for(submission.campaign_id, digest[:TAG_BYTES])
+        if served is None or served.digest != digest:
+            return await self._answer_late(submission, digest)
+        if not is_ticket(submission.ticket, self.ticket_secret, served.campaign_id, digest, submission.serial):
             return failure(401, "forged", "this is not the ticket of an invitation")
-        if posted.gathers is None:
+        if not isinstance(served.collecting, GatheringLayer):
             return failure(404, "unknown", "the campaign has no groups: it takes reports as they are")
-        return submission, message, posted
+        return submission, message, served.collecting
 
-    async def _late(self, submission: Submission, digest: bytes) -> Response:
-        """Answer for a layer that is not on the board: its votes may be counted, closed, or it is newer."""
-        match await self.late_reports.standing(submission.campaign_id, submission.serial, digest):
+    async def _answer_late(self, submission: Submission, digest: bytes) -> Response:
+        """Answer for a layer that is not in the cache: its votes may be counted, closed, or it is newer."""
+        match await self.late_reports.status(submission.campaign_id, submission.serial, digest):
             case SenderStatus.COUNTED:
-                return _worded(GroupAnswer.FINAL)
+                return _respond(GroupAnswer.FINAL)
             case SenderStatus.CLOSED:
-                return _worded(GroupAnswer.CLOSED)
+                return _respond(GroupAnswer.CLOSED)
             case SenderStatus.EARLY:
                 return failure(503, "busy", "the layer has just begun; send the same again", 1)
             case SenderStatus.UNKNOWN:
                 return failure(404, "unknown", "the campaign has no such layer")
 
 
-def _worded(told: GroupReply) -> Response:
-    """What a device is told, as HTTP."""
-    match told:
+def _respond(reply: GroupReply) -> Response:
+    """A reply to a device as HTTP."""
+    match reply:
         case bytes():
-            return Response(told, media_type=OCTETS)
+            return Response(reply, media_type=OCTETS)
         case VoidStatement(signature):
             return answer(GroupVoid(signature.hex()))
         case GroupAnswer.FINAL:

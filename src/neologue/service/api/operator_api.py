@@ -4,14 +4,12 @@ The routes and the OpenAPI description are both made from this one list.
 """
 
 import re
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from neologue.errors import CampaignError, ParameterError
 from neologue.protocol.credential import issue
-from neologue.protocol.documents import known_digest, read_known, read_layer
 from neologue.protocol.layer import Layer
 from neologue.protocol.slot import SLOTS
 from neologue.release.influence import influence as bound_influence
@@ -37,8 +35,9 @@ from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.coordinator import Coordinator
 from neologue.service.campaigns.definition import Definition
+from neologue.service.collect.stored_layers import StoredLayers
 from neologue.service.ops import access
-from neologue.service.ops.access import ANALYST, OPERATOR, Deed, Person
+from neologue.service.ops.access import ANALYST, OPERATOR, AuditEntry, Person
 from neologue.service.ops.service_keys import Keys
 from neologue.service.review import reviewed_words, verdicts
 from neologue.service.review.export import MEDIA, export_text
@@ -46,8 +45,9 @@ from neologue.service.review.released import read_release
 from neologue.service.review.reviewed_words import WordFilter
 from neologue.service.review.verdicts import Ruling
 from neologue.service.storage.database import Connection, Database
+from neologue.service.storage.states import OVER
 
-DEEDS = 1000
+MOST_AUDIT_ENTRIES = 1000
 """The most lines of the audit log that are shown at once."""
 
 
@@ -90,7 +90,7 @@ class Endpoint:
     path: str
     summary: str
     roles: tuple[str, ...]
-    """Who may; nobody has to be anybody if there are none."""
+    """Roles allowed; empty means public."""
     serve: Callable[[Context, Call], object]
     gives: Any
     takes: Any = None
@@ -109,17 +109,17 @@ def create(context: Context, call: Call) -> CampaignView:
 
 def start(context: Context, call: Call) -> CampaignView:
     """Begin a campaign, or go on with it."""
-    return _moved(context, call, context.coordinator.start)
+    return _change_state(context, call, context.coordinator.start)
 
 
 def pause(context: Context, call: Call) -> CampaignView:
     """Hold a campaign."""
-    return _moved(context, call, context.coordinator.pause)
+    return _change_state(context, call, context.coordinator.pause)
 
 
 def abort(context: Context, call: Call) -> CampaignView:
     """End a campaign without a release."""
-    return _moved(context, call, context.coordinator.abort)
+    return _change_state(context, call, context.coordinator.abort)
 
 
 def campaigns(context: Context, call: Call) -> list[CampaignView]:
@@ -131,24 +131,22 @@ def campaigns(context: Context, call: Call) -> list[CampaignView]:
 def campaign(context: Context, call: Call) -> CampaignView:
     """One campaign."""
     with context.database.reading() as db:
-        return CampaignView.of(_named(db, call))
+        return CampaignView.of(_find_campaign(db, call))
 
 
 def layers(context: Context, call: Call) -> list[LayerView]:
     """The layers of a campaign, for operators alone: they tell who takes part, if not by name."""
     with context.database.reading() as db:
-        return [LayerView.of(asked, SLOTS) for asked in campaign_store.asked(db, _named(db, call).id)]
+        return [LayerView.of(asked, SLOTS) for asked in campaign_store.asked(db, _find_campaign(db, call).id)]
 
 
 def prefixes(context: Context, call: Call) -> Prefixes:
     """The prefixes that the last layer asks about, which were kept in the one before."""
     with context.database.reading() as db:
-        asked = campaign_store.asked(db, _named(db, call).id)
-        if not asked:
-            return Prefixes(layer_index=0, prefixes=[])
-        document = zlib.decompress(campaign_store.document_of(db, asked[-1].digest) or b"")
-        known = zlib.decompress(campaign_store.known_of(db, bytes.fromhex(known_digest(document))) or b"")
-    layer = read_layer(document, read_known(known))
+        asked = campaign_store.asked(db, _find_campaign(db, call).id)
+    if not asked:
+        return Prefixes(layer_index=0, prefixes=[])
+    layer = StoredLayers(context.database).read(asked[-1].digest)
     return Prefixes(asked[-1].layer_index, layer.frontier.tolist() if isinstance(layer, Layer) else [])
 
 
@@ -156,7 +154,7 @@ def words(context: Context, call: Call) -> list[WordView]:
     """The words of a campaign that was released, but those that a reviewer has hidden."""
     wanted: Hidden = call.query or Hidden()
     with context.database.reading() as db:
-        entry = _named(db, call)
+        entry = _find_campaign(db, call)
     database = context.database
     found = read_release(database, entry).words if wanted.hidden else reviewed_words.shown_words(database, entry)
     return [WordView(word.word, word.estimate, word.low, word.high) for word in found]
@@ -164,7 +162,7 @@ def words(context: Context, call: Call) -> list[WordView]:
 
 def release(context: Context, call: Call) -> Text:
     """The release itself, signed, with its privacy statement."""
-    return Text(_released(context, call), "application/json")
+    return Text(_find_release(context, call), "application/json")
 
 
 def influence(context: Context, call: Call) -> InfluenceView:
@@ -173,12 +171,11 @@ def influence(context: Context, call: Call) -> InfluenceView:
     if not re.fullmatch("[0-9]{1,9}", hostile, re.ASCII):
         raise ParameterError(f"hostile devices are a whole number below 1,000,000,000, not {hostile[:100]!r}")
     with context.database.reading() as db:
-        entry = _named(db, call)
+        entry = _find_campaign(db, call)
         facts = [asked.facts.layer for asked in campaign_store.asked(db, entry.id) if asked.facts and asked.facts.layer]
     released = read_release(context.database, entry).words
-    groups = entry.definition.groups
-    group = groups.size if groups else 1
-    bounded = bound_influence(entry.definition.campaign, facts, released, int(hostile), group)
+    spoilt = entry.definition.aggregator.spoilt_by_one
+    bounded = bound_influence(entry.definition.campaign, facts, released, int(hostile), spoilt)
     return InfluenceView(int(hostile), list(bounded.sentences))
 
 
@@ -186,7 +183,7 @@ def review_words(context: Context, call: Call) -> ReviewView:
     """Released words with their flags and verdicts."""
     wanted: WordFilter = call.query or WordFilter()
     with context.database.reading() as db:
-        entry = _named(db, call)
+        entry = _find_campaign(db, call)
     found = reviewed_words.find_words(reviewed_words.flagged_words(context.database, entry), wanted)
     return ReviewView(len(found), [ReviewedView.of(one) for one in reviewed_words.page_of(found, wanted)])
 
@@ -195,7 +192,7 @@ def decide(context: Context, call: Call) -> VerdictCount:
     """Give a verdict on some words at once."""
     wanted: Decide = call.body
     with context.database.reading() as db:
-        entry = _named(db, call)
+        entry = _find_campaign(db, call)
     words = set(wanted.words)
     reviewed_words.check_released(context.database, entry, words)
     with context.database.transaction() as db:
@@ -207,7 +204,7 @@ def history(context: Context, call: Call) -> list[Ruling]:
     """Every verdict on a word, the latest first."""
     wanted: HistoryOf = call.query
     with context.database.reading() as db:
-        entry = _named(db, call)
+        entry = _find_campaign(db, call)
     reviewed_words.check_released(context.database, entry, [wanted.word])
     with context.database.reading() as db:
         return verdicts.history(db, entry.id, wanted.word)
@@ -217,7 +214,7 @@ def export(context: Context, call: Call) -> Text:
     """The words with a verdict, as a file of some format."""
     wanted: Export = call.query
     with context.database.reading() as db:
-        entry = _named(db, call)
+        entry = _find_campaign(db, call)
     words = reviewed_words.flagged_words(context.database, entry)
     found = reviewed_words.find_words(words, WordFilter(verdict=wanted.verdict))
     return Text(export_text(found, wanted.format, entry), MEDIA[wanted.format])
@@ -227,8 +224,8 @@ def credentials(context: Context, call: Call) -> Text:
     """New credentials, one a line. The service keeps none of them."""
     wanted: Wanted = call.body
     with context.database.transaction() as db:
-        entry = _named(db, call)
-        if entry.state in campaign_store.OVER:
+        entry = _find_campaign(db, call)
+        if entry.state in OVER:
             raise CampaignError(f"the campaign {entry.name!r} is {entry.state}: nobody can take part any more")
         access.audit(db, call.person.name, f"issue {wanted.count} credentials", entry.name, context.clock())
     issued = (issue(entry.id, context.keys.issuer).text for _ in range(wanted.count))
@@ -258,10 +255,10 @@ def revoke(context: Context, call: Call) -> list[Person]:
         return access.people(db)
 
 
-def audit(context: Context, call: Call) -> list[Deed]:
+def audit(context: Context, call: Call) -> list[AuditEntry]:
     """What operators did, the latest first."""
     with context.database.reading() as db:
-        return access.deeds(db, DEEDS)
+        return access.audit_entries(db, MOST_AUDIT_ENTRIES)
 
 
 def key(context: Context, call: Call) -> Key:
@@ -303,21 +300,21 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/tokens", "Who has a token", (OPERATOR,), tokens, list[Person]),
     Endpoint("POST", "/v1/tokens", "Make a token", (OPERATOR,), new_token, Token, NewToken, status=201),
     Endpoint("DELETE", "/v1/tokens/{name}", "Revoke a token", (OPERATOR,), revoke, list[Person]),
-    Endpoint("GET", "/v1/audit", "What operators did", (OPERATOR,), audit, list[Deed]),
+    Endpoint("GET", "/v1/audit", "What operators did", (OPERATOR,), audit, list[AuditEntry]),
 )
 
 
-def _moved(context: Context, call: Call, move: Callable[[str, float, str], CampaignRow]) -> CampaignView:
+def _change_state(context: Context, call: Call, move: Callable[[str, float, str], CampaignRow]) -> CampaignView:
     return CampaignView.of(move(call.names["name"], context.clock(), call.person.name))
 
 
-def _named(db: Connection, call: Call) -> CampaignRow:
+def _find_campaign(db: Connection, call: Call) -> CampaignRow:
     return campaign_store.named(db, call.names["name"])
 
 
-def _released(context: Context, call: Call) -> str:
+def _find_release(context: Context, call: Call) -> str:
     with context.database.reading() as db:
-        entry = _named(db, call)
+        entry = _find_campaign(db, call)
         document = campaign_store.release_of(db, entry.id)
     if document is None:
         raise CampaignError(f"the campaign {entry.name!r} is {entry.state}, and nothing of it is released")

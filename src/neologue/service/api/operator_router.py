@@ -13,33 +13,33 @@ from neologue.service.api.operator_api import ENDPOINTS, Call, Context, Endpoint
 from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import answer, failure
 from neologue.service.api.schemas import UNREADABLE
+from neologue.service.collect.layer_refresh import LayerRefresh
 from neologue.service.ops import access
 from neologue.service.ops.access import NOBODY, Person
-from neologue.service.ops.threads import Threads
+from neologue.service.ops.concurrency import Threads
 
 _NO_TOKEN: Final = "give a token of the service: Authorization: Bearer <token>"
-_STRANGER: Final = "the service does not know this token, or it was revoked: ask an operator for another"
+_STRANGER: Final = "unknown or revoked token: ask an operator for another"
 _LARGEST_UNREAD: Final = 1024
 """The most bytes of a body that nobody asked for."""
 
 
 @dataclass(frozen=True)
 class OperatorRouter:
-    """What it takes to serve people."""
+    """Serves operators and analysts."""
 
     context: Context
     bodies: RequestBodies
     threads: Threads
-    refresh: Callable[[], Awaitable[None]]
-    """Reads the board anew."""
+    layers: LayerRefresh
     largest_request: int
 
     def routes(self) -> list[Route]:
         """A path for every endpoint."""
-        return [Route(each.path, self._serving(each), methods=[each.method]) for each in ENDPOINTS]
+        return [Route(each.path, self._handler(each), methods=[each.method]) for each in ENDPOINTS]
 
-    def _serving(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
-        async def served(request: Request) -> Response:
+    def _handler(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+        async def handle(request: Request) -> Response:
             person = await self.threads.run(self._person, request.headers.get("Authorization", ""))
             if endpoint.roles and person is None:
                 return failure(401, "no_token", _STRANGER if "Authorization" in request.headers else _NO_TOKEN)
@@ -59,12 +59,12 @@ class OperatorRouter:
             call = Call(person or Person(NOBODY, ""), request.path_params, taken, query)
             given = await self.threads.run(endpoint.serve, self.context, call)
             if endpoint.method != "GET":
-                await self.refresh()
+                await self.layers.refresh()
             if isinstance(given, Text):
                 return Response(given.content, endpoint.status, media_type=given.media)
             return answer(given, endpoint.status)
 
-        return served
+        return handle
 
     def _person(self, authorization: str) -> Person | None:
         scheme, _, token = authorization.partition(" ")

@@ -23,7 +23,7 @@ class Limit:
     def wait(self, address: str, now: float) -> float:
         """0 if the address may ask now; if not, after how many seconds it may."""
         bucket = self._buckets.get(address)
-        return 0.0 if bucket is None else self._lacking(self._refilled(bucket, now))
+        return 0.0 if bucket is None else self._seconds_lacking(self._refill(bucket, now))
 
     def count(self, address: str, now: float) -> None:
         """Take one from what the address may ask."""
@@ -32,12 +32,12 @@ class Limit:
     def take(self, address: str, now: float) -> float:
         """Both at once: how long the address has to wait, and if it need not, one is taken."""
         bucket = self._bucket(address, now)
-        wait = self._lacking(bucket)
+        wait = self._seconds_lacking(bucket)
         if not wait:
             bucket.tokens -= 1
         return wait
 
-    def _lacking(self, bucket: _Bucket) -> float:
+    def _seconds_lacking(self, bucket: _Bucket) -> float:
         """For how many seconds a bucket has to be filled until there is a token in it."""
         return 0.0 if bucket.tokens >= 1 else (1 - bucket.tokens) / self._per_second
 
@@ -46,13 +46,13 @@ class Limit:
         bucket = self._buckets.get(address)
         if bucket is not None:
             self._buckets.move_to_end(address)
-            return self._refilled(bucket, now)
+            return self._refill(bucket, now)
         bucket = self._buckets[address] = _Bucket(self._at_once, now)
         if len(self._buckets) > REMEMBERED:
             self._buckets.popitem(last=False)
         return bucket
 
-    def _refilled(self, bucket: _Bucket, now: float) -> _Bucket:
+    def _refill(self, bucket: _Bucket, now: float) -> _Bucket:
         bucket.tokens = min(self._at_once, bucket.tokens + (now - bucket.filled) * self._per_second)
         bucket.filled = now
         return bucket

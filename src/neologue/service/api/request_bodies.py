@@ -1,26 +1,39 @@
-"""The bodies of requests, as far as they have arrived; what takes too long is given up.
+"""The bodies of requests; those that take too long to arrive are given up.
 
 One look at all of them every now and then costs less than a timer for each: nearly all arrive at once.
 """
 
 import asyncio
 import time
-from typing import Any, Final
+from types import TracebackType
+from typing import Any, Final, Self
 
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive
+
+from neologue.service.ops.concurrency import RepeatedStep
 
 LOOKS: Final = 8
 """How many times all are looked at while a body may arrive."""
 
 
 class RequestBodies:
-    """What has begun to arrive and is not there yet."""
+    """Bodies that have begun to arrive and are not complete yet."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._begun: dict[asyncio.Task[Any], float] = {}
         """By the task that waits for it, the earliest first."""
+        self._sweeping = RepeatedStep("giving up slow requests", self._give_up_slow, seconds / LOOKS)
+
+    async def __aenter__(self) -> Self:
+        await self._sweeping.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._sweeping.stop()
 
     async def body(self, receive: Receive, most: int) -> bytes | None:
         """The body of a request, unless it is longer than allowed; a TimeoutError if it takes too long."""
@@ -28,7 +41,7 @@ class RequestBodies:
         assert task
         self._begun[task] = time.monotonic()
         try:
-            return await _whole(receive, most)
+            return await _read_body(receive, most)
         except asyncio.CancelledError:
             if task in self._begun:  # somebody else wants it to end
                 raise
@@ -37,17 +50,15 @@ class RequestBodies:
         finally:
             self._begun.pop(task, None)
 
-    async def watch(self) -> None:
-        """Give up what takes too long, again and again."""
-        while True:
-            await asyncio.sleep(self._seconds / LOOKS)
-            latest = time.monotonic() - self._seconds
-            for task in [task for task, begun in self._begun.items() if begun < latest]:
-                del self._begun[task]
-                task.cancel()
+    async def _give_up_slow(self) -> None:
+        """Cancel whoever has waited too long for a body."""
+        latest = time.monotonic() - self._seconds
+        for task in [task for task, begun in self._begun.items() if begun < latest]:
+            del self._begun[task]
+            task.cancel()
 
 
-async def _whole(receive: Receive, most: int) -> bytes | None:
+async def _read_body(receive: Receive, most: int) -> bytes | None:
     """All that arrives of a body, unless it is longer than allowed."""
     before = bytearray()
     while True:

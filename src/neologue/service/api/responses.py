@@ -100,7 +100,7 @@ def _http_failure(request: Request, error: Exception) -> Response:
     return response
 
 
-def _cut(request: Request, error: Exception) -> Response:
+def _request_cut(request: Request, error: Exception) -> Response:
     return failure(408, "cut", "the request did not arrive in time")
 
 
@@ -111,8 +111,8 @@ def _fault(request: Request, error: Exception) -> Response:
 HANDLERS: Mapping[Any, Callable[[Request, Exception], Response]] = {
     NeologueError: _known_failure,
     HTTPException: _http_failure,
-    TimeoutError: _cut,
-    ClientDisconnect: _cut,
+    TimeoutError: _request_cut,
+    ClientDisconnect: _request_cut,
     Exception: _fault,
 }
 """What Starlette is to answer when something is raised."""

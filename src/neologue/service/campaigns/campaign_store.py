@@ -17,11 +17,7 @@ from neologue.errors import CampaignError, NoCampaignError
 from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.rounds import Round
 from neologue.service.storage.database import Connection
-
-DRAFT, RUNNING, PAUSED = "draft", "running", "paused"
-RELEASED, REFUSED, ABORTED = "released", "refused", "aborted"
-OVER = (RELEASED, REFUSED, ABORTED)
-OPEN, CLOSED, DECIDED = "open", "closed", "decided"
+from neologue.service.storage.states import CampaignState, LayerState
 
 
 @dataclass(frozen=True)
@@ -31,7 +27,7 @@ class CampaignRow:
     id: bytes
     name: str
     definition: Definition
-    state: str
+    state: CampaignState
     slot_secret: bytes
     created: float
     changed: float
@@ -48,7 +44,7 @@ class LayerRow:
     """Its layer_index among all layers of the campaign, from 0."""
     digest: bytes
     candidates: int
-    state: str
+    state: LayerState
     round: Round
     facts: "LayerOutcome | None"
     """What came of it, once it is decided."""
@@ -93,7 +89,14 @@ def named(db: Connection, name: str) -> CampaignRow:
     return _entry(rows[0])
 
 
-def move(db: Connection, campaign: bytes, states: tuple[str, ...], state: str, now: float, note: str = "") -> bool:
+def move(
+    db: Connection,
+    campaign: bytes,
+    states: tuple[CampaignState, ...],
+    state: CampaignState,
+    now: float,
+    note: str = "",
+) -> bool:
     """Bring a campaign into a state, from one of some others; False, and no change, if it was in none of these."""
     marks = ", ".join("?" * len(states))
     moved = db.execute(
@@ -108,7 +111,7 @@ def lead(db: Connection, campaign: bytes, worker: str, now: float, until: float)
     led = db.execute(
         "UPDATE campaigns SET leader = ?, leader_until = ? WHERE id = ? AND state = ?"
         " AND (leader IS NULL OR leader = ? OR leader_until < ?) RETURNING 1",
-        (worker, until, campaign, RUNNING, worker, now),
+        (worker, until, campaign, CampaignState.RUNNING, worker, now),
     )
     return bool(led)
 
@@ -146,7 +149,7 @@ def update_round(db: Connection, campaign: bytes, layer_index: int, round_: Roun
     db.execute(
         "UPDATE layers SET layer_size = ?, low = ?, high = ?, opened = ?, deadline = ?, looks = ?, extensions = ?"
         " WHERE campaign = ? AND layer_index = ? AND state = ?",
-        (*_columns(round_), campaign, layer_index, OPEN),
+        (*_columns(round_), campaign, layer_index, LayerState.OPEN),
     )
 
 
@@ -154,14 +157,17 @@ def close_layer(db: Connection, campaign: bytes, layer_index: int) -> None:
     """From now on no report is counted in the layer."""
     db.execute(
         "UPDATE layers SET state = ? WHERE campaign = ? AND layer_index = ? AND state = ?",
-        (CLOSED, campaign, layer_index, OPEN),
+        (LayerState.CLOSED, campaign, layer_index, LayerState.OPEN),
     )
 
 
 def drop_layers(db: Connection, campaign: bytes) -> None:
     """Close what is open of a campaign that is broken off, and erase all votes."""
     # Those that are closed too, so that whoever merges their sums just now is waited for.
-    db.execute("UPDATE layers SET state = ? WHERE campaign = ? AND state <> ?", (CLOSED, campaign, DECIDED))
+    db.execute(
+        "UPDATE layers SET state = ? WHERE campaign = ? AND state <> ?",
+        (LayerState.CLOSED, campaign, LayerState.DECIDED),
+    )
     db.execute("DELETE FROM sums WHERE campaign = ?", (campaign,))
 
 
@@ -170,7 +176,14 @@ def settle_layer(db: Connection, campaign: bytes, layer_index: int, decision: De
     settled = db.execute(
         "UPDATE layers SET state = ?, decision = ?, facts = ? WHERE campaign = ? AND layer_index = ? AND state = ?"
         " RETURNING 1",
-        (DECIDED, _written(decision), msgspec.json.encode(facts).decode(), campaign, layer_index, CLOSED),
+        (
+            LayerState.DECIDED,
+            _written(decision),
+            msgspec.json.encode(facts).decode(),
+            campaign,
+            layer_index,
+            LayerState.CLOSED,
+        ),
     )
     if settled:
         for table in ("sums", "masking_groups"):
@@ -181,7 +194,8 @@ def settle_layer(db: Connection, campaign: bytes, layer_index: int, decision: De
 def decisions(db: Connection, campaign: bytes) -> list[Decision]:
     """What was decided, layer by layer."""
     rows = db.execute(
-        "SELECT decision FROM layers WHERE campaign = ? AND state = ? ORDER BY layer_index", (campaign, DECIDED)
+        "SELECT decision FROM layers WHERE campaign = ? AND state = ? ORDER BY layer_index",
+        (campaign, LayerState.DECIDED),
     )
     return [_read(written) for (written,) in rows]
 
@@ -221,7 +235,7 @@ def _entry(row: tuple[object, ...]) -> CampaignRow:
         id=_bytes(identity),
         name=str(name),
         definition=_definition(definition),
-        state=str(state),
+        state=CampaignState(str(state)),
         slot_secret=_bytes(secret),
         created=msgspec.convert(created, float),
         changed=msgspec.convert(changed, float),
@@ -241,7 +255,7 @@ def _asked(row: tuple[object, ...]) -> LayerRow:
         layer_index=msgspec.convert(layer_index, int),
         digest=_bytes(digest),
         candidates=msgspec.convert(candidates, int),
-        state=str(state),
+        state=LayerState(str(state)),
         round=Round(*msgspec.convert(round_, tuple[int, int, int, float, float, int, int, int])),
         facts=None if facts is None else msgspec.json.decode(str(facts), type=LayerOutcome),
     )

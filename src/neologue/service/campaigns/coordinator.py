@@ -34,6 +34,7 @@ from neologue.service.ops.access import NOBODY
 from neologue.service.ops.service_keys import Keys
 from neologue.service.storage.database import Connection
 from neologue.service.storage.report_store import ReportStore
+from neologue.service.storage.states import CampaignState, LayerState
 
 LEASE = 10.0
 """For how many seconds a worker that moves a campaign on keeps others from doing the same."""
@@ -83,7 +84,7 @@ class Coordinator:
             id=os.urandom(CAMPAIGN_BYTES),
             name=definition.name,
             definition=definition,
-            state=campaign_store.DRAFT,
+            state=CampaignState.DRAFT,
             slot_secret=os.urandom(SECRET_BYTES),
             created=now,
             changed=now,
@@ -101,14 +102,14 @@ class Coordinator:
         """Charge the campaign to its population and begin, or go on after a pause."""
         with self._database.reading() as db:
             entry = campaign_store.named(db, name)
-        if entry.state == campaign_store.PAUSED:
+        if entry.state == CampaignState.PAUSED:
             return self._resume(entry, now, by)
-        if entry.state != campaign_store.DRAFT:
+        if entry.state != CampaignState.DRAFT:
             raise CampaignError(f"the campaign {name!r} is {entry.state}: only a draft or a paused one can be started")
         self._charge(entry)
         try:
             with self._database.transaction() as db:
-                started = _move(db, entry, (campaign_store.DRAFT,), campaign_store.RUNNING, now)
+                started = _move(db, entry, (CampaignState.DRAFT,), CampaignState.RUNNING, now)
                 access.audit(db, by, START, name, now)
         except CampaignError:
             self._settle_if_possible()  # it was aborted under our hands, and is charged
@@ -118,7 +119,7 @@ class Coordinator:
     def pause(self, name: str, now: float, by: str = NOBODY) -> CampaignRow:
         """Ask nobody, and count nothing, until it is started again."""
         with self._database.transaction() as db:
-            paused = _move(db, campaign_store.named(db, name), (campaign_store.RUNNING,), campaign_store.PAUSED, now)
+            paused = _move(db, campaign_store.named(db, name), (CampaignState.RUNNING,), CampaignState.PAUSED, now)
             access.audit(db, by, "pause campaign", name, now)
         return paused
 
@@ -129,8 +130,8 @@ class Coordinator:
             ended = _move(
                 db,
                 entry,
-                (campaign_store.DRAFT, campaign_store.RUNNING, campaign_store.PAUSED),
-                campaign_store.ABORTED,
+                (CampaignState.DRAFT, CampaignState.RUNNING, CampaignState.PAUSED),
+                CampaignState.ABORTED,
                 now,
             )
             campaign_store.drop_layers(db, entry.id)
@@ -156,7 +157,7 @@ class Coordinator:
             except LedgerError as error:
                 wrong.append(error)
         with self._database.reading() as db:
-            running = [entry for entry in campaign_store.entries(db) if entry.state == campaign_store.RUNNING]
+            running = [entry for entry in campaign_store.entries(db) if entry.state == CampaignState.RUNNING]
         for ended in self._standings.keys() - {entry.id for entry in running}:
             self._standings.pop(ended, None)
         leading: set[bytes] = set()
@@ -179,6 +180,10 @@ class Coordinator:
         with self._database.transaction() as db:
             campaign_store.leave(db, self._worker)
 
+    def is_leading(self, campaign: bytes) -> bool:
+        """Whether this worker moved a campaign on in its last turn."""
+        return campaign in self.leading
+
     def _leads(self, db: Connection, entry: CampaignRow, now: float) -> bool:
         """Whether a campaign is still this worker's to move on: it is not held or ended, nor led by another."""
         return campaign_store.lead(db, entry.id, self._worker, now, now + LEASE)
@@ -197,12 +202,12 @@ class Coordinator:
                 said("layer opened", entry)
             return
         last = layers[-1]
-        if last.state == campaign_store.OPEN and self._look(entry, last, now):
-            last = replace(last, state=campaign_store.CLOSED)
-        if last.state == campaign_store.CLOSED:
+        if last.state == LayerState.OPEN and self._look(entry, last, now):
+            last = replace(last, state=LayerState.CLOSED)
+        if last.state == LayerState.CLOSED:
             if self._decide(entry, last, now):
                 said("layer decided", entry)
-        elif last.state == campaign_store.DECIDED and self._finish(entry, self._standing(entry).state.release, now):
+        elif last.state == LayerState.DECIDED and self._finish(entry, self._standing(entry).state.release, now):
             said("campaign ended", entry)
 
     def _begin(self, entry: CampaignRow, now: float) -> bool:
@@ -220,7 +225,7 @@ class Coordinator:
             if not self._leads(db, entry, now):
                 return False
             # Who is in a group has come, and is as good as counted: nobody else is to be invited for them.
-            coming = under_way(db, entry.id, last.layer_index, now) if entry.definition.groups else 0
+            coming = under_way(db, entry.id, last.layer_index, now)
             with_them = replace(last.round, reports=last.round.reports + coming)
             later = looked_at(with_them, entry.definition.rules, now)
             if later is None and coming:
@@ -267,7 +272,7 @@ class Coordinator:
         layer = standing.state.layer
         assert layer is not None
         round_ = opened(layer.layer_size, low, entry.definition.rules, now)
-        row = LayerRow(layer_index, layer.digest, layer.randomizer.candidates, campaign_store.OPEN, round_, None)
+        row = LayerRow(layer_index, layer.digest, layer.randomizer.candidates, LayerState.OPEN, round_, None)
         campaign_store.open_layer(db, entry.id, row, layer.document)
 
     def _finish(self, entry: CampaignRow, release: Release, now: float) -> bool:
@@ -276,12 +281,12 @@ class Coordinator:
             self._settle(entry)
         except BudgetError as error:
             with self._database.transaction() as db:
-                _move(db, entry, (campaign_store.RUNNING,), campaign_store.REFUSED, now, note=str(error))
+                _move(db, entry, (CampaignState.RUNNING,), CampaignState.REFUSED, now, note=str(error))
             return True
-        release = replace(release, exposure=entry.definition.exposure)
+        release = replace(release, exposure=entry.definition.aggregator.exposure)
         document = release_document(release, population=_described(entry), fidelity="live", seed=None, score=None)
         with self._database.transaction() as db:
-            ended = campaign_store.move(db, entry.id, (campaign_store.RUNNING,), campaign_store.RELEASED, now)
+            ended = campaign_store.move(db, entry.id, (CampaignState.RUNNING,), CampaignState.RELEASED, now)
             if ended:
                 campaign_store.keep_release(db, entry.id, release_text(signed(document, self._keys.operator)))
         return ended
@@ -304,9 +309,9 @@ class Coordinator:
     def _resume(self, entry: CampaignRow, now: float, by: str) -> CampaignRow:
         with self._database.transaction() as db:
             # First, so that of two who do so at once one does.
-            running = _move(db, entry, (campaign_store.PAUSED,), campaign_store.RUNNING, now)
+            running = _move(db, entry, (CampaignState.PAUSED,), CampaignState.RUNNING, now)
             for layer in campaign_store.asked(db, entry.id):
-                if layer.state == campaign_store.OPEN:
+                if layer.state == LayerState.OPEN:
                     campaign_store.update_round(
                         db, entry.id, layer.layer_index, resumed(layer.round, now - entry.changed)
                     )
@@ -332,7 +337,7 @@ class Coordinator:
         with self._settling:  # lest an earlier try speaks for what was aborted behind it
             self._settled = False
             with self._database.reading() as db:
-                aborted = [entry for entry in campaign_store.entries(db) if entry.state == campaign_store.ABORTED]
+                aborted = [entry for entry in campaign_store.entries(db) if entry.state == CampaignState.ABORTED]
             for entry in filter(self._is_awaited, aborted):
                 with suppress(BudgetError):  # over budget or not, it has ended
                     self._settle(entry)
@@ -374,7 +379,12 @@ class Coordinator:
 
 
 def _move(
-    db: Connection, entry: CampaignRow, states: tuple[str, ...], state: str, now: float, note: str = ""
+    db: Connection,
+    entry: CampaignRow,
+    states: tuple[CampaignState, ...],
+    state: CampaignState,
+    now: float,
+    note: str = "",
 ) -> CampaignRow:
     if not campaign_store.move(db, entry.id, states, state, now, note):
         present = campaign_store.named(db, entry.name).state

@@ -2,11 +2,13 @@
 
 from dataclasses import fields
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from neologue.aggregation.aggregator import Aggregator
+from neologue.aggregation.modes import MODES, aggregator_of, check_mode
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.campaign.measuring import Measuring
 from neologue.campaign.parameters import Parameters
@@ -16,7 +18,6 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.builtin import alphabet as alphabet_of_language
 from neologue.language.vocabulary import Vocabulary
 from neologue.masking.rules import GroupRules
-from neologue.privacy.statement import Exposure
 from neologue.protocol.invitation import KEY_BYTES
 from neologue.protocol.limits import check_whole
 from neologue.service.campaigns.rounds import Rules
@@ -24,7 +25,6 @@ from neologue.service.ops.access import NAME_RULE, is_name
 
 DAY = 86_400
 LONGEST_LAYER = 366 * DAY
-SECURE = "secure"
 
 
 class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, dict=True):
@@ -62,7 +62,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     """When a device that has nothing to do yet asks again."""
     issuers: list[str] = []
     """The public keys, in hexadecimal, of others who may issue credentials: an app's own backend."""
-    aggregation: Literal["ephemeral", "secure"] = "ephemeral"
+    aggregation: Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(MODES)})] = "ephemeral"
     """How reports become one sum: as they are, in memory; or under masks, of which the service learns the sum alone."""
     cohort_size: int = GroupRules.size
     """How many devices mask their votes for each other."""
@@ -114,6 +114,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             )
         for key in self.issuers:
             _check_key(key)
+        check_mode(self.aggregation)
 
     @cached_property
     def campaign(self) -> Campaign:
@@ -146,21 +147,9 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         return Measuring(self.measure_devices, self.measure_rate) if self.measure_devices else None
 
     @cached_property
-    def groups(self) -> GroupRules | None:
-        """How devices mask their votes, if they do."""
-        if self.aggregation != SECURE:
-            return None
-        return GroupRules(self.cohort_size, self.smallest_cohort, self.dropout, self.corruption)
-
-    @property
-    def exposure(self) -> Exposure:
-        """The smallest sums that observers of this campaign see."""
-        return Exposure(disk=self.batch, masked=self.groups)
-
-    @property
-    def together(self) -> int:
-        """The fewest reports that are counted together: a batch, or what a group begins with."""
-        return self.groups.fewest if self.groups else self.batch
+    def aggregator(self) -> Aggregator:
+        """How reports become sums."""
+        return aggregator_of(self.aggregation, self)
 
     @property
     def rules(self) -> Rules:
@@ -169,7 +158,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             devices=self.devices,
             reserve=self.reserve,
             seconds=self.layer_seconds,
-            batch=self.together,
+            batch=self.aggregator.fewest,
             smallest=self.campaign.parameters.smallest_layer,
             most_extensions=self.most_extensions if self.too_few == "extend" else 0,
         )
@@ -179,23 +168,13 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         campaign = self.campaign
         if self.measuring:
             self.measuring.check(campaign, self.devices)
-        if self.together > campaign.parameters.smallest_layer:
-            what = "smallest group" if self.groups else "batch"
+        fewest, what = self.aggregator.fewest, self.aggregator.unit
+        if fewest > campaign.parameters.smallest_layer:
             raise ParameterError(
-                f"a {what} of {self.together:,} is more than the {campaign.parameters.smallest_layer:,} reports that "
+                f"a {what} of {fewest:,} is more than the {campaign.parameters.smallest_layer:,} reports that "
                 f"decide a layer; give a smaller {what} or a larger smallest layer",
-                parameter="smallest_cohort" if self.groups else "batch",
+                parameter=self.aggregator.parameter,
             )
-
-
-def read_definition(text: bytes) -> Definition:
-    """The definition in a JSON text."""
-    try:
-        definition = msgspec.json.decode(text, type=Definition)
-    except (msgspec.ValidationError, msgspec.DecodeError) as error:
-        raise ParameterError(f"the definition of a campaign can't be used: {error}") from error
-    definition.check()
-    return definition
 
 
 def _check_key(key: str) -> None:

@@ -1,39 +1,34 @@
-"""The intake: reports come in one by one, and are counted many at a time.
+"""The intake: reports arrive one by one and are counted many at a time.
 
-A report waits in memory, apart from all others, until enough new ones are there to be written as one sum; who sent it
+A report waits in memory, apart from all others, until enough new ones are there to be written as one sum. Its sender
 waits for that, but not for long: then it is told to ask again. Nothing is confirmed before it is durable, nothing of a
 single report leaves the memory, and nothing grows without bound: when too much waits, the intake is busy.
 """
 
 import asyncio
-import logging
 import time
 from collections import deque
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Callable, Iterable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
 from types import TracebackType
 from typing import Final, Self
 
-from neologue.aggregation.decoding import Decoder
-from neologue.aggregation.ephemeral import Pending
+from neologue.aggregation.ephemeral import IntakeLayer, Pending
 from neologue.errors import StorageError
-from neologue.protocol.report import Asks
+from neologue.service.ops.concurrency import RepeatedStep, Threads, ignore
 from neologue.service.storage.report_store import ReportStore
 
-_LOG: Final = logging.getLogger(__name__)
-
-_SLACK: Final = 4
-"""After a batch, no other is written for so many times as long as it took: large layers are written less often."""
-_SHORTEST_RETRY: Final = 0.1
-_LONGEST_RETRY: Final = 5.0
+_SLACK: Final = 4.0
+"""After a batch, no other is written for so many times as long as it took: large layers are written less often. Half
+the patience of senders is the limit, for whoever sends in such a pause is to get an answer rather than to ask again."""
+_LOOKS: Final = 8
+"""How many times a sender's patience is looked at while it lasts."""
 
 
 class Receipt(StrEnum):
-    """What the sender of a report is told."""
+    """The answer to the sender of a report."""
 
     FINAL = "final"
     """It is counted and durable."""
@@ -57,21 +52,6 @@ class IntakeLimits:
     """How many reports are written at once, at most."""
     most_bytes: int = 256 << 20
     """How much memory the reports that wait may take together, about."""
-
-
-@dataclass(frozen=True, eq=False)
-class IntakeLayer:
-    """A layer as the intake needs it."""
-
-    layer_index: int
-    asks: Asks
-    minimum: int
-    """The fewest reports that are written together."""
-
-    @cached_property
-    def decoder(self) -> Decoder:
-        """Reads its reports."""
-        return Decoder(self.asks)
 
 
 @dataclass
@@ -100,29 +80,50 @@ class _Queue:
 
 
 class Intake:
-    """Takes the reports for all layers that one process serves, on one event loop."""
+    """Takes the reports for all layers that one worker serves, on its event loop."""
 
-    def __init__(self, storage: ReportStore, limits: IntakeLimits | None = None) -> None:
+    def __init__(
+        self,
+        storage: ReportStore,
+        limits: IntakeLimits | None = None,
+        on_fault: Callable[[], None] = ignore,
+    ) -> None:
+        """`on_fault` is called when a batch can't be written for any reason but the database."""
         self._storage = storage
         self._limits = limits or IntakeLimits()
         self._queues: dict[tuple[bytes, int], _Queue] = {}
         self._patient: deque[tuple[float, asyncio.Future[Receipt]]] = deque()
-        self._failing = False
-        self._news = asyncio.Event()
-        self._hurry = asyncio.Event()
-        self._stopping = asyncio.Event()
-        # A thread of its own: batches of one process never wait for each other's locks.
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="commit")
-        self._tasks: list[asyncio.Task[None]] = []
+        self._threads = Threads("commit", 1)
+        patience = self._limits.patience
+        self._writing = RepeatedStep(
+            "writing batches of reports",
+            self._write_batches,
+            self._limits.interval,
+            on_request=True,
+            slack=_SLACK,
+            longest_pause=patience / 2,
+            last=True,
+            on_fault=on_fault,
+        )
+        self._reminding = RepeatedStep(
+            "telling senders to ask again", self._end_patience, patience / _LOOKS, on_fault=on_fault
+        )
+        self._running = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        self._tasks = [asyncio.create_task(self._work()), asyncio.create_task(self._watch())]
+        await self._running.enter_async_context(self._writing)
+        await self._running.enter_async_context(self._reminding)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.stop()
+        """Take nothing more, write what can be written and let the rest go: it was not confirmed, and is sent again."""
+        await self._running.aclose()
+        for queue in self._queues.values():
+            queue.answer(list(queue.senders), Receipt.RECEIVED)
+        self._queues.clear()
+        await self._threads.stop()
 
     @property
     def waiting(self) -> int:
@@ -134,14 +135,9 @@ class Intake:
         """About how much memory they take."""
         return sum(queue.pending.held_bytes for queue in self._queues.values())
 
-    @property
-    def failing(self) -> bool:
-        """Whether the last batch could not be written, so that nothing is confirmed at the moment."""
-        return self._failing
-
     async def receive(self, campaign: bytes, layer: IntakeLayer, serial: bytes, report: bytes) -> Receipt:
-        """What to tell the sender of a report; a ReportError if it is none of this layer."""
-        if self._stopping.is_set():
+        """Take a report, and wait for the answer to its sender; a ReportError if it is not one of this layer."""
+        if not self._writing.running:
             return Receipt.BUSY
         queue = self._queues.get((campaign, layer.layer_index))
         # Of two with the same serial the first one counts, whatever the second one says.
@@ -152,12 +148,12 @@ class Intake:
             if queue is None:
                 queue = self._queues[campaign, layer.layer_index] = _Queue(layer.minimum)
             queue.pending.add(serial, votes)
-            if len(queue.pending) >= self._largest(queue):
-                self._hurry.set()
+            if len(queue.pending) >= self._largest_batch(queue):
+                self._writing.hurry()
         sender: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
         queue.add_sender(serial, sender)
         self._patient.append((time.monotonic() + self._limits.patience, sender))
-        self._news.set()
+        self._writing.request()
         return await sender
 
     def close(self, campaign: bytes, layer_index: int) -> None:
@@ -165,91 +161,48 @@ class Intake:
         queue = self._queues.get((campaign, layer_index))
         if queue is not None:
             queue.news = True
-            self._news.set()
-            self._hurry.set()
+            self._writing.hurry()
 
-    async def stop(self) -> None:
-        """Take nothing more, write what can be written and let the rest go: it was not confirmed, and is sent again."""
-        for event in (self._stopping, self._news, self._hurry):
-            event.set()
-        if self._tasks:
-            work, watch = self._tasks
-            watch.cancel()
-            await work
-        for queue in self._queues.values():
-            queue.answer(list(queue.senders), Receipt.RECEIVED)
-        self._queues.clear()
-        self._thread.shutdown()
-
-    async def _watch(self) -> None:
+    async def _end_patience(self) -> None:
         """Tell those who have waited long enough to ask again; their reports stay."""
-        while True:
-            now = time.monotonic()
-            while self._patient and self._patient[0][0] <= now:
-                _, sender = self._patient.popleft()
-                if not sender.done():
-                    sender.set_result(Receipt.RECEIVED)
-            await asyncio.sleep(self._limits.patience / 8)
+        now = time.monotonic()
+        while self._patient and self._patient[0][0] <= now:
+            _, sender = self._patient.popleft()
+            if not sender.done():
+                sender.set_result(Receipt.RECEIVED)
 
-    async def _work(self) -> None:
-        """Write batches, one after the other; when the intake stops, once more."""
-        pause = retry = 0.0
-        while True:
-            await self._news.wait()
-            if retry:
-                await _passed(retry, unless=self._stopping)
-            else:
-                await _passed(max(pause, self._limits.interval), unless=self._hurry)
-            last = self._stopping.is_set()
-            self._news.clear()
-            self._hurry.clear()
-            began = time.monotonic()
-            self._failing = not await self._written()
-            pause = _SLACK * (time.monotonic() - began)
-            retry = min(_LONGEST_RETRY, 2 * retry or _SHORTEST_RETRY) if self._failing else 0.0
-            if last:
-                return
-
-    async def _written(self) -> bool:
-        """Whether everything new that there is enough of could be written."""
+    async def _write_batches(self) -> None:
+        """Write what is new in each layer, as far as there is enough of it."""
+        failed: list[Exception] = []
         for (campaign, layer_index), queue in list(self._queues.items()):
             try:
                 await self._write(campaign, layer_index, queue)
-            except Exception as error:  # whatever it is: senders must not wait for somebody who has gone
-                # Of our own errors we know that they quote nothing.
-                told = str(error) if isinstance(error, StorageError) else type(error).__name__
-                _LOG.error("a batch could not be written, and will be tried again: %s", told)
+            except StorageError:
                 queue.news = True
-                self._news.set()
-                return False
-        return True
+                raise  # the database is away for the other layers too
+            except Exception as error:
+                queue.news = True
+                failed.append(error)
+        if failed:
+            raise ExceptionGroup("some batches", failed)
 
     async def _write(self, campaign: bytes, layer_index: int, queue: _Queue) -> None:
         """Write what waits for a layer, if it is enough; in any case, tell those who turn out to be counted already."""
-        loop = asyncio.get_running_loop()
         while queue.news:
             queue.news = False
-            batch = queue.pending.first(self._largest(queue))
-            outcome = await loop.run_in_executor(
-                self._thread, self._storage.commit_batch, campaign, layer_index, batch, queue.minimum
-            )
+            batch = queue.pending.first(self._largest_batch(queue))
+            outcome = await self._threads.run(self._storage.commit_batch, campaign, layer_index, batch, queue.minimum)
             queue.answer(outcome.final, Receipt.FINAL)
             if outcome.over:
                 queue.answer(batch.keys() - outcome.final, Receipt.CLOSED)
-            if len(batch) < self._largest(queue):
+            if len(batch) < self._largest_batch(queue):
                 break
             queue.news = True  # there may be more behind them
         if queue.news:
-            self._news.set()
+            self._writing.request()
         if not queue.pending:
             del self._queues[campaign, layer_index]
 
-    def _largest(self, queue: _Queue) -> int:
+    def _largest_batch(self, queue: _Queue) -> int:
         """How many reports are written at once, at most; they could always be enough."""
         return max(self._limits.most_reports, queue.minimum)
-
-
-async def _passed(seconds: float, *, unless: asyncio.Event) -> None:
-    """Wait for some time, or until something happens."""
-    with suppress(TimeoutError):
-        await asyncio.wait_for(unless.wait(), seconds)

@@ -1,38 +1,29 @@
-"""The board: what a worker tells devices, read from the database from time to time and looked at for every request.
+"""The layer cache: what a worker answers devices from, read from the database from time to time.
 
 It is a copy. If it is behind, a device is told to wait or is invited to a layer that is closing; whether a report
 counts is decided by the database alone.
 """
 
 import time
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from neologue.aggregation.aggregator import CollectingLayer
 from neologue.errors import CredentialError
-from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import Credential
-from neologue.protocol.documents import known_digest, read_known, read_layer
 from neologue.protocol.invitation import invite
-from neologue.protocol.layer import Layer
 from neologue.protocol.report import TAG_BYTES
 from neologue.protocol.slot import slot
 from neologue.protocol.ticket import ticket
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
 from neologue.service.campaigns.rounds import Round, rounds_ahead
-from neologue.service.collect.intake import IntakeLayer
 from neologue.service.collect.replies import CheckInReply, Invited, Over, Wait
+from neologue.service.collect.stored_layers import StoredLayers
 from neologue.service.masked.group_store import under_way
-from neologue.service.masked.groups import GatheringLayer
 from neologue.service.ops.service_keys import Keys
-from neologue.service.storage.database import Connection, Database
-
-LATE_REPORT = 1 << 17
-"""Bytes enough for the reports of a layer that nobody knows here any more."""
-LATE_MESSAGE = 1 << 20
-"""The same for votes under masks, of about a million candidates."""
+from neologue.service.storage.database import Database
+from neologue.service.storage.states import OVER, CampaignState, LayerState
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +35,15 @@ class ServedLayer:
     digest: bytes
     round: Round
     signature: bytes
-    served: IntakeLayer
-    gathers: GatheringLayer | None = None
-    """Its groups, if votes are masked."""
+    collecting: CollectingLayer
+    """The layer as its aggregation mode collects it: whoever takes what devices send takes its own kind alone."""
     full: bool = False
-    """Whether it has room for no other group."""
+    """Whether nobody else is invited at the moment."""
 
 
 @dataclass(frozen=True, eq=False)
 class CachedCampaign:
-    """A campaign as the board has it."""
+    """A campaign and its open layer."""
 
     entry: CampaignRow
     issuers: Sequence[bytes]
@@ -67,116 +57,92 @@ class LayerCache:
     def __init__(self, database: Database, keys: Keys, clock: Callable[[], float] = time.time) -> None:
         self._database, self._keys, self._clock = database, keys, clock
         self._issuer = keys.issuer.public_key().public_bytes_raw()
-        self._notices: dict[bytes, CachedCampaign] = {}
-        self._posted: dict[bytes, ServedLayer] = {}
-        self._known: dict[str, Vocabulary] = {}
+        self._campaigns: dict[bytes, CachedCampaign] = {}
+        self._layers: dict[bytes, ServedLayer] = {}
+        """The open layers, by digest."""
+        self._stored = StoredLayers(database)
 
     def refresh(self) -> list[ServedLayer]:
-        """Read the board anew; the layers that were open before and are not any more.
+        """Read everything from the database; the layers that were open before and are not any more.
 
-        Called from one thread at a time, while others look at the board.
+        Called from one thread at a time, while others look things up.
         """
         with self._database.reading() as db:
-            rows = [(entry, _open(campaign_store.asked(db, entry.id))) for entry in campaign_store.entries(db)]
-            full = {entry.id for entry, layer in rows if layer and _full(db, entry, layer, self._clock())}
-        notices = {}
+            rows = [(entry, _open_layer(campaign_store.asked(db, entry.id))) for entry in campaign_store.entries(db)]
+            now = self._clock()
+            full = {
+                entry.id
+                for entry, layer in rows
+                if layer
+                and not entry.definition.aggregator.has_room(
+                    layer.round.missing, under_way(db, entry.id, layer.layer_index, now)
+                )
+            }
+        campaigns = {}
         for entry, layer in rows:
             issuers = (self._issuer, *map(bytes.fromhex, entry.definition.issuers))
-            posted = None if layer is None else replace(self._post(entry, layer), full=entry.id in full)
-            notices[entry.id] = CachedCampaign(entry, issuers, posted)
-        before, self._notices = self._posted, notices
-        self._posted = {notice.layer.digest: notice.layer for notice in notices.values() if notice.layer}
-        return [posted for digest, posted in before.items() if digest not in self._posted]
+            served = None if layer is None else replace(self._serve(entry, layer), full=entry.id in full)
+            campaigns[entry.id] = CachedCampaign(entry, issuers, served)
+        before, self._campaigns = self._layers, campaigns
+        self._layers = {campaign.layer.digest: campaign.layer for campaign in campaigns.values() if campaign.layer}
+        return [served for digest, served in before.items() if digest not in self._layers]
 
-    def notice(self, campaign_id: bytes) -> CachedCampaign | None:
-        """A campaign, if it is on the board."""
-        return self._notices.get(campaign_id)
+    def campaign(self, campaign_id: bytes) -> CachedCampaign | None:
+        """A campaign, if it is in the cache."""
+        return self._campaigns.get(campaign_id)
 
-    def answering(self, campaign_id: bytes, tag: bytes) -> ServedLayer | None:
+    def open_layer_for(self, campaign_id: bytes, tag: bytes) -> ServedLayer | None:
         """The open layer of a running campaign that a report with this tag answers."""
-        notice = self._notices.get(campaign_id)
-        if notice is None or notice.layer is None or notice.layer.digest[:TAG_BYTES] != tag:
+        campaign = self._campaigns.get(campaign_id)
+        if campaign is None or campaign.layer is None or campaign.layer.digest[:TAG_BYTES] != tag:
             return None
-        return notice.layer
+        return campaign.layer
 
-    @property
-    def longest_report(self) -> int:
-        """The most bytes that are read of a report: those of the open layers, or of one that has just been closed."""
-        return max((LATE_REPORT, *(posted.served.decoder.longest for posted in self._posted.values())))
-
-    @property
-    def longest_message(self) -> int:
-        """The most bytes that are read of a message to a group, likewise."""
-        return max((LATE_MESSAGE, *(posted.gathers.longest for posted in self._posted.values() if posted.gathers)))
+    def longest(self, late: int) -> int:
+        """The most bytes that are read of what a device sends: as the open layers need, and at least `late`."""
+        return max((late, *(served.collecting.longest for served in self._layers.values())))
 
     def check_in(self, credential: Credential) -> CheckInReply:
-        """What a device is told; or a CredentialError if no issuer of the campaign vouches for it."""
-        notice = self._notices.get(credential.campaign_id)
-        if notice is None:
+        """The answer to a device; or a CredentialError if no issuer of the campaign vouches for it."""
+        campaign = self._campaigns.get(credential.campaign_id)
+        if campaign is None:
             raise CredentialError("the credential is for a campaign that this service does not have; get another")
-        if not any(credential.issued_by(issuer) for issuer in notice.issuers):
+        if not any(credential.issued_by(issuer) for issuer in campaign.issuers):
             raise CredentialError("no issuer of the campaign has signed this credential; get another from the app")
-        entry, layer = notice.entry, notice.layer
-        if entry.state in campaign_store.OVER:
+        entry, layer = campaign.entry, campaign.layer
+        if entry.state in OVER:
             return Over()
         wait = Wait(entry.definition.check_in_seconds)
-        if entry.state != campaign_store.RUNNING or layer is None:
+        if entry.state != CampaignState.RUNNING or layer is None:
             return wait
-        layer_index = slot(entry.slot_secret, credential.serial)
-        # Who was asked before and found no group has made no votes, and is asked again. Who has made some knows.
-        if layer_index < layer.round.low and not layer.gathers:
+        aggregator = entry.definition.aggregator
+        device_slot = slot(entry.slot_secret, credential.serial)
+        if device_slot < layer.round.low and not aggregator.invites_again:
             return Over()
-        if layer_index >= layer.round.high:
-            rounds = rounds_ahead(layer_index, layer.round, entry.definition.devices)
+        if device_slot >= layer.round.high:
+            rounds = rounds_ahead(device_slot, layer.round, entry.definition.devices)
             return Wait(entry.definition.check_in_seconds * max(1, rounds))
         if layer.full:
             return wait
+        promise = aggregator.promise
         return Invited(
             layer=layer.digest.hex(),
             operator=self._keys.public.hex(),
             signature=layer.signature.hex(),
             ticket=ticket(self._keys.ticket, entry.id, layer.digest, credential.serial).hex(),
-            masked=bytes(layer.gathers.rules.promise).hex() if layer.gathers else None,
+            masked=None if promise is None else bytes(promise).hex(),
         )
 
-    def _post(self, entry: CampaignRow, asked: LayerRow) -> ServedLayer:
-        before = self._posted.get(asked.digest)
+    def _serve(self, entry: CampaignRow, row: LayerRow) -> ServedLayer:
+        before = self._layers.get(row.digest)
         if before and before.campaign_id == entry.id:
-            return replace(before, round=asked.round)
-        layer, definition = self._layer(asked.digest), entry.definition
-        rules = definition.groups
-        invitation = invite(entry.id, layer, self._keys.operator, rules.promise if rules else None)
-        served = IntakeLayer(asked.layer_index, layer, definition.batch)
-        gathers = (
-            GatheringLayer(
-                entry.id, asked.layer_index, layer, rules, definition.gather_seconds, definition.stage_seconds
-            )
-            if rules
-            else None
-        )
-        return ServedLayer(
-            entry.id, asked.layer_index, asked.digest, asked.round, invitation.signature, served, gathers
-        )
-
-    def _layer(self, digest: bytes) -> Layer | ClosedLayer:
-        """The layer itself, read from the very document that its devices read."""
-        with self._database.reading() as db:
-            document = zlib.decompress(campaign_store.document_of(db, digest) or b"")
-            known = known_digest(document)
-            if known not in self._known:
-                words = zlib.decompress(campaign_store.known_of(db, bytes.fromhex(known)) or b"")
-                self._known = {known: read_known(words)}
-        return read_layer(document, self._known[known])
+            return replace(before, round=row.round)
+        layer, aggregator = self._stored.read(row.digest), entry.definition.aggregator
+        invitation = invite(entry.id, layer, self._keys.operator, aggregator.promise)
+        collecting = aggregator.collecting(entry.id, row.layer_index, layer)
+        return ServedLayer(entry.id, row.layer_index, row.digest, row.round, invitation.signature, collecting)
 
 
-def _full(db: Connection, entry: CampaignRow, layer: LayerRow, now: float) -> bool:
-    """Whether groups under way leave a layer no room for another."""
-    groups = entry.definition.groups
-    if groups is None:
-        return False
-    return layer.round.missing - under_way(db, entry.id, layer.layer_index, now) < groups.fewest
-
-
-def _open(layers: Sequence[LayerRow]) -> LayerRow | None:
+def _open_layer(layers: Sequence[LayerRow]) -> LayerRow | None:
     """The layer that waits for reports: the last one, if any."""
-    return layers[-1] if layers and layers[-1].state == campaign_store.OPEN else None
+    return layers[-1] if layers and layers[-1].state == LayerState.OPEN else None

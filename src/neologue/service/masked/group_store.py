@@ -15,14 +15,27 @@ and of one in `unmasking` nobody can say so.
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from neologue.aggregation.kernels import Votes
 from neologue.masking.terms import Terms
 from neologue.service.storage.database import Connection, Database
 from neologue.service.storage.report_store import add_sum, spend, spent_among
+from neologue.service.storage.states import LayerState
 
-MASKING, UNMASKING, SUMMED, NOTHING, LOST = "masking", "unmasking", "summed", "nothing", "lost"
+
+class GroupState(StrEnum):
+    """How far a group has come."""
+
+    UNFORMED = "unformed"
+    """It never was in the database."""
+    MASKING = "masking"
+    UNMASKING = "unmasking"
+    SUMMED = "summed"
+    NOTHING = "nothing"
+    LOST = "lost"
+
 
 _LAYER: Final = "campaign = ? AND layer_index = ?"
 
@@ -51,7 +64,7 @@ class GroupStore:
     def form(self, campaign: bytes, layer_index: int, terms: Terms, devices: int, now: float, until: float) -> bool:
         """Write a group down that so many devices will mask votes for; False if the layer has no room for them."""
         with self._database.transaction() as db:
-            layer = db.locked(_OF_LAYER, (campaign, layer_index))
+            layer = db.select_for_update(_OF_LAYER, (campaign, layer_index))
             if _state(db, terms.group_id):
                 return True  # written before, and the answer was lost
             if _room(db, layer, campaign, layer_index, now).free < devices:
@@ -59,14 +72,17 @@ class GroupStore:
             db.execute(
                 "INSERT INTO masking_groups (id, campaign, layer_index, terms, devices, until, state)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (terms.group_id, campaign, layer_index, bytes(terms), devices, until, MASKING),
+                (terms.group_id, campaign, layer_index, bytes(terms), devices, until, GroupState.MASKING),
             )
         return True
 
     def ask_for_shares(self, group_id: bytes, now: float) -> bool:
         """Write down that devices will be asked for shares; False, and nobody may be, if its time is over."""
         with self._database.transaction() as db:
-            return _moved(db, group_id, (MASKING,), UNMASKING, now) or _state(db, group_id) == UNMASKING
+            return (
+                _move(db, group_id, (GroupState.MASKING,), GroupState.UNMASKING, now)
+                or _state(db, group_id) == GroupState.UNMASKING
+            )
 
     def count(self, group_id: bytes, votes: Votes, serials: Collection[bytes]) -> bool:
         """Count a sum, and spend its serials; False if it can't be counted any more, which is then on record.
@@ -79,33 +95,38 @@ class GroupStore:
                 return False
             ((campaign, layer_index),) = of_group
             # The layer first, as everywhere, so that nobody waits for each other.
-            ((layer, group, counted),) = db.locked(
+            ((layer, group, counted),) = db.select_for_update(
                 f"SELECT state, layer_size, reports FROM layers WHERE {_LAYER}", (campaign, layer_index)
             )
-            if (state := _state(db, group_id)) != UNMASKING:
-                return state == SUMMED
-            fits = layer == "open" and counted + len(serials) <= group
+            if (state := _state(db, group_id)) != GroupState.UNMASKING:
+                return state == GroupState.SUMMED
+            fits = layer == LayerState.OPEN and counted + len(serials) <= group
             # The sum can't be taken apart, so that somebody who is counted already costs all of it.
             if not fits or spent_among(db, campaign, list(serials)):
-                _moved(db, group_id, (UNMASKING,), LOST)
+                _move(db, group_id, (GroupState.UNMASKING,), GroupState.LOST)
                 return False
-            _moved(db, group_id, (UNMASKING,), SUMMED)
+            _move(db, group_id, (GroupState.UNMASKING,), GroupState.SUMMED)
             spend(db, campaign, sorted(serials))
             add_sum(db, campaign, layer_index, len(serials), votes)
             db.execute(f"UPDATE layers SET reports = reports + ? WHERE {_LAYER}", (len(serials), campaign, layer_index))
         # Only here, behind the commit.
         return True
 
-    def give_up(self, group_id: bytes, *, certain: bool) -> str:
+    def give_up(self, group_id: bytes, *, certain: bool) -> GroupState:
         """Write down that a group yields nothing, or, if that is not certain, that it is lost; what is on record then.
 
         For the worker that has the group in its memory, and no other.
         """
         with self._database.transaction() as db:
-            _moved(db, group_id, (MASKING, UNMASKING), NOTHING if certain else LOST)
-            return _state(db, group_id) or LOST
+            _move(
+                db,
+                group_id,
+                (GroupState.MASKING, GroupState.UNMASKING),
+                GroupState.NOTHING if certain else GroupState.LOST,
+            )
+            return _state(db, group_id) or GroupState.LOST
 
-    def found(self, campaign: bytes, group_id: bytes, now: float) -> tuple[str, Terms] | None:
+    def look_up(self, campaign: bytes, group_id: bytes, now: float) -> tuple[GroupState, Terms] | None:
         """What is on record of a group, and its terms; one whose time is over has come to its end."""
         with self._database.reading() as db:
             rows = db.execute(
@@ -113,12 +134,13 @@ class GroupStore:
             )
         if not rows:
             return None
-        ((state, until, terms),) = rows
-        if state in (MASKING, UNMASKING) and until <= now:
+        ((stored, until, terms),) = rows
+        state = GroupState(stored)
+        if state in (GroupState.MASKING, GroupState.UNMASKING) and until <= now:
             with self._database.transaction() as db:
-                _moved(db, group_id, (MASKING,), NOTHING)
-                _moved(db, group_id, (UNMASKING,), LOST)
-                state = _state(db, group_id) or LOST
+                _move(db, group_id, (GroupState.MASKING,), GroupState.NOTHING)
+                _move(db, group_id, (GroupState.UNMASKING,), GroupState.LOST)
+                state = _state(db, group_id) or GroupState.LOST
         return state, Terms.parse(bytes(terms))
 
 
@@ -130,7 +152,7 @@ def under_way(db: Connection, campaign: bytes, layer_index: int, now: float) -> 
     ((devices,),) = db.execute(
         f"SELECT CAST(COALESCE(SUM(devices), 0) AS INTEGER) FROM masking_groups WHERE {_LAYER} AND state IN (?, ?)"
         " AND until > ?",
-        (campaign, layer_index, MASKING, UNMASKING, now),
+        (campaign, layer_index, GroupState.MASKING, GroupState.UNMASKING, now),
     )
     return int(devices)
 
@@ -141,18 +163,20 @@ def _room(db: Connection, rows: list[tuple[object, ...]], campaign: bytes, layer
         assert isinstance(group, int)
         assert isinstance(reports, int)
         assert isinstance(deadline, float)
-        if state == "open" and now < deadline:
+        if state == LayerState.OPEN and now < deadline:
             return Room(group - reports - taken, taken)
     return Room(0, taken)
 
 
-def _state(db: Connection, group_id: bytes) -> str | None:
+def _state(db: Connection, group_id: bytes) -> GroupState | None:
     rows = db.execute("SELECT state FROM masking_groups WHERE id = ?", (group_id,))
-    return str(rows[0][0]) if rows else None
+    return GroupState(rows[0][0]) if rows else None
 
 
-def _moved(db: Connection, group_id: bytes, states: tuple[str, ...], state: str, now: float | None = None) -> bool:
-    """Whether a group that was in one of some states, and whose time was not over by now, is in another one."""
+def _move(
+    db: Connection, group_id: bytes, states: tuple[GroupState, ...], state: GroupState, now: float | None = None
+) -> bool:
+    """Bring a group into a state from one of some others, unless its time is over by now; whether it was done."""
     marks = ", ".join("?" * len(states))
     in_time, times = ("", ()) if now is None else (" AND until > ?", (now,))
     moved = db.execute(

@@ -71,7 +71,7 @@ def audit(db: Connection, actor: str, action: str, subject: str, now: float) -> 
 
 
 @dataclass(frozen=True)
-class Deed:
+class AuditEntry:
     """A line of the audit log."""
 
     at: float
@@ -80,10 +80,10 @@ class Deed:
     subject: str
 
 
-def deeds(db: Connection, most: int) -> list[Deed]:
+def audit_entries(db: Connection, most: int) -> list[AuditEntry]:
     """What was done last, the latest first."""
     rows = db.execute("SELECT at, actor, action, subject FROM audit ORDER BY id DESC LIMIT ?", (most,))
-    return [Deed(float(str(at)), str(actor), str(action), str(subject)) for at, actor, action, subject in rows]
+    return [AuditEntry(float(str(at)), str(actor), str(action), str(subject)) for at, actor, action, subject in rows]
 
 
 def fingerprint(token: str) -> bytes:

@@ -15,7 +15,7 @@ MORE_OBJECTS: Final = 50_000
 
 
 @contextmanager
-def seldom_searched() -> Iterator[None]:
+def collect_seldom() -> Iterator[None]:
     """Leave what there is alone, and look at what comes less often."""
     before = gc.get_threshold()
     gc.collect()

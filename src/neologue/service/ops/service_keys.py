@@ -26,7 +26,7 @@ class Keys:
         return self.operator.public_key().public_bytes_raw()
 
 
-def keys_of(database: Database) -> Keys:
+def load_keys(database: Database) -> Keys:
     """The secrets in the database; what is missing is made."""
     with database.transaction() as db:
         return Keys(

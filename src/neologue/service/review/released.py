@@ -7,6 +7,7 @@ from neologue.release.certification import Document, document_in
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.storage.database import Database
+from neologue.service.storage.states import CampaignState
 
 CACHED_RELEASES = 4
 """How many releases are kept in memory; one may have tens of thousands of words."""
@@ -14,7 +15,7 @@ CACHED_RELEASES = 4
 
 def read_release(database: Database, entry: CampaignRow) -> Document:
     """The release of a campaign, or a CampaignError if there is none."""
-    if entry.state != campaign_store.RELEASED:
+    if entry.state != CampaignState.RELEASED:
         raise CampaignError(f"the campaign {entry.name!r} is {entry.state}, and nothing of it is released")
     return _read_stored(database, entry.id)
 

@@ -86,11 +86,11 @@ class Connection(ABC):
         """Run one statement that gives no rows, once for each of some parameters."""
 
     @abstractmethod
-    def locked(self, sql: str, parameters: Parameters = ()) -> list[Row]:
+    def select_for_update(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         """The rows of a SELECT from one table, which nobody else can change until the transaction ends."""
 
     @abstractmethod
-    def alone(self) -> None:
+    def lock_alone(self) -> None:
         """Wait until no other transaction that has called this is under way."""
 
 
@@ -107,13 +107,13 @@ class Database(ABC):
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """One transaction: committed at the end, undone if anything is raised in it."""
-        with self._turn(self._begin_writing) as db:
+        with self._transact(self._begin_writing) as db:
             yield db
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """One transaction that only reads: it sees one state of the database, and nobody has to wait for it."""
-        with self._turn(self._begin_reading) as db:
+        with self._transact(self._begin_reading) as db:
             yield db
 
     @abstractmethod
@@ -142,19 +142,19 @@ class Database(ABC):
         """Whether a connection has failed for good."""
 
     @abstractmethod
-    def _wrapped(self, connection: Any) -> Connection:  # noqa: ANN401
+    def _wrap(self, connection: Any) -> Connection:  # noqa: ANN401
         """The transaction on a connection."""
 
     @abstractmethod
-    def _explained(self) -> AbstractContextManager[None]:
+    def _explain_errors(self) -> AbstractContextManager[None]:
         """Turns the driver's errors into StorageErrors."""
 
     @contextmanager
-    def _turn(self, begin: str) -> Iterator[Connection]:
-        with self._explained():
-            connection = self._begun(begin)
+    def _transact(self, begin: str) -> Iterator[Connection]:
+        with self._explain_errors():
+            connection = self._begin(begin)
             try:
-                yield self._wrapped(connection)
+                yield self._wrap(connection)
                 connection.execute("COMMIT")
             except BaseException:
                 with suppress(Exception):
@@ -167,7 +167,7 @@ class Database(ABC):
                     return
             connection.close()
 
-    def _begun(self, begin: str) -> Any:  # noqa: ANN401
+    def _begin(self, begin: str) -> Any:  # noqa: ANN401
         """A connection in a new transaction; idle ones may have been lost long ago, and are then replaced."""
         while True:
             with self._lock:
@@ -196,10 +196,10 @@ class _SqliteConnection(Connection):
     def executemany(self, sql: str, rows: Iterable[Parameters]) -> None:
         self._connection.executemany(sql, rows)
 
-    def locked(self, sql: str, parameters: Parameters = ()) -> list[Row]:
+    def select_for_update(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         return self.execute(sql, parameters)  # whoever writes is alone
 
-    def alone(self) -> None:
+    def lock_alone(self) -> None:
         pass
 
 
@@ -225,7 +225,7 @@ class SqliteDatabase(Database):
 
     def scrub(self) -> bool:
         """Write the log into the file and empty it."""
-        with self._explained(), closing(self._connect()) as connection:
+        with self._explain_errors(), closing(self._connect()) as connection:
             connection.execute(f"PRAGMA busy_timeout = {1000 * min(self._patience, _SCRUBBING):.0f}")
             ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return not busy
@@ -261,11 +261,11 @@ class SqliteDatabase(Database):
     def _lost(self, connection: sqlite3.Connection) -> bool:
         return False
 
-    def _wrapped(self, connection: sqlite3.Connection) -> Connection:
+    def _wrap(self, connection: sqlite3.Connection) -> Connection:
         return _SqliteConnection(connection)
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         try:
             with explain_errors(StorageError, "database", self.name, _DAMAGED):
                 yield
@@ -295,22 +295,22 @@ class _PostgresConnection(Connection):
         self._connection = connection
 
     def execute(self, sql: str, parameters: Parameters = ()) -> list[Row]:
-        cursor = self._connection.execute(_marked(sql), parameters, binary=True)
+        cursor = self._connection.execute(_psycopg_statement(sql), parameters, binary=True)
         return cursor.fetchall() if cursor.description else []
 
     def executemany(self, sql: str, rows: Iterable[Parameters]) -> None:
         with self._connection.cursor() as cursor:
-            cursor.executemany(_marked(sql), rows)
+            cursor.executemany(_psycopg_statement(sql), rows)
 
-    def locked(self, sql: str, parameters: Parameters = ()) -> list[Row]:
+    def select_for_update(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         return self.execute(f"{sql} FOR UPDATE", parameters)
 
-    def alone(self) -> None:
+    def lock_alone(self) -> None:
         self.execute("SELECT pg_advisory_xact_lock(?)", (_ALONE,))
 
 
 @lru_cache(maxsize=1024)
-def _marked(sql: str) -> bytes:
+def _psycopg_statement(sql: str) -> bytes:
     """The statement with parameters as psycopg writes them."""
     return sql.replace("%", "%%").replace("?", "%s").encode()
 
@@ -335,7 +335,7 @@ class PostgresDatabase(Database):
 
     def scrub(self) -> bool:
         """Vacuum the table that rows are deleted from."""
-        with self._explained(), closing(self._connect()) as connection:
+        with self._explain_errors(), closing(self._connect()) as connection:
             connection.execute("VACUUM sums")
             return True
 
@@ -352,11 +352,11 @@ class PostgresDatabase(Database):
     def _lost(self, connection: "psycopg.Connection[Row]") -> bool:
         return connection.closed
 
-    def _wrapped(self, connection: "psycopg.Connection[Row]") -> Connection:
+    def _wrap(self, connection: "psycopg.Connection[Row]") -> Connection:
         return _PostgresConnection(connection)
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         try:
             yield
         except self._driver.Error as error:

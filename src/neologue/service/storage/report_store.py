@@ -16,6 +16,7 @@ from neologue.aggregation.packed_sum import add_packed, pack_sum
 from neologue.discovery.tally import Tally
 from neologue.errors import StorageError
 from neologue.service.storage.database import Connection, Database
+from neologue.service.storage.states import LayerState
 
 _AT_ONCE: Final = 500
 """How many serials one statement names: there is a limit, and a statement that was seen before is not parsed again."""
@@ -59,13 +60,13 @@ class ReportStore:
         At most the layer's size is counted; once less than `minimum` are missing to it, the layer is over.
         """
         with self.database.transaction() as db:
-            layers = db.locked(
+            layers = db.select_for_update(
                 "SELECT state, layer_size, reports, candidates FROM layers WHERE campaign = ? AND layer_index = ?",
                 (campaign, layer_index),
             )
-            state, layer_size, counted, candidates = layers[0] if layers else ("closed", 0, 0, 0)
+            state, layer_size, counted, candidates = layers[0] if layers else (LayerState.CLOSED, 0, 0, 0)
             room = layer_size - counted
-            over = state != "open" or room < minimum
+            over = state != LayerState.OPEN or room < minimum
             spent = spent_among(db, campaign, list(reports))
             new = [serial for serial in reports if serial not in spent]
             if over or len(new) < minimum:
@@ -82,7 +83,7 @@ class ReportStore:
         # Only here, behind the commit.
         return BatchOutcome(spent.union(chosen), len(chosen), over=room - len(chosen) < minimum)
 
-    def spent(self, campaign: bytes, serial: bytes) -> bool:
+    def is_spent(self, campaign: bytes, serial: bytes) -> bool:
         """Whether a device was counted in the campaign."""
         with self.database.reading() as db:
             return bool(spent_among(db, campaign, [serial]))
@@ -91,7 +92,8 @@ class ReportStore:
         """The layers that take reports."""
         with self.database.reading() as db:
             rows = db.execute(
-                "SELECT campaign, layer_index, digest, layer_size, reports FROM layers WHERE state = 'open'"
+                "SELECT campaign, layer_index, digest, layer_size, reports FROM layers WHERE state = ?",
+                (LayerState.OPEN,),
             )
         return [OpenLayer(*row) for row in rows]
 
@@ -104,7 +106,7 @@ class ReportStore:
             if not layers:
                 raise StorageError(f"the campaign {campaign.hex()} has no layer {layer_index} in {self.database.name}")
             ((candidates, counted),) = layers
-            votes, reports = _added_up(db, campaign, layer_index, candidates)
+            votes, reports = _add_up(db, campaign, layer_index, candidates)
         if reports != counted:
             raise StorageError(
                 f"the database {self.database.name} has the votes of {reports} reports where {counted} were counted:"
@@ -120,8 +122,10 @@ class ReportStore:
         if sums <= most:
             return
         with self.database.transaction() as db:
-            ((candidates,),) = db.locked(f"SELECT candidates FROM layers WHERE {of_layer}", (campaign, layer_index))
-            votes, reports = _added_up(db, campaign, layer_index, candidates)
+            ((candidates,),) = db.select_for_update(
+                f"SELECT candidates FROM layers WHERE {of_layer}", (campaign, layer_index)
+            )
+            votes, reports = _add_up(db, campaign, layer_index, candidates)
             if reports:
                 db.execute(f"DELETE FROM sums WHERE {of_layer}", (campaign, layer_index))
                 add_sum(db, campaign, layer_index, reports, votes)
@@ -161,7 +165,7 @@ def add_sum(db: Connection, campaign: bytes, layer_index: int, reports: int, vot
     )
 
 
-def _added_up(db: Connection, campaign: bytes, layer_index: int, candidates: int) -> tuple[Votes, int]:
+def _add_up(db: Connection, campaign: bytes, layer_index: int, candidates: int) -> tuple[Votes, int]:
     """The votes of all sums of a layer, and of how many reports they are."""
     votes = np.zeros(candidates, np.uint32)
     rows = db.execute("SELECT id, reports FROM sums WHERE campaign = ? AND layer_index = ?", (campaign, layer_index))

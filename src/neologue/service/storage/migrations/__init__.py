@@ -31,7 +31,7 @@ def migrate(database: Database) -> None:
     """Create the tables that are missing; a database of a later neologue, or of something else, is refused."""
     steps = _steps()
     with database.transaction() as db:
-        db.alone()
+        db.lock_alone()
         done = _done(db, database.name)
         if done - set(steps):
             raise InputError(

@@ -1,0 +1,24 @@
+"""Keeps the layer cache up to date, and tells the intake and the masking groups which layers are closed."""
+
+import asyncio
+
+from neologue.service.collect.intake import Intake
+from neologue.service.collect.layer_cache import LayerCache
+from neologue.service.masked.groups import MaskingGroups
+from neologue.service.ops.concurrency import Threads
+
+
+class LayerRefresh:
+    """Refreshes the layer cache of a worker, once at a time."""
+
+    def __init__(self, layer_cache: LayerCache, threads: Threads, intake: Intake, groups: MaskingGroups) -> None:
+        self._layer_cache, self._threads = layer_cache, threads
+        self._collectors: tuple[Intake | MaskingGroups, ...] = (intake, groups)
+        self._one_at_a_time = asyncio.Lock()
+
+    async def refresh(self) -> None:
+        """Read the layer cache from the database, and drop what waits for layers that are closed."""
+        async with self._one_at_a_time:
+            for closed in await self._threads.run(self._layer_cache.refresh):
+                for collector in self._collectors:
+                    collector.close(closed.campaign_id, closed.layer_index)
