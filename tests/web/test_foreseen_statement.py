@@ -30,7 +30,7 @@ def foreseen_release(drawn: Definition) -> Release:
         LayerFacts(1, number, 1, 1, batch.candidates, batch.reports, batch.reports, 0, 0, 0, 0, decided=True)
         for number, batch in enumerate(foreseen(drawn.campaign).batches, 1)
     )
-    return Release(drawn.campaign, tuple(layers), (), exposure=drawn.exposure)
+    return Release(drawn.campaign, tuple(layers), (), exposure=drawn.aggregator.exposure)
 
 
 @pytest.mark.parametrize("kind", ["batches", "masks"])
