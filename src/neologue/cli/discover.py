@@ -303,7 +303,7 @@ def _open_engine(options: dict[str, Any], progress: "LineProgress") -> "Abstract
         if options["address"] is not None:
             raise ParameterError(f"--address {options['address']} is the address of a cluster; add --engine ray")
         return LocalEngine()
-    from neologue.simulation.cluster import RayEngine
+    from neologue.simulation.ray_engine import RayEngine
 
     own = options["address"] is None
     progress.print_line("Starting a cluster …" if own else f"Joining the cluster at {options['address']} …")
