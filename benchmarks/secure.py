@@ -63,9 +63,9 @@ def server_seconds(group: MaskingGroup) -> float:
     for step, devices in ((None, members), (Member.share, members), (Member.mask, staying), (Member.unmask, staying)):
         for device in devices:
             began = time.thread_time()
-            told = server.message_for(device)
+            received = server.message_for(device)
             took += time.thread_time() - began
-            message = members[device].advertise() if step is None else step(members[device], told or b"")
+            message = members[device].advertise() if step is None else step(members[device], received or b"")
             began = time.thread_time()
             server.receive(device, message)
             took += time.thread_time() - began
