@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -30,8 +31,8 @@ def measure(setting: Setting, peers: Mapping[str, Peer]) -> Part:
         degree, threshold = group.neighbourhood.degree, group.neighbourhood.threshold
         sizes = f"{size:,} devices, {entries:,} candidates"
         works = [
-            Work(f"device, {sizes}", 1, "devices", lambda group=group: device_seconds(group)),
-            Work(f"server, {sizes}", size, "devices", lambda group=group: server_seconds(group)),
+            Work(f"device, {sizes}", 1, "devices", partial(device_seconds, group)),
+            Work(f"server, {sizes}", size, "devices", partial(server_seconds, group)),
         ]
         if peer.process:
             works.append(Work(f"{PEER}, device, {sizes}", 1, "devices", peer.round(WORK, entries, threshold, degree)))

@@ -10,7 +10,7 @@ import click
 
 from neologue import __version__
 from neologue.cli.discover import LARGEST_SEED
-from neologue.cli.option_values import complete_from, language_names
+from neologue.cli.shared_options import complete_from, language_names
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
