@@ -249,7 +249,9 @@ def postgres() -> Iterator[Callable[[], tuple[str, int]] | None]:
             made += 1
             with psycopg.connect(server.get_uri(), autocommit=True) as connection:
                 connection.execute(f"CREATE DATABASE ingest_{made}".encode())
-            return server.get_uri(database=f"ingest_{made}"), server.get_pid()
+            process = server.get_pid()
+            assert process is not None, "the server runs"
+            return server.get_uri(database=f"ingest_{made}"), process
 
         try:
             yield new

@@ -48,7 +48,7 @@ def pure_ldp() -> Mapping[str, Action]:
 
 
 def flwr() -> Mapping[str, Action]:
-    """One device of Flower's SecAgg+: a vector of so many entries, a threshold and a number of neighbours.
+    """One device of Flower's SecAgg+: a vector, a threshold and a number of neighbours.
 
     What its neighbours send is made in the first round, which is not counted.
     """
@@ -83,15 +83,15 @@ def flwr() -> Mapping[str, Action]:
         for state in states[1:]:
             secret = mod.generate_shared_key(mod.bytes_to_private_key(state.sk2), own)
             sealed.append(mod.encrypt(secret, mod.share_keys_plaintext_concat(state.nid, 0, share, share)))
-        told = {key.CIPHERTEXT_LIST: sealed, key.SOURCE_LIST: list(range(1, neighbours + 1))}
-        return states[0], keys, told
+        shares = {key.CIPHERTEXT_LIST: sealed, key.SOURCE_LIST: list(range(1, neighbours + 1))}
+        return states[0], keys, shares
 
     def device(entries: int, threshold: float, neighbours: int) -> object:
-        state, keys, told = prepared(int(threshold), neighbours)
+        state, keys, shares = prepared(int(threshold), neighbours)
         mod._setup(mod.SecAggPlusState(nid=0), configured(int(threshold), neighbours))
         mod._share_keys(state, keys)
         votes = common.ndarrays_to_parameters([numpy.zeros(entries)])
-        mod._collect_masked_vectors(state, told, 1, votes)
+        mod._collect_masked_vectors(state, shares, 1, votes)
         everybody = list(range(neighbours + 1))
         return mod._unmask(state, {key.ACTIVE_NODE_ID_LIST: everybody, key.DEAD_NODE_ID_LIST: []})
 

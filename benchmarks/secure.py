@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -30,8 +31,8 @@ def measure(setting: Setting, peers: Mapping[str, Peer]) -> Part:
         degree, threshold = group.neighbourhood.degree, group.neighbourhood.threshold
         sizes = f"{size:,} devices, {entries:,} candidates"
         works = [
-            Work(f"device, {sizes}", 1, "devices", lambda group=group: device_seconds(group)),
-            Work(f"server, {sizes}", size, "devices", lambda group=group: server_seconds(group)),
+            Work(f"device, {sizes}", 1, "devices", partial(device_seconds, group)),
+            Work(f"server, {sizes}", size, "devices", partial(server_seconds, group)),
         ]
         if peer.process:
             works.append(Work(f"{PEER}, device, {sizes}", 1, "devices", peer.round(WORK, entries, threshold, degree)))
@@ -63,9 +64,9 @@ def server_seconds(group: MaskingGroup) -> float:
     for step, devices in ((None, members), (Member.share, members), (Member.mask, staying), (Member.unmask, staying)):
         for device in devices:
             began = time.thread_time()
-            told = server.message_for(device)
+            received = server.message_for(device)
             took += time.thread_time() - began
-            message = members[device].advertise() if step is None else step(members[device], told or b"")
+            message = members[device].advertise() if step is None else step(members[device], received or b"")
             began = time.thread_time()
             server.receive(device, message)
             took += time.thread_time() - began

@@ -134,7 +134,7 @@ async def send(round_: Round) -> dict[str, float]:
     for device in devices:
         device.send()
     await senders.done
-    told = {
+    figures = {
         "final": senders.final,
         "elapsed": senders.last - began,
         "cpu": cpu_seconds(server) - before,
@@ -142,7 +142,7 @@ async def send(round_: Round) -> dict[str, float]:
     }
     for device in devices:
         device.transport.close()
-    return told
+    return figures
 
 
 def main() -> None:

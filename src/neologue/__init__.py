@@ -39,7 +39,7 @@ __all__ = [
 _HOMES = {
     "Alphabet": "neologue.language.alphabet",
     "Campaign": "neologue.campaign.campaign",
-    "Columns": "neologue.populations.records",
+    "Columns": "neologue.populations.record_table",
     "Diary": "neologue.device.diary",
     "Discovery": "neologue.simulation.discovery_run",
     "Measuring": "neologue.campaign.measuring",

@@ -12,7 +12,7 @@ Neologue = Callable[..., Result]
 def test_an_address_needs_a_cluster(neologue: Neologue, tmp_path: Path) -> None:
     result = neologue("discover", "--address", "127.0.0.1:6379", "--out", str(tmp_path / "out"))
     assert result.exit_code == 2
-    assert "--address 127.0.0.1:6379 is of a cluster; use it with --engine ray" in result.stderr
+    assert "--address 127.0.0.1:6379 is the address of a cluster; add --engine ray" in result.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -16,9 +16,9 @@ Neologue = Callable[..., Result]
         (["plan", "--corruption", "0"], "--corruption needs --aggregation secure"),
         (["fleet", "--leaving", "0.1"], "--leaving needs --aggregation secure"),
         (["fleet", "--stage-seconds", "8"], "--stage-seconds needs --aggregation secure"),
-        (["fleet", "--epsilon", "11"], "devices refuse a local ε above 10, and 11 is given"),
+        (["fleet", "--epsilon", "11"], "devices refuse a local ε above 10, so 11 is too large"),
         (["fleet", "--server", "http://127.0.0.1:9"], "--server needs --token"),
-        (["sandbox", "--epsilon", "11"], "devices refuse a local ε above 10, and 11 is given"),
+        (["sandbox", "--epsilon", "11"], "devices refuse a local ε above 10, so 11 is too large"),
         (["sandbox", "--devices", "10"], "10 is not in the range x>=300"),
     ],
 )

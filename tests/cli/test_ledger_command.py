@@ -87,7 +87,7 @@ def test_a_population_over_its_budget_is_told(neologue: Neologue, file: Path) ->
     result = neologue("ledger", "population", file, "en", "--change", "--unit", "user", "--epsilon", 1, "--delta", 1e-9)
     assert result.exit_code == 0
     assert "ε = 3 for every user at δ = 1e-09 is now ε = 1 for every user at δ = 1e-09" in result.stderr
-    assert "en is over its budget: nothing of it may be released." in neologue("ledger", "show", file).stdout
+    assert "en is over its budget: none of its words may be released." in neologue("ledger", "show", file).stdout
 
 
 @pytest.mark.parametrize(

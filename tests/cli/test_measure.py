@@ -97,7 +97,7 @@ def test_those_who_measure_are_charged(neologue: Neologue, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (("--measure-users", "20000"), "20,000 of 20,000 users are to measure, and nobody is left"),
+        (("--measure-users", "20000"), "20,000 of 20,000 users are to measure, so nobody is left"),
         (("--measure-users", "19900"), "too few"),
         (("--measure-users", "99"), "99 users who measure are too few"),
         (("--measure-users", "0"), "users who measure must be a whole number from 1"),

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from neologue.errors import DataError, ParameterError
 from neologue.populations import input_file, records
-from neologue.populations.record_table import Columns
+from neologue.populations.record_table import DEFAULT_COLUMNS, Columns
 from neologue.populations.records import Records, read_records
 from neologue.populations.user_keys import keys_of
 
@@ -104,7 +104,7 @@ def as_bytes(found: Records) -> tuple[object, ...]:
     return found.words, [(array.dtype, array.tobytes()) for array in arrays], found.rows, found.dropped
 
 
-def refusal(path: Path, columns: Columns = Columns()) -> str:
+def refusal(path: Path, columns: Columns = DEFAULT_COLUMNS) -> str:
     with pytest.raises(DataError) as caught:
         read_records(path, columns)
     message = str(caught.value)

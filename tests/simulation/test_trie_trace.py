@@ -1,5 +1,6 @@
-"""The witness of a simulated discovery: what it remembers of each layer, and how much."""
+"""The trace of a simulated discovery: what it records of each layer, and how much."""
 
+import ast
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,13 @@ from neologue import Alphabet, Campaign, Population, Vocabulary, discover
 from neologue.discovery.algorithm import discover as algorithm
 from neologue.discovery.selection import select
 from neologue.discovery.tally import Tally
-from neologue.simulation import trie_trace as growth_module
+from neologue.simulation import trie_trace as trie_trace_module
 from neologue.simulation.trie_trace import TrieTrace
 
 
 def test_what_was_kept_and_the_nearest_misses_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growth_module, "MOST_HELD", 2)
-    monkeypatch.setattr(growth_module, "MOST_NOISE", 1)
+    monkeypatch.setattr(trie_trace_module, "MOST_HELD", 2)
+    monkeypatch.setattr(trie_trace_module, "MOST_NOISE", 1)
     layer = small_layer(["aa", "ab", "ac"], layer_size=2000, epsilon=5.0)
     votes = np.arange(12) % 5 + 10
     votes[[1, 6]] = 200
@@ -52,7 +53,7 @@ def test_noise_and_its_deviation_are_those_of_a_candidate_that_nobody_holds() ->
     assert seen.gain == layer.randomizer.channel.gain
 
 
-def test_every_decided_layer_is_witnessed_and_no_other() -> None:
+def test_every_decided_layer_is_traced_and_no_other() -> None:
     trie_trace = TrieTrace(["ab"])
     question = next(algorithm(small_campaign(smallest_layer=100)))
     votes = np.zeros(question.layer.candidates.size, np.int64)
@@ -62,7 +63,7 @@ def test_every_decided_layer_is_witnessed_and_no_other() -> None:
     assert [layer.number for layer in trie_trace.layers] == [1]
 
 
-def test_a_witness_changes_nothing_and_sees_what_the_release_tells() -> None:
+def test_a_trace_changes_nothing_and_agrees_with_the_release() -> None:
     population = Population.from_words({f"user {n}": {"yeet": 3, "rizz": 1} for n in range(2000)})
     campaign = Campaign.from_profile(
         users=2000, known=Vocabulary(["hello"]), alphabet=Alphabet.named("en"), depth=6, epsilon=8.0
@@ -87,7 +88,15 @@ def test_a_witness_changes_nothing_and_sees_what_the_release_tells() -> None:
     assert seen.truth == {"yeet": 2000, "rizz": 2000}
 
 
-def test_nothing_but_simulations_has_a_witness() -> None:
+def test_only_simulations_trace_decisions() -> None:
     source = Path(neologue.__file__).parent
-    rooms = {path.relative_to(source).parts[0] for path in source.rglob("*.py") if "witness" in path.read_text("utf-8")}
-    assert rooms <= {"discovery", "simulation", "studies", "cli"}
+    rooms = {path.relative_to(source).parts[0] for path in source.rglob("*.py") if _traces(path)}
+    assert rooms == {"discovery", "simulation", "cli"}
+
+
+def _traces(path: Path) -> bool:
+    """Whether a module passes a trace to a decision or to a discovery."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
+    passed = [value for call in calls for value in (*call.args, *(keyword.value for keyword in call.keywords))]
+    named = any(keyword.arg == "trace" for call in calls for keyword in call.keywords)
+    return named or any(isinstance(value, ast.Name) and value.id == "trace" for value in passed)

@@ -8,8 +8,8 @@ import click
 
 from neologue.cli.campaign_words import export, influence, review, words
 from neologue.cli.group_options import group_options, require_masks
-from neologue.cli.option_values import complete_from, language_names, profile_names
 from neologue.cli.service_client import AS_JSON, NAME, SERVER, TOKEN, ServiceClient, format_time
+from neologue.cli.shared_options import complete_from, language_names, profile_names
 from neologue.errors import ParameterError
 
 AT_ONCE = 100_000

@@ -8,8 +8,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue.cli.ledger_charge import ledger_charge
-from neologue.cli.option_values import alphabet_names, choose_alphabet, complete_from, language_names, profile_names
 from neologue.cli.repeating_command import repeating_command
+from neologue.cli.shared_options import (
+    ALPHA,
+    ALPHABET,
+    COLLUDERS,
+    DELTA,
+    DEPTH,
+    K_ANONYMITY,
+    KNOWN,
+    PASSES,
+    PROFILE,
+    RANDOMIZER,
+    RULE,
+    WORDS_PER_USER,
+    choose_alphabet,
+    complete_from,
+    language_names,
+)
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -56,13 +72,7 @@ REPEATED = (
 
 @click.command()
 @click.argument("data", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--profile",
-    default="neologue",
-    show_default=True,
-    shell_complete=complete_from(profile_names),
-    help="Named parameters.",
-)
+@PROFILE
 @click.option(
     "--language",
     default="en",
@@ -70,38 +80,26 @@ REPEATED = (
     shell_complete=complete_from(language_names),
     help="Language of the embedded population and of the built-in known words.",
 )
-@click.option(
-    "--alphabet",
-    shell_complete=complete_from(alphabet_names),
-    help="Name of an alphabet, or a text file to take the characters from.",
-)
+@ALPHABET
 @click.option("--users", type=int, help=f"Users to ask  [default: all of DATA, or {DEFAULT_USERS:,} embedded]")
 @click.option("--epsilon", type=float, help="Local ε of one word  [default: the profile's, or by population]")
-@click.option("--words-per-user", type=int, help="The most words in one report (B).")
-@click.option("--depth", type=int, help="The longest word that counts (D).")
-@click.option("--passes", type=int, help="How many tries are grown.")
+@WORDS_PER_USER
+@DEPTH
+@PASSES
 @click.option(
     "--sampler",
     type=click.Choice(["greedy", "random"]),
     help="Which words go into a report if there are too many.",
 )
-@click.option("--randomizer", type=click.Choice(["unary", "subset-selection"]), help="What a device does to its words.")
-@click.option("--rule", type=click.Choice(["top", "significant"]), help="Which prefixes are kept.")
+@RANDOMIZER
+@RULE
 @click.option("--frontier", type=int, help="The most prefixes kept in a layer (η_max).")
 @click.option("--candidates", type=int, help="The most candidates voted on in a layer.")
-@click.option(
-    "--k-anonymity",
-    type=int,
-    help="Publish a word typed by fewer than k users of a layer with probability at most 1-α.",
-)
-@click.option("--alpha", type=float, help="The probability with which k-anonymity holds (α).")
-@click.option("--delta", type=float, help="The δ of the central privacy statement.")
-@click.option("--colluders", type=float, help="Assumed share of reports that add no privacy.")
-@click.option(
-    "--known",
-    type=click.Path(path_type=Path),
-    help="Known words: a text file with one word per line, or a Hunspell .dic  [default: built in]",
-)
+@K_ANONYMITY
+@ALPHA
+@DELTA
+@COLLUDERS
+@KNOWN
 @click.option(
     "--targets",
     type=click.Path(path_type=Path),
@@ -303,7 +301,7 @@ def _open_engine(options: dict[str, Any], progress: "LineProgress") -> "Abstract
         if options["address"] is not None:
             raise ParameterError(f"--address {options['address']} is the address of a cluster; add --engine ray")
         return LocalEngine()
-    from neologue.simulation.cluster import RayEngine
+    from neologue.simulation.ray_engine import RayEngine
 
     own = options["address"] is None
     progress.print_line("Starting a cluster …" if own else f"Joining the cluster at {options['address']} …")

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue.cli.group_options import group_options, require_masks
-from neologue.cli.option_values import complete_from, language_names
 from neologue.cli.service_client import ServiceClient
+from neologue.cli.shared_options import complete_from, language_names
 from neologue.errors import InputError, ParameterError
 
 if TYPE_CHECKING:

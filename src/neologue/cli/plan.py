@@ -8,7 +8,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue.cli.group_options import group_options, require_masks
-from neologue.cli.option_values import alphabet_names, choose_alphabet, complete_from, language_names, profile_names
+from neologue.cli.shared_options import (
+    ALPHA,
+    ALPHABET,
+    COLLUDERS,
+    DELTA,
+    DEPTH,
+    K_ANONYMITY,
+    KNOWN,
+    PASSES,
+    PROFILE,
+    RANDOMIZER,
+    RULE,
+    WORDS_PER_USER,
+    choose_alphabet,
+    complete_from,
+    language_names,
+)
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -34,13 +50,7 @@ CHANGEABLE = ("words_per_user", "depth", "passes", "randomizer", "rule", "k_anon
     shell_complete=complete_from(language_names),
     help="The language whose word frequencies the plan uses.",
 )
-@click.option(
-    "--profile",
-    default="neologue",
-    show_default=True,
-    shell_complete=complete_from(profile_names),
-    help="Named parameters.",
-)
+@PROFILE
 @click.option("--local-epsilon", type=float, help="The largest local ε of one word.")
 @click.option("--central-epsilon", type=float, help="The largest central ε of the release.")
 @click.option(
@@ -50,29 +60,17 @@ CHANGEABLE = ("words_per_user", "depth", "passes", "randomizer", "rule", "k_anon
     show_default=True,
     help="What the central ε protects: one word, or a whole user.",
 )
-@click.option("--delta", type=float, help="The δ of the central ε.")
-@click.option("--words-per-user", type=int, help="The most words in one report (B).")
-@click.option("--depth", type=int, help="The longest word that counts (D).")
-@click.option("--passes", type=int, help="How many tries are grown.")
-@click.option("--randomizer", type=click.Choice(["unary", "subset-selection"]), help="What a device does to its words.")
-@click.option("--rule", type=click.Choice(["top", "significant"]), help="Which prefixes are kept.")
-@click.option(
-    "--k-anonymity",
-    type=int,
-    help="Publish a word typed by fewer than k users of a layer with probability at most 1-α.",
-)
-@click.option("--alpha", type=float, help="The probability with which k-anonymity holds (α).")
-@click.option("--colluders", type=float, help="Assumed share of reports that add no privacy.")
-@click.option(
-    "--alphabet",
-    shell_complete=complete_from(alphabet_names),
-    help="Name of an alphabet, or a text file to take the characters from.",
-)
-@click.option(
-    "--known",
-    type=click.Path(path_type=Path),
-    help="Known words: a text file with one word per line, or a Hunspell .dic  [default: built in]",
-)
+@DELTA
+@WORDS_PER_USER
+@DEPTH
+@PASSES
+@RANDOMIZER
+@RULE
+@K_ANONYMITY
+@ALPHA
+@COLLUDERS
+@ALPHABET
+@KNOWN
 @group_options
 @click.option(
     "--upload-bytes",

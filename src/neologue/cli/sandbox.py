@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue.cli.fleet import OVER, check_epsilon_acceptable, issue_credentials, layer_summary
-from neologue.cli.option_values import complete_from, language_names
 from neologue.cli.serve import check_address, read_settings
 from neologue.cli.service_client import ServiceClient
+from neologue.cli.shared_options import complete_from, language_names
 from neologue.errors import InputError
 
 if TYPE_CHECKING:

@@ -87,7 +87,7 @@ def serve(
 
         uvicorn.run(dashboard(settings), **options)
         return
-    # Each worker makes a service of its own, from the same settings.
+    # Each worker makes its own service from the same settings.
     os.environ["NEOLOGUE_SETTINGS"] = json.dumps(asdict(settings), default=str)
     uvicorn.run("neologue.web.dashboard:from_environment", factory=True, workers=workers, **options)
 

@@ -10,7 +10,7 @@ import click
 
 from neologue import __version__
 from neologue.cli.discover import LARGEST_SEED
-from neologue.cli.option_values import complete_from, language_names
+from neologue.cli.shared_options import complete_from, language_names
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -230,9 +230,9 @@ def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: AN
         whole = comparison.as_dict()
         return {"asked": whole.pop("study"), **side_by_side(comparison), **whole}
 
-    whom = {"population": population.digest, "alphabet": alphabet.characters, "known": known.digest}
+    inputs = {"population": population.digest, "alphabet": alphabet.characters, "known": known.digest}
     work = StudyCommand(
-        identity=_identity("compare", quick, asdict(wanted) | whom),
+        identity=_identity("compare", quick, asdict(wanted) | inputs),
         quick=f"Quick: {max(wanted.users):,} users; the full study asks up to {max(COMPARED_USERS[False]):,}."
         if quick
         else None,

@@ -26,7 +26,7 @@ class RunResult(Protocol):
     """The result of a run."""
 
     @property
-    def run(self) -> Any:  # noqa: ANN401 - each study has runs of its own
+    def run(self) -> Any:  # noqa: ANN401 - each study has its own type of runs
         """The run."""
 
     def as_dict(self) -> Document:

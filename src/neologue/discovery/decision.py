@@ -15,14 +15,14 @@ from neologue.protocol.layer import Layer
 from neologue.randomizers.channel import Floats
 
 Trace = Callable[[Layer, Tally, Selection], None]
-"""Sees how every layer is decided, the votes of what was dropped included.
+"""Called with every decided layer, including the votes of dropped candidates.
 
-No privacy statement covers those votes, so nothing that asks real devices may have a witness: it is for simulations.
+No privacy statement covers those votes, so only simulations may trace decisions, never a service with real devices.
 """
 
 
 def nobody(layer: Layer, tally: Tally, selection: Selection) -> None:
-    """The witness of a decision that has none."""
+    """The default trace, which records nothing."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ class Progress:
         """The users of a layer are about to be asked."""
 
     def on_users(self, users: int) -> None:
-        """This many more users of the layer have answered."""
+        """More users of the layer have answered."""
 
     def on_layer_end(self, facts: LayerFacts, words: int) -> None:
         """The layer is decided; `words` is the number of words found so far."""

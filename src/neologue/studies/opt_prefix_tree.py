@@ -46,7 +46,7 @@ class OptPrefixTree:
     )
     trust: ClassVar[str] = "local"
     by_use: bool = False
-    """Whether a device picks a word in proportion to how often it was typed, instead of uniformly; the paper has both."""
+    """Whether a device picks a word in proportion to its use instead of uniformly; the paper has both."""
     dimension: int = 10_000_000
     runs: int = 1
     """How many trees are grown, each with other users and without the words found before."""

@@ -1,4 +1,4 @@
-"""Central partition selection: what a trusted enclave that sees every word could publish, an upper bound for the others.
+"""Central partition selection: what a trusted enclave that sees every word could publish, an upper bound for all.
 
 Each word that counts is a partition, and is published with a noisy count if that is large enough. With neighbours that
 replace one item two counts change by one; with neighbours that replace a user, who speaks of at most B words, 2B do.

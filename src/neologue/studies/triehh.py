@@ -1,7 +1,7 @@
 """TrieHH: a trie grown from the bare votes of users sampled at random, private by the sampling alone.
 
 Zhu, Kairouz, McMahan, Sun and Li, Federated heavy hitters discovery with differential privacy, AISTATS 2020. In each of
-L rounds a batch of m = γ√n of all n users is drawn; whoever is drawn and whose word extends the trie votes for the next
+L rounds a batch of m = γ√n of all n users is drawn; every user drawn whose word extends the trie votes for the next
 symbol, and what gets θ votes or more stays. Theorem 1: what is published is (ε, δ)-differentially private with
 
     ε = L·ln(1 + 1/(n/(mθ) - 1)) = -L·ln(1 - mθ/n)   and   δ = (θ - 2)/((θ - 3)·θ!)

@@ -1,4 +1,4 @@
-"""Values of options that several commands share: names for shell completion, and the alphabet."""
+"""Options that several commands share, with the names that the shell completes."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -39,6 +39,40 @@ def language_names() -> Sequence[str]:
     from neologue.language.builtin import languages
 
     return languages()
+
+
+PROFILE = click.option(
+    "--profile",
+    default="neologue",
+    show_default=True,
+    shell_complete=complete_from(profile_names),
+    help="Named parameters.",
+)
+ALPHABET = click.option(
+    "--alphabet",
+    shell_complete=complete_from(alphabet_names),
+    help="Name of an alphabet, or a text file to take the characters from.",
+)
+KNOWN = click.option(
+    "--known",
+    type=click.Path(path_type=Path),
+    help="Known words: a text file with one word per line, or a Hunspell .dic  [default: built in]",
+)
+WORDS_PER_USER = click.option("--words-per-user", type=int, help="The most words in one report (B).")
+DEPTH = click.option("--depth", type=int, help="The longest word that counts (D).")
+PASSES = click.option("--passes", type=int, help="How many tries are grown.")
+RANDOMIZER = click.option(
+    "--randomizer", type=click.Choice(["unary", "subset-selection"]), help="What a device does to its words."
+)
+RULE = click.option("--rule", type=click.Choice(["top", "significant"]), help="Which prefixes are kept.")
+K_ANONYMITY = click.option(
+    "--k-anonymity",
+    type=int,
+    help="Publish a word typed by fewer than k users of a layer with probability at most 1-α.",
+)
+ALPHA = click.option("--alpha", type=float, help="The probability with which k-anonymity holds (α).")
+DELTA = click.option("--delta", type=float, help="The δ of the central privacy statement.")
+COLLUDERS = click.option("--colluders", type=float, help="Assumed share of reports that add no privacy.")
 
 
 def choose_alphabet(wanted: str | None, of_profile: str, language: str) -> "Alphabet":
