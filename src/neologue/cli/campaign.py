@@ -217,10 +217,10 @@ def export(remote: Remote, name: str, out: Path, verdict: str | None, formats: t
 
 def _released(remote: Remote, name: str) -> tuple[Any, Any]:
     """The words of a release that are not hidden, and the whole of it."""
-    from neologue.release.certification import document_in
+    from neologue.release.codec import decode_release
 
     text = remote.text("GET", "campaigns", name, "release")
-    document = document_in(text.encode(), f"the release of {name}")
+    document = decode_release(text.encode(), f"the release of {name}")
     shown = {each["word"] for each in remote.ask("GET", "campaigns", name, "words")}
     return [word for word in document.words if word.word in shown], document.whole
 

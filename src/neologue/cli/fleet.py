@@ -95,7 +95,7 @@ def _run(remote: Remote, server: str, population: Any, weather: Any, out: Path |
     from neologue.device.policy import Policy
     from neologue.fleet.fleet import run
     from neologue.masking.rules import GroupRules
-    from neologue.release.certification import document_in
+    from neologue.release.codec import decode_release
     from neologue.reporting.files import write_files
 
     name, devices = options["campaign"], options["devices"]
@@ -129,7 +129,7 @@ def _run(remote: Remote, server: str, population: Any, weather: Any, out: Path |
     found = remote.ask("GET", "campaigns", name)
     if found["state"] != "released":
         raise InputError(f"the campaign {name!r} is {found['state']}: {found['note'] or 'nothing is released'}")
-    document = document_in(remote.text("GET", "campaigns", name, "release").encode(), f"the release of {name}")
+    document = decode_release(remote.text("GET", "campaigns", name, "release").encode(), f"the release of {name}")
     if out:
         for path in write_files(document.words, document.whole, out):
             click.echo(f"wrote {path}", err=True)

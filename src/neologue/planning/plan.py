@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.campaign.local_epsilon import LARGEST_CHOSEN_EPSILON, SMALLEST_CHOSEN_EPSILON
@@ -74,7 +74,7 @@ class Plan:
     def facts(self) -> PrivacyFacts:
         """The facts of the run, if it goes as foreseen."""
         shown = tuple(LayerShown(batch, 0, 0) for batch in _batches(self.expected))
-        return replace(facts_of(self.campaign.parameters, shown), exposure=Exposure(masked=self.masked))
+        return facts_of(self.campaign.parameters, shown, exposure=Exposure(masked=self.masked))
 
     @property
     def statement(self) -> dict[str, object]:

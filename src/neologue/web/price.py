@@ -8,7 +8,7 @@ import msgspec
 
 from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger, Spent
-from neologue.privacy.statement import LayerShown, privacy_statement
+from neologue.privacy.statement import Exposure, LayerShown, privacy_statement
 from neologue.release.facts import facts_of
 from neologue.service.campaigns.coordinator import charge
 from neologue.service.campaigns.definition import Definition
@@ -59,7 +59,8 @@ def _stated(text: bytes) -> dict[str, Any]:
     definition = msgspec.json.decode(text, type=Definition)
     batches = charge(definition).batches
     shown = tuple(LayerShown(batch, 0, 0) for batch in batches)
-    return privacy_statement(facts_of(definition.campaign.parameters, shown))
+    exposure = Exposure(disk=definition.batch, masked=definition.groups)
+    return privacy_statement(facts_of(definition.campaign.parameters, shown, exposure=exposure))
 
 
 @lru_cache(KEPT)

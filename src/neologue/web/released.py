@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from neologue.discovery.result import ReleasedWord
 from neologue.errors import CampaignError
-from neologue.release.certification import Document, document_in
+from neologue.release.codec import ReleaseDocument, decode_release
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.review import verdicts
@@ -14,7 +14,7 @@ KEPT = 4
 """How many releases are kept in memory; one may have tens of thousands of words."""
 
 
-def release_of(database: Database, entry: CampaignRow) -> Document:
+def release_of(database: Database, entry: CampaignRow) -> ReleaseDocument:
     """The release of a campaign, or a CampaignError that says that there is none."""
     if entry.state != campaign_store.RELEASED:
         raise CampaignError(f"the campaign {entry.name!r} is {entry.state}, and nothing of it is released")
@@ -30,9 +30,9 @@ def shown_words(database: Database, entry: CampaignRow) -> tuple[ReleasedWord, .
 
 
 @lru_cache(KEPT)
-def read_release(database: Database, campaign: bytes) -> Document:
+def read_release(database: Database, campaign: bytes) -> ReleaseDocument:
     """The release of a campaign that has one."""
     with database.reading() as db:
         text = campaign_store.release_of(db, campaign)
     assert text is not None
-    return document_in(text.encode(), "the release")
+    return decode_release(text.encode(), "the release")

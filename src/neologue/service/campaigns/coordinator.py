@@ -24,7 +24,7 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_document
 from neologue.protocol.invitation import CAMPAIGN_BYTES
 from neologue.protocol.ticket import SECRET_BYTES
-from neologue.release.document import release_document, release_text
+from neologue.release.codec import release_document, release_text
 from neologue.release.signature import signed
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerOutcome, LayerRow
