@@ -26,7 +26,7 @@ from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
 from neologue.layout.schedule import foreseen
 from neologue.privacy.collection import Batch
-from neologue.privacy.statement import privacy_statement
+from neologue.privacy.statement import Exposure, privacy_statement
 from neologue.randomizers.closed import ClosedDomain, Totals, closed_domain
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.release.facts import privacy_facts
@@ -162,17 +162,17 @@ def test_too_few_reports_say_nothing_and_are_seen_by_disk_and_server_alone() -> 
     layer = closed_layer(campaign, ["ab"], Measuring(300))
     few = measured(layer, Tally(np.full(61, 7), 99), campaign)
     assert (few.decided, few.words, few.other_votes, few.coverage) == (False, (), (), None)
-    facts = privacy_facts(campaign.parameters, (), few)
+    facts = privacy_facts(campaign.parameters, (), few, Exposure())
     assert (facts.measured, facts.withheld) == ((), (Batch(99, 61),))
     enough = measured(layer, Tally(np.full(61, 7), 100), campaign)
     assert enough.decided
-    assert privacy_facts(campaign.parameters, (), enough).measured == (Batch(100, 61),)
+    assert privacy_facts(campaign.parameters, (), enough, Exposure()).measured == (Batch(100, 61),)
 
 
 def test_the_measurement_counts_in_the_privacy_statement_but_not_for_k() -> None:
     campaign = small_campaign()
     layer = closed_layer(campaign, ["ab"], Measuring(300))
-    facts = privacy_facts(campaign.parameters, (), measured(layer, Tally(np.full(61, 7), 300), campaign))
+    facts = privacy_facts(campaign.parameters, (), measured(layer, Tally(np.full(61, 7), 300), campaign), Exposure())
     statement = privacy_statement(facts)
     central, trust = statement["item_central"], statement["trust"]
     assert isinstance(central, dict)
@@ -180,7 +180,10 @@ def test_the_measurement_counts_in_the_privacy_statement_but_not_for_k() -> None
     assert 0 < central["best"] < campaign.epsilon
     assert trust["observers"][0]["smallest_sum"] == 300
     assert any("layer of its own" in sentence for sentence in trust["assumptions"])
-    assert statement["k_anonymity"] == privacy_statement(privacy_facts(campaign.parameters, ()))["k_anonymity"]
+    assert (
+        statement["k_anonymity"]
+        == privacy_statement(privacy_facts(campaign.parameters, (), None, Exposure()))["k_anonymity"]
+    )
 
 
 def test_those_who_measure_are_as_many_as_a_layer_has() -> None:

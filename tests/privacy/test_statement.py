@@ -26,6 +26,7 @@ def gboard_facts(**changes: Any) -> PrivacyFacts:  # noqa: ANN401
         "frontier": 10_000,
         "k": 0,
         "alpha": 0.95,
+        "exposure": Exposure(),
     }
     return PrivacyFacts(**told | changes)
 

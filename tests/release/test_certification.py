@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from neologue import Alphabet, Campaign, Measuring, Population, Vocabulary, discover
 from neologue.errors import ReleaseError, SignatureError
 from neologue.language.candidates import extensions
-from neologue.privacy.statement import privacy_statement
+from neologue.privacy.statement import Exposure, privacy_statement
 from neologue.release import certification
-from neologue.release.certification import Certification, certify, claim_rows, read_document
-from neologue.release.document import release_text
+from neologue.release.certification import Certification, certify, claim_rows
+from neologue.release.codec import read_release_file, release_text
 from neologue.release.facts import privacy_facts
 from neologue.release.signature import digest, signed
 from neologue.reporting.simulated_release import discovery_document
@@ -74,7 +74,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def looked_at(document: object, place: Path, key: Ed25519PrivateKey | None = None) -> Certification:
     """The certification of a document in a file."""
     place.write_text(document if isinstance(document, str) else json.dumps(document), "utf-8")
-    return certify(read_document(place), key.public_key() if key else None)
+    return certify(read_release_file(place), key.public_key() if key else None)
 
 
 def looked_at_if_readable(document: object, place: Path) -> Certification | None:
@@ -127,7 +127,7 @@ def test_the_form_of_the_text_does_not_matter(releases: dict[str, Json], place: 
     for text in (json.dumps(document, indent=4), json.dumps(document, sort_keys=True, ensure_ascii=False)):
         assert looked_at(text, place).passed
     place.write_bytes(b"\xef\xbb\xbf" + json.dumps(document).encode())
-    assert certify(read_document(place)).passed
+    assert certify(read_release_file(place)).passed
 
 
 def add_word(document: Json) -> None:
@@ -397,8 +397,8 @@ def test_a_release_made_up_as_a_whole_is_refused_by_the_signature_alone(releases
     document["words"] = []
     document["layers"][0].update(asked=3_000_000, reports=3_000_000, words=0, fewest_votes=0)  # type: ignore[index]
     place.write_text(json.dumps(document), "utf-8")
-    read = read_document(place)
-    facts = privacy_facts(read.parameters, read.layers)
+    read = read_release_file(place)
+    facts = privacy_facts(read.parameters, read.layers, None, Exposure())
     forged = with_new_digest(document | {"privacy": privacy_statement(facts)})
     assert looked_at(forged, place).passed
     assert not looked_at(forged, place, KEY).passed
@@ -426,8 +426,8 @@ def test_an_undecided_layer_is_covered_and_may_not_have_kept_anything(releases: 
     document["words"] = []
     document["layers"][0].update(reports=40, kept=0, words=0, fewest_votes=0, decided=False)
     place.write_text(json.dumps(document), "utf-8")
-    read = read_document(place)
-    document["privacy"] = privacy_statement(privacy_facts(read.parameters, read.layers))
+    read = read_release_file(place)
+    document["privacy"] = privacy_statement(privacy_facts(read.parameters, read.layers, None, Exposure()))
     assert document["privacy"]["item_central"]["best"] == 0
     assert document["privacy"]["trust"]["observers"][1]["smallest_sum"] == 40
     assert looked_at(with_new_digest(document), place).passed
@@ -473,7 +473,7 @@ def refused(content: str | bytes, place: Path) -> str:
     """What is said of a file that is no release."""
     place.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
     with pytest.raises(ReleaseError) as error:
-        read_document(place)
+        read_release_file(place)
     assert str(place) in str(error.value)
     return str(error.value)
 

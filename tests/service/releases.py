@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from neologue.discovery.result import Release, ReleasedWord
-from neologue.release.document import release_document, release_text
+from neologue.release.codec import release_document, release_text
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.storage.database import Database

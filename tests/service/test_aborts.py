@@ -18,7 +18,7 @@ from neologue.errors import CampaignError, LedgerError
 from neologue.ledger.budget import Budget
 from neologue.ledger.ledger import Ledger, Spent
 from neologue.protocol.layer import Layer
-from neologue.release.document import release_document
+from neologue.release.codec import release_document
 from neologue.release.foreseen import foreseen_charge
 from neologue.service.campaigns import campaign_store, coordinator
 from neologue.service.campaigns.campaign_store import CampaignRow

@@ -11,7 +11,8 @@ import pytest
 from neologue.errors import BudgetError, CampaignError, InputError, LedgerError, NoCampaignError, StorageError
 from neologue.ledger.budget import Budget
 from neologue.ledger.ledger import Ledger
-from neologue.release.certification import certify, document_in
+from neologue.release.certification import certify
+from neologue.release.codec import decode_release
 from neologue.release.foreseen import foreseen_charge
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
@@ -44,7 +45,7 @@ def test_a_campaign_finds_its_words_and_its_release_is_certified(database: Datab
     town = Town(database)
     entry = started(town)
     town.run(entry.id)
-    document = document_in(released(town, entry).encode(), "release.json")
+    document = decode_release(released(town, entry).encode(), "release.json")
     assert {word.word for word in document.words} == set(WORDS)
     certification = certify(document, town.keys.operator.public_key())
     assert certification.passed, certification
@@ -58,7 +59,7 @@ def test_two_passes_and_a_measurement_ask_everybody_once(database: Database) -> 
     town = Town(database)
     entry = started(town, devices=2400, measure_devices=300, parameters={"passes": 2})
     town.run(entry.id)
-    document = document_in(released(town, entry).encode(), "release.json")
+    document = decode_release(released(town, entry).encode(), "release.json")
     assert {layer.pass_number for layer in document.layers} == {1, 2}
     assert document.measurement
     assert document.measurement.decided
@@ -101,7 +102,7 @@ def test_another_worker_goes_on_where_one_died(database: Database) -> None:
         asked = worker.layer(entry.id)
         if asked:
             worker.answer(entry.id, asked[0].layer_size)
-    document = document_in(released(worker, entry).encode(), "release.json")
+    document = decode_release(released(worker, entry).encode(), "release.json")
     assert {word.word for word in document.words} == set(WORDS)
 
 
@@ -153,7 +154,7 @@ def test_a_layer_without_enough_reports_is_extended_and_then_ends_its_pass(datab
     assert only.facts.layer
     assert not only.facts.layer.decided
     town.coordinator.turn(201.0)
-    document = document_in(released(town, entry).encode(), "release.json")
+    document = decode_release(released(town, entry).encode(), "release.json")
     assert document.words == ()
 
 

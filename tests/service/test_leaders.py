@@ -18,7 +18,8 @@ from neologue.errors import CampaignError
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
-from neologue.release.certification import certify, document_in
+from neologue.release.certification import certify
+from neologue.release.codec import decode_release
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.coordinator import LEASE
@@ -239,7 +240,7 @@ def test_of_workers_that_take_turns_at_once_one_moves_a_campaign_on(first: Town,
     assert decided == [round_.reports for *_, round_ in layers]
     assert not sums
     assert release
-    assert certify(document_in(release.encode(), "release.json"), first.keys.operator.public_key()).passed
+    assert certify(decode_release(release.encode(), "release.json"), first.keys.operator.public_key()).passed
 
 
 def test_a_worker_that_died_is_waited_for_as_long_as_its_lease(first: Town, second: Town, url: str) -> None:

@@ -63,7 +63,7 @@ def test_an_operator_makes_a_secure_campaign_by_a_command(tmp_path: Path) -> Non
 
 def test_the_server_of_a_secure_campaign_sees_the_honest_devices_of_the_smallest_sum() -> None:
     parameters = definition().campaign.parameters
-    plain = facts_of(parameters, (LayerShown(Batch(5_000, 1_000), 1, 900),))
+    plain = facts_of(parameters, (LayerShown(Batch(5_000, 1_000), 1, 900),), exposure=Exposure())
     rules = GroupRules(100, 50, 20, 5)
     masked = replace(plain, exposure=Exposure(masked=rules))
     trust: Any = privacy_statement(masked)["trust"]

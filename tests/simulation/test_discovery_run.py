@@ -7,7 +7,7 @@ from neologue import Campaign, Population, Progress, Vocabulary, discover
 from neologue.discovery.result import LayerFacts
 from neologue.errors import ParameterError
 from neologue.protocol.layer import Layer
-from neologue.release.document import release_text
+from neologue.release.codec import release_text
 from neologue.reporting.simulated_release import discovery_document
 
 WORDS = ["aab", "abba", "bab", "cabba", "acca", "baca", "known"]

@@ -11,7 +11,8 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from neologue.release.certification import certify, document_in
+from neologue.release.certification import certify
+from neologue.release.codec import decode_release
 from service.campaigns import WORDS
 from service.serving import wait_until
 
@@ -126,7 +127,7 @@ def test_a_campaign_from_its_creation_to_the_exported_words_by_clicking(
     names = [tmp_path / f"by-hand-{name}" for name in ("words.csv", "release.json")]
     wait_until(lambda: all(name.exists() and name.read_bytes().endswith(b"\n") for name in names))
     assert {line.split(",")[0] for line in names[0].read_text().splitlines()[1:]} == found
-    assert certify(document_in(names[1].read_bytes(), names[1])).passed
+    assert certify(decode_release(names[1].read_bytes(), names[1])).passed
 
 
 def test_a_campaign_is_ended_for_good_after_one_more_question(visitor: Visitor, desk: Office) -> None:

@@ -92,10 +92,10 @@ def export(service: ServiceClient, name: str, out: Path, verdict: str | None, fo
 
 def _read_release(service: ServiceClient, name: str) -> tuple[Any, Any]:
     """Fetch the words of a release that are not hidden, and the whole release document."""
-    from neologue.release.certification import document_in
+    from neologue.release.codec import decode_release
 
     text = service.request_text("GET", "campaigns", name, "release")
-    document = document_in(text.encode(), f"the release of {name}")
+    document = decode_release(text.encode(), f"the release of {name}")
     shown = {each["word"] for each in service.request_json("GET", "campaigns", name, "words")}
     return [word for word in document.words if word.word in shown], document.whole
 

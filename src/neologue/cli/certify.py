@@ -27,11 +27,11 @@ def certify(context: click.Context, release: Path, verify: Path | None, as_json:
     Exits with 1 if a claim is not covered, and with 2 if the file can't be read.
     """
     from neologue.release.certification import certify as check_claims
-    from neologue.release.certification import read_document
+    from neologue.release.codec import read_release_file
     from neologue.release.signature import public_key
 
     key = public_key(verify) if verify else None
-    document = read_document(release)
+    document = read_release_file(release)
     certification = check_claims(document, key)
     if as_json:
         click.echo(json.dumps(_as_json(certification), ensure_ascii=False, indent=1))

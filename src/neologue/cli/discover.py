@@ -170,7 +170,7 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     """
     from neologue.cli.terminal import show_discovery, show_progress
     from neologue.discovery.decision import nobody
-    from neologue.release.document import release_text
+    from neologue.release.codec import release_text
     from neologue.release.signature import private_key, signed
     from neologue.reporting.extra import EXTRA, can_report
     from neologue.reporting.files import REPORT, check_folder, write_files

@@ -23,7 +23,7 @@ from neologue.errors import InputError, ParameterError
 if TYPE_CHECKING:
     from neologue.fleet.fleet import Weather
     from neologue.populations.population import Population
-    from neologue.release.certification import Document
+    from neologue.release.codec import ReleaseDocument
 
 AT_ONCE = 100_000
 SHOWN_WORDS = 20
@@ -107,7 +107,7 @@ def _run(
     from neologue.device.policy import Policy
     from neologue.fleet.fleet import run
     from neologue.masking.rules import GroupRules
-    from neologue.release.certification import document_in
+    from neologue.release.codec import decode_release
     from neologue.reporting.files import write_files
 
     name, devices = options["campaign"], options["devices"]
@@ -141,7 +141,9 @@ def _run(
     found = service.request_json("GET", "campaigns", name)
     if found["state"] != "released":
         raise InputError(f"the campaign {name!r} is {found['state']}: {found['note'] or 'nothing is released'}")
-    document = document_in(service.request_text("GET", "campaigns", name, "release").encode(), f"the release of {name}")
+    document = decode_release(
+        service.request_text("GET", "campaigns", name, "release").encode(), f"the release of {name}"
+    )
     if out:
         for path in write_files(document.words, document.whole, out):
             click.echo(f"wrote {path}", err=True)
@@ -265,7 +267,7 @@ def layer_summary(layer: dict[str, Any]) -> str:
     )
 
 
-def _show(document: "Document", population: "Population", ended: Counter[str], seconds: float) -> None:
+def _show(document: "ReleaseDocument", population: "Population", ended: Counter[str], seconds: float) -> None:
     from neologue.cli.terminal import print_line, show_table
 
     held = set(population.words)

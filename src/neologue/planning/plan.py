@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.campaign.local_epsilon import LARGEST_CHOSEN_EPSILON, SMALLEST_CHOSEN_EPSILON
@@ -79,7 +79,7 @@ class Plan:
     def facts(self) -> PrivacyFacts:
         """The facts of the run if it goes as foreseen."""
         shown = tuple(LayerShown(batch, 0, 0) for batch in _batches(self.expected))
-        return replace(facts_of(self.campaign.parameters, shown), exposure=self.exposure)
+        return facts_of(self.campaign.parameters, shown, exposure=self.exposure)
 
     @property
     def statement(self) -> dict[str, object]:

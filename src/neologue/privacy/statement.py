@@ -84,7 +84,8 @@ class PrivacyFacts:
     k: int
     """The k that the release thresholds enforce."""
     alpha: float
-    exposure: Exposure = Exposure()
+    exposure: Exposure
+    """The smallest sums that observers saw."""
     withheld: tuple[Batch, ...] = ()
     """The cohorts whose reports came, but of whose layers nothing was published."""
     measured: tuple[Batch, ...] = ()

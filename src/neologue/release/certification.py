@@ -5,38 +5,31 @@ and so does much of what its words can be: a claim that the facts do not cover i
 accidents, a signature against people.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
-import msgspec
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from neologue.campaign.campaign import MOST_USERS, largest_layer
-from neologue.campaign.parameters import Parameters
 from neologue.discovery.estimates import VoteLaw, estimate_holders
-from neologue.discovery.measurement import Measurement, figures
+from neologue.discovery.measurement import figures
 from neologue.discovery.result import LayerFacts, ReleasedWord
 from neologue.discovery.tally import Tally
-from neologue.errors import ParameterError, ReleaseError, SignatureError
+from neologue.errors import ParameterError
 from neologue.language.candidates import extensions
 from neologue.layout.shape import ways_asked
 from neologue.privacy.anonymity import release_threshold
-from neologue.privacy.statement import Exposure, privacy_statement
+from neologue.privacy.statement import privacy_statement
 from neologue.protocol.closed_layer import check_rate
 from neologue.randomizers.closed import closed_domain
 from neologue.randomizers.registry import randomizer
-from neologue.release.document import FORMAT
+from neologue.release.codec import ReleaseDocument
 from neologue.release.facts import privacy_facts
-from neologue.release.signature import check_signature, digest
+from neologue.release.signature import check_signature
 
-LARGEST_FILE = 1 << 30
-DEEPEST_NESTING = 20
 TOLERANCE = 2e-5
 """Figures have six digits; the last may differ from machine to machine."""
 ROUNDED = 0.051
@@ -72,65 +65,7 @@ class Certification:
         return not self.objections and all(claim.covered for claim in self.claims)
 
 
-@dataclass(frozen=True)
-class Document:
-    """A release as it was read: the facts that claims follow from, typed, and the whole text as it stands."""
-
-    parameters: Parameters
-    symbols: int
-    users: int
-    layers: tuple[LayerFacts, ...]
-    words: tuple[ReleasedWord, ...]
-    measurement: Measurement | None
-    exposure: Exposure
-    privacy: Mapping[str, object]
-    whole: Mapping[str, object]
-    digest: str
-    """What the digest should be."""
-
-
-def read_document(path: Path) -> Document:
-    """The release in a file, or a ReleaseError that says why it is none."""
-    with path.open("rb") as file:
-        return document_in(file.read(LARGEST_FILE + 1), path)
-
-
-def document_in(text: bytes, path: Path | str) -> Document:
-    """The release in a text that came from somewhere."""
-    if len(text) > LARGEST_FILE:
-        raise ReleaseError(f"{path} has more than {LARGEST_FILE >> 20:,} MiB; give the release.json of a discovery")
-    try:
-        whole = json.loads(text, object_pairs_hook=_unambiguous)
-    except (ValueError, RecursionError) as error:
-        raise ReleaseError(f"{path} is cut or no JSON; give the release.json of a discovery") from error
-    if _deeper_than(whole, DEEPEST_NESTING):
-        raise ReleaseError(f"{path} is nested too deeply; give the release.json of a discovery")
-    if not isinstance(whole, dict) or "format" not in whole:
-        raise ReleaseError(f"{path} does not say which format it has; give the release.json of a discovery")
-    if whole["format"] != FORMAT:
-        raise ReleaseError(f"{path} has format {whole['format']!r}, and this neologue reads {FORMAT}; use a newer one")
-    try:
-        said = digest(whole)
-        stated = whole["parameters"]
-        return Document(
-            parameters=msgspec.convert({field.name: stated[field.name] for field in fields(Parameters)}, Parameters),
-            symbols=msgspec.convert(stated["alphabet"]["symbols"], int),
-            users=msgspec.convert(whole["population"]["users"], int),
-            layers=msgspec.convert([_pass_number(row) for row in whole["layers"]], tuple[LayerFacts, ...]),
-            words=msgspec.convert([_pass_number(row) for row in whole["words"]], tuple[ReleasedWord, ...]),
-            measurement=msgspec.convert(whole.get("measurement"), Measurement | None),
-            exposure=msgspec.convert(whole["exposure"], Exposure),
-            privacy=msgspec.convert(whole["privacy"], dict[str, Any]),
-            whole=whole,
-            digest=said,
-        )
-    except KeyError as error:
-        raise ReleaseError(f"{path} lacks {error}; give the release.json of a discovery") from error
-    except (msgspec.ValidationError, TypeError, AttributeError, ParameterError, SignatureError) as error:
-        raise ReleaseError(f"{path} is not what a discovery writes: {error}") from error
-
-
-def certify(document: Document, key: Ed25519PublicKey | None = None) -> Certification:
+def certify(document: ReleaseDocument, key: Ed25519PublicKey | None = None) -> Certification:
     """Compute every claim of a release again; with a key, its signature is required too."""
     signature = None if key is None else check_signature(document.whole, key)
     objections = [signature] if signature else []
@@ -144,31 +79,7 @@ def certify(document: Document, key: Ed25519PublicKey | None = None) -> Certific
     return Certification(tuple(_claims("", recomputed, document.privacy)), tuple(objections))
 
 
-def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names are all different: of equal ones, another reader may take another."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name stands twice in one object")
-    return found
-
-
-def _deeper_than(value: object, levels: int) -> bool:
-    inside = [value]
-    for _ in range(levels):
-        inside = [
-            each
-            for outer in inside
-            if isinstance(outer, dict | list)
-            for each in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-    return bool(inside)
-
-
-def _pass_number(row: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a file has in its place
-    return {"pass_number" if name == "pass" else name: value for name, value in row.items()}
-
-
-def _impossible(document: Document) -> Iterator[str]:
+def _impossible(document: ReleaseDocument) -> Iterator[str]:
     """Facts that nothing can be computed from."""
     parameters = document.parameters
     if parameters.epsilon is None:
@@ -197,7 +108,7 @@ def _impossible(document: Document) -> Iterator[str]:
         yield f"the measurement has {measurement.candidates:,} candidates, and {_places(document):,} are right"
 
 
-def _wrong_layers(document: Document) -> Iterator[str]:
+def _wrong_layers(document: ReleaseDocument) -> Iterator[str]:
     parameters = document.parameters
     asked = sum(layer.asked for layer in document.layers)
     if asked > document.users:
@@ -240,7 +151,7 @@ def _wrong_layers(document: Document) -> Iterator[str]:
             yield f"{_name(after)} does not follow from the {before.kept:,} prefixes that the layer before it kept"
 
 
-def _wrong_words(document: Document) -> Iterator[str]:
+def _wrong_words(document: ReleaseDocument) -> Iterator[str]:
     parameters = document.parameters
     layers = {(layer.pass_number, layer.layer): layer for layer in document.layers}
     if len({word.word for word in document.words}) != len(document.words):
@@ -298,7 +209,7 @@ def _wrong_estimates(law: VoteLaw, least: int, words: list[tuple[int, ReleasedWo
         yield f"word {words[place][0]} has an estimate or an interval that does not follow from its votes"
 
 
-def _places(document: Document) -> int:
+def _places(document: ReleaseDocument) -> int:
     """The candidates of a measurement of the words released; none, if there are none."""
     parameters, words = document.parameters, len(document.words)
     if not words or parameters.epsilon is None:
@@ -307,7 +218,7 @@ def _places(document: Document) -> int:
     return domain.randomizer.candidates
 
 
-def _wrong_measurement(document: Document) -> Iterator[str]:
+def _wrong_measurement(document: ReleaseDocument) -> Iterator[str]:
     measurement, parameters = document.measurement, document.parameters
     if measurement is None:
         return

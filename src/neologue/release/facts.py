@@ -1,12 +1,12 @@
 """The facts that the privacy of a run follows from."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from neologue.campaign.parameters import Parameters
 from neologue.discovery.measurement import Measurement
 from neologue.discovery.result import LayerFacts, Release
 from neologue.discovery.selection import RULES
+from neologue.errors import ParameterError
 from neologue.privacy.collection import Batch
 from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts
 
@@ -17,12 +17,9 @@ def release_facts(release: Release) -> PrivacyFacts:
 
 
 def privacy_facts(
-    parameters: Parameters,
-    layers: Iterable[LayerFacts],
-    measurement: Measurement | None = None,
-    exposure: Exposure | None = None,
+    parameters: Parameters, layers: Iterable[LayerFacts], measurement: Measurement | None, exposure: Exposure
 ) -> PrivacyFacts:
-    """The facts of a run as its privacy statement takes them; of an undecided layer nothing is published."""
+    """The facts of a run whose layers are decided; of an undecided layer nothing is published."""
     layers = tuple(layers)
     shown = tuple(
         LayerShown(
@@ -36,17 +33,23 @@ def privacy_facts(
     if measurement and measurement.reports:
         counted = (Batch(measurement.reports, measurement.candidates),)
         measured, withheld = (counted, withheld) if measurement.decided else ((), withheld + counted)
-    return replace(facts_of(parameters, shown, withheld, measured), exposure=exposure or Exposure())
+    return facts_of(parameters, shown, exposure=exposure, withheld=withheld, measured=measured)
 
 
 def facts_of(
     parameters: Parameters,
     shown: tuple[LayerShown, ...],
+    *,
+    exposure: Exposure,
     withheld: tuple[Batch, ...] = (),
     measured: tuple[Batch, ...] = (),
 ) -> PrivacyFacts:
-    """The facts of a run with these layers, whether they happened or are foreseen."""
-    assert parameters.epsilon is not None
+    """The facts of a run with these layers, whether they happened or are foreseen: the one way to build them.
+
+    Who sees which sums has no default, because a statement for the wrong observers is a false one.
+    """
+    if parameters.epsilon is None:
+        raise ParameterError("a run has no ε yet: choose one, or let a campaign choose it", parameter="epsilon")
     return PrivacyFacts(
         mechanism=parameters.randomizer,
         epsilon=parameters.epsilon,
@@ -57,6 +60,7 @@ def facts_of(
         frontier=parameters.frontier if RULES[parameters.rule].keeps_most_voted else None,
         k=parameters.k_anonymity,
         alpha=parameters.alpha,
+        exposure=exposure,
         withheld=withheld,
         measured=measured,
     )

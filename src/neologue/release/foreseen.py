@@ -1,7 +1,5 @@
 """What a campaign may collect, as far as can be told before anyone is asked, and the privacy that follows from it."""
 
-from dataclasses import replace
-
 from neologue.campaign.campaign import Campaign
 from neologue.campaign.measuring import Measuring
 from neologue.discovery.measurement import foreseen_batch
@@ -15,7 +13,7 @@ def foreseen_facts(campaign: Campaign, measuring: Measuring | None, exposure: Ex
     """The facts of a run that collects all that the campaign allows, seen by the observers of this exposure."""
     shown = tuple(LayerShown(batch, 0, 0) for batch in foreseen(campaign).batches)
     measured = () if measuring is None else (foreseen_batch(campaign, measuring),)
-    return replace(facts_of(campaign.parameters, shown, measured=measured), exposure=exposure)
+    return facts_of(campaign.parameters, shown, exposure=exposure, measured=measured)
 
 
 def foreseen_charge(campaign: Campaign, measuring: Measuring | None) -> Collection:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from neologue.discovery.result import ReleasedWord
 from neologue.errors import ParameterError
-from neologue.release.document import release_text
+from neologue.release.codec import release_text
 from neologue.release.word_lists import hunspell_dic, words_csv
 
 REPORT = "report.html"

@@ -8,7 +8,7 @@ from pathlib import Path
 from neologue.errors import ParameterError
 from neologue.planning.masking_cost import MaskingCost
 from neologue.planning.plan import Plan
-from neologue.release.document import parameters_document
+from neologue.release.codec import parameters_document
 
 FORMAT = 1
 _FIELDS = {"pass_number": "pass", "layer_size": "cohort"}

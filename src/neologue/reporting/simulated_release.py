@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from neologue.release.document import release_document
+from neologue.release.codec import release_document
 from neologue.simulation.discovery_run import Discovery
 
 

@@ -21,7 +21,7 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_document
 from neologue.protocol.invitation import CAMPAIGN_BYTES
 from neologue.protocol.ticket import SECRET_BYTES
-from neologue.release.document import release_document, release_text
+from neologue.release.codec import release_document, release_text
 from neologue.release.foreseen import foreseen_charge
 from neologue.release.signature import signed
 from neologue.service.campaigns import campaign_store

@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from neologue.errors import CampaignError
-from neologue.release.certification import Document, document_in
+from neologue.release.codec import ReleaseDocument, decode_release
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.storage.database import Database
@@ -13,7 +13,7 @@ CACHED_RELEASES = 4
 """How many releases are kept in memory; one may have tens of thousands of words."""
 
 
-def read_release(database: Database, entry: CampaignRow) -> Document:
+def read_release(database: Database, entry: CampaignRow) -> ReleaseDocument:
     """The release of a campaign, or a CampaignError if there is none."""
     if entry.state != CampaignState.RELEASED:
         raise CampaignError(f"the campaign {entry.name!r} is {entry.state}, and nothing of it is released")
@@ -21,8 +21,8 @@ def read_release(database: Database, entry: CampaignRow) -> Document:
 
 
 @lru_cache(CACHED_RELEASES)
-def _read_stored(database: Database, campaign: bytes) -> Document:
+def _read_stored(database: Database, campaign: bytes) -> ReleaseDocument:
     with database.reading() as db:
         text = campaign_store.release_of(db, campaign)
     assert text is not None
-    return document_in(text.encode(), "the release")
+    return decode_release(text.encode(), "the release")
