@@ -27,10 +27,11 @@ from neologue.service.campaigns.campaign_store import LayerRow
 from neologue.service.campaigns.coordinator import Coordinator
 from neologue.service.campaigns.definition import DAY, Definition
 from neologue.service.campaigns.rounds import Round
-from neologue.service.ops.service_keys import keys_of
+from neologue.service.ops.service_keys import load_keys
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.report_store import ReportStore
+from neologue.service.storage.states import LayerState
 
 GOAL = 1 / 3.5
 """The goal: the service handles at least this share of the requests per CPU-second of the echo server."""
@@ -166,13 +167,13 @@ def _campaign(url: str, layer: Layer) -> tuple[bytes, bytes]:
     """Start a campaign that asks this layer of more devices than there are; its id, and the secret of tickets."""
     database, now = open_database(url), time.time()
     migrate(database)
-    keys = keys_of(database)
+    keys = load_keys(database)
     coordinator = Coordinator(ReportStore(database), keys, None, "benchmark")
     definition = Definition(name="benchmark", devices=10**9, known=[], layer_seconds=DAY)
     campaign = coordinator.create(definition, now).id
     coordinator.start("benchmark", now)
     round_ = Round(layer_size=10**9, low=0, high=SLOTS, opened=now, deadline=now + DAY)
-    asked = LayerRow(0, layer.digest, layer.randomizer.candidates, campaign_store.OPEN, round_, None)
+    asked = LayerRow(0, layer.digest, layer.randomizer.candidates, LayerState.OPEN, round_, None)
     with database.transaction() as db:
         campaign_store.open_layer(db, campaign, asked, layer.document)
     database.close()

@@ -1,4 +1,4 @@
-"""Loops of the server that are compiled: decoding a report, adding votes up, packing their sum.
+"""Compiled loops of the server: decode a report, add votes up, pack their sum.
 
 Each releases the GIL and is compiled once, then kept on disk.
 """
@@ -12,7 +12,7 @@ from neologue.compiled import compiled
 
 Bytes = NDArray[np.uint8]
 Votes = NDArray[np.uint32]
-"""The places that a report votes for, with repetition; or for every candidate its number of votes."""
+"""The candidates that a report votes for, with repetition; or for every candidate its number of votes."""
 Places = NDArray[np.int64]
 
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)

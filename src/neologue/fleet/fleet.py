@@ -47,7 +47,7 @@ IMPATIENCE = 2.0
 
 @dataclass(frozen=True)
 class Weather:
-    """What goes wrong, as shares of devices or of requests."""
+    """What goes wrong, as fractions of devices or of requests."""
 
     silent: float = 0.0
     """Devices that are invited and never heard of."""
@@ -182,7 +182,7 @@ class _Turns:
         """Those who have made their reports; all others are started when something is asked of them."""
         devices = list(range(len(squad.credentials)))
         self._chance.shuffle(devices)
-        self._due = [(place / 1e6, device) for place, device in enumerate(devices)]
+        self._due = [(index / 1e6, device) for index, device in enumerate(devices)]
         self._under_way = 0
         self._awaited = inf
         """When the device is due that a thread waits for."""
@@ -193,7 +193,7 @@ class _Turns:
         return Counter(self._state)
 
     def end(self) -> None:
-        """From now on nobody has a turn."""
+        """End all turns."""
         with self._turn:
             self._ended = True
             self._turn.notify_all()
@@ -343,7 +343,7 @@ class FaultyTransport:
 
 
 def peek(transport: Transport, credential: str) -> tuple[str, float]:
-    """What a device would be told if it checked in now, and when it is to ask again."""
+    """The state that a check-in of a device would return now, and the seconds until it may check in again."""
     answer = transport.request("POST", "/v1/check-in", json.dumps({"credential": credential}).encode())
     if answer.status != 200:
         raise LaterError(f"the service answers {answer.status}")

@@ -1,4 +1,4 @@
-"""Companions: real devices that take part one after another, so that whoever joins them is never alone in a batch."""
+"""A trickle of real devices that take part one after another, so that a newcomer is never alone in a batch."""
 
 import shutil
 import threading
@@ -22,7 +22,7 @@ class Trickle:
         self._library = Library()
 
     def accompany(self, every: float, ended: threading.Event) -> None:
-        """Let one more take part every so many seconds, until none is left or this is ended."""
+        """Have one more device take part every so many seconds, until none is left or `ended` is set."""
         with HttpTransport(self._squad.server, plain=True) as transport:
             while (self._turns or self._sent) and not ended.wait(every):
                 try:

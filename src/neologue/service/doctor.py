@@ -1,4 +1,4 @@
-"""What is unsafe about a deployment, found out before a campaign is."""
+"""Checks of a deployment: errors, warnings and passed checks, before a campaign depends on it."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ PATIENCE = 10
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     verdict: Verdict
     what: str
@@ -39,7 +39,7 @@ class Finding:
 
 
 def examine(database: Database, ledger: Path | None, server: str | None) -> list[Finding]:
-    """Look at a database, the ledger and a service that answers under an address."""
+    """Check a database, the ledger and a running service at an address."""
     findings = list(_memory())
     try:
         with database.reading() as db:
@@ -103,10 +103,11 @@ def _campaigns(db: Connection, ledger: Path | None) -> Iterator[Finding]:
         if entry.state in OVER:
             continue
         definition = entry.definition
-        if definition.batch < SMALL_BATCH:
+        smallest = definition.aggregator.smallest_sum
+        if smallest < SMALL_BATCH:
             yield Finding(
                 "doubtful",
-                f"the campaign {entry.name!r} writes sums of {definition.batch} reports: a copy of the disk tells "
+                f"the campaign {entry.name!r} writes sums of {smallest} reports: a copy of the disk tells "
                 f"more of each than from sums of {SMALL_BATCH} or more",
             )
         if definition.campaign.parameters.k_anonymity < 2:

@@ -126,7 +126,7 @@ class Worker:
         self._app.router.redirect_slashes = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection, as ASGI has it."""
+        """Serve one connection, as an ASGI application."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -165,7 +165,7 @@ class Worker:
             self.metrics.requests.add(route, status)
 
     async def body(self, request: Request, most: int | None = None) -> bytes | None:
-        """What somebody has sent, unless it is more than the service takes of them."""
+        """The body of a request, unless it is longer than allowed."""
         return await self._bodies.body(request.receive, self.settings.largest_request if most is None else most)
 
     async def _health(self, request: Request) -> Response:
@@ -214,10 +214,10 @@ class Worker:
         await self.threads.run(self.coordinator.turn, self._clock(), _log_event)
 
     def _address(self, scope: Scope) -> str:
-        """Where a request comes from, for the limits alone."""
+        """The address that a request comes from, for rate limits alone."""
         if self.settings.behind_proxy:
             forwarded = dict(scope["headers"]).get(b"x-forwarded-for", b"").decode("latin-1")
-            # The last one is the proxy's own word; those before it may be made up.
+            # The proxy appends the last one; those before it may be forged.
             return str(forwarded.rpartition(",")[2].strip())
         return scope["client"][0] if scope["client"] else ""
 

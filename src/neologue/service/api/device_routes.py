@@ -1,4 +1,4 @@
-"""What devices ask for before they send anything: their layer, its document and the words that are known."""
+"""The routes that devices use before they send anything: check-in, documents of layers and lists of known words."""
 
 import gzip
 import re
@@ -30,12 +30,12 @@ KNOWN: Final = "/v1/known/"
 _LARGEST_CHECK_IN: Final = 1024
 _IMMUTABLE: Final = "public, max-age=31536000, immutable"
 _DOCUMENTS: Final = 64
-"""How many documents of layers and lists of words are kept as they go over the wire."""
+"""How many documents are kept in memory, compressed as they are sent."""
 _DIGEST: Final = re.compile("[0-9a-f]{64}", re.ASCII)
 
 
 class DeviceRoutes:
-    """Serves devices that check in, and gives documents to whoever has their digest."""
+    """Serves check-ins, and documents by their digest."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class DeviceRoutes:
         self._document = lru_cache(_DOCUMENTS)(self._fetch)
 
     def routes(self) -> list[Route]:
-        """The paths that devices ask."""
+        """The routes."""
         return [
             Route(CHECK_IN, self._check_in, methods=["POST"]),
             Route(LAYERS + "{digest}", self._layer, methods=["GET"]),
@@ -79,27 +79,27 @@ class DeviceRoutes:
         return await self._serve_document("known", request)
 
     async def _serve_document(self, kind: str, request: Request) -> Response:
-        """A document by its digest, compressed if that is understood; it never changes, so it may be kept for ever."""
+        """A document by its digest, compressed if the client accepts that; it never changes, so it may be cached."""
         digest = request.path_params["digest"]
-        zipped = await self._compressed_document(kind, digest)
-        if zipped is None:
+        compressed = await self._compressed_document(kind, digest)
+        if compressed is None:
             return failure(404, "unknown", f"there is nothing under this digest in {kind}")
         headers = {"Cache-Control": _IMMUTABLE, "ETag": f'"{digest}"', "Vary": "Accept-Encoding"}
         media = "application/json" if kind == "layers" else "text/plain; charset=utf-8"
         if request.headers.get("If-None-Match") == headers["ETag"]:
             return Response(status_code=304, headers=headers)
         if "gzip" in request.headers.get("Accept-Encoding", ""):
-            return Response(zipped, headers={**headers, "Content-Encoding": "gzip"}, media_type=media)
-        return Response(await self._threads.run(gzip.decompress, zipped), headers=headers, media_type=media)
+            return Response(compressed, headers={**headers, "Content-Encoding": "gzip"}, media_type=media)
+        return Response(await self._threads.run(gzip.decompress, compressed), headers=headers, media_type=media)
 
     async def _compressed_document(self, kind: str, digest: str) -> bytes | None:
-        """The document under a digest, if there is one."""
+        """The compressed document with this digest, if there is one."""
         with suppress(KeyError):
             return await self._threads.run(self._document, kind, digest) if _DIGEST.fullmatch(digest) else None
         return None
 
     def _fetch(self, kind: str, digest: str) -> bytes:
-        """The document under a digest; or a KeyError, which is not remembered: it may be there a moment later."""
+        """The compressed document with this digest; or a KeyError, which is not cached: it may come a moment later."""
         read = campaign_store.document_of if kind == "layers" else campaign_store.known_of
         with self._database.reading() as db:
             stored = read(db, bytes.fromhex(digest))

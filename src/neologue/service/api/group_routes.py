@@ -50,7 +50,7 @@ class GroupRoutes:
     late_reports: LateReports
 
     def routes(self) -> list[Route]:
-        """The paths that devices send to."""
+        """The routes."""
         return [
             Route("/v1/cohorts", self._join, methods=["POST"]),
             Route("/v1/cohorts/{group}", self._message, methods=["POST"]),

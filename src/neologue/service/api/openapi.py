@@ -1,4 +1,4 @@
-"""The OpenAPI description of the service, made of the endpoints themselves."""
+"""The OpenAPI description of the service, made from the endpoints."""
 
 import re
 from typing import Any
@@ -106,7 +106,7 @@ def _devices(schema: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _query(asks: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - the type of a struct, or None
-    """What may stand behind the path, one by one."""
+    """The query parameters."""
     if asks is None:
         return []
     shape = msgspec.json.schema(asks)["$defs"][asks.__name__]

@@ -1,4 +1,4 @@
-"""The endpoints for people: every route, who may use it, what it takes and gives, and what it does.
+"""The endpoints for operators and analysts: each route, the roles that may use it, its request and its response.
 
 The routes and the OpenAPI description are both made from this one list.
 """
@@ -48,12 +48,12 @@ from neologue.service.storage.database import Connection, Database
 from neologue.service.storage.states import OVER
 
 MOST_AUDIT_ENTRIES = 1000
-"""The most lines of the audit log that are shown at once."""
+"""The most entries of the audit log in one response."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """What it takes to serve people."""
+    """What endpoints work on."""
 
     database: Database
     coordinator: Coordinator
@@ -63,20 +63,20 @@ class Context:
 
 @dataclass(frozen=True)
 class Call:
-    """A request of somebody who may make it."""
+    """A request that its sender is allowed to make."""
 
     person: Person
     names: Mapping[str, str]
-    """The parts of the path that the route leaves open."""
+    """The parameters of the path."""
     body: Any
-    """What the endpoint takes, checked."""
+    """The body, parsed and checked."""
     query: Any = None
-    """What the address asks for behind its path, checked."""
+    """The query, parsed and checked."""
 
 
 @dataclass(frozen=True)
 class Text:
-    """An answer that is no JSON made here."""
+    """A response that is text, or JSON made elsewhere."""
 
     content: str
     media: str
@@ -84,7 +84,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One thing that people can ask for."""
+    """One operation of the API."""
 
     method: str
     path: str
@@ -96,11 +96,11 @@ class Endpoint:
     takes: Any = None
     status: int = 200
     asks: Any = None
-    """What may stand behind the path of the address."""
+    """The type of the query."""
 
 
 def create(context: Context, call: Call) -> CampaignView:
-    """Write a campaign down."""
+    """Create a draft."""
     definition: Definition = call.body
     definition.check()
     entry = context.coordinator.create(definition, context.clock(), call.person.name)
@@ -108,12 +108,12 @@ def create(context: Context, call: Call) -> CampaignView:
 
 
 def start(context: Context, call: Call) -> CampaignView:
-    """Begin a campaign, or go on with it."""
+    """Start a campaign, or resume it."""
     return _change_state(context, call, context.coordinator.start)
 
 
 def pause(context: Context, call: Call) -> CampaignView:
-    """Hold a campaign."""
+    """Pause a campaign."""
     return _change_state(context, call, context.coordinator.pause)
 
 
@@ -135,7 +135,7 @@ def campaign(context: Context, call: Call) -> CampaignView:
 
 
 def layers(context: Context, call: Call) -> list[LayerView]:
-    """The layers of a campaign, for operators alone: they tell who takes part, if not by name."""
+    """The layers of a campaign; for operators alone, because they show how many devices take part, and when."""
     with context.database.reading() as db:
         return [LayerView.of(asked, SLOTS) for asked in campaign_store.asked(db, _find_campaign(db, call).id)]
 
@@ -151,7 +151,7 @@ def prefixes(context: Context, call: Call) -> Prefixes:
 
 
 def words(context: Context, call: Call) -> list[WordView]:
-    """The words of a campaign that was released, but those that a reviewer has hidden."""
+    """The words of a released campaign, without those that a reviewer has hidden."""
     wanted: Hidden = call.query or Hidden()
     with context.database.reading() as db:
         entry = _find_campaign(db, call)
@@ -161,7 +161,7 @@ def words(context: Context, call: Call) -> list[WordView]:
 
 
 def release(context: Context, call: Call) -> Text:
-    """The release itself, signed, with its privacy statement."""
+    """The signed release with its privacy statement."""
     return Text(_find_release(context, call), "application/json")
 
 
@@ -201,7 +201,7 @@ def decide(context: Context, call: Call) -> VerdictCount:
 
 
 def history(context: Context, call: Call) -> list[Ruling]:
-    """Every verdict on a word, the latest first."""
+    """Every verdict on a word, latest first."""
     wanted: HistoryOf = call.query
     with context.database.reading() as db:
         entry = _find_campaign(db, call)
@@ -233,7 +233,7 @@ def credentials(context: Context, call: Call) -> Text:
 
 
 def new_token(context: Context, call: Call) -> Token:
-    """A token for somebody, shown this once."""
+    """Make a token; it is shown only this once."""
     wanted: NewToken = call.body
     with context.database.transaction() as db:
         token = access.new_token(db, wanted.name, wanted.role, context.clock())
@@ -242,13 +242,13 @@ def new_token(context: Context, call: Call) -> Token:
 
 
 def tokens(context: Context, call: Call) -> list[Person]:
-    """Who has a token."""
+    """The holders of tokens."""
     with context.database.reading() as db:
         return access.people(db)
 
 
 def revoke(context: Context, call: Call) -> list[Person]:
-    """Make a token worthless."""
+    """Revoke a token."""
     with context.database.transaction() as db:
         access.revoke(db, call.names["name"])
         access.audit(db, call.person.name, "revoke token", call.names["name"], context.clock())
@@ -256,7 +256,7 @@ def revoke(context: Context, call: Call) -> list[Person]:
 
 
 def audit(context: Context, call: Call) -> list[AuditEntry]:
-    """What operators did, the latest first."""
+    """What operators did, latest first."""
     with context.database.reading() as db:
         return access.audit_entries(db, MOST_AUDIT_ENTRIES)
 
@@ -271,15 +271,13 @@ _BOTH = (OPERATOR, ANALYST)
 ENDPOINTS = (
     Endpoint("GET", "/v1/key", "The public key that devices pin", (), key, Key),
     Endpoint("GET", "/v1/campaigns", "All campaigns", _BOTH, campaigns, list[CampaignView]),
-    Endpoint(
-        "POST", "/v1/campaigns", "Write a campaign down", (OPERATOR,), create, CampaignView, Definition, status=201
-    ),
+    Endpoint("POST", "/v1/campaigns", "Create a draft", (OPERATOR,), create, CampaignView, Definition, status=201),
     Endpoint("GET", _ONE, "One campaign", _BOTH, campaign, CampaignView),
-    Endpoint("POST", f"{_ONE}/start", "Begin a campaign, or go on with it", (OPERATOR,), start, CampaignView),
-    Endpoint("POST", f"{_ONE}/pause", "Hold a campaign", (OPERATOR,), pause, CampaignView),
+    Endpoint("POST", f"{_ONE}/start", "Start or resume a campaign", (OPERATOR,), start, CampaignView),
+    Endpoint("POST", f"{_ONE}/pause", "Pause a campaign", (OPERATOR,), pause, CampaignView),
     Endpoint("POST", f"{_ONE}/abort", "End a campaign without a release", (OPERATOR,), abort, CampaignView),
     Endpoint("GET", f"{_ONE}/layers", "The layers of a campaign", (OPERATOR,), layers, list[LayerView]),
-    Endpoint("GET", f"{_ONE}/prefixes", "The prefixes that live", (OPERATOR,), prefixes, Prefixes),
+    Endpoint("GET", f"{_ONE}/prefixes", "The prefixes of the last layer", (OPERATOR,), prefixes, Prefixes),
     Endpoint("GET", f"{_ONE}/words", "The words that were found", _BOTH, words, list[WordView], asks=Hidden),
     Endpoint(
         "GET", f"{_ONE}/review", "Words with flags and verdicts", _BOTH, review_words, ReviewView, asks=WordFilter
@@ -297,7 +295,7 @@ ENDPOINTS = (
         InfluenceView,
     ),
     Endpoint("POST", f"{_ONE}/credentials", "Issue credentials", (OPERATOR,), credentials, Text, Wanted),
-    Endpoint("GET", "/v1/tokens", "Who has a token", (OPERATOR,), tokens, list[Person]),
+    Endpoint("GET", "/v1/tokens", "The holders of tokens", (OPERATOR,), tokens, list[Person]),
     Endpoint("POST", "/v1/tokens", "Make a token", (OPERATOR,), new_token, Token, NewToken, status=201),
     Endpoint("DELETE", "/v1/tokens/{name}", "Revoke a token", (OPERATOR,), revoke, list[Person]),
     Endpoint("GET", "/v1/audit", "What operators did", (OPERATOR,), audit, list[AuditEntry]),

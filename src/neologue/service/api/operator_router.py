@@ -1,4 +1,4 @@
-"""What people ask of the service over HTTP: the endpoints, each for the roles that may use it."""
+"""Routes HTTP requests of operators and analysts to the endpoints, each for the roles that may use it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from neologue.service.ops.concurrency import Threads
 _NO_TOKEN: Final = "give a token of the service: Authorization: Bearer <token>"
 _STRANGER: Final = "unknown or revoked token: ask an operator for another"
 _LARGEST_UNREAD: Final = 1024
-"""The most bytes of a body that nobody asked for."""
+"""The most bytes of a body that the endpoint does not read."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class OperatorRouter:
     largest_request: int
 
     def routes(self) -> list[Route]:
-        """A path for every endpoint."""
+        """A route for every endpoint."""
         return [Route(each.path, self._handler(each), methods=[each.method]) for each in ENDPOINTS]
 
     def _handler(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
@@ -75,7 +75,7 @@ class OperatorRouter:
 
 
 def _query(request: Request, kind: Any) -> Any:  # noqa: ANN401 - a value of the kind that the endpoint asks for
-    """What stands behind the path of an address, each thing once."""
+    """The query of a request, in which each parameter may occur once."""
     given = request.query_params
     if len(given.multi_items()) > len(given):
         raise msgspec.ValidationError("something is given twice behind the path")

@@ -1,10 +1,10 @@
-"""How much one address may ask: a bucket of tokens for each, of which a bounded number is remembered."""
+"""Rate limits by address: a token bucket for each, of which a bounded number is kept."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
 
 REMEMBERED = 100_000
-"""How many addresses are remembered at most; the one that asked the longest ago is forgotten first."""
+"""How many addresses are kept at most; the least recent one is dropped first."""
 
 
 @dataclass(slots=True)
@@ -14,23 +14,23 @@ class _Bucket:
 
 
 class Limit:
-    """So many per second for each address, and a few more at once; nothing is written down."""
+    """So many requests per second for each address, with some allowed at once; kept in memory alone."""
 
     def __init__(self, per_second: float, at_once: float) -> None:
         self._per_second, self._at_once = per_second, at_once
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def wait(self, address: str, now: float) -> float:
-        """0 if the address may ask now; if not, after how many seconds it may."""
+        """The seconds until the address may ask again; 0 if it may now."""
         bucket = self._buckets.get(address)
         return 0.0 if bucket is None else self._seconds_lacking(self._refill(bucket, now))
 
     def count(self, address: str, now: float) -> None:
-        """Take one from what the address may ask."""
+        """Take one token of the address."""
         self._bucket(address, now).tokens -= 1
 
     def take(self, address: str, now: float) -> float:
-        """Both at once: how long the address has to wait, and if it need not, one is taken."""
+        """The seconds until the address may ask; if it may now, one token is taken."""
         bucket = self._bucket(address, now)
         wait = self._seconds_lacking(bucket)
         if not wait:
@@ -38,11 +38,11 @@ class Limit:
         return wait
 
     def _seconds_lacking(self, bucket: _Bucket) -> float:
-        """For how many seconds a bucket has to be filled until there is a token in it."""
+        """The seconds until there is a token in a bucket."""
         return 0.0 if bucket.tokens >= 1 else (1 - bucket.tokens) / self._per_second
 
     def _bucket(self, address: str, now: float) -> _Bucket:
-        """The bucket of an address, which is remembered longer than all others from now on."""
+        """The bucket of an address, which becomes the most recent one."""
         bucket = self._buckets.get(address)
         if bucket is not None:
             self._buckets.move_to_end(address)

@@ -48,14 +48,14 @@ class ReportRoute:
         self._responses = _prepare_responses(patience)
 
     async def answer(self, method: str, receive: Receive) -> Response | Prepared:
-        """The answer to one request, whose body is received as ASGI has it."""
+        """The response to one request, whose body is received by ASGI."""
         response = await self._take(receive) if method == "POST" else _only_post()
         if isinstance(response, Response):  # those that are prepared have it
             response.headers.update(SHARED)
         return response
 
     async def _take(self, receive: Receive) -> Response | Prepared:
-        """Take a report; nothing of it is said to anybody but its device."""
+        """Take a report; nothing of it is disclosed to anybody but its device."""
         try:
             body = await self._bodies.body(receive, HEAD_BYTES + self._layer_cache.longest(_LATE_REPORT))
             if body is None:

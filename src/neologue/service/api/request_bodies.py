@@ -14,7 +14,7 @@ from starlette.types import Receive
 from neologue.service.ops.concurrency import RepeatedStep
 
 LOOKS: Final = 8
-"""How many times all are looked at while a body may arrive."""
+"""How many times all bodies are checked within the time limit of one."""
 
 
 class RequestBodies:
@@ -43,7 +43,7 @@ class RequestBodies:
         try:
             return await _read_body(receive, most)
         except asyncio.CancelledError:
-            if task in self._begun:  # somebody else wants it to end
+            if task in self._begun:  # cancelled by somebody else
                 raise
             task.uncancel()
             raise TimeoutError from None
@@ -59,7 +59,7 @@ class RequestBodies:
 
 
 async def _read_body(receive: Receive, most: int) -> bytes | None:
-    """All that arrives of a body, unless it is longer than allowed."""
+    """The whole body, unless it is longer than allowed."""
     before = bytearray()
     while True:
         message = await receive()

@@ -1,4 +1,4 @@
-"""Answers over HTTP: JSON, and one shape for all that went wrong."""
+"""HTTP responses: JSON, and one shape for all errors."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from neologue.service.api.schemas import Failure, Problem
 JSON = "application/json"
 BUSY_SECONDS = 5
 SHARED = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
-"""The headers of what devices ask for, also those in pages of other origins: they send no cookies, so any may."""
+"""Headers for devices in web pages of any origin: they send no cookies, so every origin may ask."""
 
 _FAILURES: tuple[tuple[type[NeologueError], int, str], ...] = (
     (NoCampaignError, 404, "unknown"),
@@ -40,12 +40,12 @@ _FAILURES: tuple[tuple[type[NeologueError], int, str], ...] = (
     (StorageError, 503, "busy"),
     (InputError, 400, "invalid"),
 )
-"""What each error is on the wire; the first that fits."""
+"""The status and the code of each error; the first match counts."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """An answer that is made once and sent to millions."""
+    """A response that is made once and sent many times."""
 
     status_code: int
     start: Message
@@ -53,12 +53,12 @@ class Prepared:
 
     @classmethod
     def of(cls, response: Response) -> "Prepared":
-        """The same answer as this one."""
+        """Prepare a response."""
         start = {"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers}
         return cls(response.status_code, start, {"type": "http.response.body", "body": response.body})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it, as ASGI has it."""
+        """Send it, as an ASGI application."""
         await send(self.start)
         await send(self.rest)
 
@@ -69,7 +69,7 @@ def answer(value: object, status: int = 200) -> Response:
 
 
 def failure(status: int, code: str, message: str, retry_after: float | None = None) -> Response:
-    """What was wrong, in the one shape."""
+    """An error, in the one shape."""
     response = answer(Failure(Problem(code, message)), status)
     if retry_after is not None:
         response.headers["Retry-After"] = str(max(1, round(retry_after)))
@@ -77,13 +77,13 @@ def failure(status: int, code: str, message: str, retry_after: float | None = No
 
 
 def failure_of(error: NeologueError) -> Response:
-    """The answer to an error that neologue raised on purpose."""
+    """The response to an error that neologue raised on purpose."""
     for kind, status, code in _FAILURES:
         if isinstance(error, kind):
             # What a database has to say is for its operator, not for whoever asks.
             message = "the service can't reach its database; try again" if status == 503 else str(error)
             return failure(status, code, message, BUSY_SECONDS if status == 503 else None)
-    return failure(500, "broken", "the service has a fault; its log says which")
+    return failure(500, "broken", "internal error: see the log of the service")
 
 
 def _known_failure(request: Request, error: Exception) -> Response:
@@ -94,8 +94,8 @@ def _known_failure(request: Request, error: Exception) -> Response:
 def _http_failure(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     codes = {404: "unknown", 405: "method"}
-    told = "there is nothing under this address" if error.status_code == 404 else str(error.detail)
-    response = failure(error.status_code, codes.get(error.status_code, "invalid"), told)
+    message = "there is nothing under this address" if error.status_code == 404 else str(error.detail)
+    response = failure(error.status_code, codes.get(error.status_code, "invalid"), message)
     response.headers.update(error.headers or {})
     return response
 
@@ -105,7 +105,7 @@ def _request_cut(request: Request, error: Exception) -> Response:
 
 
 def _fault(request: Request, error: Exception) -> Response:
-    return failure(500, "broken", "the service has a fault; its log says which")
+    return failure(500, "broken", "internal error: see the log of the service")
 
 
 HANDLERS: Mapping[Any, Callable[[Request, Exception], Response]] = {
@@ -115,4 +115,4 @@ HANDLERS: Mapping[Any, Callable[[Request, Exception], Response]] = {
     ClientDisconnect: _request_cut,
     Exception: _fault,
 }
-"""What Starlette is to answer when something is raised."""
+"""The exception handlers of Starlette."""

@@ -1,4 +1,4 @@
-"""What goes over HTTP between the service and people: the shapes of requests and answers."""
+"""The requests and responses of operators and analysts."""
 
 from typing import Annotated, Literal
 
@@ -12,7 +12,7 @@ from neologue.service.review.verdicts import LONGEST_NOTE, Ruling, Verdict
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 UNREADABLE = (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError)
-"""What msgspec raises when a request is no JSON of its shape."""
+"""What msgspec raises for a request that is not JSON, or not of the expected shape."""
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -100,7 +100,7 @@ class CampaignView(msgspec.Struct, frozen=True):
 
 
 class Prefixes(msgspec.Struct, frozen=True):
-    """The prefixes that live: what all devices of the open layer are told."""
+    """The prefixes that the last layer asks about, as all of its devices know them."""
 
     layer_index: int = msgspec.field(name="place")
     prefixes: list[str]
@@ -122,7 +122,7 @@ class Hidden(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReviewedView(msgspec.Struct, frozen=True):
-    """A released word, why it is flagged, and what was made of it."""
+    """A released word with its flags and the verdict on it."""
 
     word: str
     estimate: float
@@ -140,7 +140,7 @@ class ReviewedView(msgspec.Struct, frozen=True):
 
 
 class ReviewView(msgspec.Struct, frozen=True):
-    """Some of the words that were asked for, and how many those are."""
+    """One page of matching words, and how many there are in all."""
 
     total: int
     words: list[ReviewedView]
@@ -155,7 +155,7 @@ class Decide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class VerdictCount(msgspec.Struct, frozen=True):
-    """On how many words a verdict was given."""
+    """How many words got a verdict."""
 
     verdict: Verdict
     words: int
@@ -168,7 +168,7 @@ class HistoryOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Export(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is to be exported; never what is hidden."""
+    """Which words to export, and how; hidden words never are."""
 
     format: Literal["csv", "dic", "aosp", "json"]
     verdict: Literal["accepted", "rejected", "open"] = "accepted"
@@ -188,14 +188,14 @@ class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NewToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """For whom a token is to be made."""
+    """The holder and the role of a new token."""
 
     name: str
     role: Literal["operator", "analyst"]
 
 
 class Token(msgspec.Struct, frozen=True):
-    """A token, shown this once."""
+    """A new token, shown only this once."""
 
     name: str
     role: str

@@ -1,1 +1,1 @@
-"""Reports come in, and are counted as sums of many."""
+"""The intake of reports: what devices are invited to, and how their reports are counted."""

@@ -1,4 +1,4 @@
-"""What goes over HTTP between the service and devices, where it is JSON."""
+"""The requests and responses of devices that are JSON."""
 
 from typing import Annotated
 
@@ -6,13 +6,13 @@ import msgspec
 
 
 class CheckIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A device asks what there is to do."""
+    """A device asks whether there is something to do."""
 
     credential: Annotated[str, msgspec.Meta(min_length=128, max_length=128)]
 
 
 class Wait(msgspec.Struct, frozen=True, tag_field="state", tag="wait"):
-    """Nothing yet: ask again."""
+    """Nothing to do yet: check in again later."""
 
     retry_after: int
 
@@ -25,7 +25,7 @@ class Invited(msgspec.Struct, frozen=True, tag_field="state", tag="invited", omi
     signature: str
     ticket: str
     masked: str | None = None
-    """What is promised of groups, if votes are masked."""
+    """The promise about groups, if votes are masked."""
 
 
 class Over(msgspec.Struct, frozen=True, tag_field="state", tag="over"):

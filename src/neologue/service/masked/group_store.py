@@ -1,6 +1,6 @@
-"""What the database knows of groups of secure aggregation: enough to count each once, and to say what became of it.
+"""Groups of secure aggregation in the database: enough to count each once, and to say what became of it.
 
-A group is written down before anybody masks votes for it, and goes
+A group is recorded before anybody masks votes for it, and goes
 
     masking ──► unmasking ──► summed     the sum, the spending of its serials and this are one transaction
        │             ├──────► nothing    its worker knows that the shares were too few
@@ -62,7 +62,7 @@ class GroupStore:
             return _room(db, db.execute(_OF_LAYER, (campaign, layer_index)), campaign, layer_index, now)
 
     def form(self, campaign: bytes, layer_index: int, terms: Terms, devices: int, now: float, until: float) -> bool:
-        """Write a group down that so many devices will mask votes for; False if the layer has no room for them."""
+        """Record a group of so many devices, before they mask votes for it; False if the layer has no room for them."""
         with self._database.transaction() as db:
             layer = db.select_for_update(_OF_LAYER, (campaign, layer_index))
             if _state(db, terms.group_id):
@@ -77,7 +77,7 @@ class GroupStore:
         return True
 
     def ask_for_shares(self, group_id: bytes, now: float) -> bool:
-        """Write down that devices will be asked for shares; False, and nobody may be, if its time is over."""
+        """Record that devices will be asked for shares; False, and none may be asked, if its time is over."""
         with self._database.transaction() as db:
             return (
                 _move(db, group_id, (GroupState.MASKING,), GroupState.UNMASKING, now)
@@ -113,7 +113,7 @@ class GroupStore:
         return True
 
     def give_up(self, group_id: bytes, *, certain: bool) -> GroupState:
-        """Write down that a group yields nothing, or, if that is not certain, that it is lost; what is on record then.
+        """Record that a group yields nothing, or, if that is not certain, that it is lost; the state on record then.
 
         For the worker that has the group in its memory, and no other.
         """
@@ -127,7 +127,7 @@ class GroupStore:
             return _state(db, group_id) or GroupState.LOST
 
     def look_up(self, campaign: bytes, group_id: bytes, now: float) -> tuple[GroupState, Terms] | None:
-        """What is on record of a group, and its terms; one whose time is over has come to its end."""
+        """The state of a group and its terms; a group whose time is over is ended first."""
         with self._database.reading() as db:
             rows = db.execute(
                 "SELECT state, until, terms FROM masking_groups WHERE id = ? AND campaign = ?", (group_id, campaign)

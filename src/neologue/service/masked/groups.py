@@ -52,7 +52,7 @@ _STAGES: Final = {
 
 
 class GroupAnswer(StrEnum):
-    """What a device is told that has nothing to answer."""
+    """A reply without a message for the device to answer."""
 
     WAIT = "wait"
     """The others are waited for: the same is to be sent again."""
@@ -68,13 +68,13 @@ class GroupAnswer(StrEnum):
 
 @dataclass(frozen=True)
 class VoidStatement:
-    """That a group yielded nothing, signed."""
+    """The signed statement that a group yielded nothing."""
 
     signature: bytes
 
 
 GroupReply = bytes | GroupAnswer | VoidStatement
-"""What a device is told: the next message of its group, a word, or a statement."""
+"""A reply to a device: the next message of its group, a word, or a signed statement."""
 
 
 @dataclass(eq=False)
@@ -97,12 +97,12 @@ class _LiveGroup:
 
     @property
     def complete(self) -> bool:
-        """Whether all have come that it gathers."""
+        """Whether it has as many devices as it waits for."""
         return self.group.devices >= self.size
 
     @property
     def due(self) -> bool:
-        """Whether it is to be moved on."""
+        """Whether it can go on to its next stage, or must."""
         if self.group.stage is Stage.ADVERTISING:
             done = self.complete
         else:
@@ -206,7 +206,7 @@ class MaskingGroups:
             self._votes[claim] = live.group.terms.group_id
 
     async def _answer(self, live: _LiveGroup, serial: bytes, stage: Stage | None) -> GroupReply:
-        """What a device is told by a group as it stands now."""
+        """The reply to a device of a group in its present stage."""
         if live.ended is not None:
             return self._answer_by_end(live.ended, live, serial)
         if stage is not None and stage < live.group.stage < Stage.OVER:
@@ -228,7 +228,7 @@ class MaskingGroups:
         return GroupAnswer.OUT
 
     async def _answer_from_record(self, campaign: bytes, serial: bytes, group_id: bytes) -> GroupReply:
-        """What the database says of a group that is not in this worker's memory."""
+        """The reply for a group that is not in this worker's memory, from the database."""
         if await self._threads.run_to_end(self._storage.is_spent, campaign, serial):
             return GroupAnswer.FINAL
         found = await self._threads.run_to_end(self._store.look_up, campaign, group_id, self._clock())
@@ -309,7 +309,7 @@ class MaskingGroups:
         return None
 
     async def _form(self, live: _LiveGroup) -> None:
-        """Go on with who has come, if they are enough and the layer has room for them; else nothing was begun."""
+        """Form the group of the devices that have come, if they are enough and the layer has room; else abandon it."""
         layer, group = live.layer, live.group
         if self._gathering.get(layer.key) is live:
             del self._gathering[layer.key]
@@ -333,7 +333,7 @@ class MaskingGroups:
             live.group.abandon("its time is over")
 
     async def _settle(self, live: _LiveGroup) -> None:
-        """Write down what became of a group, and let it go."""
+        """Record how a group ended, and drop it."""
         group_id, outcome = live.group.terms.group_id, live.group.outcome
         if not live.formed:
             ended = GroupState.UNFORMED

@@ -1,1 +1,1 @@
-"""What an operator runs: settings, keys, access, logs, metrics, threads and checks."""
+"""What an operator runs: settings, keys, access, logs, metrics, concurrency."""

@@ -1,4 +1,4 @@
-"""Who may do what: operators and analysts by tokens, of which the service keeps the hashes alone."""
+"""Access control: operators and analysts have tokens, of which the service keeps only hashes."""
 
 import hashlib
 import secrets
@@ -8,7 +8,7 @@ from neologue.errors import AccessError
 from neologue.service.storage.database import Connection
 
 NOBODY = "nobody"
-"""Who acts when nobody is named."""
+"""The actor when none is named."""
 OPERATOR, ANALYST = "operator", "analyst"
 ROLES = (OPERATOR, ANALYST)
 LONGEST_NAME = 100
@@ -17,26 +17,26 @@ NAME_RULE = f"1 to {LONGEST_NAME} characters, and no slash"
 
 @dataclass(frozen=True)
 class Person:
-    """Whose token it is."""
+    """The holder of a token."""
 
     name: str
     role: str
 
 
 def is_name(name: str) -> bool:
-    """Whether something can be called that, and asked for under a path of its own."""
+    """Whether this is a valid name, which can also be part of a URL path."""
     whole = bool(name.strip()) and len(name) <= LONGEST_NAME and name.isprintable()
     return whole and "/" not in name and name not in (".", "..")
 
 
 def new_token(db: Connection, name: str, role: str, now: float) -> str:
-    """A token that is shown this once."""
+    """Make a token, which is shown only this once."""
     if role not in ROLES:
         raise AccessError(f"a token is for one of {', '.join(ROLES)}, not {role[:200]!r}")
     if not is_name(name):
         raise AccessError(f"the name of a token has {NAME_RULE}, not {name[:200]!r}")
     if db.execute("SELECT 1 FROM tokens WHERE name = ?", (name,)):
-        raise AccessError(f"there is a token called {name!r} already: revoke it first, or take another name")
+        raise AccessError(f"there is already a token called {name!r}: revoke it first, or choose another name")
     # 256 random bits need no salt and no slow hash: nobody can guess them.
     token = secrets.token_urlsafe(32)
     db.execute(
@@ -46,18 +46,18 @@ def new_token(db: Connection, name: str, role: str, now: float) -> str:
 
 
 def holder(db: Connection, token: str) -> Person | None:
-    """Whose token this is, if it is anybody's."""
+    """The holder of a token, if it is valid."""
     rows = db.execute("SELECT name, role FROM tokens WHERE hash = ?", (fingerprint(token),))
     return Person(*map(str, rows[0])) if rows else None
 
 
 def people(db: Connection) -> list[Person]:
-    """All who have a token."""
+    """All holders of tokens."""
     return [Person(str(name), str(role)) for name, role in db.execute("SELECT name, role FROM tokens ORDER BY name")]
 
 
 def revoke(db: Connection, name: str) -> None:
-    """From now on the token of that name is no good."""
+    """Revoke the token of that name."""
     operators = [person.name for person in people(db) if person.role == OPERATOR]
     if operators == [name]:
         raise AccessError(f"{name!r} is the only operator: make another token for an operator first")
@@ -66,13 +66,13 @@ def revoke(db: Connection, name: str) -> None:
 
 
 def audit(db: Connection, actor: str, action: str, subject: str, now: float) -> None:
-    """Write down what somebody did, in the transaction in which it is done."""
+    """Add an entry to the audit log, in the transaction of the action itself."""
     db.execute("INSERT INTO audit (at, actor, action, subject) VALUES (?, ?, ?, ?)", (now, actor, action, subject))
 
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """A line of the audit log."""
+    """An entry of the audit log."""
 
     at: float
     actor: str
@@ -81,11 +81,11 @@ class AuditEntry:
 
 
 def audit_entries(db: Connection, most: int) -> list[AuditEntry]:
-    """What was done last, the latest first."""
+    """The last entries of the audit log, latest first."""
     rows = db.execute("SELECT at, actor, action, subject FROM audit ORDER BY id DESC LIMIT ?", (most,))
     return [AuditEntry(float(str(at)), str(actor), str(action), str(subject)) for at, actor, action, subject in rows]
 
 
 def fingerprint(token: str) -> bytes:
-    """What is kept of a token, or of anything else that is shown once."""
+    """The hash that is kept of a token, or of another secret that is shown once."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

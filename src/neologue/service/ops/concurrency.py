@@ -166,7 +166,7 @@ class RepeatedStep:
         try:
             await self._step()
         except Exception as error:  # whatever it is: others wait for the next step
-            if not isinstance(error, StorageError):
+            if _is_fault(error):
                 self._on_fault()
             _LOG.error("%s failed, and will be tried again: %s", self._what, describe(error))
             return False
@@ -186,6 +186,13 @@ def describe(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     where = f" in {frames[-1].name} ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return type(error).__name__ + where
+
+
+def _is_fault(error: Exception) -> bool:
+    """Whether an error is the service's own, and not that of a database that is away."""
+    if isinstance(error, ExceptionGroup):
+        return any(map(_is_fault, error.exceptions))
+    return not isinstance(error, StorageError)
 
 
 async def _wait(seconds: float, *, unless: asyncio.Event) -> None:

@@ -1,8 +1,8 @@
-"""How often Python looks for garbage in a worker: seldom.
+"""Makes Python's garbage collector run seldom in a worker.
 
-Thousands of requests wait for their batch at any time. To go through them, and through all that was imported, each
-time that some hundred objects more exist, would cost as much as an answer does. Nearly nothing here refers to itself,
-so nearly everything is freed without that search.
+Thousands of requests wait for their batch at any time. To go through them, and through all imported modules, each time
+that some hundred more objects exist would cost as much as a response does. There are hardly any reference cycles here,
+so nearly everything is freed without the collector.
 """
 
 import gc
@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from typing import Final
 
 MORE_OBJECTS: Final = 50_000
-"""After how many new objects the youngest are looked at."""
+"""After how many new objects the youngest generation is collected."""
 
 
 @contextmanager
 def collect_seldom() -> Iterator[None]:
-    """Leave what there is alone, and look at what comes less often."""
+    """Exempt existing objects from collection, and collect new ones less often."""
     before = gc.get_threshold()
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""What the service writes down about itself: one JSON object a line, and nothing of anybody's."""
+"""The logs of the service: one JSON object per line, without anything personal."""
 
 import logging
 import sys
@@ -36,5 +36,5 @@ def configure() -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
-    # Requests are counted, not written down: their addresses and paths are nobody's business.
+    # Requests are counted, not logged: addresses and paths are personal.
     logging.getLogger("uvicorn.access").disabled = True

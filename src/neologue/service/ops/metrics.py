@@ -1,4 +1,4 @@
-"""Figures for Prometheus: of the service and of whole layers, never of a device."""
+"""Metrics for Prometheus: of the service and of whole layers, never of a device."""
 
 import collections
 from collections.abc import Iterator
@@ -11,20 +11,20 @@ MEDIA = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Counts(Collector):
-    """Counters by labels, counted on the event loop alone, as cheap as a number in a dictionary."""
+    """Counters by labels, as cheap as numbers in a dictionary; used on the event loop alone."""
 
     def __init__(self, name: str, documentation: str, labels: tuple[str, ...], registry: CollectorRegistry) -> None:
         self._described = (name, documentation, labels)
         self.counted: collections.Counter[tuple[object, ...]] = collections.Counter()
-        """What was counted so far, by its labels."""
+        """The counts so far, by label values."""
         registry.register(self)
 
     def add(self, *labels: object) -> None:
-        """Count one more."""
+        """Increment a counter."""
         self.counted[labels] += 1
 
     def collect(self) -> Iterator[CounterMetricFamily]:
-        """All counters as they stand."""
+        """All counters."""
         name, documentation, labels = self._described
         family = CounterMetricFamily(name, documentation, labels=labels)
         for values, count in self.counted.items():
@@ -33,7 +33,7 @@ class Counts(Collector):
 
 
 class Metrics:
-    """What one worker counts."""
+    """The metrics of one worker."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -49,5 +49,5 @@ class Metrics:
         self.faults = Counter("neologue_faults", "Faults of the service itself.", registry=self._registry)
 
     def text(self) -> bytes:
-        """All figures, as Prometheus reads them."""
+        """All metrics in the text format of Prometheus."""
         return generate_latest(self._registry)

@@ -1,4 +1,4 @@
-"""The secrets of a service, made when its database is, and shared by all of its workers."""
+"""The secret keys of a service: created with its database, shared by all of its workers."""
 
 import os
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from neologue.service.storage.database import Connection, Database
 
 @dataclass(frozen=True, repr=False)
 class Keys:
-    """What proves to devices and to everybody else that something came from this service."""
+    """The secret keys of one service."""
 
     operator: Ed25519PrivateKey
     """Signs invitations and releases; devices pin its public key."""
     issuer: Ed25519PrivateKey
     """Signs the credentials that the service issues itself."""
     ticket: bytes
-    """Authenticates tickets, which devices can't read and nobody else can make."""
+    """Authenticates tickets, which only the service can make and read."""
 
     @property
     def public(self) -> bytes:
@@ -27,7 +27,7 @@ class Keys:
 
 
 def load_keys(database: Database) -> Keys:
-    """The secrets in the database; what is missing is made."""
+    """The secret keys in the database; missing ones are created."""
     with database.transaction() as db:
         return Keys(
             operator=Ed25519PrivateKey.from_private_bytes(_secret(db, "operator")),

@@ -1,4 +1,4 @@
-"""How a service is run: everything that is not in its database."""
+"""The settings of a worker: everything that is not in its database."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,9 +42,9 @@ class Settings:
     requests_per_second: float = 2000.0
     """How many requests an address may make; devices behind one gateway share it."""
     failures_per_minute: float = 120.0
-    """How many wrong requests an address may make before all of its requests are put off."""
+    """How many wrong requests an address may make before all of its requests are delayed."""
     behind_proxy: bool = False
-    """Whether X-Forwarded-For names the address of a device, because a proxy that can be trusted writes it."""
+    """Whether a trusted proxy writes the address of a device into X-Forwarded-For."""
 
     def __post_init__(self) -> None:
         for name in _POSITIVE:

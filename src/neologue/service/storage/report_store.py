@@ -1,4 +1,4 @@
-"""What the service keeps of reports: who was counted, and sums of many.
+"""What the service stores of reports: the serials that were counted, and sums of many reports.
 
 Exactly once: to spend the serials of a batch, to add its votes and to count its reports are one transaction, under a
 lock of the layer. So a batch may be committed again at any time, by anyone: what was counted before is found spent.
@@ -84,7 +84,7 @@ class ReportStore:
         return BatchOutcome(spent.union(chosen), len(chosen), over=room - len(chosen) < minimum)
 
     def is_spent(self, campaign: bytes, serial: bytes) -> bool:
-        """Whether a device was counted in the campaign."""
+        """Whether the report with this serial was counted in the campaign."""
         with self.database.reading() as db:
             return bool(spent_among(db, campaign, [serial]))
 
@@ -115,7 +115,7 @@ class ReportStore:
         return Tally(votes.astype(np.int64), reports)
 
     def merge_sums(self, campaign: bytes, layer_index: int, most: int) -> None:
-        """Make one sum of a layer's, if there are more than so many."""
+        """Merge the sums of a layer into one, if there are more than so many."""
         of_layer = "campaign = ? AND layer_index = ?"
         with self.database.reading() as db:
             ((sums,),) = db.execute(f"SELECT COUNT(*) FROM sums WHERE {of_layer}", (campaign, layer_index))
