@@ -125,7 +125,7 @@ def abort(context: Context, call: Call) -> CampaignView:
 def campaigns(context: Context, call: Call) -> list[CampaignView]:
     """All campaigns."""
     with context.database.reading() as db:
-        return [CampaignView.of(entry) for entry in campaign_store.entries(db)]
+        return [CampaignView.of(entry) for entry in campaign_store.all_campaigns(db)]
 
 
 def campaign(context: Context, call: Call) -> CampaignView:
@@ -137,13 +137,13 @@ def campaign(context: Context, call: Call) -> CampaignView:
 def layers(context: Context, call: Call) -> list[LayerView]:
     """The layers of a campaign, for operators alone: they tell who takes part, if not by name."""
     with context.database.reading() as db:
-        return [LayerView.of(asked, SLOTS) for asked in campaign_store.asked(db, _named(db, call).id)]
+        return [LayerView.of(asked, SLOTS) for asked in campaign_store.layers_of(db, _named(db, call).id)]
 
 
 def prefixes(context: Context, call: Call) -> Prefixes:
     """The prefixes that the last layer asks about, which were kept in the one before."""
     with context.database.reading() as db:
-        asked = campaign_store.asked(db, _named(db, call).id)
+        asked = campaign_store.layers_of(db, _named(db, call).id)
         if not asked:
             return Prefixes(layer_index=0, prefixes=[])
         document = zlib.decompress(campaign_store.document_of(db, asked[-1].digest) or b"")
@@ -174,7 +174,9 @@ def influence(context: Context, call: Call) -> InfluenceView:
         raise ParameterError(f"hostile devices are a whole number below 1,000,000,000, not {hostile[:100]!r}")
     with context.database.reading() as db:
         entry = _named(db, call)
-        facts = [asked.facts.layer for asked in campaign_store.asked(db, entry.id) if asked.facts and asked.facts.layer]
+        facts = [
+            asked.facts.layer for asked in campaign_store.layers_of(db, entry.id) if asked.facts and asked.facts.layer
+        ]
     released = read_release(context.database, entry).words
     groups = entry.definition.groups
     group = groups.size if groups else 1
@@ -312,7 +314,7 @@ def _moved(context: Context, call: Call, move: Callable[[str, float, str], Campa
 
 
 def _named(db: Connection, call: Call) -> CampaignRow:
-    return campaign_store.named(db, call.names["name"])
+    return campaign_store.campaign_named(db, call.names["name"])
 
 
 def _released(context: Context, call: Call) -> str:

@@ -77,7 +77,9 @@ class LayerCache:
         Called from one thread at a time, while others look at the board.
         """
         with self._database.reading() as db:
-            rows = [(entry, _open(campaign_store.asked(db, entry.id))) for entry in campaign_store.entries(db)]
+            rows = [
+                (entry, _open(campaign_store.layers_of(db, entry.id))) for entry in campaign_store.all_campaigns(db)
+            ]
             full = {entry.id for entry, layer in rows if layer and _full(db, entry, layer, self._clock())}
         notices = {}
         for entry, layer in rows:
