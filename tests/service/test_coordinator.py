@@ -280,7 +280,7 @@ def test_an_aborted_campaign_stays_charged_for_what_it_collected(database: Datab
 
 
 def test_a_ledger_and_a_population_go_together(database: Database, tmp_path: Path) -> None:
-    with pytest.raises(CampaignError, match="say which population"):
+    with pytest.raises(CampaignError, match="say which of its populations"):
         Town(database, ledger=budgeted(tmp_path, 1.0)).coordinator.create(definition(), 0.0)
     with pytest.raises(CampaignError, match="start the service with --ledger"):
         Town(database).coordinator.create(definition(population="people"), 0.0)

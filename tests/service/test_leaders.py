@@ -39,7 +39,7 @@ from neologue.service.storage.report_store import ReportStore
 database = open_database(sys.argv[1])
 Coordinator(ReportStore(database), keys_of(database), None, "worker").turn(0.0)
 with database.transaction() as db:
-    (entry,) = campaign_store.entries(db)
+    (entry,) = campaign_store.all_campaigns(db)
     assert campaign_store.lead(db, entry.id, "worker", 1.0, 1e9)
     campaign_store.close_layer(db, entry.id, 0)
     print("holds", flush=True)
