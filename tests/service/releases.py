@@ -26,4 +26,4 @@ def released(database: Database, words: Mapping[str, float], name: str = "spring
     with database.transaction() as db:
         campaign_store.move(db, entry.id, (CampaignState.DRAFT,), CampaignState.RELEASED, 1_700_000_000.0)
         campaign_store.keep_release(db, entry.id, release_text(document))
-        return campaign_store.named(db, name)
+        return campaign_store.campaign_named(db, name)

@@ -67,8 +67,8 @@ def opened(town: Town, **changes: Any) -> CampaignRow:  # noqa: ANN401 - checked
 def counts(town: Town, entry: CampaignRow) -> tuple[str, list[int], list[int], str | None]:
     """The campaign's state, the reports of its layers and of the sums of them, and its release."""
     with town.database.reading() as db:
-        state = campaign_store.named(db, entry.name).state
-        layers = [layer.round.reports for layer in campaign_store.asked(db, entry.id)]
+        state = campaign_store.campaign_named(db, entry.name).state
+        layers = [layer.round.reports for layer in campaign_store.layers_of(db, entry.id)]
         sums = [reports for (reports,) in db.execute("SELECT reports FROM sums")]
         return state, layers, sums, campaign_store.release_of(db, entry.id)
 
@@ -323,8 +323,8 @@ def test_what_workers_know_of_a_campaign_is_gone_when_it_is_over(town: Town, oth
     town.answer(entry.id, asked[0].layer_size)
     other.coordinator.turn(100.0)
     for each in (town, other):
-        assert set(each.coordinator._standings) == {entry.id}
+        assert set(each.coordinator._progress) == {entry.id}
     town.coordinator.abort(entry.name, 101.0)
     for each in (town, other):
         each.coordinator.turn(102.0)
-        assert not each.coordinator._standings
+        assert not each.coordinator._progress

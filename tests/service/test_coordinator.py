@@ -30,12 +30,12 @@ def started(town: Town, **changes: object) -> CampaignRow:
 
 def layers(town: Town, entry: CampaignRow) -> list[LayerRow]:
     with town.database.reading() as db:
-        return campaign_store.asked(db, entry.id)
+        return campaign_store.layers_of(db, entry.id)
 
 
 def released(town: Town, entry: CampaignRow) -> str:
     with town.database.reading() as db:
-        assert campaign_store.named(db, entry.name).state == "released"
+        assert campaign_store.campaign_named(db, entry.name).state == "released"
         text = campaign_store.release_of(db, entry.id)
     assert text
     return text
@@ -97,7 +97,7 @@ def test_another_worker_goes_on_where_one_died(database: Database) -> None:
         now += 60.0
         worker.coordinator.turn(now)
         with database.reading() as db:
-            if campaign_store.named(db, entry.name).state != "running":
+            if campaign_store.campaign_named(db, entry.name).state != "running":
                 break
         asked = worker.layer(entry.id)
         if asked:
@@ -121,7 +121,7 @@ def test_while_one_worker_leads_another_does_nothing(database: Database) -> None
     ("damage", "message"),
     [
         ("DELETE FROM sums WHERE campaign = ?", "restore it from a copy"),
-        ("UPDATE layers SET digest = document WHERE campaign = ?", "was begun by another version of neologue"),
+        ("UPDATE layers SET digest = document WHERE campaign = ?", "was started by another version of neologue"),
     ],
 )
 def test_a_campaign_that_can_not_be_moved_on_is_told_and_holds_no_other_up(
@@ -214,7 +214,7 @@ def test_a_campaign_over_budget_does_not_begin(database: Database, tmp_path: Pat
     with pytest.raises(BudgetError):
         town.coordinator.start(entry.name, 0.0)
     with database.reading() as db:
-        assert campaign_store.named(db, entry.name).state == "draft"
+        assert campaign_store.campaign_named(db, entry.name).state == "draft"
 
 
 @pytest.mark.parametrize("ended", ["planned", "settled", "abandoned"])
@@ -234,7 +234,7 @@ def test_a_name_that_somebody_else_has_charged_does_not_let_a_campaign_begin(
     with pytest.raises(LedgerError, match=f"is {ended} already"):
         town.coordinator.start(entry.name, 0.0)
     with database.reading() as db:
-        assert campaign_store.named(db, entry.name).state == "draft"
+        assert campaign_store.campaign_named(db, entry.name).state == "draft"
 
 
 def test_a_start_that_was_broken_off_behind_the_charge_can_be_repeated(
@@ -264,7 +264,7 @@ def test_what_was_collected_beyond_the_budget_is_not_released(database: Database
     ledger.set_budget("people", Budget("item", 0.01, 1e-6))
     town.run(entry.id)
     with database.reading() as db:
-        ended = campaign_store.named(db, entry.name)
+        ended = campaign_store.campaign_named(db, entry.name)
         assert ended.state == "refused"
         assert campaign_store.release_of(db, entry.id) is None
     assert "budget" in ended.note
@@ -282,7 +282,7 @@ def test_an_aborted_campaign_stays_charged_for_what_it_collected(database: Datab
 
 
 def test_a_ledger_and_a_population_go_together(database: Database, tmp_path: Path) -> None:
-    with pytest.raises(CampaignError, match="say which population"):
+    with pytest.raises(CampaignError, match="say which of its populations"):
         Town(database, ledger=budgeted(tmp_path, 1.0)).coordinator.create(definition(), 0.0)
     with pytest.raises(CampaignError, match="start the service with --ledger"):
         Town(database).coordinator.create(definition(population="people"), 0.0)

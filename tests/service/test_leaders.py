@@ -41,7 +41,7 @@ from neologue.service.storage.report_store import ReportStore
 database = open_database(sys.argv[1])
 Coordinator(ReportStore(database), load_keys(database), None, "worker").turn(0.0)
 with database.transaction() as db:
-    (entry,) = campaign_store.entries(db)
+    (entry,) = campaign_store.all_campaigns(db)
     assert campaign_store.lead(db, entry.id, "worker", 1.0, 1e9)
     campaign_store.close_layer(db, entry.id, 0)
     print("holds", flush=True)
@@ -72,9 +72,10 @@ def started(town: Town, name: str = "small") -> CampaignRow:
 def record(town: Town, entry: CampaignRow) -> tuple[Any, ...]:
     """All that moving a campaign on changes."""
     with town.database.reading() as db:
-        now = campaign_store.named(db, entry.name)
+        now = campaign_store.campaign_named(db, entry.name)
         layers = [
-            (layer.layer_index, layer.digest, layer.state, layer.round) for layer in campaign_store.asked(db, entry.id)
+            (layer.layer_index, layer.digest, layer.state, layer.round)
+            for layer in campaign_store.layers_of(db, entry.id)
         ]
         sums = db.execute("SELECT id, reports FROM sums WHERE campaign = ? ORDER BY id", (entry.id,))
         decided = [decision.reports for decision in campaign_store.decisions(db, entry.id)]

@@ -81,7 +81,7 @@ def words_of_reports(path: Path, tallies: list[Tally], contributed: list[set[byt
             town.coordinator.turn(now)
         town.coordinator.turn(now)
         with database.reading() as db:
-            released = campaign_store.named(db, entry.name)
+            released = campaign_store.campaign_named(db, entry.name)
         return [word.word for word in read_release(database, released).words]
 
 

@@ -113,7 +113,7 @@ class TestLists:
         entry = released(database, WORDS)
         with database.transaction() as db:
             db.execute("UPDATE campaigns SET state = 'running'")
-            running = campaign_store.named(db, entry.name)
+            running = campaign_store.campaign_named(db, entry.name)
         with pytest.raises(CampaignError, match="is running, and nothing of it is released"):
             flagged_words(database, running)
 

@@ -96,11 +96,11 @@ def test_a_campaign_from_its_creation_to_the_exported_words_by_clicking(
     visitor.shows("#now", "Pass 1, layer 1 0 of")
     visitor.browser.run("globalThis.marked = true")
     identity = bytes.fromhex(desk.served.ask("GET", "/v1/campaigns/by%20hand").json["id"])
-    desk.town.answer(identity, 30, WORDS)
-    visitor.shows("#now", "Pass 1, layer 1 30 of")
     (layer,) = desk.served.ask("GET", "/v1/campaigns/by%20hand/layers").json
-    tenths = 10 * 30 // layer["layer_size"]
-    assert tenths > 0, "before the reports it was 0 %"
+    reports = desk.town.answer(identity, layer["cohort"] // 4, WORDS)
+    visitor.shows("#now", f"Pass 1, layer 1 {reports} of")
+    tenths = 10 * reports // layer["cohort"]
+    assert tenths > 0, "before these reports it was 0 %"
     visitor.shows("#announcement", f"{10 * tenths} % of the reports have arrived.")
     assert visitor.browser.run("return globalThis.marked"), "the page has not been loaded anew"
 
@@ -111,7 +111,7 @@ def test_a_campaign_from_its_creation_to_the_exported_words_by_clicking(
     visitor.click("Abort …")
     visitor.shows("main h2", "Abort by hand?")
     visitor.click("Cancel")
-    visitor.shows("#now", "Pass 1, layer 1 30 of")
+    visitor.shows("#now", f"Pass 1, layer 1 {reports} of")
 
     desk.finish(identity, WORDS)
     visitor.shows("h1", "by hand released")

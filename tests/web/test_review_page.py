@@ -65,7 +65,7 @@ def test_words_are_decided_by_keyboard_and_by_mouse(desk: Office, analyst: Visit
     analyst.driver.switch_to.active_element.send_keys("kk")
     analyst.driver.switch_to.active_element.send_keys("r")
     wait_until(lambda: verdicts(analyst)["yeet"] == "rejected")
-    assert analyst.part("#said").get_property("textContent") == "yeet: rejected"
+    assert analyst.part("#announcement").get_property("textContent") == "yeet: rejected"
     click_on(analyst.part(f'button[value="accepted {TAG}"]'))
     wait_until(lambda: verdicts(analyst)[TAG] == "accepted")
     assert ruled(desk) == {"lol": "accepted", "jo@x.org": "hidden", "yeet": "rejected", TAG: "accepted"}

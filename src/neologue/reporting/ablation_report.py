@@ -35,18 +35,18 @@ def _gains(factors: Mapping[str, Sequence[Mapping[str, Any]]]) -> Picture:
     rows = [
         (f"{name}: {row['variation']}", row) for name, each in factors.items() for row in each if not row["reference"]
     ]
-    places = range(len(rows))
+    positions = range(len(rows))
     with plot("gains", "Bars: points of coverage gained or lost by each change", 1 + 0.27 * len(rows)) as drawn:
         axes = drawn.axes
         gains = [100 * row["gain"] for _, row in rows]
-        axes.barh(places, gains, color=[LIVED if gain >= 0 else DIED for gain in gains], height=0.7)
+        axes.barh(positions, gains, color=[LIVED if gain >= 0 else DIED for gain in gains], height=0.7)
         spread = [
             [100 * (row["gain"] - row["gain_low"]) if row["gain_low"] is not None else 0.0 for _, row in rows],
             [100 * (row["gain_high"] - row["gain"]) if row["gain_high"] is not None else 0.0 for _, row in rows],
         ]
-        axes.errorbar(gains, places, xerr=spread, fmt="none", ecolor=INK, lw=1)
+        axes.errorbar(gains, positions, xerr=spread, fmt="none", ecolor=INK, lw=1)
         axes.axvline(0, color=INK, lw=1)
-        axes.set_yticks(list(places), [name for name, _ in rows], fontsize=8)
+        axes.set_yticks(list(positions), [name for name, _ in rows], fontsize=8)
         axes.invert_yaxis()
         axes.set_xlabel("points of coverage")
         axes.grid(axis="y", visible=False)

@@ -76,14 +76,14 @@ def _lines(
     methods = list(dict.fromkeys(row["method"] for row in rows))
     with plot(name, f"Lines: {y_label} over {x_label} for every method", 3.9) as drawn:
         axes = drawn.axes
-        for place, method in enumerate(methods):
+        for index, method in enumerate(methods):
             mine = sorted((row for row in rows if row["method"] == method), key=lambda row: float(row[x]))
             axes.plot(
                 [row[x] for row in mine],
                 [scale * row[y] for row in mine],
                 color=OURS.get(method, MUTED if mine[0]["trust"] == "central" else DIED),
-                marker=MARKS[place % len(MARKS)],
-                ls=DASHES[place % len(DASHES)] if method not in OURS else "-",
+                marker=MARKS[index % len(MARKS)],
+                ls=DASHES[index % len(DASHES)] if method not in OURS else "-",
                 lw=2 if method in OURS else 1.2,
                 label=method,
             )

@@ -18,14 +18,14 @@ def found_by_holders(words: Sequence[ReleasedWord], truth: Mapping[str, int]) ->
     held, found = (
         np.histogram([truth.get(word, 0) for word in among], edges)[0] for among in (truth, [w.word for w in words])
     )
-    groups = [place for place, count in enumerate(held) if count]
-    labels = [f"{_short(edges[place])}–{_short(edges[place + 1])}" if edges[place] > 1 else "1" for place in groups]
-    shares = [100 * found[place] / held[place] for place in groups]
+    groups = [index for index, count in enumerate(held) if count]
+    labels = [f"{_short(edges[index])}–{_short(edges[index + 1])}" if edges[index] > 1 else "1" for index in groups]
+    shares = [100 * found[index] / held[index] for index in groups]
     with plot("holders", "Bars: share of words found, by how many users hold them") as drawn:
         axes = drawn.axes
         axes.bar(range(len(labels)), shares, color=WORD, width=0.75)
-        for place, (share, count) in enumerate(zip(shares, held[groups].tolist(), strict=True)):
-            axes.text(place, share + 1, _short(count), ha="center", va="bottom", fontsize=8)
+        for index, (share, count) in enumerate(zip(shares, held[groups].tolist(), strict=True)):
+            axes.text(index, share + 1, _short(count), ha="center", va="bottom", fontsize=8)
         axes.set_xticks(range(len(labels)), labels, rotation=35, ha="right")
         axes.set(xlabel="users who hold the word", ylabel="words found, %", ylim=(0, 112), yticks=range(0, 101, 25))
         axes.grid(axis="x", visible=False)
@@ -43,7 +43,7 @@ def estimates_against_truth(words: Sequence[ReleasedWord], truth: Mapping[str, i
     real = [word for word in words if word.word in truth]
     # Evenly over the ranks, so that rare words are seen as well as the few that everybody holds.
     chosen = np.unique(np.linspace(0, len(real) - 1, min(MOST_POINTS, len(real))).round().astype(int))
-    points = [real[place] for place in chosen.tolist()]
+    points = [real[index] for index in chosen.tolist()]
     right = [word.low <= truth[word.word] <= word.high for word in points]
     # Many intervals reach down to nobody, which a logarithmic axis has no place for.
     floor = max(min((word.estimate for word in points), default=1.0) / 10, 1.0)
@@ -63,7 +63,7 @@ def estimates_against_truth(words: Sequence[ReleasedWord], truth: Mapping[str, i
         axes.set_ylabel("users who would report it (estimate)")
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(short_numbers())
-            axis.set_minor_formatter(lambda value, place: "")
+            axis.set_minor_formatter(lambda value, index: "")
         svg = drawn.svg()
     some = f"{len(points):,} of {len(words):,} words, evenly over the ranks. " if len(points) < len(words) else ""
     return Picture(
@@ -77,15 +77,15 @@ def estimates_against_truth(words: Sequence[ReleasedWord], truth: Mapping[str, i
 
 def growth_by_layer(layers: Sequence[LayerFacts]) -> Picture:
     """What every layer kept."""
-    places = range(len(layers))
+    positions = range(len(layers))
     kept, words = [layer.kept for layer in layers], [layer.words for layer in layers]
     labels = layer_labels(layers)
     with plot("layers", "Stacked bars: words found and prefixes kept in every layer") as drawn:
         axes = drawn.axes
-        axes.bar(places, words, color=WORD, width=0.75, label="words that end here")
-        axes.bar(places, kept, bottom=words, color=LIVED, width=0.75, label="prefixes that go on")
+        axes.bar(positions, words, color=WORD, width=0.75, label="words that end here")
+        axes.bar(positions, kept, bottom=words, color=LIVED, width=0.75, label="prefixes that go on")
         every = max(1, -(-len(labels) // 16))
-        axes.set_xticks(list(places)[::every], labels[::every])
+        axes.set_xticks(list(positions)[::every], labels[::every])
         axes.set(xlabel="layer", ylabel="kept")
         axes.yaxis.set_major_formatter(short_numbers())
         axes.grid(axis="x", visible=False)

@@ -66,12 +66,12 @@ def discovery_report(discovery: Discovery, document: Mapping[str, Any], trie_tra
 
 @dataclass(frozen=True)
 class LayerLine:
-    """A line of the table of layers."""
+    """A row of the table of layers."""
 
     label: str
     facts: LayerFacts
     noise: float | None
-    """The votes of a candidate that nobody holds, on average; None of a layer that was not decided."""
+    """The average votes of a candidate that nobody holds; None for a layer that was not decided."""
     deviation: float | None
     right: float | None
     """The share of its words' intervals that contain the true number of holders."""
@@ -116,13 +116,13 @@ def outline(layers: Sequence[LayerTrace], words: Sequence[ReleasedWord], users: 
         if len(below) < OUTLINED_WORDS:
             below.append(word.word)
     kept = first.kept
-    for place in (-kept.votes).argsort(kind="stable").tolist():
-        text = str(kept.texts[place])
+    for candidate in (-kept.votes).argsort(kind="stable").tolist():
+        text = str(kept.texts[candidate])
         root = branches.setdefault(
             text[: first.length], OutlineBranch(text[: first.length], words=deep[text[: first.length]])
         )
-        if len(root.branches) < OUTLINED_PREFIXES and not kept.ended[place]:
-            estimate = (kept.votes[place] - first.noise) / first.gain * users / first.reports
-            margin = (kept.votes[place] - kept.needed[place]) / first.deviation
+        if len(root.branches) < OUTLINED_PREFIXES and not kept.ended[candidate]:
+            estimate = (kept.votes[candidate] - first.noise) / first.gain * users / first.reports
+            margin = (kept.votes[candidate] - kept.needed[candidate]) / first.deviation
             root.branches.append(OutlineBranch(text, float(estimate), float(margin), deep[text]))
     return list(branches.values())

@@ -1,4 +1,4 @@
-"""Where the widely held words that a simulated discovery missed were lost, and by how much."""
+"""Where a simulated discovery lost the widely held words that it missed, and by how much."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,22 +29,22 @@ class Fate:
 def fates(layers: Sequence[LayerTrace], truth: Mapping[str, int], found: Collection[str], most: int) -> list[Fate]:
     """The most widely held words that were missed, each with its end."""
     missed = sorted((word for word in truth if word not in found), key=lambda word: (-truth[word], word))[:most]
-    told: dict[str, Fate] = {}
+    ends: dict[str, Fate] = {}
     for layer in layers:
         candidates = layer.kept.candidates
-        places = candidates.index(strings(missed))
-        lost = (places >= 0) & ~np.isin(places, layer.kept.index)
+        numbers = candidates.index(strings(missed))
+        lost = (numbers >= 0) & ~np.isin(numbers, layer.kept.index)
         began = np.isin(strings(missed).astype(candidates.frontier.dtype), candidates.frontier)
         dropped = dict(zip(layer.dropped.index.tolist(), range(len(layer.dropped.index)), strict=True))
-        for place in np.flatnonzero(lost).tolist():
-            word, row = missed[place], dropped.get(int(places[place]))
+        for index in np.flatnonzero(lost).tolist():
+            word, row = missed[index], dropped.get(int(numbers[index]))
             votes, needed = (
                 (None, None) if row is None else (int(layer.dropped.votes[row]), int(layer.dropped.needed[row]))
             )
             prefix = word[: layer.length + layer.extension]
-            told[word] = Fate(word, truth[word], layer.pass_number, layer.number, prefix, votes, needed)
-        for place in np.flatnonzero((places < 0) & began).tolist():
-            word = missed[place]
+            ends[word] = Fate(word, truth[word], layer.pass_number, layer.number, prefix, votes, needed)
+        for index in np.flatnonzero((numbers < 0) & began).tolist():
+            word = missed[index]
             prefix = word[: layer.length + layer.extension]
-            told[word] = Fate(word, truth[word], layer.pass_number, layer.number, prefix, None, None, asked=False)
-    return [told[word] for word in missed if word in told]
+            ends[word] = Fate(word, truth[word], layer.pass_number, layer.number, prefix, None, None, asked=False)
+    return [ends[word] for word in missed if word in ends]

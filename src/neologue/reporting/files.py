@@ -17,7 +17,7 @@ NAMES = ("words.csv", "words.dic", "words.aff", "release.json", REPORT)
 
 def check_folder(folder: Path, names: Collection[str] = NAMES) -> None:
     """Refuse, before any work, a folder that files of these names can't be put into; leaves nothing behind."""
-    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    existing = next(existing_path for existing_path in (folder, *folder.absolute().parents) if existing_path.exists())
     if not existing.is_dir():
         raise ParameterError(f"{existing} is a file; give --out a folder")
     if STUDY not in names and (folder / STUDY).exists():

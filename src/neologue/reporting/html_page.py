@@ -1,4 +1,4 @@
-"""The frame of every report: one file that opens offline, asks nobody for anything and runs no script but its own."""
+"""The frame of every report: one file that opens offline, loads nothing and runs no script but its own."""
 
 import base64
 import hashlib
@@ -36,18 +36,18 @@ def render(template: str, scripts: Sequence[str] = (), **values: object) -> str:
 
 
 def digest(text: str) -> str:
-    """What a Content-Security-Policy calls a block of a page by."""
+    """The hash by which a Content-Security-Policy allows a block of a page."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def embedded_json(value: object) -> str:
-    """JSON that can stand inside a script element, whatever the texts in it are."""
+    """JSON that is safe inside a script element, whatever texts it contains."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def visible(text: str) -> str:
-    """A text in which whatever is blank or steers the display is shown as a sign."""
+    """A text in which blank and control characters are replaced by visible signs."""
     return "".join(map(_sign, text))
 
 

@@ -123,7 +123,7 @@ def _inline(text: str, name: str, label: str) -> str:
         element.tag = NAMESPACE.sub("", str(element.tag))
         attributes = {NAMESPACE.sub("", key): value for key, value in element.attrib.items()}
         element.attrib.clear()
-        for key, value in {**attributes, **_declared(attributes.pop("style", ""))}.items():
+        for key, value in {**attributes, **_parse_style(attributes.pop("style", ""))}.items():
             if key == "style" or (key == "id" and value not in referred):
                 continue
             element.set(key, _value(key, value, name))
@@ -134,7 +134,7 @@ def _inline(text: str, name: str, label: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _declared(style: str) -> dict[str, str]:
+def _parse_style(style: str) -> dict[str, str]:
     """The declarations of a style attribute as attributes."""
     pairs = (part.split(":", 1) for part in style.split(";") if ":" in part)
     declared = {key.strip(): value.strip() for key, value in pairs}

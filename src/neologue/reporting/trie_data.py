@@ -22,8 +22,8 @@ MOST_BESIDE = 12_000
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """The candidates of one layer that the page shows: their places among those kept and those dropped."""
+class ShownLayer:
+    """The candidates of one layer that the page shows: their indices among those kept and those dropped."""
 
     trie_trace: LayerTrace
     parents: Strings
@@ -50,7 +50,7 @@ def trie_data(
     layers: Sequence[LayerTrace], words: Sequence[ReleasedWord], truth: Mapping[str, int], users: int
 ) -> dict[str, object]:
     """The shown part of the trie as plain values, in lists that a script walks from each prefix to its children."""
-    shown = list(_shown(layers, _paths(layers, words), _again(layers, words)))
+    shown = list(_choose_shown(layers, _paths(layers, words), _released_later(layers, words)))
     released = {(word.pass_number, word.word) for word in words}
     held = strings(sorted(truth))
     return {
@@ -90,7 +90,7 @@ def _paths(layers: Sequence[LayerTrace], words: Iterable[ReleasedWord]) -> list[
     return paths
 
 
-def _again(layers: Sequence[LayerTrace], words: Iterable[ReleasedWord]) -> list[dict[str, int]]:
+def _released_later(layers: Sequence[LayerTrace], words: Iterable[ReleasedWord]) -> list[dict[str, int]]:
     """For each layer the words that end in it but were released by a later one, and by which."""
     again: list[dict[str, int]] = [{} for _ in layers]
     for word in words:
@@ -102,9 +102,9 @@ def _again(layers: Sequence[LayerTrace], words: Iterable[ReleasedWord]) -> list[
     return again
 
 
-def _shown(
+def _choose_shown(
     layers: Sequence[LayerTrace], paths: Sequence[set[int]], again: Sequence[Mapping[str, int]]
-) -> Iterator[Shown]:
+) -> Iterator[ShownLayer]:
     share = MOST_BESIDE // max(len(layers), 1)
     numbered = zip(layers, paths, again, strict=True)
     for _, pass_number in groupby(numbered, key=lambda pair: pair[0].pass_number):
@@ -119,13 +119,13 @@ def _shown(
             lacking = (layer.dropped.needed - layer.dropped.votes)[near]
             found = near[np.isin(layer.dropped.texts[near], strings(list(later))) & layer.dropped.ended[near]]
             near = np.union1d(found, near[np.argsort(lacking, kind="stable")[:share]])
-            shown = Shown(layer, parents, np.concatenate([on_path, ends]), near, later)
+            shown = ShownLayer(layer, parents, np.concatenate([on_path, ends]), near, later)
             yield shown
             parents = shown.living()
 
 
 def _layer(
-    shown: Shown, released: Container[tuple[int, str]], held: Strings, truth: Mapping[str, int], users: int
+    shown: ShownLayer, released: Container[tuple[int, str]], held: Strings, truth: Mapping[str, int], users: int
 ) -> dict[str, object]:
     layer, parents = shown.trie_trace, shown.parents
     chosen = ((layer.kept, shown.kept), (layer.dropped, shown.dropped))

@@ -99,7 +99,7 @@ def _people(db: Connection) -> Iterator[Finding]:
 
 
 def _campaigns(db: Connection, ledger: Path | None) -> Iterator[Finding]:
-    for entry in campaign_store.entries(db):
+    for entry in campaign_store.all_campaigns(db):
         if entry.state in OVER:
             continue
         definition = entry.definition

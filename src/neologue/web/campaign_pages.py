@@ -35,7 +35,7 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 def show_campaigns(request: PageRequest) -> Response:
     """All campaigns, the latest first, and what each is doing."""
     with request.service.database.reading() as db:
-        entries = campaign_store.entries(db)
+        entries = campaign_store.all_campaigns(db)
     rows = [(CampaignView.of(entry), _summary(request, entry)) for entry in reversed(entries)]
     return render_page(request, "campaigns.html", rows=rows)
 

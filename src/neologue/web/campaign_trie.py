@@ -85,14 +85,14 @@ class Trie:
 def campaign_trie(database: Database, entry: CampaignRow) -> Trie:
     """The trie of a campaign by now."""
     with database.reading() as db:
-        decided = sum(layer.state == LayerState.DECIDED for layer in campaign_store.asked(db, entry.id))
+        decided = sum(layer.state == LayerState.DECIDED for layer in campaign_store.layers_of(db, entry.id))
     return _build_trie(database, entry.name, decided, entry.state == CampaignState.RELEASED)
 
 
 @lru_cache(CACHED_TRIES)
 def _build_trie(database: Database, name: str, decided: int, released: bool) -> Trie:
     with database.reading() as db:
-        entry = campaign_store.named(db, name)
+        entry = campaign_store.campaign_named(db, name)
     words = read_release(database, entry).words if released else ()
     prefixes = _kept_prefixes(database, entry.id, decided) if decided else ()
     return Trie.of(prefixes, {word.word: word.estimate for word in words})
@@ -101,7 +101,7 @@ def _build_trie(database: Database, name: str, decided: int, released: bool) -> 
 def _kept_prefixes(database: Database, campaign: bytes, decided: int) -> Iterator[str]:
     """The prefixes that the first `decided` layers kept; a measurement keeps none."""
     with database.reading() as db:
-        layers = campaign_store.asked(db, campaign)[:decided]
+        layers = campaign_store.layers_of(db, campaign)[:decided]
         decisions = campaign_store.decisions(db, campaign)[:decided]
     stored = StoredLayers(database)
     for row, decision in zip(layers, decisions, strict=True):

@@ -86,7 +86,7 @@ class PageRequest:
     def campaign(self) -> CampaignRow:
         """The campaign that the path names."""
         with self.service.database.reading() as db:
-            return campaign_store.named(db, self.names["name"])
+            return campaign_store.campaign_named(db, self.names["name"])
 
 
 @dataclass(frozen=True)

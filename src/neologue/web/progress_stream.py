@@ -95,7 +95,7 @@ class ProgressView:
 def campaign_progress(service: Worker, entry: CampaignRow) -> ProgressView:
     """How far a campaign has come, by the database."""
     with service.database.reading() as db:
-        layers = [LayerView.of(layer, SLOTS) for layer in campaign_store.asked(db, entry.id)]
+        layers = [LayerView.of(layer, SLOTS) for layer in campaign_store.layers_of(db, entry.id)]
     return ProgressView(CampaignView.of(entry), layers, _layer_label(service, entry, len(layers)))
 
 

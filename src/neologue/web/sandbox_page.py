@@ -127,7 +127,9 @@ class SandboxPages:
 
     def _campaigns(self, request: PageRequest) -> tuple[CampaignRow, CampaignRow]:
         with request.service.database.reading() as db:
-            return campaign_store.named(db, self.campaign), campaign_store.named(db, self.browser_campaign)
+            return campaign_store.campaign_named(db, self.campaign), campaign_store.campaign_named(
+                db, self.browser_campaign
+            )
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@
   const SOME = 40, COLUMNS = 5, HEIGHT = 400, SMALLEST = 1.5, LABELLED = 11;
   const SVG = "http://www.w3.org/2000/svg";
   const data = JSON.parse(document.getElementById("trie-data").textContent);
-  const [explorer, tree, icicle, crumbs, facts, told, query] =
-    ["explorer", "tree", "icicle", "crumbs", "facts", "told", "query"].map((id) => document.getElementById(id));
+  const [explorer, tree, icicle, crumbs, facts, status, query] =
+    ["explorer", "tree", "icicle", "crumbs", "facts", "status", "query"].map((id) => document.getElementById(id));
   if (!data.layers.length) return;
 
   const whole = (number) => Math.round(number).toLocaleString("en");
@@ -311,10 +311,10 @@
     const text = query.value.normalize("NFC").trim();
     if (!text) return;
     const node = find(text), shown = `“${visible(text)}”`, end = `“${visible(node.text)}”`;
-    if (node.text === text) told.textContent = `${spoken(node)}.`;
-    else if (node.kind === "root") told.textContent = `Nothing that begins like ${shown} is shown.`;
-    else if (node.kind === "died") told.textContent = `${shown} is not here: the way to it ends at ${end}, which died.`;
-    else told.textContent =
+    if (node.text === text) status.textContent = `${spoken(node)}.`;
+    else if (node.kind === "root") status.textContent = `Nothing beginning with ${shown} is shown.`;
+    else if (node.kind === "died") status.textContent = `${shown} is not here: the way to it ends at ${end}, which died.`;
+    else status.textContent =
       `${shown} is not here: the way to it ends at ${end}, and what it went on with died or is left out of this page.`;
     go(node);
   });

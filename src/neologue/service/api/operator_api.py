@@ -125,7 +125,7 @@ def abort(context: Context, call: Call) -> CampaignView:
 def campaigns(context: Context, call: Call) -> list[CampaignView]:
     """All campaigns."""
     with context.database.reading() as db:
-        return [CampaignView.of(entry) for entry in campaign_store.entries(db)]
+        return [CampaignView.of(entry) for entry in campaign_store.all_campaigns(db)]
 
 
 def campaign(context: Context, call: Call) -> CampaignView:
@@ -137,13 +137,13 @@ def campaign(context: Context, call: Call) -> CampaignView:
 def layers(context: Context, call: Call) -> list[LayerView]:
     """The layers of a campaign; for operators alone, because they show how many devices take part, and when."""
     with context.database.reading() as db:
-        return [LayerView.of(asked, SLOTS) for asked in campaign_store.asked(db, _find_campaign(db, call).id)]
+        return [LayerView.of(asked, SLOTS) for asked in campaign_store.layers_of(db, _find_campaign(db, call).id)]
 
 
 def prefixes(context: Context, call: Call) -> Prefixes:
     """The prefixes that the last layer asks about, which were kept in the one before."""
     with context.database.reading() as db:
-        asked = campaign_store.asked(db, _find_campaign(db, call).id)
+        asked = campaign_store.layers_of(db, _find_campaign(db, call).id)
     if not asked:
         return Prefixes(layer_index=0, prefixes=[])
     layer = StoredLayers(context.database).read(asked[-1].digest)
@@ -172,7 +172,9 @@ def influence(context: Context, call: Call) -> InfluenceView:
         raise ParameterError(f"hostile devices are a whole number below 1,000,000,000, not {hostile[:100]!r}")
     with context.database.reading() as db:
         entry = _find_campaign(db, call)
-        facts = [asked.facts.layer for asked in campaign_store.asked(db, entry.id) if asked.facts and asked.facts.layer]
+        facts = [
+            asked.facts.layer for asked in campaign_store.layers_of(db, entry.id) if asked.facts and asked.facts.layer
+        ]
     released = read_release(context.database, entry).words
     spoilt = entry.definition.aggregator.spoilt_by_one
     bounded = bound_influence(entry.definition.campaign, facts, released, int(hostile), spoilt)
@@ -307,7 +309,7 @@ def _change_state(context: Context, call: Call, move: Callable[[str, float, str]
 
 
 def _find_campaign(db: Connection, call: Call) -> CampaignRow:
-    return campaign_store.named(db, call.names["name"])
+    return campaign_store.campaign_named(db, call.names["name"])
 
 
 def _find_release(context: Context, call: Call) -> str:

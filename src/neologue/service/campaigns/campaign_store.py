@@ -1,6 +1,6 @@
-"""The register: live campaigns, their layers and what was decided, as rows of the database.
+"""Live campaigns, their layers and decisions, as rows of the database.
 
-What is read or written together is one transaction of the caller's; every function here takes its connection.
+Every function takes a connection: the caller's transaction decides what is read or written together.
 """
 
 import io
@@ -22,7 +22,7 @@ from neologue.service.storage.states import CampaignState, LayerState
 
 @dataclass(frozen=True)
 class CampaignRow:
-    """A campaign as it stands."""
+    """A campaign as it is stored."""
 
     id: bytes
     name: str
@@ -33,39 +33,39 @@ class CampaignRow:
     changed: float
     """When its state changed last."""
     note: str
-    """Why it ended as it did, where that needs words."""
+    """Why it ended as it did, if that needs an explanation."""
 
 
 @dataclass(frozen=True)
 class LayerRow:
-    """A layer that was asked, or is."""
+    """A layer as it is stored."""
 
     layer_index: int
-    """Its layer_index among all layers of the campaign, from 0."""
+    """Its index among all layers of the campaign, from 0."""
     digest: bytes
     candidates: int
     state: LayerState
     round: Round
     facts: "LayerOutcome | None"
-    """What came of it, once it is decided."""
+    """Its outcome, once it is decided."""
 
 
 class LayerOutcome(msgspec.Struct, frozen=True):
-    """What an operator may see of a decided layer; of a measurement there are no facts of a layer."""
+    """What an operator may see of a decided layer; `layer` is None for a measurement."""
 
     layer: LayerFacts | None
     warnings: list[str] = []
 
 
-_ENTRY = "SELECT id, name, definition, state, slot_secret, created, changed, note FROM campaigns"
-_ASKED = (
+_SELECT_CAMPAIGN = "SELECT id, name, definition, state, slot_secret, created, changed, note FROM campaigns"
+_SELECT_LAYER = (
     "SELECT layer_index, digest, candidates, state, layer_size, low, high, opened, deadline, looks, extensions,"
     " reports, facts FROM layers"
 )
 
 
 def add(db: Connection, entry: CampaignRow) -> None:
-    """Add a campaign, under a name of its own."""
+    """Add a campaign, whose name must be new."""
     if db.execute("SELECT 1 FROM campaigns WHERE name = ?", (entry.name,)):
         raise CampaignError(f"there is already a campaign called {entry.name!r}: choose another name", parameter="name")
     definition = msgspec.json.encode(entry.definition).decode()
@@ -76,17 +76,17 @@ def add(db: Connection, entry: CampaignRow) -> None:
     )
 
 
-def entries(db: Connection) -> list[CampaignRow]:
+def all_campaigns(db: Connection) -> list[CampaignRow]:
     """All campaigns, the oldest first."""
-    return [_entry(row) for row in db.execute(f"{_ENTRY} ORDER BY created, name")]
+    return [_campaign_row(row) for row in db.execute(f"{_SELECT_CAMPAIGN} ORDER BY created, name")]
 
 
-def named(db: Connection, name: str) -> CampaignRow:
+def campaign_named(db: Connection, name: str) -> CampaignRow:
     """The campaign of that name."""
-    rows = db.execute(f"{_ENTRY} WHERE name = ?", (name,))
+    rows = db.execute(f"{_SELECT_CAMPAIGN} WHERE name = ?", (name,))
     if not rows:
         raise NoCampaignError(f"no campaign is called {name[:200]!r}; list those there are with neologue campaign list")
-    return _entry(rows[0])
+    return _campaign_row(rows[0])
 
 
 def move(
@@ -97,7 +97,7 @@ def move(
     now: float,
     note: str = "",
 ) -> bool:
-    """Bring a campaign into a state, from one of some others; False, and no change, if it was in none of these."""
+    """Move a campaign from one of `states` to another state; False, and no change, if it was in none of them."""
     marks = ", ".join("?" * len(states))
     moved = db.execute(
         f"UPDATE campaigns SET state = ?, changed = ?, note = ? WHERE id = ? AND state IN ({marks}) RETURNING 1",
@@ -107,7 +107,7 @@ def move(
 
 
 def lead(db: Connection, campaign: bytes, worker: str, now: float, until: float) -> bool:
-    """Whether this worker is the one to move a running campaign on, until some time; others wait that long."""
+    """Try to become, or stay, the worker that advances a running campaign until some time; whether it worked."""
     led = db.execute(
         "UPDATE campaigns SET leader = ?, leader_until = ? WHERE id = ? AND state = ?"
         " AND (leader IS NULL OR leader = ? OR leader_until < ?) RETURNING 1",
@@ -117,17 +117,19 @@ def lead(db: Connection, campaign: bytes, worker: str, now: float, until: float)
 
 
 def leave(db: Connection, worker: str) -> None:
-    """Whatever this worker leads, another may lead at once."""
+    """Let other workers lead the campaigns of this one at once."""
     db.execute("UPDATE campaigns SET leader = NULL, leader_until = NULL WHERE leader = ?", (worker,))
 
 
-def asked(db: Connection, campaign: bytes) -> list[LayerRow]:
+def layers_of(db: Connection, campaign: bytes) -> list[LayerRow]:
     """The layers of a campaign, in order."""
-    return [_asked(row) for row in db.execute(f"{_ASKED} WHERE campaign = ? ORDER BY layer_index", (campaign,))]
+    return [
+        _layer_row(row) for row in db.execute(f"{_SELECT_LAYER} WHERE campaign = ? ORDER BY layer_index", (campaign,))
+    ]
 
 
 def open_layer(db: Connection, campaign: bytes, layer: LayerRow, document: bytes) -> None:
-    """Add a layer that devices may answer from now on."""
+    """Add a layer that devices can answer from now on."""
     db.execute(
         "INSERT INTO layers (campaign, layer_index, digest, document, candidates, state, layer_size, low, high, opened,"
         " deadline, looks, extensions, reports) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -145,7 +147,7 @@ def open_layer(db: Connection, campaign: bytes, layer: LayerRow, document: bytes
 
 
 def update_round(db: Connection, campaign: bytes, layer_index: int, round_: Round) -> None:
-    """Change whom an open layer invites, and how long it waits; how many have reported is not for this to say."""
+    """Change whom an open layer invites, and how long it waits; the number of reports stays as it is."""
     db.execute(
         "UPDATE layers SET layer_size = ?, low = ?, high = ?, opened = ?, deadline = ?, looks = ?, extensions = ?"
         " WHERE campaign = ? AND layer_index = ? AND state = ?",
@@ -154,7 +156,7 @@ def update_round(db: Connection, campaign: bytes, layer_index: int, round_: Roun
 
 
 def close_layer(db: Connection, campaign: bytes, layer_index: int) -> None:
-    """From now on no report is counted in the layer."""
+    """Close a layer: no more reports are counted."""
     db.execute(
         "UPDATE layers SET state = ? WHERE campaign = ? AND layer_index = ? AND state = ?",
         (LayerState.CLOSED, campaign, layer_index, LayerState.OPEN),
@@ -162,8 +164,8 @@ def close_layer(db: Connection, campaign: bytes, layer_index: int) -> None:
 
 
 def drop_layers(db: Connection, campaign: bytes) -> None:
-    """Close what is open of a campaign that is broken off, and erase all votes."""
-    # Those that are closed too, so that whoever merges their sums just now is waited for.
+    """Close all layers of an aborted campaign, and erase all votes."""
+    # Closed layers too, so that we wait for a worker that is just merging their sums.
     db.execute(
         "UPDATE layers SET state = ? WHERE campaign = ? AND state <> ?",
         (LayerState.CLOSED, campaign, LayerState.DECIDED),
@@ -172,13 +174,13 @@ def drop_layers(db: Connection, campaign: bytes) -> None:
 
 
 def settle_layer(db: Connection, campaign: bytes, layer_index: int, decision: Decision, facts: LayerOutcome) -> bool:
-    """Keep what was decided of a closed layer, and erase its votes; False if another worker has done so."""
+    """Store the decision on a closed layer, and erase its votes; False if another worker has done so."""
     settled = db.execute(
         "UPDATE layers SET state = ?, decision = ?, facts = ? WHERE campaign = ? AND layer_index = ? AND state = ?"
         " RETURNING 1",
         (
             LayerState.DECIDED,
-            _written(decision),
+            _encode_decision(decision),
             msgspec.json.encode(facts).decode(),
             campaign,
             layer_index,
@@ -192,12 +194,12 @@ def settle_layer(db: Connection, campaign: bytes, layer_index: int, decision: De
 
 
 def decisions(db: Connection, campaign: bytes) -> list[Decision]:
-    """What was decided, layer by layer."""
+    """The decisions, layer by layer."""
     rows = db.execute(
         "SELECT decision FROM layers WHERE campaign = ? AND state = ? ORDER BY layer_index",
         (campaign, LayerState.DECIDED),
     )
-    return [_read(written) for (written,) in rows]
+    return [_decode_decision(written) for (written,) in rows]
 
 
 def keep_release(db: Connection, campaign: bytes, document: str) -> None:
@@ -212,7 +214,7 @@ def release_of(db: Connection, campaign: bytes) -> str | None:
 
 
 def document_of(db: Connection, digest: bytes) -> bytes | None:
-    """What the devices of a layer are told, compressed by zlib."""
+    """The document of a layer, compressed by zlib."""
     rows = db.execute("SELECT document FROM layers WHERE digest = ?", (digest,))
     return bytes(rows[0][0]) if rows else None
 
@@ -228,7 +230,7 @@ def known_of(db: Connection, digest: bytes) -> bytes | None:
     return bytes(rows[0][0]) if rows else None
 
 
-def _entry(row: tuple[object, ...]) -> CampaignRow:
+def _campaign_row(row: tuple[object, ...]) -> CampaignRow:
     identity, name, definition, state, secret, created, changed, note = row
     assert isinstance(definition, str)
     return CampaignRow(
@@ -245,11 +247,11 @@ def _entry(row: tuple[object, ...]) -> CampaignRow:
 
 @lru_cache(maxsize=64)
 def _definition(text: str) -> Definition:
-    """The same object for the same text: what follows from it, such as its words, is not made at every look."""
+    """The same object for the same text, so that its vocabulary is not built at every read."""
     return msgspec.json.decode(text, type=Definition)
 
 
-def _asked(row: tuple[object, ...]) -> LayerRow:
+def _layer_row(row: tuple[object, ...]) -> LayerRow:
     layer_index, digest, candidates, state, *round_, facts = row
     return LayerRow(
         layer_index=msgspec.convert(layer_index, int),
@@ -278,7 +280,7 @@ def _bytes(value: object) -> bytes:
     return bytes(value)
 
 
-def _written(decision: Decision) -> bytes:
+def _encode_decision(decision: Decision) -> bytes:
     file = io.BytesIO()
     np.savez_compressed(
         file,
@@ -293,7 +295,7 @@ def _written(decision: Decision) -> bytes:
     return file.getvalue()
 
 
-def _read(written: object) -> Decision:
+def _decode_decision(written: object) -> Decision:
     with np.load(io.BytesIO(_bytes(written))) as stored:
         arrays = (stored[name] for name in ("index", "votes", "thresholds", "doubtful", "doubts"))
         return Decision(int(stored["reports"]), bool(stored["made"]), *arrays)

@@ -1,8 +1,7 @@
-"""The coordinator: what operators do to campaigns, and what time does to them.
+"""The coordinator: carries out what operators do to campaigns, and advances running campaigns as time passes.
 
-Everything it needs to go on is in the database: a worker that dies at any moment is replaced by another, which arrives
-at the same layers and the same words, because a discovery is a function of its decisions and a decision one of its
-votes.
+All its state is in the database: a worker that dies at any moment is replaced by another, which arrives at the same
+layers and the same words, because a discovery is a function of its decisions, and a decision one of its votes.
 """
 
 import os
@@ -27,7 +26,7 @@ from neologue.release.signature import signed
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerOutcome, LayerRow
 from neologue.service.campaigns.definition import Definition
-from neologue.service.campaigns.rounds import looked_at, opened, resumed
+from neologue.service.campaigns.rounds import advance_round, open_round, resume_round
 from neologue.service.masked.group_store import under_way
 from neologue.service.ops import access
 from neologue.service.ops.access import NOBODY
@@ -37,10 +36,10 @@ from neologue.service.storage.report_store import ReportStore
 from neologue.service.storage.states import CampaignState, LayerState
 
 LEASE = 10.0
-"""For how many seconds a worker that moves a campaign on keeps others from doing the same."""
+"""For how many seconds the worker that advances a campaign keeps others from doing so."""
 START = "start campaign"
 SUMS = 32
-"""From how many sums of batches on a layer's are merged into one."""
+"""If a layer has at least so many sums of batches, they are merged into one."""
 
 
 @dataclass
@@ -50,27 +49,27 @@ class CampaignProgress:
     state: DiscoveryState
     facts: list[LayerFacts]
     taken: int = 0
-    """How many decisions the course has taken."""
+    """How many decisions the state has taken."""
 
 
 class Coordinator:
-    """Moves campaigns on."""
+    """Creates, starts, pauses, aborts and advances campaigns."""
 
     def __init__(self, storage: ReportStore, keys: Keys, ledger: Ledger | None, worker: str) -> None:
         self._storage, self._keys, self._ledger, self._worker = storage, keys, ledger, worker
         self._database = storage.database
-        self._standings: dict[bytes, CampaignProgress] = {}
+        self._progress: dict[bytes, CampaignProgress] = {}
         self.leading: frozenset[bytes] = frozenset()
-        """The campaigns that this worker moved on in its last turn."""
+        """The campaigns that this worker advanced in its last turn."""
         self._scrubbing = threading.Lock()
         self._scrubbed = False
-        """Whether nothing is left of deleted sums; whoever was here before may have been killed in the middle."""
+        """Whether nothing is left of deleted sums on disk; a worker before this one may have been killed halfway."""
         self._settling = threading.Lock()
         self._settled = False
-        """Whether the ledger knows what aborted campaigns have collected, likewise."""
+        """Whether the ledger knows what aborted campaigns have collected."""
 
     def create(self, definition: Definition, now: float, by: str = NOBODY) -> CampaignRow:
-        """Write a campaign down; nobody is asked yet."""
+        """Create a draft; no device is asked yet."""
         if self._ledger and definition.population is None:
             raise CampaignError(
                 "this service has a ledger: say which of its populations pays (population)", parameter="population"
@@ -99,9 +98,9 @@ class Coordinator:
         return entry
 
     def start(self, name: str, now: float, by: str = NOBODY) -> CampaignRow:
-        """Charge the campaign to its population and begin, or go on after a pause."""
+        """Charge the campaign to its population and start it, or resume it after a pause."""
         with self._database.reading() as db:
-            entry = campaign_store.named(db, name)
+            entry = campaign_store.campaign_named(db, name)
         if entry.state == CampaignState.PAUSED:
             return self._resume(entry, now, by)
         if entry.state != CampaignState.DRAFT:
@@ -112,21 +111,23 @@ class Coordinator:
                 started = _move(db, entry, (CampaignState.DRAFT,), CampaignState.RUNNING, now)
                 access.audit(db, by, START, name, now)
         except CampaignError:
-            self._settle_if_possible()  # it was aborted under our hands, and is charged
+            self._settle_if_possible()  # it was aborted meanwhile, and is charged
             raise
         return started
 
     def pause(self, name: str, now: float, by: str = NOBODY) -> CampaignRow:
-        """Ask nobody, and count nothing, until it is started again."""
+        """Ask no device and count no report until the campaign is started again."""
         with self._database.transaction() as db:
-            paused = _move(db, campaign_store.named(db, name), (CampaignState.RUNNING,), CampaignState.PAUSED, now)
+            paused = _move(
+                db, campaign_store.campaign_named(db, name), (CampaignState.RUNNING,), CampaignState.PAUSED, now
+            )
             access.audit(db, by, "pause campaign", name, now)
         return paused
 
     def abort(self, name: str, now: float, by: str = NOBODY) -> CampaignRow:
         """End the campaign without a release. What was collected stays charged."""
         with self._database.transaction() as db:
-            entry = campaign_store.named(db, name)
+            entry = campaign_store.campaign_named(db, name)
             ended = _move(
                 db,
                 entry,
@@ -136,17 +137,17 @@ class Coordinator:
             )
             campaign_store.drop_layers(db, entry.id)
             access.audit(db, by, "abort campaign", name, now)
-        # It has ended, whatever becomes of the rest: the next turn tries again, and says so.
+        # It has ended, even if the rest fails: the next turn tries again, and reports the error.
         with suppress(StorageError):
             self._scrub()
-        # Only now: until its layers were closed, there could be more and more of it.
+        # Only now: until its layers were closed, more could be collected.
         self._settle_if_possible()
         return ended
 
-    def turn(self, now: float, said: Callable[[str, CampaignRow], None] = lambda what, entry: None) -> None:
-        """Move every running campaign on, as far as this moment allows.
+    def turn(self, now: float, on_event: Callable[[str, CampaignRow], None] = lambda what, entry: None) -> None:
+        """Advance every running campaign as far as possible now.
 
-        One that can't be moved does not hold the others up; what was wrong with the first such is raised in the end.
+        A campaign that fails does not stop the others; the first error is raised at the end.
         """
         if not self._scrubbed:
             self._scrub()
@@ -157,9 +158,9 @@ class Coordinator:
             except LedgerError as error:
                 wrong.append(error)
         with self._database.reading() as db:
-            running = [entry for entry in campaign_store.entries(db) if entry.state == CampaignState.RUNNING]
-        for ended in self._standings.keys() - {entry.id for entry in running}:
-            self._standings.pop(ended, None)
+            running = [entry for entry in campaign_store.all_campaigns(db) if entry.state == CampaignState.RUNNING]
+        for ended in self._progress.keys() - {entry.id for entry in running}:
+            self._progress.pop(ended, None)
         leading: set[bytes] = set()
         for entry in running:
             try:
@@ -167,16 +168,16 @@ class Coordinator:
                     leads = self._leads(db, entry, now)
                 if leads:
                     leading.add(entry.id)
-                    self._advance(entry, now, said)
+                    self._advance(entry, now, on_event)
             except Exception as error:
-                if not self._overtaken(entry, now):
+                if not self._was_overtaken(entry, now):
                     wrong.append(error)
         self.leading = frozenset(leading)
         if wrong:
             raise wrong[0]
 
     def rest(self) -> None:
-        """Leave the campaigns to other workers, at once."""
+        """Leave the campaigns to other workers at once."""
         with self._database.transaction() as db:
             campaign_store.leave(db, self._worker)
 
@@ -185,51 +186,51 @@ class Coordinator:
         return campaign in self.leading
 
     def _leads(self, db: Connection, entry: CampaignRow, now: float) -> bool:
-        """Whether a campaign is still this worker's to move on: it is not held or ended, nor led by another."""
+        """Whether this worker still leads a campaign: it is neither paused nor ended, nor led by another worker."""
         return campaign_store.lead(db, entry.id, self._worker, now, now + LEASE)
 
-    def _overtaken(self, entry: CampaignRow, now: float) -> bool:
-        """Whether somebody else has changed a campaign under this worker's hands, which is no fault of anything."""
+    def _was_overtaken(self, entry: CampaignRow, now: float) -> bool:
+        """Whether somebody else has changed a campaign meanwhile, which is no error."""
         with suppress(StorageError), self._database.transaction() as db:
             return not self._leads(db, entry, now)
         return False
 
-    def _advance(self, entry: CampaignRow, now: float, said: Callable[[str, CampaignRow], None]) -> None:
+    def _advance(self, entry: CampaignRow, now: float, on_event: Callable[[str, CampaignRow], None]) -> None:
         with self._database.reading() as db:
-            layers = campaign_store.asked(db, entry.id)
+            layers = campaign_store.layers_of(db, entry.id)
         if not layers:
             if self._begin(entry, now):
-                said("layer opened", entry)
+                on_event("layer opened", entry)
             return
         last = layers[-1]
-        if last.state == LayerState.OPEN and self._look(entry, last, now):
+        if last.state == LayerState.OPEN and self._check_round(entry, last, now):
             last = replace(last, state=LayerState.CLOSED)
         if last.state == LayerState.CLOSED:
             if self._decide(entry, last, now):
-                said("layer decided", entry)
-        elif last.state == LayerState.DECIDED and self._finish(entry, self._standing(entry).state.release, now):
-            said("campaign ended", entry)
+                on_event("layer decided", entry)
+        elif last.state == LayerState.DECIDED and self._finish(entry, self._load_progress(entry).state.release, now):
+            on_event("campaign ended", entry)
 
     def _begin(self, entry: CampaignRow, now: float) -> bool:
-        """Open the first layer, and say whether it was this worker who did."""
-        standing = self._standing(entry)
+        """Open the first layer; whether this worker did it."""
+        progress = self._load_progress(entry)
         with self._database.transaction() as db:
             leads = self._leads(db, entry, now)
             if leads:
-                self._open(db, entry, standing, layer_index=0, low=0, now=now)
+                self._open(db, entry, progress, layer_index=0, low=0, now=now)
         return leads
 
-    def _look(self, entry: CampaignRow, last: LayerRow, now: float) -> bool:
-        """Give an open layer more devices or more time, where it needs them; close it, and say so, if it is over."""
+    def _check_round(self, entry: CampaignRow, last: LayerRow, now: float) -> bool:
+        """Give an open layer more devices or time if it needs them, or close it if it is over; whether it is closed."""
         with self._database.transaction() as db:
             if not self._leads(db, entry, now):
                 return False
-            # Who is in a group has come, and is as good as counted: nobody else is to be invited for them.
+            # Devices in a group are as good as counted: nobody else has to be invited in their place.
             coming = under_way(db, entry.id, last.layer_index, now)
             with_them = replace(last.round, reports=last.round.reports + coming)
-            later = looked_at(with_them, entry.definition.rules, now)
+            later = advance_round(with_them, entry.definition.rules, now)
             if later is None and coming:
-                return False  # a sum may yet come, and no group is begun any more
+                return False  # a sum may still arrive, and no new group begins
             if later is None:
                 campaign_store.close_layer(db, entry.id, last.layer_index)
             elif later != with_them:
@@ -239,39 +240,39 @@ class Coordinator:
         return later is None
 
     def _decide(self, entry: CampaignRow, last: LayerRow, now: float) -> bool:
-        """Decide a closed layer, erase its votes and open the next, all at once or not at all; whether it was done."""
-        standing = self._standing(entry)
-        layer = standing.state.layer
+        """Decide a closed layer, erase its votes and open the next one, in one transaction; whether it was done."""
+        progress = self._load_progress(entry)
+        layer = progress.state.layer
         if layer is None or layer.digest != last.digest:
             raise CampaignError(
-                f"the campaign {entry.name!r} was begun by another version of neologue: go on with that version, or "
-                "abort it"
+                f"the campaign {entry.name!r} was started by another version of neologue: continue with that version, "
+                "or abort it"
             )
         tally = self._storage.tally(entry.id, last.layer_index)
-        decision = standing.state.decide(tally)
+        decision = progress.state.decide(tally)
         warnings = find_implausible(layer, tally)
-        standing.state.take(decision)
-        standing.taken += 1
-        facts = LayerOutcome(None if isinstance(layer, ClosedLayer) else standing.facts[-1], warnings)
+        progress.state.take(decision)
+        progress.taken += 1
+        facts = LayerOutcome(None if isinstance(layer, ClosedLayer) else progress.facts[-1], warnings)
         with self._database.transaction() as db:
             # Not if the campaign was paused or aborted meanwhile.
             settled = self._leads(db, entry, now) and campaign_store.settle_layer(
                 db, entry.id, last.layer_index, decision, facts
             )
-            if settled and standing.state.layer is not None:
-                self._open(db, entry, standing, layer_index=last.layer_index + 1, low=last.round.high, now=now)
+            if settled and progress.state.layer is not None:
+                self._open(db, entry, progress, layer_index=last.layer_index + 1, low=last.round.high, now=now)
         self._scrub()
         if not settled:
-            # Another worker was faster, or the campaign was held: what this one knows is of no use.
-            self._standings.pop(entry.id, None)
+            # Another worker was faster, or the campaign was paused: what this worker knows is outdated.
+            self._progress.pop(entry.id, None)
         return settled
 
     def _open(
-        self, db: Connection, entry: CampaignRow, standing: CampaignProgress, *, layer_index: int, low: int, now: float
+        self, db: Connection, entry: CampaignRow, progress: CampaignProgress, *, layer_index: int, low: int, now: float
     ) -> None:
-        layer = standing.state.layer
+        layer = progress.state.layer
         assert layer is not None
-        round_ = opened(layer.layer_size, low, entry.definition.rules, now)
+        round_ = open_round(layer.layer_size, low, entry.definition.rules, now)
         row = LayerRow(layer_index, layer.digest, layer.randomizer.candidates, LayerState.OPEN, round_, None)
         campaign_store.open_layer(db, entry.id, row, layer.document)
 
@@ -284,36 +285,38 @@ class Coordinator:
                 _move(db, entry, (CampaignState.RUNNING,), CampaignState.REFUSED, now, note=str(error))
             return True
         release = replace(release, exposure=entry.definition.aggregator.exposure)
-        document = release_document(release, population=_described(entry), fidelity="live", seed=None, score=None)
+        document = release_document(
+            release, population=_describe_population(entry), fidelity="live", seed=None, score=None
+        )
         with self._database.transaction() as db:
             ended = campaign_store.move(db, entry.id, (CampaignState.RUNNING,), CampaignState.RELEASED, now)
             if ended:
                 campaign_store.keep_release(db, entry.id, release_text(signed(document, self._keys.operator)))
         return ended
 
-    def _standing(self, entry: CampaignRow) -> CampaignProgress:
-        """How far the campaign has come: what this worker knows, or what the decisions on record say."""
+    def _load_progress(self, entry: CampaignRow) -> CampaignProgress:
+        """How far the campaign has come, from memory and the decisions in the database."""
         with self._database.reading() as db:
             decided = campaign_store.decisions(db, entry.id)
-        standing = self._standings.get(entry.id)
-        if standing is None or standing.taken > len(decided):
-            heard: list[LayerFacts] = []
+        progress = self._progress.get(entry.id)
+        if progress is None or progress.taken > len(decided):
+            facts: list[LayerFacts] = []
             definition = entry.definition
-            state = DiscoveryState(definition.campaign, definition.measuring, lambda facts, words: heard.append(facts))
-            standing = self._standings[entry.id] = CampaignProgress(state, heard)
-        for decision in decided[standing.taken :]:
-            standing.state.take(decision)
-            standing.taken += 1
-        return standing
+            state = DiscoveryState(definition.campaign, definition.measuring, lambda layer, words: facts.append(layer))
+            progress = self._progress[entry.id] = CampaignProgress(state, facts)
+        for decision in decided[progress.taken :]:
+            progress.state.take(decision)
+            progress.taken += 1
+        return progress
 
     def _resume(self, entry: CampaignRow, now: float, by: str) -> CampaignRow:
         with self._database.transaction() as db:
-            # First, so that of two who do so at once one does.
+            # First, so that only one of two concurrent requests succeeds.
             running = _move(db, entry, (CampaignState.PAUSED,), CampaignState.RUNNING, now)
-            for layer in campaign_store.asked(db, entry.id):
+            for layer in campaign_store.layers_of(db, entry.id):
                 if layer.state == LayerState.OPEN:
                     campaign_store.update_round(
-                        db, entry.id, layer.layer_index, resumed(layer.round, now - entry.changed)
+                        db, entry.id, layer.layer_index, resume_round(layer.round, now - entry.changed)
                     )
             access.audit(db, by, START, entry.name, now)
         return running
@@ -323,33 +326,33 @@ class Coordinator:
             return
         population = entry.definition.population
         assert population is not None
-        # Its reference, lest a campaign of that name that somebody else has charged is taken for this one.
+        # With its reference, so that a campaign of somebody else with the same name is not taken for this one.
         planned = foreseen_charge(entry.definition.campaign, entry.definition.measuring)
         self._ledger.plan(population, entry.name, planned, entry.id.hex())
 
     def _settle(self, entry: CampaignRow) -> None:
-        """Tell the ledger what was collected; a BudgetError, once it is on record, if that is over the budget."""
+        """Record in the ledger what was collected; then raise a BudgetError if that is over the budget."""
         if self._ledger:
-            self._ledger.settle(entry.name, self._collected(entry))
+            self._ledger.settle(entry.name, self._collection(entry))
 
     def _settle_aborted(self) -> None:
-        """Tell the ledger what aborted campaigns have collected, of which it does not know yet."""
-        with self._settling:  # lest an earlier try speaks for what was aborted behind it
+        """Record in the ledger what aborted campaigns have collected, where it is not recorded yet."""
+        with self._settling:  # an earlier call must not vouch for a campaign that was aborted after it
             self._settled = False
             with self._database.reading() as db:
-                aborted = [entry for entry in campaign_store.entries(db) if entry.state == CampaignState.ABORTED]
-            for entry in filter(self._is_awaited, aborted):
+                aborted = [entry for entry in campaign_store.all_campaigns(db) if entry.state == CampaignState.ABORTED]
+            for entry in filter(self._awaits_settlement, aborted):
                 with suppress(BudgetError):  # over budget or not, it has ended
                     self._settle(entry)
             self._settled = True
 
     def _settle_if_possible(self) -> None:
-        """The same, now or at a later turn."""
+        """Do so now, or at a later turn if it fails."""
         with suppress(LedgerError, StorageError):
             self._settle_aborted()
 
-    def _is_awaited(self, entry: CampaignRow) -> bool:
-        """Whether the ledger is yet to be told what became of a campaign; what is not surely ours is left as it is."""
+    def _awaits_settlement(self, entry: CampaignRow) -> bool:
+        """Whether the ledger still has to learn what a campaign collected; charges that may not be ours stay alone."""
         population = entry.definition.population
         if not self._ledger or population is None:
             return False
@@ -357,23 +360,23 @@ class Coordinator:
         known = next((known for known in entries if known.campaign == entry.name), None)
         if known is None or known.state == SETTLED:
             return False
-        if self._collected(entry).batches:
-            # It happened, even if it was thought abandoned; what began before there were references has none.
+        if self._collection(entry).batches:
+            # It was collected, even if the charge was abandoned; campaigns older than references have none.
             return known.reference in (None, entry.id.hex())
         return known.state == PLANNED and known.reference == entry.id.hex()
 
-    def _collected(self, entry: CampaignRow) -> Collection:
-        """What reports there are of a campaign that is over, decided upon or not."""
+    def _collection(self, entry: CampaignRow) -> Collection:
+        """The reports that a campaign has collected, whether their layers were decided or not."""
         with self._database.reading() as db:
-            layers = campaign_store.asked(db, entry.id)
+            layers = campaign_store.layers_of(db, entry.id)
         batches = (Batch(layer.round.reports, layer.candidates) for layer in layers if layer.round.reports)
         campaign = entry.definition.campaign
         parameters = campaign.parameters
         return Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, tuple(batches))
 
     def _scrub(self) -> None:
-        """Remove what deleted sums have left behind, now or, while somebody reads, at a later turn."""
-        with self._scrubbing:  # lest an earlier try speaks for what was deleted behind it
+        """Erase what deleted sums have left on disk, now or, while somebody reads the database, at a later turn."""
+        with self._scrubbing:  # an earlier call must not vouch for what was deleted after it
             self._scrubbed = False
             self._scrubbed = self._storage.scrub()
 
@@ -387,12 +390,12 @@ def _move(
     note: str = "",
 ) -> CampaignRow:
     if not campaign_store.move(db, entry.id, states, state, now, note):
-        present = campaign_store.named(db, entry.name).state
+        present = campaign_store.campaign_named(db, entry.name).state
         raise CampaignError(f"the campaign {entry.name!r} is {present}, and can't become {state}")
-    return campaign_store.named(db, entry.name)
+    return campaign_store.campaign_named(db, entry.name)
 
 
-def _described(entry: CampaignRow) -> str:
+def _describe_population(entry: CampaignRow) -> str:
     """The population as a release names it."""
     devices = f"{entry.definition.devices:,} devices expected"
     return f"{entry.definition.population}, {devices}" if entry.definition.population else devices

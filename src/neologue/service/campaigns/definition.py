@@ -1,4 +1,4 @@
-"""The definition of a live campaign: everything that an operator says once, before anybody is asked."""
+"""The definition of a live campaign: everything that an operator decides before any device is asked."""
 
 from dataclasses import fields
 from functools import cached_property
@@ -28,40 +28,40 @@ LONGEST_LAYER = 366 * DAY
 
 
 class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, dict=True):
-    """What an operator asks of the devices that check in."""
+    """The settings of a campaign."""
 
     name: str
-    """What the campaign is called, here and in the ledger; never used twice."""
+    """Its name, here and in the ledger; never used twice."""
     devices: int
     """How many devices are expected to check in."""
     population: str | None = None
     """Whose budget pays, by its name in the ledger."""
     profile: str = "neologue"
     language: str | None = None
-    """Brings an alphabet and known words; without it, both are the profile's and what is given here."""
+    """Sets the alphabet and the known words; without it, the profile and the fields below do."""
     alphabet: str | None = None
     known: list[str] | None = None
     """The known words, instead of the language's."""
     targets: list[str] | None = None
     """If given, devices contribute these words alone."""
     parameters: dict[str, Any] = {}
-    """What differs from the profile."""
+    """Parameters that differ from the profile."""
     measure_devices: int = 0
     """How many of the devices count the words found instead of finding them."""
     measure_rate: float = 1.0
     reserve: float = 0.1
-    """The share of the devices that no layer counts on, because some will be away."""
+    """The share of the devices that no layer relies on, because some will be offline."""
     layer_seconds: float = 7 * DAY
     """How long a layer waits for reports."""
     too_few: Literal["extend", "end"] = "extend"
-    """What becomes of a layer that has too few reports at its deadline: it waits as long again, or ends its pass."""
+    """What happens to a layer with too few reports at its deadline: it waits as long again, or its pass ends."""
     most_extensions: int = 3
     batch: int = 100
     """The fewest reports that are written together."""
     check_in_seconds: int = 3600
-    """When a device that has nothing to do yet asks again."""
+    """After how long a device that has nothing to do yet asks again."""
     issuers: list[str] = []
-    """The public keys, in hexadecimal, of others who may issue credentials: an app's own backend."""
+    """The public keys, in hexadecimal, of others who may issue credentials, such as an app's own backend."""
     aggregation: Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(MODES)})] = "ephemeral"
     """How reports become one sum: as they are, in memory; or under masks, of which the service learns the sum alone."""
     cohort_size: int = GroupRules.size
@@ -143,7 +143,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 
     @property
     def measuring(self) -> Measuring | None:
-        """Who measures, if anybody does."""
+        """How many devices measure, if any do."""
         return Measuring(self.measure_devices, self.measure_rate) if self.measure_devices else None
 
     @cached_property
@@ -153,7 +153,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 
     @property
     def rules(self) -> Rules:
-        """How long layers wait, and for whom."""
+        """The rules of its rounds: how long layers wait, and for how many."""
         return Rules(
             devices=self.devices,
             reserve=self.reserve,
@@ -164,7 +164,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         )
 
     def check(self) -> None:
-        """Refuse what can't be run, before anybody is asked."""
+        """Refuse a campaign that can't be run."""
         campaign = self.campaign
         if self.measuring:
             self.measuring.check(campaign, self.devices)

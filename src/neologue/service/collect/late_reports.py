@@ -42,5 +42,5 @@ class LateReports:
 
     def _state_of_layer(self, campaign: bytes, digest: bytes) -> LayerState | None:
         with self.storage.database.reading() as db:
-            layers = campaign_store.asked(db, campaign)
+            layers = campaign_store.layers_of(db, campaign)
         return next((layer.state for layer in layers if layer.digest.startswith(digest)), None)

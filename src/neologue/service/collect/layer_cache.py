@@ -68,7 +68,10 @@ class LayerCache:
         Called from one thread at a time, while others look things up.
         """
         with self._database.reading() as db:
-            rows = [(entry, _open_layer(campaign_store.asked(db, entry.id))) for entry in campaign_store.entries(db)]
+            rows = [
+                (entry, _open_layer(campaign_store.layers_of(db, entry.id)))
+                for entry in campaign_store.all_campaigns(db)
+            ]
             now = self._clock()
             full = {
                 entry.id

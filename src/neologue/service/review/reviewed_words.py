@@ -113,7 +113,7 @@ def check_released(database: Database, entry: CampaignRow, words: Iterable[str])
 def _release_flags(database: Database, name: str) -> dict[str, tuple[Flag, ...]]:
     """The flags of a release, by its campaign's name: a release never changes."""
     with database.reading() as db:
-        entry = campaign_store.named(db, name)
+        entry = campaign_store.campaign_named(db, name)
     words = [word.word for word in read_release(database, entry).words]
     return flags(words, entry.definition.campaign.known, entry.definition.language)
 
