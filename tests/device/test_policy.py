@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from invitations import OPERATOR, STRANGER, campaign_id, invitation, policy
 from layers import small_campaign, small_layer
 from neologue.campaign.profiles import PROFILES
-from neologue.device.policy import Policy, epsilon_of, rounded_up
+from neologue.device.policy import Policy, epsilon_of, round_up
 from neologue.errors import ParameterError, PolicyError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, extensions, root
@@ -182,7 +182,7 @@ def test_a_randomizer_that_enforces_less_than_it_states_is_held_to_what_it_enfor
 
 @given(st.fractions(min_value=0, max_value=10**6))
 def test_rounding_up_is_to_the_next_float_and_never_below(value: Fraction) -> None:
-    rounded = rounded_up(value)
+    rounded = round_up(value)
     assert Fraction(rounded) >= value
     assert value == 0 or Fraction(math.nextafter(rounded, -math.inf)) < value
 

@@ -1,4 +1,4 @@
-"""An invitation: a layer, or a closed one, its campaign, and the word of an operator that both are theirs.
+"""An invitation: a layer, or a closed one, its campaign, and the operator's signature of both.
 
 The operator signs, with Ed25519, these 71 bytes:
 
@@ -36,7 +36,7 @@ SIGNATURE_BYTES = 64
 
 @dataclass(frozen=True, eq=False)
 class Invitation:
-    """What a device is given. That there is one says nothing yet: `genuine` tells whether the operator signed it."""
+    """What a device is given; it proves nothing until `genuine` has checked the signature."""
 
     layer: Layer | ClosedLayer
     campaign_id: bytes

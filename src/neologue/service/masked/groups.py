@@ -25,7 +25,7 @@ from neologue.errors import MaskingError, StorageError
 from neologue.masking.messages import DEAL_BYTES, Advertisement, MaskedVector, Sharing, Unmasking
 from neologue.masking.rules import GroupRules
 from neologue.masking.terms import GROUP_BYTES
-from neologue.masking.void_group import sign_nothing
+from neologue.masking.void_group import sign_void_statement
 from neologue.masking.vote_packing import packed_bytes
 from neologue.protocol.report import Asks
 from neologue.service.masked.group_store import LOST, NOTHING, SUMMED, GroupStore
@@ -250,7 +250,7 @@ class MaskingGroups:
             case "summed":
                 return GroupAnswer.FINAL if serial in live.counted else GroupAnswer.CLOSED
             case "nothing":
-                return VoidStatement(sign_nothing(live.group.terms, self._operator))
+                return VoidStatement(sign_void_statement(live.group.terms, self._operator))
             case "lost":
                 return GroupAnswer.CLOSED
         return GroupAnswer.OUT
@@ -265,7 +265,7 @@ class MaskingGroups:
             return GroupAnswer.OUT if self._leads(campaign) else GroupAnswer.BUSY
         state, terms = found
         if state == NOTHING:
-            return VoidStatement(sign_nothing(terms, self._operator))
+            return VoidStatement(sign_void_statement(terms, self._operator))
         # What is summed has not counted this device, or it would be spent.
         return GroupAnswer.CLOSED if state in (SUMMED, LOST) else GroupAnswer.BUSY
 
