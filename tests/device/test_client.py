@@ -409,6 +409,16 @@ def test_an_answer_that_makes_no_sense_is_for_later(
     assert client.tick().state == "final"
 
 
+@pytest.mark.parametrize(
+    ("proof", "state"),
+    [("00ff", "final"), ("", "final"), ("00" * 8193, "refused"), ("0", "later"), ("FF", "later"), (7, "later")],
+    ids=["short", "empty", "too long", "half a byte", "upper case", "a number"],
+)
+def test_a_proof_may_come_beside_an_invitation(service: Service, client: Client, proof: object, state: str) -> None:
+    service.ahead("/v1/check-in", told(service, proof=proof))
+    assert client.tick().state == state
+
+
 @pytest.mark.parametrize("field", ["layer", "operator", "signature", "ticket"])
 @pytest.mark.parametrize("value", ["", "ab", "zz" * 32, "AB" * 64, "٣" * 64, 5])
 def test_an_invitation_in_another_form_is_for_later(

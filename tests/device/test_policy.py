@@ -20,7 +20,7 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, extensions, root
 from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.invitation import Invitation, invite
+from neologue.protocol.invitation import MOST_PROOF_BYTES, Invitation, invite
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import HEADER_BYTES
 from neologue.randomizers.unary import Unary
@@ -94,6 +94,12 @@ def test_a_layer_altered_on_the_way_is_refused() -> None:
 
 def test_a_device_that_is_switched_off_answers_nobody() -> None:
     assert "its owner has switched that off" in refusal(invitation(), policy(enabled=False))
+
+
+def test_a_proof_beside_an_invitation_is_bounded_and_otherwise_ignored() -> None:
+    for proof in (None, b"", bytes(MOST_PROOF_BYTES)):
+        policy().check(replace(invitation(), proof=proof))
+    assert "more than 8,192 bytes" in refusal(replace(invitation(), proof=bytes(MOST_PROOF_BYTES + 1)), policy())
 
 
 # Each limit, at its edge and one step beyond

@@ -49,6 +49,16 @@ def hex_bytes(reply: dict[str, Any], name: str, length: int) -> bytes:
     return bytes.fromhex(value)
 
 
+def optional_hex_bytes(reply: dict[str, Any], name: str) -> bytes | None:
+    """Bytes of any length in lower-case hexadecimal; None if there are none."""
+    value = reply.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str) or not re.fullmatch("(?:[0-9a-f]{2})*", value):
+        raise bad_answer()
+    return bytes.fromhex(value)
+
+
 def clamp_delay(seconds: object) -> float:
     """The delay that a server asks for, within the bounds."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):

@@ -24,6 +24,7 @@ from neologue.device.answers import (
     clamp_delay,
     hex_bytes,
     json_object,
+    optional_hex_bytes,
     refusal,
     retry_after_seconds,
 )
@@ -293,7 +294,7 @@ class Client:
             asked = reply
         self._policy.check_operator(asked.operator)
         layer = self._library.layer(asked.layer, self._fetch)
-        invitation = Invitation(layer, campaign, asked.operator, asked.signature, _parse_promise(asked))
+        invitation = Invitation(layer, campaign, asked.operator, asked.signature, _parse_promise(asked), asked.proof)
         if self._membership.withdrawn:  # while it was fetched, in another process
             return _OUT
         if invitation.masked is not None:
@@ -378,6 +379,7 @@ class Client:
                     hex_bytes(reply, "signature", SIGNATURE_BYTES),
                     hex_bytes(reply, "ticket", TICKET_BYTES),
                     None if reply.get("masked") is None else hex_bytes(reply, "masked", PROMISE_BYTES),
+                    optional_hex_bytes(reply, "proof"),
                 )
         raise bad_answer()
 

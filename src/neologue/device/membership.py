@@ -72,6 +72,8 @@ class AnsweredInvitation:
     ticket: bytes
     masked: bytes | None = None
     """What is promised of groups, if votes are masked."""
+    proof: bytes | None = None
+    """What came beside the invitation; it is checked before the answer and not stored."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from neologue.masking.neighbourhood import LARGEST_GROUP
 from neologue.masking.terms import Promise
 from neologue.masking.vote_packing import packed_bytes
 from neologue.protocol.closed_layer import ClosedLayer
-from neologue.protocol.invitation import KEY_BYTES, Invitation, check_bytes
+from neologue.protocol.invitation import KEY_BYTES, MOST_PROOF_BYTES, Invitation, check_bytes
 from neologue.protocol.layer import Layer
 from neologue.protocol.layer_fields import LARGEST_NUMBER
 from neologue.protocol.limits import DEEPEST, LARGEST_LAYER, check_whole
@@ -91,6 +91,8 @@ class Policy:
         yield from _form_complaints(layer)
         if not invitation.genuine:
             yield "the signature is not the operator's for this campaign and layer; get the invitation anew from them"
+        if invitation.proof is not None and len(invitation.proof) > MOST_PROOF_BYTES:
+            yield f"the proof beside the invitation has more than {MOST_PROOF_BYTES:,} bytes; no policy permits that"
         yield from self._privacy_complaints(layer, layer.epsilon)
         yield from self._size_complaints(layer)
         yield from self._masking_complaints(layer, invitation.masked)
