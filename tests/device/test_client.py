@@ -626,9 +626,9 @@ def test_receipts_say_in_plain_words_what_left_the_device(service: Service, clie
     assert client.receipts() == [
         f"On 2026-05-03 this device sent {len(report):,} bytes to the operator {operator}… for the campaign "
         f"{CAMPAIGN.hex()[:16]}…: a randomized list of about {votes:,} of {places:,} beginnings of "
-        "words. Any single word you typed changes the chance of what was sent by at most a factor of e^3; all words "
-        "together, of which it speaks of at most 4, by e^12. By the operator's word, 999 other devices were asked "
-        "the same."
+        "words. Any single word you typed changes the probability of what was sent by at most a factor of e^3; all "
+        "your words together, of which it is about at most 4, by e^12. According to the operator, 999 other devices "
+        "were asked the same."
     ]
     service.batch = 1
     client.tick()

@@ -88,7 +88,7 @@ def made(service: SecureService, folder: Path) -> SpendingRecord:
     account = SpendingRecord(folder / "account.db")
     report = account.answer(invitation, {"abba": 1}, policy(smallest_layer_size=1))
     with closing(Membership(folder / "membership.db")) as membership:
-        membership.send(asked, receipt.sent(0, invitation, len(report)))
+        membership.send(asked, receipt.report_receipt(0, invitation, len(report)))
     return account
 
 
@@ -293,7 +293,7 @@ def test_what_is_promised_of_a_group_is_in_the_receipt(service: SecureService, t
     masked(service, tmp_path / "device", service.terms())
     with client_of(service, tmp_path / "device") as client:
         (sentence,) = client.receipts()
-    assert "under masks alone, so that the operator reads sums of at least 8 devices" in sentence
+    assert "only under masks, so that the operator reads sums of at least 8 devices" in sentence
 
 
 def test_a_participation_needs_a_promise(service: SecureService, tmp_path: Path) -> None:

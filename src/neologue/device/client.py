@@ -177,7 +177,7 @@ class Client:
         if joined is not None:
             campaign = Credential.parse(joined.credential).campaign_id
             waited = self._give_up(campaign)
-            self._membership.leave(receipt.given_up(self._clock(), campaign) if waited else None)
+            self._membership.leave(receipt.abandoned_receipt(self._clock(), campaign) if waited else None)
 
     # For the owner
 
@@ -313,7 +313,7 @@ class Client:
         report = self._record.answer(invitation, {} if made else self._diary.words(), self._policy)
         joined = self._membership.joined()
         if joined is not None and joined.answered is None:
-            self._membership.send(asked, receipt.sent(self._clock(), invitation, len(report)))
+            self._membership.send(asked, receipt.report_receipt(self._clock(), invitation, len(report)))
         return report
 
     def _take_part(self, invitation: Invitation, asked: AnsweredInvitation, head: bytes) -> Tick:
@@ -355,7 +355,7 @@ class Client:
         return self._end(End.CLOSED, campaign, "too many groups with the votes yielded nothing; they were erased")
 
     def _file_masking_receipt(self, terms: Terms, size: int, times: int) -> None:
-        self._membership.file(receipt.masked(self._clock(), terms, size, times))
+        self._membership.file(receipt.masking_receipt(self._clock(), terms, size, times))
 
     def _check_in(self, credential: Credential, waits: bool) -> AnsweredInvitation | Tick:
         """Ask the service for an invitation; a Tick if there is none."""
@@ -413,7 +413,9 @@ class Client:
         sentence = None
         if waited:
             self._record.confirm(campaign)
-            sentence = (receipt.counted if how is End.FINAL else receipt.given_up)(self._clock(), campaign)
+            sentence = (receipt.counted_receipt if how is End.FINAL else receipt.abandoned_receipt)(
+                self._clock(), campaign
+            )
         self._participation = None
         self._membership.end(how, sentence)
         return Tick(State(how), None, message)
