@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from laws import fit, uniform
-from neologue.entropy import ONE, Entropy, SecureEntropy, SeededEntropy, bounded
+from neologue.entropy import ONE, Entropy, SecureEntropy, SeededEntropy, bounded_integers
 
 WORDS = 1 << 32
 ALPHA = 1e-4
@@ -46,9 +46,9 @@ def test_every_value_below_a_bound_is_reached_by_equally_many_words(bound: int) 
     # only one whose low half is below the bound. So the ends of all intervals decide everything.
     starts = [-(-v * WORDS // bound) for v in range(bound + 1)]
     for value, (start, end) in enumerate(pairwise(starts)):
-        assert bounded(halves(end - 1), bound).tolist() == [value]
-        assert bounded(halves(start + 1), bound).tolist() == [value]
-        left_out = 1 - len(bounded(halves(start), bound))
+        assert bounded_integers(halves(end - 1), bound).tolist() == [value]
+        assert bounded_integers(halves(start + 1), bound).tolist() == [value]
+        left_out = 1 - len(bounded_integers(halves(start), bound))
         assert end - start - left_out == WORDS // bound
 
 
@@ -58,7 +58,7 @@ def test_every_value_below_a_large_bound_is_reached_by_equally_many_words(bound:
     for value in [0, 1, 2, bound // 2, bound - 2, bound - 1, *spread]:
         start, end = -(-value * WORDS // bound), -(-(value + 1) * WORDS // bound)
         ends = {*range(start, min(start + 4, end)), *range(max(start, end - 4), end)}
-        reached = bounded(halves(*sorted(ends)), bound)
+        reached = bounded_integers(halves(*sorted(ends)), bound)
         assert set(reached.tolist()) <= {value}
         assert len(reached) + (end - start - len(ends)) == WORDS // bound
 

@@ -24,7 +24,7 @@ from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.masking.neighbourhood import neighbourhood
 from neologue.masking.terms import MaskingGroup, Promise, Terms
-from neologue.masking.void_group import sign_nothing
+from neologue.masking.void_group import sign_void_statement
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import issue
 from neologue.protocol.documents import known_document
@@ -596,7 +596,7 @@ def cohort_case(name: str, devices: int, votes: int, dropout: int, corruption: i
         "devices": [case | {"secrets": entropy.hex} for case, entropy in zip(told, drawn, strict=True)],
         "sum": server.outcome.votes.tolist(),
         "operator_private_key": operator.private_bytes_raw().hex(),
-        "statement": sign_nothing(terms, operator).hex(),
+        "statement": sign_void_statement(terms, operator).hex(),
     }
 
 

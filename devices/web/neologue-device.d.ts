@@ -14,7 +14,7 @@ export interface Limits {
   /** The largest sum of the local ε of all campaigns ever answered. */
   lifetimeEpsilon: number;
   /** The fewest users that a layer may say it asks. */
-  smallestCohort: number;
+  smallestLayerSize: number;
   /** The most characters of a word that may count. */
   longestWord: number;
   /** The most candidates of a layer. */
@@ -82,7 +82,7 @@ export interface Meaning {
   epsilon: number;
   /** The most words that the report speaks of. */
   words: number;
-  cohort: number;
+  layerSize: number;
 }
 
 export interface Device {

@@ -4,11 +4,11 @@ import time
 from collections.abc import Callable
 
 Clock = Callable[[], int]
-"""A clock answers with today's day number."""
+"""Returns today's day number."""
 
 SECONDS_PER_DAY = 86_400
 
 
 def system_days() -> int:
-    """The day number of now, UTC."""
+    """Today's day number in UTC."""
     return int(time.time()) // SECONDS_PER_DAY

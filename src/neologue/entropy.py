@@ -47,14 +47,14 @@ class Entropy(ABC):
         """`count` independent uniform integers in [0, bound), bound ≤ 2^32 (Lemire 2019, with rejection)."""
         if not 1 <= bound <= HALF_WORD:
             raise ValueError(f"a bound must be in 1..2^32, not {bound}")
-        taken: list[NDArray[np.int64]] = []
+        parts: list[NDArray[np.int64]] = []
         missing = count
         while missing > 0:
             halves = self.words(-(-missing // 2)).astype("<u8").view("<u4")
-            accepted = bounded(halves, bound)[:missing]
-            taken.append(accepted)
+            accepted = bounded_integers(halves, bound)[:missing]
+            parts.append(accepted)
             missing -= len(accepted)
-        return np.concatenate(taken) if taken else np.empty(0, np.int64)
+        return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
     def subset(self, size: int, count: int) -> NDArray[np.int64]:
         """A uniform `count`-subset of {0, …, size-1}, sorted, in work proportional to the smaller side."""
@@ -77,7 +77,7 @@ class Entropy(ABC):
                 return np.argsort(keys)
 
 
-def bounded(halves: NDArray[np.uint32], bound: int) -> NDArray[np.int64]:
+def bounded_integers(halves: NDArray[np.uint32], bound: int) -> NDArray[np.int64]:
     """Uniform integers below `bound` from uniform 32-bit words, in order; words that would bias are left out."""
     products = halves.astype(np.uint64) * np.uint64(bound)
     accepted = (products & np.uint64(HALF_WORD - 1)) >= np.uint64(HALF_WORD % bound)

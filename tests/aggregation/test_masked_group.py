@@ -27,7 +27,7 @@ from neologue.masking.masks import add_mask, subtract_mask
 from neologue.masking.messages import Kind, MaskedVector, Roster, Sharing, Unmasking
 from neologue.masking.neighbourhood import neighbourhood
 from neologue.masking.terms import MaskingGroup, Terms
-from neologue.masking.void_group import says_nothing
+from neologue.masking.void_group import is_void_statement
 from neologue.masking.vote_packing import Entries, unpack
 from neologue.protocol.report import read_report
 
@@ -207,7 +207,7 @@ class TestStages:
         while run.server.stage is not Stage.OVER:
             run.step()
         assert isinstance(run.server.outcome, NoSum)
-        assert says_nothing(run.server.statement(OPERATOR), run.terms, OPERATOR_KEY)
+        assert is_void_statement(run.server.statement(OPERATOR), run.terms, OPERATOR_KEY)
 
     def test_of_a_sum_there_is_no_statement_that_it_is_none(self) -> None:
         run = Run(some_terms(), vectors(6)).go_to(Stage.OVER)
@@ -482,7 +482,7 @@ class TestView:
             owners = [owner for owner in range(4) if owner != told.index]
             for owner, (_, share) in zip(owners, told.shares, strict=True):
                 shares[owner][told.index + 1] = share
-        secrets = {owner: shamir.reconstructed(held, 2) for owner, held in shares.items()}
+        secrets = {owner: shamir.reconstruct(held, 2) for owner, held in shares.items()}
         entries = [
             unpack(MaskedVector.parse(answer, group).packed, group.bits, self.ENTRIES) for answer in sent.values()
         ]

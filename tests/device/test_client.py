@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
+import neologue
 from closed import small_closed_layer
 from invitations import OPERATOR, STRANGER, campaign_id, policy
 from layers import small_layer
-from neologue.device import Client, HttpTransport, Library, Policy, Response, SpendingRecord, Tick
+from neologue.device import Client, HttpTransport, Library, Policy, Response, SpendingRecord, State, Tick
 from neologue.device.answers import LATEST
 from neologue.errors import (
     CredentialError,
@@ -36,6 +37,7 @@ from small_service import CAMPAIGN, Fault, Reply, Service, error, instead, lost_
 
 SECRET = "xylomancytest"
 TESTS = Path(__file__).parents[1]
+SOURCES = Path(neologue.__file__).parents[1]
 DAY = 20_576  # 2026-05-03
 
 
@@ -96,7 +98,7 @@ def test_a_device_is_asked_answers_and_is_done(service: Service, client: Client,
     assert read_report(service.layer, report) is not None
     assert client.spent == 3.0
     assert report[9:] not in bytes_of(tmp_path)
-    assert client.tick() == Tick("over", None, "this device has done its part in the campaign")
+    assert client.tick() == Tick(State.OVER, None, "this device has done its part in the campaign")
     assert len(service.requests) == 4
 
 
@@ -139,7 +141,7 @@ def test_a_closed_layer_is_answered_too(clients: Clients, tmp_path: Path) -> Non
 def test_without_a_campaign_it_is_silent(service: Service, clients: Clients) -> None:
     device = clients()
     device.typed("abcab")
-    assert device.tick() == Tick("alone", None, "no campaign is joined; join one with a credential")
+    assert device.tick() == Tick(State.ALONE, None, "no campaign is joined; join one with a credential")
     assert service.requests == []
 
 
@@ -190,7 +192,7 @@ def test_a_second_credential_earns_no_second_report(service: Service, client: Cl
 def test_a_report_that_waits_is_not_given_up_by_accident(service: Service, client: Client) -> None:
     service.batch = 2
     client.tick()
-    with pytest.raises(ParameterError, match="still waits to be confirmed"):
+    with pytest.raises(ParameterError, match="is not confirmed yet"):
         client.join(issue(campaign_id(2), OPERATOR).text)
     client.leave()
     assert "given up" in client.receipts()[-1]
@@ -318,7 +320,9 @@ def test_killed_around_sending_it_goes_on_with_the_same_bytes(
     device.close()
     for _ in range(2):
         command = [sys.executable, "-c", DIES, str(tmp_path / "device"), service.address, moment]
-        done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(TESTS)}, timeout=120)
+        done = subprocess.run(
+            command, env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (TESTS, SOURCES)))}, timeout=120
+        )
         assert done.returncode == -signal.SIGKILL
     with sqlite3.connect(tmp_path / "device" / "account.db") as db:
         stored = [report for (report,) in db.execute("SELECT report FROM reports")]
@@ -403,6 +407,16 @@ def test_an_answer_that_makes_no_sense_is_for_later(
     service.ahead(path, instead(Reply(status, body)))
     assert client.tick().state == "later"
     assert client.tick().state == "final"
+
+
+@pytest.mark.parametrize(
+    ("proof", "state"),
+    [("00ff", "final"), ("", "final"), ("00" * 8193, "refused"), ("0", "later"), ("FF", "later"), (7, "later")],
+    ids=["short", "empty", "too long", "half a byte", "upper case", "a number"],
+)
+def test_a_proof_may_come_beside_an_invitation(service: Service, client: Client, proof: object, state: str) -> None:
+    service.ahead("/v1/check-in", told(service, proof=proof))
+    assert client.tick().state == state
 
 
 @pytest.mark.parametrize("field", ["layer", "operator", "signature", "ticket"])
@@ -521,7 +535,7 @@ def test_nothing_is_sent_or_stored_while_opted_out(
     assert client.opted_out
     client.typed(SECRET)
     assert client.tick() == Tick(
-        "out", None, "the owner of this device has opted out; nothing is sent and nothing is stored"
+        State.OUT, None, "the owner of this device has opted out; nothing is sent and nothing is stored"
     )
     assert SECRET.encode() not in bytes_of(tmp_path)
     client.close()
@@ -612,9 +626,9 @@ def test_receipts_say_in_plain_words_what_left_the_device(service: Service, clie
     assert client.receipts() == [
         f"On 2026-05-03 this device sent {len(report):,} bytes to the operator {operator}… for the campaign "
         f"{CAMPAIGN.hex()[:16]}…: a randomized list of about {votes:,} of {places:,} beginnings of "
-        "words. Any single word you typed changes the chance of what was sent by at most a factor of e^3; all words "
-        "together, of which it speaks of at most 4, by e^12. By the operator's word, 999 other devices were asked "
-        "the same."
+        "words. Any single word you typed changes the probability of what was sent by at most a factor of e^3; all "
+        "your words together, of which it is about at most 4, by e^12. According to the operator, 999 other devices "
+        "were asked the same."
     ]
     service.batch = 1
     client.tick()

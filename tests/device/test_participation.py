@@ -17,7 +17,7 @@ from neologue.device.participation import MOST_TIMES, Participation
 from neologue.device.spending_record import MaskedVotes
 from neologue.errors import AnsweredError, PolicyError
 from neologue.masking.terms import Promise, Terms
-from neologue.masking.void_group import sign_nothing
+from neologue.masking.void_group import sign_void_statement
 from neologue.protocol.credential import Credential
 from neologue.protocol.invitation import Invitation, invite
 from small_service import CAMPAIGN, Reply, Service, error, instead, running
@@ -73,7 +73,7 @@ def layer_size(terms: Terms) -> Reply:
 def masked(service: SecureService, folder: Path, terms: Terms) -> SpendingRecord:
     """The account of a device that has masked its votes for a group and was ended then."""
     account = made(service, folder)
-    account.mask(CAMPAIGN, terms)
+    account.record_masking(CAMPAIGN, terms)
     return account
 
 
@@ -88,7 +88,7 @@ def made(service: SecureService, folder: Path) -> SpendingRecord:
     account = SpendingRecord(folder / "account.db")
     report = account.answer(invitation, {"abba": 1}, policy(smallest_layer_size=1))
     with closing(Membership(folder / "membership.db")) as membership:
-        membership.send(asked, receipt.sent(0, invitation, len(report)))
+        membership.send(asked, receipt.report_receipt(0, invitation, len(report)))
     return account
 
 
@@ -210,16 +210,16 @@ def test_votes_are_masked_again_only_with_the_operators_statement(service: Secur
     account = masked(service, folder, terms)
     path = f"/v1/cohorts/{terms.group_id.hex()}"
     other = service.terms(number=2)
-    wrong = [sign_nothing(terms, STRANGER), sign_nothing(other, OPERATOR), bytes(64)]
+    wrong = [sign_void_statement(terms, STRANGER), sign_void_statement(other, OPERATOR), bytes(64)]
     with client_of(service, folder) as client:
         for statement in wrong:
             service.ahead(path, instead(Reply.of(200, {"state": "nothing", "statement": statement.hex()})))
             assert client.tick().state == "refused"
-            assert account.masking(CAMPAIGN) == MaskedVotes(1, terms)
-        right = sign_nothing(terms, OPERATOR)
+            assert account.masked_votes(CAMPAIGN) == MaskedVotes(1, terms)
+        right = sign_void_statement(terms, OPERATOR)
         service.ahead(path, instead(Reply.of(200, {"state": "nothing", "statement": right.hex()})))
         assert client.tick().state == "received"
-        assert account.masking(CAMPAIGN) == MaskedVotes(1, None)
+        assert account.masked_votes(CAMPAIGN) == MaskedVotes(1, None)
         joined = service.asked("/v1/cohorts")
         service.ahead("/v1/cohorts", instead(error(503, "busy")))
         assert client.tick().state == "later"
@@ -252,9 +252,9 @@ def test_after_too_many_groups_the_votes_are_given_up(service: SecureService, tm
     folder = tmp_path / "device"
     account = masked(service, folder, service.terms())
     for number in range(MOST_TIMES - 1):
-        account.release(CAMPAIGN, service.terms(number + 1))
-        account.mask(CAMPAIGN, service.terms(number + 2))
-    account.release(CAMPAIGN, service.terms(MOST_TIMES))
+        account.record_void_group(CAMPAIGN, service.terms(number + 1))
+        account.record_masking(CAMPAIGN, service.terms(number + 2))
+    account.record_void_group(CAMPAIGN, service.terms(MOST_TIMES))
     with client_of(service, folder) as client:
         tick = client.tick()
     assert tick.state == "closed"
@@ -264,9 +264,9 @@ def test_after_too_many_groups_the_votes_are_given_up(service: SecureService, tm
 def test_an_account_holds_votes_for_one_group_at_a_time(service: SecureService, tmp_path: Path) -> None:
     account = masked(service, tmp_path / "device", service.terms())
     with pytest.raises(AnsweredError, match="masked for another group"):
-        account.mask(CAMPAIGN, service.terms(2))
-    account.release(CAMPAIGN, service.terms(2))
-    assert account.masking(CAMPAIGN) == MaskedVotes(1, service.terms())
+        account.record_masking(CAMPAIGN, service.terms(2))
+    account.record_void_group(CAMPAIGN, service.terms(2))
+    assert account.masked_votes(CAMPAIGN) == MaskedVotes(1, service.terms())
 
 
 def test_files_from_before_there_were_masks_go_on(service: SecureService, tmp_path: Path) -> None:
@@ -286,14 +286,14 @@ def test_files_from_before_there_were_masks_go_on(service: SecureService, tmp_pa
     with client_of(service, folder, policy(smallest_layer_size=1)) as client:
         assert client.spent > 0
         assert len(client.receipts()) == 1
-    assert SpendingRecord(folder / "account.db").masking(CAMPAIGN) == MaskedVotes(0, None)
+    assert SpendingRecord(folder / "account.db").masked_votes(CAMPAIGN) == MaskedVotes(0, None)
 
 
 def test_what_is_promised_of_a_group_is_in_the_receipt(service: SecureService, tmp_path: Path) -> None:
     masked(service, tmp_path / "device", service.terms())
     with client_of(service, tmp_path / "device") as client:
         (sentence,) = client.receipts()
-    assert "under masks alone, so that the operator reads sums of at least 8 devices" in sentence
+    assert "only under masks, so that the operator reads sums of at least 8 devices" in sentence
 
 
 def test_a_participation_needs_a_promise(service: SecureService, tmp_path: Path) -> None:

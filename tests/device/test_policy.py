@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from invitations import OPERATOR, STRANGER, campaign_id, invitation, policy
 from layers import small_campaign, small_layer
 from neologue.campaign.profiles import PROFILES
-from neologue.device.policy import Policy, epsilon_of, rounded_up
+from neologue.device.policy import Policy, epsilon_of, round_up
 from neologue.errors import ParameterError, PolicyError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, extensions, root
 from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.invitation import Invitation, invite
+from neologue.protocol.invitation import MOST_PROOF_BYTES, Invitation, invite
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import HEADER_BYTES
 from neologue.randomizers.unary import Unary
@@ -94,6 +94,12 @@ def test_a_layer_altered_on_the_way_is_refused() -> None:
 
 def test_a_device_that_is_switched_off_answers_nobody() -> None:
     assert "its owner has switched that off" in refusal(invitation(), policy(enabled=False))
+
+
+def test_a_proof_beside_an_invitation_is_bounded_and_otherwise_ignored() -> None:
+    for proof in (None, b"", bytes(MOST_PROOF_BYTES)):
+        policy().check(replace(invitation(), proof=proof))
+    assert "more than 8,192 bytes" in refusal(replace(invitation(), proof=bytes(MOST_PROOF_BYTES + 1)), policy())
 
 
 # Each limit, at its edge and one step beyond
@@ -182,7 +188,7 @@ def test_a_randomizer_that_enforces_less_than_it_states_is_held_to_what_it_enfor
 
 @given(st.fractions(min_value=0, max_value=10**6))
 def test_rounding_up_is_to_the_next_float_and_never_below(value: Fraction) -> None:
-    rounded = rounded_up(value)
+    rounded = round_up(value)
     assert Fraction(rounded) >= value
     assert value == 0 or Fraction(math.nextafter(rounded, -math.inf)) < value
 

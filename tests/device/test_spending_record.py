@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import neologue
 from invitations import STRANGER, campaign_id, invitation, policy
 from layers import small_layer
 from neologue.device import spending_record as account_module
@@ -32,6 +33,7 @@ from neologue.protocol.report import read_report
 
 WORDS = {"abc": 3, "caa": 1}
 TESTS = Path(__file__).parents[1]
+SOURCES = Path(neologue.__file__).parents[1]
 
 
 @pytest.fixture
@@ -250,7 +252,7 @@ def run(script: str, *arguments: str | Path) -> subprocess.Popen[str]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(TESTS)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (TESTS, SOURCES)))},
     )
 
 

@@ -211,7 +211,7 @@ def test_what_is_no_address_is_refused(server: str, transports: Transports) -> N
 
 
 def test_without_tls_only_this_machine_is_talked_to(transports: Transports) -> None:
-    with pytest.raises(ParameterError, match=r"without TLS.*give https://words\.example\.org"):
+    with pytest.raises(ParameterError, match=r"has no TLS.*give https://words\.example\.org"):
         transports("http://words.example.org")
     for server in ("http://localhost:1", "http://127.0.0.5", "http://[::1]:80", "https://words.example.org"):
         transports(server)
@@ -257,5 +257,5 @@ def test_certificates_are_checked(certificate: Path, transports: Transports) -> 
 def test_a_file_without_certificates_is_refused(tmp_path: Path, transports: Transports) -> None:
     (tmp_path / "empty.pem").touch()
     for name in ("empty.pem", "missing.pem"):
-        with pytest.raises(ParameterError, match=f"{name} is no file of certificates"):
+        with pytest.raises(ParameterError, match=f"{name} is not a PEM file of certificates"):
             transports("https://words.example.org", ca_file=tmp_path / name)

@@ -25,7 +25,7 @@ from neologue.masking.messages import (
     Unmasking,
 )
 from neologue.masking.terms import MaskingGroup, Promise, Terms
-from neologue.masking.void_group import says_nothing, sign_nothing
+from neologue.masking.void_group import is_void_statement, sign_void_statement
 from neologue.masking.vote_packing import pack, unpack
 
 TERMS = some_terms(entries=11, votes=3, dropout=20, corruption=20)
@@ -145,12 +145,12 @@ class TestRoster:
         ("index", "others", "reason"),
         [
             (0, [0, *OTHERS[1:]], "its own neighbour"),
-            (0, [*OTHERS[:-1], OTHERS[-2]], "each is there once"),
+            (0, [*OTHERS[:-1], OTHERS[-2]], "each must be there once"),
             (0, [*OTHERS[1:], OTHERS[0]], "in order"),
             (0, [*OTHERS[:-1], 10], "device 10 in a group of 10"),
             (10, list(OTHERS), "device 10 in a group of 10"),
-            (0, list(OTHERS[:-1]), "ends too early"),
-            (0, [*OTHERS, 9], "behind its end"),
+            (0, list(OTHERS[:-1]), "is too short"),
+            (0, [*OTHERS, 9], "is too long"),
         ],
     )
     def test_a_wrong_list_is_refused(self, index: int, others: list[int], reason: str) -> None:
@@ -254,17 +254,19 @@ class TestSignatures:
         assert not Advertisement(KEYS).is_genuine(TERMS)
 
     def test_a_statement_is_the_operators_and_about_one_group(self) -> None:
-        statement = sign_nothing(TERMS, OPERATOR)
-        assert says_nothing(statement, TERMS, OPERATOR_KEY)
-        assert not says_nothing(statement, some_terms(group_id=b"another"), OPERATOR_KEY)
-        assert not says_nothing(statement, some_terms(entries=12, votes=3, dropout=20, corruption=20), OPERATOR_KEY)
-        assert not says_nothing(sign_nothing(TERMS, Ed25519PrivateKey.generate()), TERMS, OPERATOR_KEY)
-        assert not says_nothing(statement[:-1], TERMS, OPERATOR_KEY)
-        assert not says_nothing(statement, TERMS, secrets.token_bytes(31))
+        statement = sign_void_statement(TERMS, OPERATOR)
+        assert is_void_statement(statement, TERMS, OPERATOR_KEY)
+        assert not is_void_statement(statement, some_terms(group_id=b"another"), OPERATOR_KEY)
+        assert not is_void_statement(
+            statement, some_terms(entries=12, votes=3, dropout=20, corruption=20), OPERATOR_KEY
+        )
+        assert not is_void_statement(sign_void_statement(TERMS, Ed25519PrivateKey.generate()), TERMS, OPERATOR_KEY)
+        assert not is_void_statement(statement[:-1], TERMS, OPERATOR_KEY)
+        assert not is_void_statement(statement, TERMS, secrets.token_bytes(31))
 
 
 def test_the_padding_of_a_vector_is_zero() -> None:
     packed = pack(unpack(bytes(COHORT.vector_bytes), COHORT.bits, TERMS.entries), COHORT.bits)
     assert COHORT.bits * TERMS.entries % 8
-    with pytest.raises(MaskingError, match="behind the last entry"):
+    with pytest.raises(MaskingError, match="after the last entry"):
         unpack(packed[:-1] + bytes([packed[-1] | 1]), COHORT.bits, TERMS.entries)

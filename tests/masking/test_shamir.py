@@ -52,7 +52,7 @@ def test_any_threshold_of_shares_give_the_secret_back(secret: int, data: st.Data
     threshold = data.draw(st.integers(1, len(points)))
     shares = dict(zip(points, shamir.shares(secret, points, threshold, SeededEntropy(1)), strict=True))
     chosen = data.draw(st.permutations(points))[: data.draw(st.integers(threshold, len(points)))]
-    assert shamir.reconstructed({point: shares[point] for point in chosen}, threshold) == secret
+    assert shamir.reconstruct({point: shares[point] for point in chosen}, threshold) == secret
 
 
 def test_fewer_shares_have_the_same_law_for_every_secret(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,4 +76,4 @@ def test_wrong_shares_give_something_else() -> None:
     points = [1, 2, 3]
     shares = dict(zip(points, shamir.shares(42, points, 3, SeededEntropy(7)), strict=True))
     shares[2] = (shares[2] + 1) % field.PRIME
-    assert shamir.reconstructed(shares, 3) != 42
+    assert shamir.reconstruct(shares, 3) != 42

@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources 31af5b1c5c30a52ef0f3da9213bb2fd2808766355a471629015fbbf88610b593 */
+/* neologue device, Apache-2.0, built from devices/web: sources 991747b225c0f27d9cdf71cd1a8a5e5b06742b1e94beea38a20dee24dcb24ec9 */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)
@@ -106,7 +106,7 @@ var Candidates = class {
     this.lists = lists;
     this.doubtful = doubtful;
     const characters = alphabet.characters.length;
-    this.#below = Array.from({ length: extension }, (_, place) => extensions(characters, extension - 1 - place));
+    this.#below = Array.from({ length: extension }, (_, position) => extensions(characters, extension - 1 - position));
     this.#length = [...frontier[0]].length;
     this.#rows = new Map(lists && lastCharacters(frontier).map((character, row) => [character, lists.rows[row]]));
     const every = extensions(characters, extension);
@@ -131,17 +131,17 @@ var Candidates = class {
   index(word) {
     const characters = [...word];
     if (characters.length < this.#length) {
-      const place = find(this.doubtful, word, compare);
-      return place < 0 ? -1 : this.#extending + place;
+      const position = find(this.doubtful, word, compare);
+      return position < 0 ? -1 : this.#extending + position;
     }
     const head = characters.slice(0, this.#length).join("");
     const rank = find(this.frontier, head, compare);
     if (rank < 0) return -1;
     let way = 0;
-    for (const [place, character] of characters.slice(this.#length, this.#length + this.extension).entries()) {
+    for (const [position, character] of characters.slice(this.#length, this.#length + this.extension).entries()) {
       const code = this.alphabet.code(character);
       if (code === 0) return -1;
-      way += 1 + (code - 1) * this.#below[place];
+      way += 1 + (code - 1) * this.#below[position];
     }
     if (this.lists) way = this.#rows.get(lastCharacter(head)).indexOf(way);
     const candidate = this.#starts[rank] + way;
@@ -185,7 +185,7 @@ function grains(value) {
   const fraction = whole & (1n << 52n) - 1n;
   return exponent === 0n ? fraction : (fraction | 1n << 52n) << exponent - 1n;
 }
-function roundedUp(total, guess) {
+function roundUp(total, guess) {
   let value = guess;
   while (grains(value) < total) value = neighbour(value, 1n);
   while (value > 0 && grains(neighbour(value, -1n)) >= total) value = neighbour(value, -1n);
@@ -242,9 +242,9 @@ function drawBinomial(trials, numerator, entropy) {
   }
 }
 function decide({ first, lower, upper }, drawn) {
-  const place = upper.findIndex((bound) => drawn < bound);
-  if (place <= 0 || drawn >= lower[place]) return null;
-  return first - 1 + place;
+  const index = upper.findIndex((bound) => drawn < bound);
+  if (index <= 0 || drawn >= lower[index]) return null;
+  return first - 1 + index;
 }
 function enclose(trials, success, bits) {
   const n = BigInt(trials);
@@ -259,9 +259,9 @@ function enclose(trials, success, bits) {
   const highest = sum(upper) + right.beyond;
   let [low, high] = [0n, 0n];
   const scaled2 = { first: Number(mode) - left.lower.length, lower: [], upper: [] };
-  lower.forEach((weight, place) => {
+  lower.forEach((weight, index) => {
     low += weight;
-    high += upper[place];
+    high += upper[index];
     scaled2.lower.push((low << bits) / (low + highest - high));
     scaled2.upper.push(ceilDivide(high << bits, high + lowest - low));
   });
@@ -322,7 +322,7 @@ var Entropy = class {
     const taken = [];
     while (taken.length < count) {
       const missing = count - taken.length;
-      for (const value of bounded(this.halves(Math.ceil(missing / 2)), bound)) {
+      for (const value of boundedIntegers(this.halves(Math.ceil(missing / 2)), bound)) {
         if (taken.length < count) taken.push(value);
       }
     }
@@ -350,7 +350,7 @@ var Entropy = class {
     }
   }
 };
-function* bounded(halves, bound) {
+function* boundedIntegers(halves, bound) {
   const least = HALF % bound;
   const [high, low] = [Math.floor(bound / SHORT), bound % SHORT];
   for (const half of halves) {
@@ -410,16 +410,16 @@ function heldPrefixes(words, layer, entropy) {
     if (candidate >= 0) times.set(candidate, (times.get(candidate) ?? 0) + typed);
   }
   const prefixes = [...times.keys()].sort((a, b) => a - b);
-  const order = entropy.permutation(prefixes.length).map((place) => prefixes[place]);
+  const order = entropy.permutation(prefixes.length).map((index) => prefixes[index]);
   if (layer.document.sampler === "greedy") order.sort((a, b) => times.get(b) - times.get(a));
   return order.slice(0, layer.document.bound);
 }
 function heldPlaces(words, layer, entropy) {
   const counting = [...countingWords(words, layer).keys()].sort(compare);
   const events = entropy.chances(scaled(layer.rate, WORD_BITS), counting.length);
-  const drawn = counting.filter((_, place) => events[place]);
-  const sampled = entropy.permutation(drawn.length).slice(0, layer.document.bound).map((place) => layer.index(drawn[place]));
-  const listed = sampled.filter((place) => place >= 0);
+  const drawn = counting.filter((_, index) => events[index]);
+  const sampled = entropy.permutation(drawn.length).slice(0, layer.document.bound).map((index) => layer.index(drawn[index]));
+  const listed = sampled.filter((candidate) => candidate >= 0);
   return layer.held(listed, sampled.length - listed.length);
 }
 function countingWords(words, layer) {
@@ -444,17 +444,17 @@ async function baseSubsets(seed, domain, rows, size) {
   let values = [].values();
   const subsets = [];
   while (subsets.length < rows) {
-    const taken = /* @__PURE__ */ new Set();
-    while (taken.size < size) {
+    const subset = /* @__PURE__ */ new Set();
+    while (subset.size < size) {
       const { value, done } = values.next();
       if (done) {
-        values = bounded(await keystream(key, blocks, octets), domain);
+        values = boundedIntegers(await keystream(key, blocks, octets), domain);
         blocks += octets / BLOCK;
       } else {
-        taken.add(value);
+        subset.add(value);
       }
     }
-    subsets.push([...taken]);
+    subsets.push([...subset]);
   }
   return subsets;
 }
@@ -463,7 +463,7 @@ async function keystream(key, block, octets) {
   new DataView(counter.buffer).setBigUint64(8, BigInt(block));
   const stream = await crypto.subtle.encrypt({ name: "AES-CTR", counter, length: 64 }, key, new Uint8Array(octets));
   const view = new DataView(stream);
-  return Uint32Array.from({ length: octets / 4 }, (_, place) => view.getUint32(4 * place, true));
+  return Uint32Array.from({ length: octets / 4 }, (_, index) => view.getUint32(4 * index, true));
 }
 
 // src/errors.ts
@@ -604,11 +604,11 @@ var SubsetSelection = class {
     return [p, (this.subsetSize - p) / this.candidates];
   }
   async translates(held, entropy) {
-    const words = entropy.permutation(this.bound).map((place) => held[place] ?? this.candidates);
+    const words = entropy.permutation(this.bound).map((index) => held[index] ?? this.candidates);
     const seed = entropy.octets(SEED_BYTES / 8);
     const bases = await this.expand(seed);
-    const places = entropy.below(this.subsetSize, this.bound);
-    const hits = words.map((word, j) => this.#modulo(word - bases[j][places[j]]));
+    const positions = entropy.below(this.subsetSize, this.bound);
+    const hits = words.map((word, j) => this.#modulo(word - bases[j][positions[j]]));
     const truths = entropy.chances(this.truth, this.bound);
     const misses = this.#misses(words, bases, entropy);
     return { seed, offsets: hits.map((hit, j) => truths[j] ? hit : misses[j]) };
@@ -637,7 +637,7 @@ var SubsetSelection = class {
     for (; ; ) {
       const hit = words.flatMap((word, j) => bases[j].includes(this.#modulo(word - offsets[j])) ? [j] : []);
       if (hit.length === 0) return offsets;
-      entropy.below(this.domain, hit.length).forEach((offset, place) => offsets[hit[place]] = offset);
+      entropy.below(this.domain, hit.length).forEach((offset, index) => offsets[hit[index]] = offset);
     }
   }
   #modulo(value) {
@@ -716,7 +716,7 @@ var Unary = class {
     const noise = entropy.subset(this.candidates, drawBinomial(this.candidates, this.noise, entropy));
     const coins = entropy.chances(ONE / 2n, this.bound);
     const own = new Set(held);
-    return [...noise.filter((place) => !own.has(place)), ...held.filter((_, rank) => coins[rank])].sort(
+    return [...noise.filter((candidate) => !own.has(candidate)), ...held.filter((_, rank) => coins[rank])].sort(
       (a, b) => a - b
     );
   }
@@ -742,7 +742,7 @@ var RANDOMIZERS = {
   unary: (...asked2) => new Unary(...asked2),
   "subset-selection": (...asked2) => new SubsetSelection(...asked2)
 };
-var Asked = class {
+var LayerBase = class {
   constructor(document, digest, known) {
     this.document = document;
     this.digest = digest;
@@ -774,7 +774,7 @@ var Asked = class {
     return this.known.has(word) ? "it is a known word" : null;
   }
 };
-var OpenLayer = class extends Asked {
+var OpenLayer = class extends LayerBase {
   closed = false;
   #found;
   #lists;
@@ -817,7 +817,7 @@ var OpenLayer = class extends Asked {
   has(word) {
     return this.candidates.index(word) >= 0;
   }
-  place(candidate) {
+  describe(candidate) {
     return this.candidates.prefix(candidate);
   }
   /** Whether each prefix has a part of a list, each list is as long as the largest of them, and names each way once. */
@@ -833,11 +833,11 @@ var OpenLayer = class extends Asked {
       longest.set(end, Math.max(longest.get(end) ?? 0, ways[rank]));
     });
     return every <= MOST_EXTENSIONS && BigInt(every) * BigInt(characters) <= MOST_NUMBERED && rows.every(
-      (row, place) => row.length === longest.get(lasts[place]) && new Set(row).size === row.length && row.every((way) => way < every)
+      (row, index) => row.length === longest.get(lasts[index]) && new Set(row).size === row.length && row.every((way) => way < every)
     );
   }
 };
-var ClosedLayer = class extends Asked {
+var ClosedLayer = class extends LayerBase {
   closed = true;
   rate;
   constructor(document, digest, known) {
@@ -848,7 +848,7 @@ var ClosedLayer = class extends Asked {
     if (document.words.some((word) => this.alphabet.complaint(word, document.depth))) throw unusable("list of words");
     if (!(this.rate > 0 && this.rate <= 1)) throw unusable("rate");
   }
-  /** The list, and behind it a thermometer (unary) or one place for whatever is not listed. */
+  /** The list, and behind it a thermometer (unary) or one candidate for everything that is not listed. */
   get size() {
     return this.document.words.length + (this.document.randomizer === "unary" ? this.document.bound : 1);
   }
@@ -861,18 +861,18 @@ var ClosedLayer = class extends Asked {
   has() {
     return true;
   }
-  /** The places held by some words of the list and so many others. */
+  /** The candidates held by some words of the list and so many others. */
   held(listed, others) {
     const { words, randomizer } = this.document;
     return [
       ...listed,
-      ...Array.from({ length: others }, (_, place) => words.length + (randomizer === "unary" ? place : 0))
+      ...Array.from({ length: others }, (_, index) => words.length + (randomizer === "unary" ? index : 0))
     ];
   }
   index(word) {
     return find(this.document.words, word, compare);
   }
-  place(candidate) {
+  describe(candidate) {
     return { prefix: this.document.words[candidate] ?? "(another word)", ends: true };
   }
 };
@@ -953,14 +953,14 @@ var DEFAULTS = {
   largestEpsilon: 10,
   largestUserEpsilon: 600,
   lifetimeEpsilon: 40,
-  smallestCohort: 100,
+  smallestLayerSize: 100,
   longestWord: 32,
   largestLayer: 1 << 24,
   largestReport: 1e4,
   mostVotes: 1 << 20
 };
 var RANGES = {
-  smallestCohort: [1, 1 << 30],
+  smallestLayerSize: [1, 1 << 30],
   longestWord: [1, 64],
   largestLayer: [1, LARGEST_LAYER],
   largestReport: [100, 1 << 30],
@@ -1029,8 +1029,8 @@ var Policy = class {
         "largestUserEpsilon"
       );
     }
-    if (cohort < limits.smallestCohort) {
-      yield beyond(`the layer asks ${many(cohort)} users, below the ${many(limits.smallestCohort)}`, "smallestCohort");
+    if (cohort < limits.smallestLayerSize) {
+      yield beyond(`the layer asks ${many(cohort)} users, below the ${many(limits.smallestLayerSize)}`, "smallestLayerSize");
     }
     const longest = Math.max(depth, layer.width);
     if (longest > limits.longestWord) {
@@ -1057,7 +1057,7 @@ var Policy = class {
   }
 };
 function sum2(epsilons) {
-  return roundedUp(
+  return roundUp(
     sumOf(epsilons),
     epsilons.reduce((total, epsilon) => total + epsilon, 0)
   );
@@ -1076,22 +1076,22 @@ function beyond(what, limit) {
 var receipt_exports = {};
 __export(receipt_exports, {
   SECONDS_PER_DAY: () => SECONDS_PER_DAY,
-  counted: () => counted,
-  givenUp: () => givenUp,
-  sent: () => sent
+  abandonedReceipt: () => abandonedReceipt,
+  countedReceipt: () => countedReceipt,
+  reportReceipt: () => reportReceipt
 });
 var SECONDS_PER_DAY = 86400;
 var SHOWN = 16;
-function sent(day, campaign, operator, layer, size) {
+function reportReceipt(day, campaign, operator, layer, size) {
   const { bound, cohort } = layer.document;
   const { candidates, noiseVotes } = layer.randomizer;
-  const what = layer.closed ? "words that others have found, and of places that stand for other words" : "beginnings of words";
-  return `On ${date(day)} this device sent ${many(size)} bytes to the operator ${short(operator)} for the campaign ${short(campaign)}: a randomized list of about ${many(noiseVotes)} of ${many(candidates)} ${what}. Any single word you typed changes the chance of what was sent by at most a factor of e^${brief(layer.epsilon)}; all words together, of which it speaks of at most ${many(bound)}, by e^${brief(bound * layer.epsilon)}. By the operator's word, ${many(cohort - 1)} other devices were asked the same.`;
+  const what = layer.closed ? "words that others have found, and of candidates that stand for other words" : "beginnings of words";
+  return `On ${date(day)} this device sent ${many(size)} bytes to the operator ${short(operator)} for the campaign ${short(campaign)}: a randomized list of about ${many(noiseVotes)} of ${many(candidates)} ${what}. Any single word you typed changes the probability of what was sent by at most a factor of e^${brief(layer.epsilon)}; all your words together, of which it is about at most ${many(bound)}, by e^${brief(bound * layer.epsilon)}. According to the operator, ${many(cohort - 1)} other devices were asked the same.`;
 }
-function counted(day, campaign) {
+function countedReceipt(day, campaign) {
   return `On ${date(day)} the service confirmed that the report for the campaign ${short(campaign)} was counted; its bytes were erased from this device.`;
 }
-function givenUp(day, campaign) {
+function abandonedReceipt(day, campaign) {
   return `On ${date(day)} the report for the campaign ${short(campaign)} was given up without a confirmation that it was counted; its bytes were erased from this device, and no other is made for this campaign.`;
 }
 function date(day) {

@@ -130,7 +130,7 @@ def test_receipts_say_what_those_of_python_say(page: Page, service: Service) -> 
     (report,) = reports(service)
     invitation = invite(CAMPAIGN, service.layer, OPERATOR)
     day = int(time.time()) // 86_400
-    expected = [receipts.sent(day, invitation, len(report)), receipts.counted(day, CAMPAIGN)]
+    expected = [receipts.report_receipt(day, invitation, len(report)), receipts.counted_receipt(day, CAMPAIGN)]
     assert page.receipts() == expected
 
 
@@ -146,7 +146,7 @@ def test_with_a_large_epsilon_the_word_that_counts_is_voted_for(browser: Browser
     place = 0 if closed else int(layer.candidates.index(strings(["abcab"]))[0])  # type: ignore[union-attr]
     with running(Service(layer)) as service, pages(service.address) as address:
         page = Page(browser, address)
-        page.open(policy={"largestEpsilon": 20, "lifetimeEpsilon": 1000, "smallestCohort": 1})
+        page.open(policy={"largestEpsilon": 20, "lifetimeEpsilon": 1000, "smallestLayerSize": 1})
         for number in range(20):
             page.open(name=f"device{number}")
             page.start(service, "abcab", "cab")
@@ -182,7 +182,7 @@ def test_a_device_contributes_to_a_real_layer(browser: Browser, tmp_path: Path) 
         wait_until(look)
         operator = invited[0][1]["operator"]
         page = Page(browser, address)
-        page.open(operators=[operator], policy={"smallestCohort": 1})
+        page.open(operators=[operator], policy={"smallestLayerSize": 1})
         page.run("await device.optIn(); await device.join(given[0]); device.typed('lol')", invited[0][0].text)
         assert page.run("return (await device.look()).state") == "invited"
         assert page.run("return (await device.preview('lol')).counts") is True
@@ -559,7 +559,7 @@ def test_bytes_with_another_digest_are_refused(page: Page, service: Service, kin
     [
         ({"epsilon": 10.5}, "largestEpsilon"),
         ({"epsilon": 10.0, "bound": 61}, "largestUserEpsilon"),
-        ({"layer_size": 99}, "smallestCohort"),
+        ({"layer_size": 99}, "smallestLayerSize"),
         ({"depth": 33}, "longestWord"),
         ({"extension": 2**31 - 1}, "largestLayer"),
         ({"extension": 9, "epsilon": 0.5}, "largestReport"),
@@ -672,7 +672,7 @@ def test_no_error_quotes_a_word(page: Page, service: Service) -> None:
         ({"server": "https://"}, "no address"),
         ({"operators": ["ab"]}, "64 lower-case"),
         ({"policy": {"largestEpsilon": 0}}, "largestEpsilon can't be 0"),
-        ({"policy": {"smallestCohort": 1.5}}, "smallestCohort can't be 1.5"),
+        ({"policy": {"smallestLayerSize": 1.5}}, "smallestLayerSize can't be 1.5"),
         ({"policy": {"largest_epsilon": 1}}, "largest_epsilon can't be 1"),
         ({"days": 0}, "days is 0"),
     ],

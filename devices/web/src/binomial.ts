@@ -45,9 +45,9 @@ export function drawBinomial(trials: number, numerator: bigint, entropy: Entropy
 
 /** The outcome, if every extension of these random bits leads to it. */
 function decide({ first, lower, upper }: Enclosure, drawn: bigint): number | null {
-  const place = upper.findIndex((bound) => drawn < bound);
-  if (place <= 0 || drawn >= lower[place]!) return null;
-  return first - 1 + place;
+  const index = upper.findIndex((bound) => drawn < bound);
+  if (index <= 0 || drawn >= lower[index]!) return null;
+  return first - 1 + index;
 }
 
 /** Bounds of the distribution function of Bin(trials, numerator / 2^64) in units of 2^-bits. */
@@ -65,9 +65,9 @@ function enclose(trials: number, success: bigint, bits: bigint): Enclosure {
   const highest = sum(upper) + right.beyond;
   let [low, high] = [0n, 0n];
   const scaled: Enclosure = { first: Number(mode) - left.lower.length, lower: [], upper: [] };
-  lower.forEach((weight, place) => {
+  lower.forEach((weight, index) => {
     low += weight;
-    high += upper[place]!;
+    high += upper[index]!;
     scaled.lower.push((low << bits) / (low + highest - high));
     scaled.upper.push(ceilDivide(high << bits, high + lowest - low));
   });

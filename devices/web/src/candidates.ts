@@ -48,7 +48,7 @@ export class Candidates {
     readonly doubtful: readonly string[],
   ) {
     const characters = alphabet.characters.length;
-    this.#below = Array.from({ length: extension }, (_, place) => extensions(characters, extension - 1 - place));
+    this.#below = Array.from({ length: extension }, (_, position) => extensions(characters, extension - 1 - position));
     this.#length = [...frontier[0]!].length;
     this.#rows = new Map(lists && lastCharacters(frontier).map((character, row) => [character, lists.rows[row]!]));
     const every = extensions(characters, extension);
@@ -69,17 +69,17 @@ export class Candidates {
   index(word: string): number {
     const characters = [...word];
     if (characters.length < this.#length) {
-      const place = find(this.doubtful, word, compare);
-      return place < 0 ? -1 : this.#extending + place;
+      const position = find(this.doubtful, word, compare);
+      return position < 0 ? -1 : this.#extending + position;
     }
     const head = characters.slice(0, this.#length).join("");
     const rank = find(this.frontier, head, compare);
     if (rank < 0) return -1;
     let way = 0;
-    for (const [place, character] of characters.slice(this.#length, this.#length + this.extension).entries()) {
+    for (const [position, character] of characters.slice(this.#length, this.#length + this.extension).entries()) {
       const code = this.alphabet.code(character);
       if (code === 0) return -1;
-      way += 1 + (code - 1) * this.#below[place]!;
+      way += 1 + (code - 1) * this.#below[position]!;
     }
     if (this.lists) way = this.#rows.get(lastCharacter(head))!.indexOf(way);
     const candidate = this.#starts[rank]! + way;
@@ -102,7 +102,7 @@ export class Candidates {
   }
 }
 
-/** The last place in a list of ascending numbers whose number is at most this one. */
+/** The last position in a list of ascending numbers whose number is at most this one. */
 function atMost(numbers: readonly number[], number: number): number {
   let [low, high] = [0, numbers.length];
   while (high - low > 1) {

@@ -36,22 +36,22 @@ function heldPrefixes(words: ReadonlyMap<string, number>, layer: OpenLayer, entr
     if (candidate >= 0) times.set(candidate, (times.get(candidate) ?? 0) + typed);
   }
   const prefixes = [...times.keys()].sort((a, b) => a - b);
-  const order = entropy.permutation(prefixes.length).map((place) => prefixes[place]!);
+  const order = entropy.permutation(prefixes.length).map((index) => prefixes[index]!);
   // Sorting is stable, so that ties stay in their random order.
   if (layer.document.sampler === "greedy") order.sort((a, b) => times.get(b)! - times.get(a)!);
   return order.slice(0, layer.document.bound);
 }
 
-/** The places of a closed layer that a random sample of the words holds; how often each was typed does not matter. */
+/** The candidates of a closed layer that a random sample of the words holds; how often each was typed does not matter. */
 function heldPlaces(words: ReadonlyMap<string, number>, layer: ClosedLayer, entropy: Entropy): number[] {
   const counting = [...countingWords(words, layer).keys()].sort(compare);
   const events = entropy.chances(scaled(layer.rate, WORD_BITS), counting.length);
-  const drawn = counting.filter((_, place) => events[place]);
+  const drawn = counting.filter((_, index) => events[index]);
   const sampled = entropy
     .permutation(drawn.length)
     .slice(0, layer.document.bound)
-    .map((place) => layer.index(drawn[place]!));
-  const listed = sampled.filter((place) => place >= 0);
+    .map((index) => layer.index(drawn[index]!));
+  const listed = sampled.filter((candidate) => candidate >= 0);
   return layer.held(listed, sampled.length - listed.length);
 }
 

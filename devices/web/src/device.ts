@@ -43,7 +43,7 @@ const SIGNED = new TextEncoder().encode("neologue invitation v1\0");
 const JSON_KIND = "application/json";
 const OCTETS_KIND = "application/octet-stream";
 /** What Ed25519's base point looks like as a key: any browser that has the curve can read it. */
-const SOME_KEY = Uint8Array.from({ length: KEY_BYTES }, (_, place) => (place === 0 ? 0x58 : 0x66));
+const SOME_KEY = Uint8Array.from({ length: KEY_BYTES }, (_, index) => (index === 0 ? 0x58 : 0x66));
 
 export type State =
   "out" | "alone" | "wait" | "invited" | "later" | "refused" | "received" | "final" | "closed" | "over";
@@ -81,7 +81,7 @@ export interface Meaning {
   chanceOther: number;
   epsilon: number;
   words: number;
-  cohort: number;
+  layerSize: number;
 }
 
 const OUT: Tick = {
@@ -184,7 +184,7 @@ export class Device {
       const { campaign } = credentialOf(record.credential);
       if (await kept(turn, hex(campaign))) {
         turn("reports").delete(hex(campaign));
-        turn("receipts").add(receipt.givenUp(today(), campaign));
+        turn("receipts").add(receipt.abandonedReceipt(today(), campaign));
       }
       change(turn, { ...NOBODY, withdrawn: record.withdrawn });
     });
@@ -243,14 +243,14 @@ export class Device {
   /** Whether a word would count in the layer that was seen last, and why not. Nothing of it is kept. */
   async preview(word: string): Promise<Preview> {
     const form = normalised(word);
-    const said = (counts: boolean | null, why: string): Preview => ({ word: form, counts, why });
-    if (this.#diary.form(word) === "") return said(false, "it is empty, or so long that it is not kept");
+    const preview = (counts: boolean | null, why: string): Preview => ({ word: form, counts, why });
+    if (this.#diary.form(word) === "") return preview(false, "it is empty, or so long that it is not kept");
     const layer = await this.#seen();
-    if (!layer) return said(null, "nothing is asked of this device yet");
+    if (!layer) return preview(null, "nothing is asked of this device yet");
     const complaint = layer.complaint(form);
-    if (complaint) return said(false, complaint);
-    if (!layer.has(form)) return said(false, "it goes on in a way that is not asked about");
-    return said(true, `it may be one of at most ${layer.document.bound} that the report speaks of`);
+    if (complaint) return preview(false, complaint);
+    if (!layer.has(form)) return preview(false, "it goes on in a way that is not asked about");
+    return preview(true, `it may be one of at most ${layer.document.bound} that the report speaks of`);
   }
 
   /** What a report of the layer that was seen last says to whoever reads it. */
@@ -260,14 +260,14 @@ export class Device {
     const { candidates, noiseVotes, chances } = layer.randomizer;
     const votes = await votesOf(Uint8Array.from(report), layer);
     return {
-      votes: votes.map((vote) => layer.place(vote)),
+      votes: votes.map((vote) => layer.describe(vote)),
       candidates,
       noise: noiseVotes,
       chanceHeld: chances[0],
       chanceOther: chances[1],
       epsilon: layer.epsilon,
       words: layer.document.bound,
-      cohort: layer.document.cohort,
+      layerSize: layer.document.cohort,
     };
   }
 
@@ -302,18 +302,18 @@ export class Device {
       return { owner: record, answers: await answers(turn), waiting };
     });
     if (!past || past.owner.withdrawn) return OUT;
-    if (past.owner.credential === null) return said("alone", null, "no campaign is joined; join one with a credential");
-    if (past.owner.ended !== null) return said("over", null, "this device has done its part in the campaign");
-    if (!this.#policy.limits.enabled) return said("refused", null, SWITCHED_OFF);
+    if (past.owner.credential === null) return tickOf("alone", null, "no campaign is joined; join one with a credential");
+    if (past.owner.ended !== null) return tickOf("over", null, "this device has done its part in the campaign");
+    if (!this.#policy.limits.enabled) return tickOf("refused", null, SWITCHED_OFF);
     try {
       const done = await this.#advanced(past, credentialOf(past.owner.credential), answering);
       this.#failures = 0;
       return done;
     } catch (error) {
-      if (error instanceof LaterError) return said("later", this.#delay(error), error.message);
+      if (error instanceof LaterError) return tickOf("later", this.#delay(error), error.message);
       if (!(error instanceof RefusalError)) throw error;
       this.#failures = 0;
-      return said("refused", LATEST, error.message);
+      return tickOf("refused", LATEST, error.message);
     }
   }
 
@@ -322,7 +322,7 @@ export class Device {
     const campaign = hex(credential.campaign);
     const answer = past.answers.find((each) => each.campaign === campaign);
     if (answer && !past.waiting) {
-      return this.#ended("over", credential, "this device has done its part in the campaign", false);
+      return this.#end("over", credential, "this device has done its part in the campaign", false);
     }
     let asked = past.owner.answered;
     if (!answer && asked) {
@@ -332,9 +332,9 @@ export class Device {
       );
     }
     if (!asked?.ticket) {
-      const told = await this.#checkedIn(credential, answer !== undefined);
-      if ("state" in told) return told;
-      asked = told;
+      const reply = await this.#checkIn(credential, answer !== undefined);
+      if ("state" in reply) return reply;
+      asked = reply;
     }
     this.#policy.checkOperator(asked.operator);
     const layer = await this.#library.layer(hex(asked.layer));
@@ -349,7 +349,7 @@ export class Device {
       layer.epsilon,
       others.map(({ epsilon }) => epsilon),
     );
-    if (!answering) return said("invited", null, "this device is asked, and answers with the next tick");
+    if (!answering) return tickOf("invited", null, "this device is asked, and answers with the next tick");
 
     const made = answer ? null : await contribute(await this.words(), layer);
     const report = await this.#recorded(made, asked, layer, credential);
@@ -385,66 +385,66 @@ export class Device {
       );
       turn("answers").add({ campaign, layer: hex(asked.layer), epsilon: layer.epsilon, day: today() } satisfies Answer);
       turn("reports").add({ campaign, report: made });
-      turn("receipts").add(receipt.sent(today(), credential.campaign, asked.operator, layer, made.length));
+      turn("receipts").add(receipt.reportReceipt(today(), credential.campaign, asked.operator, layer, made.length));
       change(turn, { ...record, answered: asked });
       return made;
     });
   }
 
   /** What the service asks of this device, or the step's outcome if it asks nothing. */
-  async #checkedIn(credential: Credential, waits: boolean): Promise<Asked | Tick> {
+  async #checkIn(credential: Credential, waits: boolean): Promise<Asked | Tick> {
     const body = Uint8Array.from(new TextEncoder().encode(JSON.stringify({ credential: credential.text })));
     const response = await this.#transport.request("POST", "/v1/check-in", SMALL_ANSWER, body, JSON_KIND);
     if (response.status !== 200) return refusal(response, "check-in");
-    const told = object(response);
-    switch (told.state) {
+    const reply = jsonObject(response);
+    switch (reply.state) {
       case "wait":
-        return said("wait", bounded(told.retry_after), "the service asks nothing of this device yet");
+        return tickOf("wait", clampDelay(reply.retry_after), "the service asks nothing of this device yet");
       case "over":
-        return this.#ended("over", credential, "nothing is asked of this device in the campaign", waits);
+        return this.#end("over", credential, "nothing is asked of this device in the campaign", waits);
       case "invited":
-        if (told.masked != null) throw new RefusalError("the campaign takes votes under masks, which this device does not make");
+        if (reply.masked != null) throw new RefusalError("the campaign takes votes under masks, which this device does not make");
         return {
-          layer: octets(told.layer, DIGEST_BYTES),
-          operator: octets(told.operator, KEY_BYTES),
-          signature: octets(told.signature, SIGNATURE_BYTES),
-          ticket: octets(told.ticket, TICKET_BYTES),
+          layer: octets(reply.layer, DIGEST_BYTES),
+          operator: octets(reply.operator, KEY_BYTES),
+          signature: octets(reply.signature, SIGNATURE_BYTES),
+          ticket: octets(reply.ticket, TICKET_BYTES),
         };
       default:
-        throw misunderstood();
+        throw badAnswer();
     }
   }
 
-  /** What has become of a report that was sent. */
+  /** What the service says of a report that was sent. */
   async #received(response: Response, credential: Credential): Promise<Tick> {
     if (response.status === 410) {
-      return this.#ended("closed", credential, "the report came too late and was not counted; it was erased", true);
+      return this.#end("closed", credential, "the report came too late and was not counted; it was erased", true);
     }
     // The service may have lost the secret of its tickets; the credential earns another one.
     if (response.status === 401) await this.#dropTicket(credential);
     if (response.status !== 200 && response.status !== 202) return refusal(response, "report");
-    const told = object(response);
-    if (response.status === 200 && told.state === "final") {
-      return this.#ended("final", credential, "the report was counted and erased from this device", true);
+    const reply = jsonObject(response);
+    if (response.status === 200 && reply.state === "final") {
+      return this.#end("final", credential, "the report was counted and erased from this device", true);
     }
-    if (response.status === 202 && told.state === "received") {
-      return said("received", bounded(told.retry_after), "the report has arrived and is not final yet; it is kept");
+    if (response.status === 202 && reply.state === "received") {
+      return tickOf("received", clampDelay(reply.retry_after), "the report has arrived and is not final yet; it is kept");
     }
-    throw misunderstood();
+    throw badAnswer();
   }
 
-  /** Nothing more is to be sent in a campaign: the bytes go, if any waited, and it is written down. */
-  async #ended(how: End, credential: Credential, message: string, waited: boolean): Promise<Tick> {
+  /** End a campaign: erase the report, if one waits, and record the end. */
+  async #end(how: End, credential: Credential, message: string, waited: boolean): Promise<Tick> {
     await this.#turn(["owner", "reports", "receipts"], undefined, async (turn) => {
       const record = await owner(turn);
       turn("reports").delete(hex(credential.campaign));
       // Unless its owner wants to be forgotten since.
       if (record.credential !== credential.text) return;
       if (waited)
-        turn("receipts").add((how === "final" ? receipt.counted : receipt.givenUp)(today(), credential.campaign));
+        turn("receipts").add((how === "final" ? receipt.countedReceipt : receipt.abandonedReceipt)(today(), credential.campaign));
       change(turn, { ...record, ended: how });
     });
-    return said(how, null, message);
+    return tickOf(how, null, message);
   }
 
   async #dropTicket(credential: Credential): Promise<void> {
@@ -511,7 +511,7 @@ export class Device {
   }
 }
 
-function said(state: State, again: number | null, message: string): Tick {
+function tickOf(state: State, again: number | null, message: string): Tick {
   return { state, again, message };
 }
 
@@ -550,44 +550,44 @@ function refusal(response: Response, what: string): Tick {
   }
   let code: unknown;
   try {
-    code = (object(response).error as { code?: unknown } | null | undefined)?.code;
+    code = (jsonObject(response).error as { code?: unknown } | null | undefined)?.code;
   } catch {
     code = null;
   }
   // Only what looks like a code is repeated: the rest of the answer could say anything.
   const named = typeof code === "string" && /^[a-z_]{1,32}$/.test(code) ? ` (${code})` : "";
-  return said("refused", REFUSED_DELAY, `the service refuses a ${what} of this device with ${status}${named}`);
+  return tickOf("refused", REFUSED_DELAY, `the service refuses a ${what} of this device with ${status}${named}`);
 }
 
-/** The JSON object that an answer is. */
-function object(response: Response): Record<string, unknown> {
-  let told: unknown;
+/** The JSON object in the body of an answer. */
+function jsonObject(response: Response): Record<string, unknown> {
+  let reply: unknown;
   try {
-    told = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(response.body));
+    reply = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(response.body));
   } catch {
-    throw misunderstood();
+    throw badAnswer();
   }
-  if (typeof told !== "object" || told === null || Array.isArray(told)) throw misunderstood();
-  return told as Record<string, unknown>;
+  if (typeof reply !== "object" || reply === null || Array.isArray(reply)) throw badAnswer();
+  return reply as Record<string, unknown>;
 }
 
 function octets(value: unknown, length: number): Octets {
   const content = unhex(value, length);
-  if (!content) throw misunderstood();
+  if (!content) throw badAnswer();
   return content;
 }
 
 /** A time to wait as a server says it, within reason. */
-function bounded(seconds: unknown): number {
-  if (typeof seconds !== "number") throw misunderstood();
+function clampDelay(seconds: unknown): number {
+  if (typeof seconds !== "number") throw badAnswer();
   return Math.min(Math.max(seconds, SOONEST), LATEST);
 }
 
 /** The time in a Retry-After header; a date is not understood, and nothing is lost by that. */
 function retryAfter(response: Response): number | null {
-  return /^[0-9]{1,9}$/.test(response.retryAfter ?? "") ? bounded(Number(response.retryAfter)) : null;
+  return /^[0-9]{1,9}$/.test(response.retryAfter ?? "") ? clampDelay(Number(response.retryAfter)) : null;
 }
 
-function misunderstood(): LaterError {
+function badAnswer(): LaterError {
   return new LaterError("the service's answer can't be understood: try again later");
 }

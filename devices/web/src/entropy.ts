@@ -42,7 +42,7 @@ export abstract class Entropy {
     const taken: number[] = [];
     while (taken.length < count) {
       const missing = count - taken.length;
-      for (const value of bounded(this.halves(Math.ceil(missing / 2)), bound)) {
+      for (const value of boundedIntegers(this.halves(Math.ceil(missing / 2)), bound)) {
         if (taken.length < count) taken.push(value);
       }
     }
@@ -76,7 +76,7 @@ export abstract class Entropy {
 }
 
 /** Uniform integers below a bound from uniform 32-bit words, in order; words that would bias are left out. */
-export function* bounded(halves: Iterable<number>, bound: number): Generator<number> {
+export function* boundedIntegers(halves: Iterable<number>, bound: number): Generator<number> {
   const least = HALF % bound;
   const [high, low] = [Math.floor(bound / SHORT), bound % SHORT];
   for (const half of halves) {

@@ -20,7 +20,7 @@ export function grains(value: number): bigint {
 }
 
 /** The smallest double at or above so many units of 2^-1074, found from a guess nearby. */
-export function roundedUp(total: bigint, guess: number): number {
+export function roundUp(total: bigint, guess: number): number {
   let value = guess;
   while (grains(value) < total) value = neighbour(value, 1n);
   while (value > 0 && grains(neighbour(value, -1n)) >= total) value = neighbour(value, -1n);

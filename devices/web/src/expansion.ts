@@ -1,6 +1,6 @@
 /** From a seed to the base subsets of a Subset Selection report, the same in every language: see docs/protocol.md. */
 
-import { bounded } from "./entropy";
+import { boundedIntegers } from "./entropy";
 
 export const SEED_BYTES = 16;
 const BLOCK = 16;
@@ -19,17 +19,17 @@ export async function baseSubsets(
   let values: Iterator<number> = [].values();
   const subsets: number[][] = [];
   while (subsets.length < rows) {
-    const taken = new Set<number>();
-    while (taken.size < size) {
+    const subset = new Set<number>();
+    while (subset.size < size) {
       const { value, done } = values.next();
       if (done) {
-        values = bounded(await keystream(key, blocks, octets), domain);
+        values = boundedIntegers(await keystream(key, blocks, octets), domain);
         blocks += octets / BLOCK;
       } else {
-        taken.add(value);
+        subset.add(value);
       }
     }
-    subsets.push([...taken]);
+    subsets.push([...subset]);
   }
   return subsets;
 }
@@ -40,5 +40,5 @@ async function keystream(key: CryptoKey, block: number, octets: number): Promise
   new DataView(counter.buffer).setBigUint64(8, BigInt(block));
   const stream = await crypto.subtle.encrypt({ name: "AES-CTR", counter, length: 64 }, key, new Uint8Array(octets));
   const view = new DataView(stream);
-  return Uint32Array.from({ length: octets / 4 }, (_, place) => view.getUint32(4 * place, true));
+  return Uint32Array.from({ length: octets / 4 }, (_, index) => view.getUint32(4 * index, true));
 }

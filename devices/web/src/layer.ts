@@ -30,7 +30,7 @@ const RANDOMIZERS: Readonly<Record<string, (s: number, epsilon: number, bound: n
 };
 
 /** A layer, or a closed one, and what both have. */
-abstract class Asked<Document extends OpenDocument | ClosedDocument> {
+abstract class LayerBase<Document extends OpenDocument | ClosedDocument> {
   readonly alphabet: Alphabet;
   readonly epsilon: number;
   readonly targets: ReadonlySet<string> | null;
@@ -58,15 +58,15 @@ abstract class Asked<Document extends OpenDocument | ClosedDocument> {
     return (this.#randomizer ??= RANDOMIZERS[this.document.randomizer]!(this.size, this.epsilon, this.document.bound));
   }
 
-  /** The number of places of a report; Infinity if it is beyond all measure. */
+  /** The number of candidates; Infinity if it is beyond all bounds. */
   abstract get size(): number;
   /** The characters of a prefix, or of the longest word. */
   abstract get width(): number;
   /** Whether a word was released in an earlier pass. */
   abstract found(word: string): boolean;
-  /** What the places are, for people. */
-  abstract place(candidate: number): { prefix: string; ends: boolean };
-  /** Whether a word that counts has a place. */
+  /** What a candidate stands for, for people. */
+  abstract describe(candidate: number): { prefix: string; ends: boolean };
+  /** Whether a word that counts belongs to a candidate. */
   abstract has(word: string): boolean;
 
   /** Why a normalised word doesn't count; null if it does. */
@@ -79,7 +79,7 @@ abstract class Asked<Document extends OpenDocument | ClosedDocument> {
   }
 }
 
-export class OpenLayer extends Asked<OpenDocument> {
+export class OpenLayer extends LayerBase<OpenDocument> {
   readonly closed = false;
   readonly #found: Vocabulary;
   readonly #lists: Lists | null;
@@ -129,7 +129,7 @@ export class OpenLayer extends Asked<OpenDocument> {
     return this.candidates.index(word) >= 0;
   }
 
-  place(candidate: number): { prefix: string; ends: boolean } {
+  describe(candidate: number): { prefix: string; ends: boolean } {
     return this.candidates.prefix(candidate);
   }
 
@@ -149,14 +149,14 @@ export class OpenLayer extends Asked<OpenDocument> {
       every <= MOST_EXTENSIONS &&
       BigInt(every) * BigInt(characters) <= MOST_NUMBERED &&
       rows.every(
-        (row, place) =>
-          row.length === longest.get(lasts[place]!) && new Set(row).size === row.length && row.every((way) => way < every),
+        (row, index) =>
+          row.length === longest.get(lasts[index]!) && new Set(row).size === row.length && row.every((way) => way < every),
       )
     );
   }
 }
 
-export class ClosedLayer extends Asked<ClosedDocument> {
+export class ClosedLayer extends LayerBase<ClosedDocument> {
   readonly closed = true;
   readonly rate: number;
 
@@ -169,7 +169,7 @@ export class ClosedLayer extends Asked<ClosedDocument> {
     if (!(this.rate > 0 && this.rate <= 1)) throw unusable("rate");
   }
 
-  /** The list, and behind it a thermometer (unary) or one place for whatever is not listed. */
+  /** The list, and behind it a thermometer (unary) or one candidate for everything that is not listed. */
   get size(): number {
     return this.document.words.length + (this.document.randomizer === "unary" ? this.document.bound : 1);
   }
@@ -186,12 +186,12 @@ export class ClosedLayer extends Asked<ClosedDocument> {
     return true;
   }
 
-  /** The places held by some words of the list and so many others. */
+  /** The candidates held by some words of the list and so many others. */
   held(listed: readonly number[], others: number): number[] {
     const { words, randomizer } = this.document;
     return [
       ...listed,
-      ...Array.from({ length: others }, (_, place) => words.length + (randomizer === "unary" ? place : 0)),
+      ...Array.from({ length: others }, (_, index) => words.length + (randomizer === "unary" ? index : 0)),
     ];
   }
 
@@ -199,7 +199,7 @@ export class ClosedLayer extends Asked<ClosedDocument> {
     return find(this.document.words, word, compare);
   }
 
-  place(candidate: number): { prefix: string; ends: boolean } {
+  describe(candidate: number): { prefix: string; ends: boolean } {
     return { prefix: this.document.words[candidate] ?? "(another word)", ends: true };
   }
 }

@@ -7,7 +7,7 @@
 
 import { HEADER_BYTES } from "./contribution";
 import { DeviceError, RefusalError } from "./errors";
-import { grains, roundedUp } from "./exact";
+import { grains, roundUp } from "./exact";
 import { shortestDecimal } from "./field_checks";
 import { LARGEST_LAYER, type Layer } from "./layer";
 import { hex, unhex } from "./octets";
@@ -22,7 +22,7 @@ export interface Limits {
   largestEpsilon: number;
   largestUserEpsilon: number;
   lifetimeEpsilon: number;
-  smallestCohort: number;
+  smallestLayerSize: number;
   longestWord: number;
   largestLayer: number;
   largestReport: number;
@@ -34,7 +34,7 @@ const DEFAULTS: Limits = {
   largestEpsilon: 10,
   largestUserEpsilon: 600,
   lifetimeEpsilon: 40,
-  smallestCohort: 100,
+  smallestLayerSize: 100,
   longestWord: 32,
   largestLayer: 1 << 24,
   largestReport: 10_000,
@@ -42,7 +42,7 @@ const DEFAULTS: Limits = {
 };
 
 const RANGES: Readonly<Record<string, [least: number, most: number]>> = {
-  smallestCohort: [1, 1 << 30],
+  smallestLayerSize: [1, 1 << 30],
   longestWord: [1, 64],
   largestLayer: [1, LARGEST_LAYER],
   largestReport: [100, 1 << 30],
@@ -127,8 +127,8 @@ export class Policy {
         "largestUserEpsilon",
       );
     }
-    if (cohort < limits.smallestCohort) {
-      yield beyond(`the layer asks ${many(cohort)} users, below the ${many(limits.smallestCohort)}`, "smallestCohort");
+    if (cohort < limits.smallestLayerSize) {
+      yield beyond(`the layer asks ${many(cohort)} users, below the ${many(limits.smallestLayerSize)}`, "smallestLayerSize");
     }
     const longest = Math.max(depth, layer.width);
     if (longest > limits.longestWord) {
@@ -158,7 +158,7 @@ export class Policy {
 
 /** The smallest double at or above the exact sum of some. */
 export function sum(epsilons: readonly number[]): number {
-  return roundedUp(
+  return roundUp(
     sumOf(epsilons),
     epsilons.reduce((total, epsilon) => total + epsilon, 0),
   );

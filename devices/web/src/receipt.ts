@@ -1,4 +1,4 @@
-/** Receipts: what left a device and what it could have meant, in plain words for its owner. */
+/** Receipts: what left a device and what it can reveal, in plain words for its owner. */
 
 import type { Layer } from "./layer";
 import { hex } from "./octets";
@@ -7,32 +7,32 @@ import { many } from "./policy";
 export const SECONDS_PER_DAY = 86_400;
 const SHOWN = 16;
 
-/** What is sent, of so many bytes, to whom, and what it can give away at most. */
-export function sent(day: number, campaign: Uint8Array, operator: Uint8Array, layer: Layer, size: number): string {
+/** For a report of so many bytes: who gets it, and what it can reveal at most. */
+export function reportReceipt(day: number, campaign: Uint8Array, operator: Uint8Array, layer: Layer, size: number): string {
   const { bound, cohort } = layer.document;
   const { candidates, noiseVotes } = layer.randomizer;
   const what = layer.closed
-    ? "words that others have found, and of places that stand for other words"
+    ? "words that others have found, and of candidates that stand for other words"
     : "beginnings of words";
   return (
     `On ${date(day)} this device sent ${many(size)} bytes to the operator ${short(operator)} for the campaign ` +
     `${short(campaign)}: a randomized list of about ${many(noiseVotes)} of ${many(candidates)} ${what}. ` +
-    `Any single word you typed changes the chance of what was sent by at most a factor of e^${brief(layer.epsilon)}; all ` +
-    `words together, of which it speaks of at most ${many(bound)}, by e^${brief(bound * layer.epsilon)}. ` +
-    `By the operator's word, ${many(cohort - 1)} other devices were asked the same.`
+    `Any single word you typed changes the probability of what was sent by at most a factor of ` +
+    `e^${brief(layer.epsilon)}; all your words together, of which it is about at most ${many(bound)}, by e^${brief(bound * layer.epsilon)}. ` +
+    `According to the operator, ${many(cohort - 1)} other devices were asked the same.`
   );
 }
 
-/** That it has arrived. */
-export function counted(day: number, campaign: Uint8Array): string {
+/** For a report that was counted. */
+export function countedReceipt(day: number, campaign: Uint8Array): string {
   return (
     `On ${date(day)} the service confirmed that the report for the campaign ${short(campaign)} was counted; ` +
     "its bytes were erased from this device."
   );
 }
 
-/** That it will not be sent again, and nothing has said that it was counted. */
-export function givenUp(day: number, campaign: Uint8Array): string {
+/** For a report that will not be sent again, and of which it is unknown whether it was counted. */
+export function abandonedReceipt(day: number, campaign: Uint8Array): string {
   return (
     `On ${date(day)} the report for the campaign ${short(campaign)} was given up without a confirmation ` +
     "that it was counted; its bytes were erased from this device, and no other is made for this campaign."

@@ -56,11 +56,11 @@ export class SubsetSelection implements Randomizer {
   }
 
   async translates(held: readonly number[], entropy: Entropy): Promise<{ seed: Uint8Array; offsets: number[] }> {
-    const words = entropy.permutation(this.bound).map((place) => held[place] ?? this.candidates);
+    const words = entropy.permutation(this.bound).map((index) => held[index] ?? this.candidates);
     const seed = entropy.octets(SEED_BYTES / 8);
     const bases = await this.expand(seed);
-    const places = entropy.below(this.subsetSize, this.bound);
-    const hits = words.map((word, j) => this.#modulo(word - bases[j]![places[j]!]!));
+    const positions = entropy.below(this.subsetSize, this.bound);
+    const hits = words.map((word, j) => this.#modulo(word - bases[j]![positions[j]!]!));
     const truths = entropy.chances(this.truth, this.bound);
     const misses = this.#misses(words, bases, entropy);
     return { seed, offsets: hits.map((hit, j) => (truths[j] ? hit : misses[j]!)) };
@@ -95,7 +95,7 @@ export class SubsetSelection implements Randomizer {
     for (;;) {
       const hit = words.flatMap((word, j) => (bases[j]!.includes(this.#modulo(word - offsets[j]!)) ? [j] : []));
       if (hit.length === 0) return offsets;
-      entropy.below(this.domain, hit.length).forEach((offset, place) => (offsets[hit[place]!] = offset));
+      entropy.below(this.domain, hit.length).forEach((offset, index) => (offsets[hit[index]!] = offset));
     }
   }
 

@@ -48,7 +48,7 @@ export class Unary implements Randomizer {
     const noise = entropy.subset(this.candidates, drawBinomial(this.candidates, this.noise, entropy));
     const coins = entropy.chances(ONE / 2n, this.bound);
     const own = new Set(held);
-    return [...noise.filter((place) => !own.has(place)), ...held.filter((_, rank) => coins[rank])].sort(
+    return [...noise.filter((candidate) => !own.has(candidate)), ...held.filter((_, rank) => coins[rank])].sort(
       (a, b) => a - b,
     );
   }

@@ -32,7 +32,7 @@ from neologue.masking.messages import (
 )
 from neologue.masking.neighbourhood import LARGEST_GROUP
 from neologue.masking.terms import MaskingGroup, Terms
-from neologue.masking.void_group import sign_nothing
+from neologue.masking.void_group import sign_void_statement
 from neologue.masking.vote_packing import Entries, unpack
 from neologue.protocol.report import Asks
 
@@ -210,7 +210,7 @@ class GroupServer:
         """The signed statement that the group yielded nothing; a MaskingError unless that is true and certain."""
         if not isinstance(self.outcome, NoSum):
             raise MaskingError("a group that yielded a sum, or still may, can't be declared to have yielded nothing")
-        return sign_nothing(self.terms, operator)
+        return sign_void_statement(self.terms, operator)
 
     @property
     def _formed_group(self) -> MaskingGroup:
@@ -306,7 +306,7 @@ class GroupServer:
     def _begin_masking(self) -> None:
         if self._too_few(len(self._shared), "have shared their secrets"):
             return
-        self._total = np.zeros(self.terms.entries, self._formed_group.lane)
+        self._total = np.zeros(self.terms.entries, self._formed_group.entry_dtype)
         self.stage = Stage.MASKING
 
     def _begin_unmasking(self) -> None:
@@ -333,7 +333,7 @@ class GroupServer:
             self._end(NoSum(f"{have} shares of a secret have come, and it takes {threshold}"))
             return
         threshold = self._formed_group.neighbourhood.threshold
-        secrets = {owner: shamir.reconstructed(held, threshold) for owner, held in self._shares.items()}
+        secrets = {owner: shamir.reconstruct(held, threshold) for owner, held in self._shares.items()}
         if not all(self._is_secret(owner, secret) for owner, secret in secrets.items()):
             self._end(NoSum("a device has shared something else than its secret"))
             return

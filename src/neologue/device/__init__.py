@@ -1,6 +1,6 @@
 """Everything that runs on a device. Imports NumPy, cryptography and the standard library alone."""
 
-from neologue.device.client import Client, Tick
+from neologue.device.client import Client, State, Tick
 from neologue.device.contribution import contribute
 from neologue.device.diary import Diary
 from neologue.device.library import Library
@@ -16,6 +16,7 @@ __all__ = [
     "Policy",
     "Response",
     "SpendingRecord",
+    "State",
     "Tick",
     "Transport",
     "contribute",

@@ -1,4 +1,4 @@
-"""From the words of one device to its report: the device's side of Algorithm 2, and of measuring what it found."""
+"""From the words of one device to its report: the device's side of Algorithm 2, and of the measurement after it."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,7 @@ def contribute(words: Mapping[str, int], layer: Layer | ClosedLayer, entropy: En
     """
     source = SecureEntropy() if entropy is None else entropy
     if isinstance(layer, ClosedLayer):
-        return make_report(layer, held_places(words, layer, source), source)
+        return make_report(layer, held_candidates(words, layer, source), source)
     prefixes, times = held_prefixes(words, layer)
     return make_report(layer, sample(prefixes, times, layer.bound, layer.sampler, source), source)
 
@@ -32,24 +32,24 @@ def contribute(words: Mapping[str, int], layer: Layer | ClosedLayer, entropy: En
 def held_prefixes(words: Mapping[str, int], layer: Layer) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The distinct candidates that the words belong to, and how often words of each were typed.
 
-    Counts out of range are brought into it: an error would make a device silent because of what it holds, and a
-    negative count would let one word change the places of several prefixes.
+    Counts out of range are clamped: an error would make a device silent because of its words, and a negative count
+    would let one word change the order of several prefixes.
     """
     counting = counting_words(words, layer)
     index = layer.candidates.index(strings(list(counting)))
     typed = np.fromiter(counting.values(), np.int64, len(counting))
     belongs = index >= 0
-    prefixes, places = np.unique(index[belongs], return_inverse=True)
+    prefixes, groups = np.unique(index[belongs], return_inverse=True)
     summed = np.zeros(len(prefixes), np.int64)
-    np.add.at(summed, places, typed[belongs])
+    np.add.at(summed, groups, typed[belongs])
     return prefixes, summed
 
 
-def held_places(words: Mapping[str, int], layer: ClosedLayer, entropy: Entropy) -> NDArray[np.int64]:
-    """The places of a closed layer that a random sample of the words holds.
+def held_candidates(words: Mapping[str, int], layer: ClosedLayer, entropy: Entropy) -> NDArray[np.int64]:
+    """The candidates of a closed layer that a random sample of the words holds.
 
-    How often a word was typed does not matter: the most typed words are likelier on the list than others, so that a
-    greedy sample would praise it.
+    How often a word was typed does not matter: frequent words are likelier to be on the list, so a greedy sample would
+    overstate its coverage.
     """
     counting = sorted(counting_words(words, layer))
     drawn = np.flatnonzero(entropy.chances(layer.chance, len(counting)))
@@ -60,7 +60,7 @@ def held_places(words: Mapping[str, int], layer: ClosedLayer, entropy: Entropy) 
 
 
 def counting_words(words: Mapping[str, int], layer: Layer | ClosedLayer) -> dict[str, int]:
-    """The words that count, in their one form, and how often each was typed."""
+    """The words that count, normalised, and how often each was typed."""
     counting: dict[str, int] = {}
     for word, times in words.items():
         form = normalise(word)

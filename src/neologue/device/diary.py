@@ -1,8 +1,8 @@
 """The diary: which words were typed on this device lately, and on which days.
 
-Its promise is that what is forgotten is gone: once a word has expired, was evicted or was forgotten, none
-of its bytes are left in the diary's file, and there is no other file. The words' text lives in one small
-table of its own, because SQLite alone can't keep that promise (see `Diary._strike`).
+What is forgotten is gone: once a word has expired, was evicted or was forgotten, none of its bytes are left in the
+diary's file, and there is no other file. The text of the words is in one small table of its own, because SQLite alone
+can't guarantee that (see `Diary._strike`).
 
 With a key that the app holds, the words are sealed on the disk (see `neologue.device.seal`). How many there are, and on
 which days each was typed how often, can still be read there.
@@ -124,31 +124,32 @@ class Diary:
         for times in words.values():
             if times < 1:
                 raise ParameterError(f"times is {times}; a typed word counts at least 1")
-        with self._turn() as today:
+        with self._transaction() as today:
             for word, times in words.items():
-                self._note(_plain(word), times, today)
+                self._note(_normalise(word), times, today)
 
     def words(self) -> dict[str, int]:
         """The words still remembered, each with how often it was typed, at most 2^31 - 1."""
-        with self._turn():
+        with self._transaction():
             rows = self._db.execute(
                 "SELECT words.word, MIN(SUM(times), ?) FROM words JOIN uses ON uses.word = words.id"
                 " GROUP BY words.word",
                 (_MOST_TIMES,),
             )
-            return {self._read(kept): times for kept, times in rows}
+            return {self._word(kept): times for kept, times in rows}
 
     def forget(self, word: str) -> None:
         """Forget this very word, equal in case and after NFC; forgetting an unknown word is fine."""
-        with self._turn():
+        with self._transaction():
             self._db.execute(
-                "DELETE FROM uses WHERE word = (SELECT id FROM words WHERE word = ?)", (self._kept(_plain(word)),)
+                "DELETE FROM uses WHERE word = (SELECT id FROM words WHERE word = ?)",
+                (self._stored_form(_normalise(word)),),
             )
             self._strike()
 
     def forget_all(self) -> None:
         """Forget every word."""
-        with self._turn():
+        with self._transaction():
             self._db.execute("DELETE FROM uses")
             self._strike()
 
@@ -165,21 +166,21 @@ class Diary:
         self.close()
 
     def __len__(self) -> int:
-        with self._turn():
+        with self._transaction():
             return self._count()
 
     def __repr__(self) -> str:
         return f"Diary({self._file.path!r}, days={self._days}, capacity={self._capacity}, longest={self._longest})"
 
     def _prepare(self) -> None:
-        """Make an empty file a diary, and a diary that was left long ago or in mid-write a tidy one."""
+        """Write the schema into an empty file, and clean up what a crash or a long pause has left."""
         with self._file.transaction_on(self._db):
             # With SQLite's own journal, which is safe in a crash: the schema holds no words.
             self._file.prepare(self._db)
             self._require_key()
         with self._file.explain_errors():
             self._db.execute(_JOURNAL_IN_MEMORY)
-        with self._turn():
+        with self._transaction():
             self._db.execute("DELETE FROM uses WHERE word NOT IN (SELECT id FROM words)")
             self._make_room()
             self._strike()
@@ -188,12 +189,12 @@ class Diary:
         if self._seal is not None and self._db.execute("SELECT mark FROM seal").fetchone() != (self._seal.mark,):
             raise DiaryError(f"the diary {self._file.path} is sealed by another key: give that one, {_START_ANEW}")
 
-    def _kept(self, word: str) -> str | bytes:
-        """A word as it stands in the file."""
+    def _stored_form(self, word: str) -> str | bytes:
+        """A word as it is stored."""
         return word if self._seal is None else self._seal.close(word)
 
-    def _read(self, kept: str | bytes) -> str:
-        """A word from how it stands in the file."""
+    def _word(self, kept: str | bytes) -> str:
+        """The word of a stored form."""
         if self._seal is None:
             return str(kept)
         try:
@@ -202,7 +203,7 @@ class Diary:
             raise self._file.damaged() from None
 
     @contextmanager
-    def _turn(self) -> Iterator[int]:
+    def _transaction(self) -> Iterator[int]:
         """One exclusive transaction that begins by expiring what is due, and yields today."""
         today = self._clock()
         with self._file.transaction_on(self._db):
@@ -217,10 +218,10 @@ class Diary:
             self._strike()
 
     def _note(self, word: str, times: int, today: int) -> None:
-        # A long string is likelier a secret than a word.
+        # A long string is more likely a secret than a word.
         if not word or len(word) > self._longest:
             return
-        kept = self._kept(word)
+        kept = self._stored_form(word)
         row = self._db.execute("SELECT id FROM words WHERE word = ?", (kept,)).fetchone()
         if row is None:
             self._make_room(for_words=1)
@@ -263,8 +264,8 @@ class Diary:
         return count
 
 
-def _plain(word: str) -> str:
-    """The word as the diary keeps it; empty if it is no text, such as half of a surrogate pair."""
+def _normalise(word: str) -> str:
+    """The word in NFC; empty if it is not text, such as half of a surrogate pair."""
     word = normalise(word)
     # Checked here, because the error of a failed encoding carries the word.
     return "" if any("\ud800" <= letter <= "\udfff" for letter in word) else word

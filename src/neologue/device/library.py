@@ -29,35 +29,34 @@ _FILES: Final = 4
 class Library:
     """A few layers and lists in memory, and their documents in a folder if one is given.
 
-    Many clients of one process may share it, from any thread: they are told the same, and its digest says so. It knows
-    nothing of them.
+    Many clients of one process may share it, from any thread: documents are the same for all of them.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
         self._layers: OrderedDict[bytes, Layer | ClosedLayer] = OrderedDict()
         self._lists: OrderedDict[str, Vocabulary] = OrderedDict()
-        self._turn = Lock()
+        self._lock = Lock()
 
     def layer(self, digest: bytes, fetch: Fetch) -> Layer | ClosedLayer:
         """The layer with this digest, fetched if it is not here; or a DocumentError if what comes is another."""
-        with self._turn:
+        with self._lock:
             if digest not in self._layers:
                 document = self._content("layers", digest.hex(), LARGEST_DOCUMENT, fetch)
-                known = self._known(known_digest(document), fetch)
+                known = self._known_words(known_digest(document), fetch)
                 _keep(self._layers, digest, read_layer(document, known), _LAYERS)
             self._layers.move_to_end(digest)
             return self._layers[digest]
 
     def clear(self) -> None:
         """Forget all, also what is in the folder."""
-        with self._turn:
+        with self._lock:
             self._layers.clear()
             self._lists.clear()
             for file in self._files():
                 file.unlink(missing_ok=True)
 
-    def _known(self, digest: str, fetch: Fetch) -> Vocabulary:
+    def _known_words(self, digest: str, fetch: Fetch) -> Vocabulary:
         if digest not in self._lists:
             known = read_known(self._content("known", digest, LARGEST_KNOWN, fetch))
             _keep(self._lists, digest, known, _LISTS)
@@ -74,9 +73,9 @@ class Library:
                     return content
         content = fetch(f"/v1/{kind}/{digest}", most)
         if hashlib.sha256(content).hexdigest() != digest:
-            raise DocumentError(f"what the service gave for {kind}/{digest} has another digest; nothing of it is used")
+            raise DocumentError(f"what the service gave for {kind}/{digest} has another digest and is not used")
         if file is not None:
-            # A library that can't be written costs a second fetch, and nothing else.
+            # A library that can't be written only costs another fetch.
             with suppress(OSError):
                 self._store(file, content)
         return content
@@ -94,7 +93,7 @@ class Library:
 
 
 def _keep(kept: OrderedDict[Digest, Read], digest: Digest, read: Read, most: int) -> None:
-    """Add what was read, and drop what was not asked for the longest."""
+    """Add an item, and drop the least recently used one if there are too many."""
     kept[digest] = read
     if len(kept) > most:
         kept.popitem(last=False)

@@ -1,8 +1,8 @@
 """A device in a group of secure aggregation: messages in, messages out, and what it refuses.
 
-Its votes are randomized once and stay the same. Each group that it joins sees them under fresh masks; and once it has
-masked them for one, it joins another only with the operator's signed word that the first yielded nothing: two sums with
-the same votes would tell more than one.
+Its votes are randomized once and stay the same. Each group that it joins gets them under fresh masks. Once it has
+masked them for a group, it joins another only with the operator's signed statement that the first one failed: two sums
+with the same votes would reveal more than one.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ from neologue.masking.messages import (
     Unmasking,
 )
 from neologue.masking.terms import MaskingGroup, Promise, Terms
-from neologue.masking.void_group import says_nothing
+from neologue.masking.void_group import is_void_statement
 from neologue.masking.vote_packing import pack
 from neologue.protocol.report import Asks, read_report
 
@@ -59,22 +59,22 @@ class Ballot:
         self.layer = layer
         self.entries = entries
         self.votes = votes
-        """Gives the votes for each candidate, from 0 to `most`, the same whenever it is asked."""
+        """Returns the votes for each candidate, from 0 to `most`, the same on every call."""
         self.most = most
         self._operator = operator
         self.pending = pending
-        """The terms of the group that they were masked for: to be on the disk before the masked vector is sent."""
+        """The terms of the group they were masked for; recorded on disk before the masked vector is sent."""
 
     @classmethod
     def of_votes(
         cls, layer: bytes, counts: NDArray[np.int64], most: int, operator: bytes, pending: Terms | None = None
     ) -> Self:
-        """Votes that are at hand."""
+        """A ballot of given votes."""
         return cls(layer, len(counts), lambda: counts, most, operator, pending)
 
     @classmethod
     def of_report(cls, layer: Asks, report: Callable[[], bytes], operator: bytes, pending: Terms | None = None) -> Self:
-        """The votes in a device's own report, which it makes once and keeps: when it masks them, and not before."""
+        """A ballot of the votes in the device's report, which is made when they are masked and not before."""
         randomizer = layer.randomizer
         entries = randomizer.candidates
 
@@ -90,12 +90,12 @@ class Ballot:
         if self.pending is not None:
             raise MaskingError(
                 f"the votes are masked for the group {self.pending.group_id.hex()}: join another one with the "
-                "operator's signed statement that it yielded nothing"
+                "operator's signed statement that it failed"
             )
 
     def release(self, statement: bytes) -> None:
-        """Let the votes be masked once more, if the operator has signed that the group yielded nothing."""
-        if self.pending is None or not says_nothing(statement, self.pending, self._operator):
+        """Allow the votes to be masked again, if the operator has signed that the group failed."""
+        if self.pending is None or not is_void_statement(statement, self.pending, self._operator):
             raise MaskingError("the statement is not the operator's, or not about the group that has these votes")
         self.pending = None
 
@@ -139,43 +139,43 @@ class Member:
             return Advertisement(keys).body(self._terms)
         return Advertisement.signed(keys, self._terms, self._signer).body(self._terms)
 
-    def share(self, roster: bytes) -> bytes:
+    def share(self, message: bytes) -> bytes:
         """The answer to a roster: shares of both secrets, sealed for the neighbours."""
         if self._roster is not None:
             raise MaskingError("this device has shared its secrets already, and does so once")
-        told = Roster.parse(roster, self._terms)
-        self._check_signatures(told)
-        group, index = told.group, told.index
-        points = [_point(other) for other in told.neighbours]
+        roster = Roster.parse(message, self._terms)
+        self._check_signatures(roster)
+        group, index = roster.group, roster.index
+        points = [_point(other) for other in roster.neighbours]
         dealt = {
             kind: shamir.shares(secret, points, group.neighbourhood.threshold, self._entropy)
             for kind, secret in self._secrets.items()
         }
         deals: list[Deal] = []
-        for place, (other, advertised) in enumerate(told.neighbours.items()):
-            pair = {kind: shares[place] for kind, shares in dealt.items()}
+        for position, (other, advertised) in enumerate(roster.neighbours.items()):
+            pair = {kind: shares[position] for kind, shares in dealt.items()}
             plain = b"".join(map(field.to_bytes, pair.values()))
             sealed = seal(plain, self._sealing, advertised.keys.sealing, group, index, other)
             seed_tag, key_tag = (tag(share, group, kind, index, other) for kind, share in pair.items())
             deals.append(Deal(sealed, (seed_tag, key_tag)))
-        self._roster = told
+        self._roster = roster
         seed_tag = tag(self._secrets[Kind.SEED], group, Kind.SEED, index, index)
         return Sharing(index, seed_tag, tuple(deals)).body(group)
 
-    def mask(self, delivery: bytes) -> bytes:
+    def mask(self, message: bytes) -> bytes:
         """The answer to a delivery: the votes under all masks.
 
         Before it is sent, `Ballot.pending` must be on the disk: after a crash the device would not know that it was.
         """
         roster = self._roster
         if roster is None or self._shared is not None:
-            raise MaskingError("this device masks its votes once, behind sharing its secrets")
+            raise MaskingError("this device masks its votes once, after sharing its secrets")
         group, index = roster.group, roster.index
-        told = Delivery.parse(delivery, group)
-        _check_index(told.index, index)
+        delivery = Delivery.parse(message, group)
+        _check_index(delivery.index, index)
         shared = {
-            other: self._opened(deal, group, other, index)
-            for other, deal in zip(roster.neighbours, told.deals, strict=True)
+            other: self._open(deal, group, other, index)
+            for other, deal in zip(roster.neighbours, delivery.deals, strict=True)
             if deal is not None
         }
         if (readable := sum(map(bool, shared.values()))) < group.neighbourhood.threshold:
@@ -192,13 +192,13 @@ class Member:
         # From here on nothing is refused.
         self._ballot.pending = self._terms
         self._shared = shared
-        entries = votes.astype(group.lane)
+        entries = votes.astype(group.entry_dtype)
         add_mask(entries, self_mask_key(self._secrets[Kind.SEED], group, index))
         for other, key in keys.items():
             (add_mask if index < other else subtract_mask)(entries, key)
         return MaskedVector(index, pack(entries, group.bits)).body(group)
 
-    def unmask(self, request: bytes) -> bytes:
+    def unmask(self, message: bytes) -> bytes:
         """The answer to a request: of each neighbour a share of one of its secrets, and never of both.
 
         The same request gets the same answer again; another one is refused once one was answered.
@@ -206,29 +206,29 @@ class Member:
         if self._roster is None or self._shared is None:
             raise MaskingError("this device gives no shares away before its votes are masked")
         group, index = self._roster.group, self._roster.index
-        told = Request.parse(request, group)
-        _check_index(told.index, index)
-        if self._answered is not None and told != self._answered:
+        request = Request.parse(message, group)
+        _check_index(request.index, index)
+        if self._answered is not None and request != self._answered:
             raise MaskingError("this device has answered another request in this group, and answers no second one")
-        for other, kind in zip(self._roster.neighbours, told.wanted, strict=True):
+        for other, kind in zip(self._roster.neighbours, request.wanted, strict=True):
             if (kind is not Kind.NEITHER) != (other in self._shared):
                 raise MaskingError(f"the request contradicts the delivery about whether device {other} has shared")
-        arrived = told.wanted.count(Kind.SEED)
+        arrived = request.wanted.count(Kind.SEED)
         if arrived < group.neighbourhood.threshold:
             raise MaskingError(
                 f"the votes of {arrived} neighbours have arrived, and it takes {group.neighbourhood.threshold}"
             )
-        if not max(self._terms.smallest, arrived + 1) <= told.arrived <= group.size:
+        if not max(self._terms.smallest, arrived + 1) <= request.arrived <= group.size:
             raise MaskingError(
-                f"a sum of {told.arrived:,} devices, where {self._terms.smallest:,} were promised, "
+                f"a sum of {request.arrived:,} devices, where {self._terms.smallest:,} were promised, "
                 f"the group has {group.size:,} and {arrived + 1:,} are in sight"
             )
-        self._answered = told
+        self._answered = request
         return Unmasking(
             index,
             tuple(
                 (kind, self._shared[other][kind]) if self._shared.get(other) else (Kind.NEITHER, 0)
-                for other, kind in zip(self._roster.neighbours, told.wanted, strict=True)
+                for other, kind in zip(self._roster.neighbours, request.wanted, strict=True)
             ),
         ).body(group)
 
@@ -237,9 +237,9 @@ class Member:
             return
         for other, advertised in roster.neighbours.items():
             if not advertised.is_genuine(self._terms) or not self._trusts(advertised.signer):
-                raise MaskingError(f"the keys of device {other} are not signed by anybody whom this device trusts")
+                raise MaskingError(f"the keys of device {other} are not signed by anyone this device trusts")
 
-    def _opened(self, deal: Deal, group: MaskingGroup, other: int, index: int) -> dict[Kind, int]:
+    def _open(self, deal: Deal, group: MaskingGroup, other: int, index: int) -> dict[Kind, int]:
         """The shares in a deal; none if the neighbour has sealed nonsense, which must not stop the others."""
         assert self._roster is not None
         try:
@@ -253,10 +253,10 @@ class Member:
 
 
 def _point(index: int) -> int:
-    """Where the polynomials of its neighbours are evaluated for a device."""
+    """The point at which a device's neighbours evaluate their polynomials for it."""
     return index + 1
 
 
-def _check_index(told: int, own: int) -> None:
-    if told != own:
-        raise MaskingError(f"a message for device {told}, and this is device {own}")
+def _check_index(given: int, own: int) -> None:
+    if given != own:
+        raise MaskingError(f"a message for device {given}, and this is device {own}")

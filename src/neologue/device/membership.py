@@ -1,19 +1,27 @@
 """A membership: which campaign a device has joined, what it has answered there, and the receipts of what it sent.
 
-One SQLite file that holds no words. What was spent is not here but in the account, which nothing erases.
+One SQLite file that holds no words. What was spent is in the spending record, which nothing erases.
 """
 
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from neologue.errors import MembershipError
 from neologue.sqlite_file import FileKind, VersionedFile
 
-End = Literal["final", "closed", "over"]
+
+class End(StrEnum):
+    """How a campaign came to its end for this device."""
+
+    FINAL = "final"
+    CLOSED = "closed"
+    OVER = "over"
+
 
 _PATIENCE: Final = 10.0
 
@@ -55,7 +63,7 @@ _KIND: Final = FileKind(
 
 @dataclass(frozen=True)
 class AnsweredInvitation:
-    """What a check-in said: by whom a device is asked, and about which layer."""
+    """What a check-in replied: who asks this device, and about which layer."""
 
     layer: bytes
     """The digest."""
@@ -64,6 +72,8 @@ class AnsweredInvitation:
     ticket: bytes
     masked: bytes | None = None
     """What is promised of groups, if votes are masked."""
+    proof: bytes | None = None
+    """What came beside the invitation; it is checked before the answer and not stored."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +93,7 @@ class Membership:
         self._file = VersionedFile(_KIND, path, _PATIENCE)
         self._db = self._file.connect()
         try:
-            with self._turn() as db:
+            with self._transaction() as db:
                 self._file.prepare(db)
         except BaseException:
             self._db.close()
@@ -97,34 +107,34 @@ class Membership:
 
     def withdraw(self, withdrawn: bool) -> None:
         """Remember whether the owner has opted out."""
-        with self._turn() as db:
+        with self._transaction() as db:
             db.execute("UPDATE consent SET withdrawn = ?", (withdrawn,))
 
     def joined(self) -> Joined | None:
         """The campaign, if one was joined."""
-        with self._turn() as db:
+        with self._transaction() as db:
             row = db.execute("SELECT * FROM campaign").fetchone()
         if row is None:
             return None
         credential, layer, operator, signature, ticket, ended, masked = row
         answered = None if layer is None else AnsweredInvitation(layer, operator, signature, ticket, masked)
-        return Joined(credential, answered, ended)
+        return Joined(credential, answered, None if ended is None else End(ended))
 
     def join(self, credential: str) -> None:
         """Join a campaign, and leave any other."""
-        with self._turn() as db:
+        with self._transaction() as db:
             db.execute("DELETE FROM campaign")
             db.execute("INSERT INTO campaign (credential) VALUES (?)", (credential,))
 
     def leave(self, sentence: str | None) -> None:
         """Forget the campaign, with a receipt if a report is given up."""
-        with self._turn() as db:
+        with self._transaction() as db:
             db.execute("DELETE FROM campaign")
             _file(db, sentence)
 
     def send(self, asked: AnsweredInvitation, sentence: str) -> None:
         """Remember what is answered, with the receipt: the bytes may leave the device as soon as this returns."""
-        with self._turn() as db:
+        with self._transaction() as db:
             answer = (asked.layer, asked.operator, asked.signature, asked.ticket, asked.masked)
             new = db.execute(
                 "UPDATE campaign SET layer = ?, operator = ?, signature = ?, ticket = ?, masked = ?"
@@ -136,28 +146,28 @@ class Membership:
 
     def renew(self, ticket: bytes) -> None:
         """Remember another ticket for what is answered already, or an empty one if there is none."""
-        with self._turn() as db:
+        with self._transaction() as db:
             db.execute("UPDATE campaign SET ticket = ?", (ticket,))
 
     def file(self, sentence: str) -> None:
         """Keep another receipt."""
-        with self._turn() as db:
+        with self._transaction() as db:
             _file(db, sentence)
 
     def end(self, how: End, sentence: str | None = None) -> None:
         """Remember that nothing more is to be sent, with a receipt if something was."""
-        with self._turn() as db:
+        with self._transaction() as db:
             db.execute("UPDATE campaign SET ended = ?", (how,))
             _file(db, sentence)
 
     def receipts(self) -> list[str]:
         """All sentences, the oldest first."""
-        with self._turn() as db:
+        with self._transaction() as db:
             return [sentence for (sentence,) in db.execute("SELECT sentence FROM receipts ORDER BY id")]
 
     def erase(self) -> None:
         """Forget the campaign and the receipts; whether the owner has opted out stays."""
-        with self._turn() as db:
+        with self._transaction() as db:
             db.execute("DELETE FROM campaign")
             db.execute("DELETE FROM receipts")
 
@@ -169,7 +179,7 @@ class Membership:
         return f"Membership({self._file.path!r})"
 
     @contextmanager
-    def _turn(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._file.transaction_on(self._db):
             yield self._db
 

@@ -1,16 +1,16 @@
-"""A device's part in the groups of a layer: it joins one, answers its messages, and joins again where it may.
+"""A device's part in the groups of a layer: it joins a group, answers its messages, and joins another if it may.
 
-Its votes are made when they are masked, and not before: a device that waits for a group, or whose group is never
-formed, has spent nothing. What it must remember when it is started anew is in the account before its votes leave: the
-votes, and for which group they are masked. All else is in memory alone, so that a device that ends in between has
-dropped out of its group, and asks what became of it when it comes back.
+A device makes its votes when it masks them: while it waits for a group, or if its group is never formed, it has spent
+nothing. Before the votes leave the device, they and the terms of their group are in the spending record. All else is in
+memory only: a device that is stopped has dropped out of its group, and asks for the result when it is back.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from enum import Enum
+from typing import Final
 
-from neologue.device.answers import SOONEST, bounded, json_object, misunderstood, octets, refusal
+from neologue.device.answers import SOONEST, bad_answer, clamp_delay, hex_bytes, json_object, refusal
 from neologue.device.masked import Ballot, Member
 from neologue.device.spending_record import SpendingRecord
 from neologue.device.transport import OCTETS, SMALL_ANSWER, Response, Transport
@@ -29,142 +29,151 @@ _MESSAGE_BYTES: Final = SMALL_ANSWER + 2 * LARGEST_GROUP * DEAL_BYTES
 
 
 @dataclass(frozen=True)
-class Waits:
-    """The others are waited for, or another group."""
+class Waiting:
+    """The device waits for other devices, or for another group."""
 
     again: float
 
 
 @dataclass(frozen=True)
 class Refused:
-    """The service wants nothing of this device as it is."""
+    """The service refuses what this device sends."""
 
     status: int
     message: str
 
 
-Went = Waits | Refused | Literal["final", "closed", "given up"]
-"""What a step came to: at its end the votes are counted, or not, or were masked often enough.
+class Outcome(Enum):
+    """How a device's part in a layer ends."""
 
-A layer may be "closed" before a device has any votes: then it may be asked about another one."""
+    FINAL = "final"
+    """The votes were counted."""
+    CLOSED = "closed"
+    """They were not. If the device has no votes yet, it may be asked about another layer."""
+    GIVEN_UP = "given up"
+    """They were masked for as many groups as they may be."""
+
+
+StepResult = Waiting | Refused | Outcome
 
 
 @dataclass
 class _Seat:
-    """A place in a group."""
+    """The device's part in one group."""
 
     terms: Terms
     ballot: Ballot
     member: Member
     message: bytes
-    """What is sent until it is answered."""
+    """The message to send until it is answered."""
 
 
 class Participation:
-    """The part of a device in a layer; of one thread at a time."""
+    """A device's part in a layer, for use by one thread at a time."""
 
     def __init__(
         self,
         invitation: Invitation,
         report: Callable[[], bytes],
-        account: SpendingRecord,
-        masks: Callable[[Terms, int, int], None],
+        record: SpendingRecord,
+        on_masking: Callable[[Terms, int, int], None],
     ) -> None:
-        """`report` gives the device's report for the layer, on record: the same whenever it is asked.
+        """`report` returns the device's recorded report for the layer, the same on every call.
 
-        `masks` is told, before it happens, that a vector of so many bytes leaves for a group, the how manieth.
+        `on_masking` is called before masked votes leave: with the terms, their size in bytes, and for how many groups
+        they have been masked so far.
         """
         if invitation.masked is None:
-            raise PolicyError("the operator invites to send a report as it is, and promises nothing of a group")
+            raise PolicyError("the invitation is to a report without masks, and promises nothing about a group")
         self.invitation = invitation
         self._promise: Promise = invitation.masked
-        self._report, self._account, self._masks = report, account, masks
+        self._report, self._record, self._on_masking = report, record, on_masking
         self._seat: _Seat | None = None
 
     @property
-    def is_seated(self) -> bool:
-        """Whether the device is in a group now, which it leaves if it ends."""
+    def in_group(self) -> bool:
+        """Whether the device is in a group now; it drops out if it is stopped."""
         return self._seat is not None
 
-    def go_on(self, transport: Transport, head: bytes) -> Went:
-        """Do what can be done now; `head` is what all of this device's messages begin with, up to the ticket."""
+    def advance(self, transport: Transport, head: bytes) -> StepResult:
+        """Take all steps that are possible now; `head` is the campaign, the serial and the ticket."""
         head += self.invitation.layer.digest
         if self._seat is None:
-            waiting = self._account.masking(self.invitation.campaign_id)
+            waiting = self._record.masked_votes(self.invitation.campaign_id)
             if waiting.terms is not None:
-                return self._told(self._sent(transport, head, waiting.terms, b""), self._ballot(waiting.terms))
+                return self._read_reply(self._send(transport, head, waiting.terms, b""), self._ballot(waiting.terms))
             if waiting.times >= MOST_TIMES:
-                return "given up"
-            joined = self._joined(transport, head)
+                return Outcome.GIVEN_UP
+            joined = self._join(transport, head)
             if not isinstance(joined, _Seat):
                 return joined
             self._seat = joined
         while True:
             seat = self._seat
-            response = self._sent(transport, head, seat.terms, seat.message)
+            response = self._send(transport, head, seat.terms, seat.message)
             if response.status != 200 or response.body[:1] == b"{":
-                return self._told(response, seat.ballot)
+                return self._read_reply(response, seat.ballot)
             try:
                 self._answer(seat, response.body)
             except MaskingError as error:
-                # It has dropped out. What was masked before is asked for when it comes back.
+                # It has dropped out; it asks about votes that it masked before when it is back.
                 self._seat = None
                 raise LaterError(f"this device has left its group: {error}") from None
 
-    def _joined(self, transport: Transport, head: bytes) -> _Seat | Went:
+    def _join(self, transport: Transport, head: bytes) -> _Seat | StepResult:
         response = transport.request("POST", _PATH, head, OCTETS)
         if response.status == 410:
-            return "closed"
+            return Outcome.CLOSED
         if response.status != 200:
             return Refused(response.status, refusal(response, "group's new member"))
-        told = json_object(response)
-        if told.get("state") == "final":
-            return "final"
-        if told.get("state") != "cohort":
-            raise misunderstood()
+        reply = json_object(response)
+        if reply.get("state") == "final":
+            return Outcome.FINAL
+        if reply.get("state") != "cohort":
+            raise bad_answer()
         ballot = self._ballot(None)
         try:
-            terms = Terms.parse(octets(told, "terms", TERMS_BYTES))
+            terms = Terms.parse(hex_bytes(reply, "terms", TERMS_BYTES))
             member = Member(terms, ballot, self._promise)
         except MaskingError as error:
             raise PolicyError(f"this device does not join the group: {error}") from None
         return _Seat(terms, ballot, member, member.advertise())
 
     def _answer(self, seat: _Seat, message: bytes) -> None:
-        """Answer a message of the service; what was masked is on record when this returns."""
+        """Answer a message of the service; masked votes are on record when this returns."""
         match message[1] if len(message) > 1 else None:
             case Roster.number:
                 seat.message = seat.member.share(message)
             case Delivery.number:
                 masked = seat.member.mask(message)
-                self._account.mask(self.invitation.campaign_id, seat.terms)
-                self._masks(seat.terms, len(masked), self._account.masking(self.invitation.campaign_id).times)
+                self._record.record_masking(self.invitation.campaign_id, seat.terms)
+                self._on_masking(seat.terms, len(masked), self._record.masked_votes(self.invitation.campaign_id).times)
                 seat.message = masked
             case Request.number:
                 seat.message = seat.member.unmask(message)
             case _:
-                raise misunderstood()
+                raise bad_answer()
 
-    def _told(self, response: Response, ballot: Ballot) -> Went:
-        """What became of a group, or that it is waited for."""
+    def _read_reply(self, response: Response, ballot: Ballot) -> StepResult:
+        """The result of a group, or that there is none yet."""
         if response.status == 202:
-            return Waits(bounded(json_object(response).get("retry_after")))
+            return Waiting(clamp_delay(json_object(response).get("retry_after")))
         if response.status in (409, 410):
             self._seat = None
-            # Votes that may be in a sum are masked for no other group, whatever is said of this one.
-            return Waits(SOONEST) if response.status == 409 and ballot.pending is None else "closed"
+            # Votes that may be in a sum are masked for no other group without the operator's signed statement.
+            return Waiting(SOONEST) if response.status == 409 and ballot.pending is None else Outcome.CLOSED
         if response.status != 200:
             refused = refusal(response, "message to a group")
             self._seat = None
             return Refused(response.status, refused)
-        told = json_object(response)
-        if told.get("state") == "final":
-            return "final"
-        if told.get("state") != "nothing":
-            raise misunderstood()
-        return self._released(octets(told, "statement", SIGNATURE_BYTES), ballot)
+        reply = json_object(response)
+        if reply.get("state") == "final":
+            return Outcome.FINAL
+        if reply.get("state") != "nothing":
+            raise bad_answer()
+        return self._release(hex_bytes(reply, "statement", SIGNATURE_BYTES), ballot)
 
-    def _released(self, statement: bytes, ballot: Ballot) -> Waits:
+    def _release(self, statement: bytes, ballot: Ballot) -> Waiting:
         """Let the votes be masked once more, if the operator has signed that the group yielded nothing."""
         self._seat = None
         if ballot.pending is not None:
@@ -173,13 +182,13 @@ class Participation:
                 ballot.release(statement)
             except MaskingError as error:
                 raise PolicyError(f"this device joins no other group: {error}") from None
-            self._account.release(self.invitation.campaign_id, terms)
-        return Waits(SOONEST)
+            self._record.record_void_group(self.invitation.campaign_id, terms)
+        return Waiting(SOONEST)
 
     def _ballot(self, pending: Terms | None) -> Ballot:
         return Ballot.of_report(self.invitation.layer, self._report, self.invitation.operator, pending)
 
     @staticmethod
-    def _sent(transport: Transport, head: bytes, terms: Terms, message: bytes) -> Response:
+    def _send(transport: Transport, head: bytes, terms: Terms, message: bytes) -> Response:
         path = f"{_PATH}/{terms.group_id.hex()}"
         return transport.request("POST", path, head + message, OCTETS, _MESSAGE_BYTES)

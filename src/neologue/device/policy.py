@@ -1,8 +1,8 @@
-"""What the owner of a device accepts, whatever a server says.
+"""The limits that the owner of a device sets, whatever a server says.
 
-A layer comes from outside and may be hostile, so every check works on what the layer says of itself, in a few steps
-of arithmetic: nothing is allocated that the layer asks for before all of them have passed. None of them looks at a
-word of the device: whether it answers must give nothing away.
+A layer comes from outside and may be hostile, so every check is a few steps of arithmetic on what the layer says of
+itself: nothing that grows with the layer is allocated before all of them have passed. No check looks at a word of the
+device, so that whether it answers reveals nothing.
 """
 
 import math
@@ -15,7 +15,7 @@ from neologue.masking.neighbourhood import LARGEST_GROUP
 from neologue.masking.terms import Promise
 from neologue.masking.vote_packing import packed_bytes
 from neologue.protocol.closed_layer import ClosedLayer
-from neologue.protocol.invitation import KEY_BYTES, Invitation, check_bytes
+from neologue.protocol.invitation import KEY_BYTES, MOST_PROOF_BYTES, Invitation, check_bytes
 from neologue.protocol.layer import Layer
 from neologue.protocol.layer_fields import LARGEST_NUMBER
 from neologue.protocol.limits import DEEPEST, LARGEST_LAYER, check_whole
@@ -80,32 +80,34 @@ class Policy:
             raise PolicyError(complaint)
 
     def check_operator(self, operator: bytes) -> None:
-        """Raise a PolicyError unless this operator may ask at all: what a device wants to know before it fetches."""
-        for complaint in self._unwelcome(operator):
+        """Raise a PolicyError unless this operator may ask; checked before anything is fetched."""
+        for complaint in self._operator_complaints(operator):
             raise PolicyError(complaint)
 
     def _complaints(self, invitation: Invitation, spent: Fraction) -> Iterator[str]:
-        """What is wrong, in an order in which each check may rely on those before it."""
+        """What is wrong; each check may rely on those before it."""
         layer = invitation.layer
-        yield from self._unwelcome(invitation.operator)
-        yield from _malformed(layer)
+        yield from self._operator_complaints(invitation.operator)
+        yield from _form_complaints(layer)
         if not invitation.genuine:
             yield "the signature is not the operator's for this campaign and layer; get the invitation anew from them"
-        yield from self._promises_too_little(layer, layer.epsilon)
-        yield from self._asks_for_too_much(layer)
-        yield from self._masks_too_little(layer, invitation.masked)
+        if invitation.proof is not None and len(invitation.proof) > MOST_PROOF_BYTES:
+            yield f"the proof beside the invitation has more than {MOST_PROOF_BYTES:,} bytes; no policy permits that"
+        yield from self._privacy_complaints(layer, layer.epsilon)
+        yield from self._size_complaints(layer)
+        yield from self._masking_complaints(layer, invitation.masked)
         # Only now is it safe to work out what the randomizer enforces.
         cost = epsilon_of(layer)
-        yield from self._promises_too_little(layer, cost)
+        yield from self._privacy_complaints(layer, cost)
         total = spent + Fraction(cost)
         if total > Fraction(self.lifetime_epsilon):
-            yield _beyond(
-                f"{rounded_up(spent)!r} of ε spent before and {cost!r} now make {rounded_up(total)!r}, "
+            yield _over_limit(
+                f"{round_up(spent)!r} of ε spent before and {cost!r} now make {round_up(total)!r}, "
                 f"above the {self.lifetime_epsilon!r} in a lifetime",
                 "lifetime_epsilon",
             )
 
-    def _unwelcome(self, operator: bytes) -> Iterator[str]:
+    def _operator_complaints(self, operator: bytes) -> Iterator[str]:
         if not self.enabled:
             yield SWITCHED_OFF
         if operator not in self.operators:
@@ -114,48 +116,48 @@ class Policy:
                 f"{len(self.operators)} that this device answers; its owner can add the key to operators"
             )
 
-    def _promises_too_little(self, layer: Layer | ClosedLayer, epsilon: float) -> Iterator[str]:
+    def _privacy_complaints(self, layer: Layer | ClosedLayer, epsilon: float) -> Iterator[str]:
         if epsilon > self.largest_epsilon:
-            yield _beyond(f"the layer's ε is {epsilon!r}, above the {self.largest_epsilon!r}", "largest_epsilon")
+            yield _over_limit(f"the layer's ε is {epsilon!r}, above the {self.largest_epsilon!r}", "largest_epsilon")
         if layer.bound * Fraction(epsilon) > Fraction(self.largest_user_epsilon):
-            yield _beyond(
+            yield _over_limit(
                 f"{layer.bound:,} words with an ε of {epsilon!r} each are above the "
                 f"{self.largest_user_epsilon!r} for one report",
                 "largest_user_epsilon",
             )
         if layer.layer_size < self.smallest_layer_size:
-            yield _beyond(
+            yield _over_limit(
                 f"the layer asks {layer.layer_size:,} users, below the {self.smallest_layer_size:,}",
                 "smallest_layer_size",
             )
         longest = max(layer.depth, _width(layer))
         if longest > self.longest_word:
-            yield _beyond(
+            yield _over_limit(
                 f"the layer asks for words of {longest:,} characters, above the {self.longest_word}", "longest_word"
             )
 
-    def _masks_too_little(self, layer: Layer | ClosedLayer, masked: Promise | None) -> Iterator[str]:
+    def _masking_complaints(self, layer: Layer | ClosedLayer, masked: Promise | None) -> Iterator[str]:
         if masked is None:
             if self.smallest_group:
                 yield (
-                    "the layer wants reports as they are, and this device gives votes under masks alone; its owner can "
-                    "change smallest_group"
+                    "the layer asks for reports without masks, and this device sends votes only under masks; its owner "
+                    "can change smallest_group"
                 )
             return
         if masked.smallest < self.smallest_group:
-            yield _beyond(
-                f"the votes of {masked.smallest:,} devices may be summed, below the {self.smallest_group:,}",
+            yield _over_limit(
+                f"sums of {masked.smallest:,} devices are possible, below the {self.smallest_group:,}",
                 "smallest_group",
             )
         randomizer = layer.randomizer
         bits = (randomizer.channel.contributions * LARGEST_GROUP).bit_length()
         size = packed_bytes(randomizer.candidates, bits)
         if size > self.largest_masked:
-            yield _beyond(
+            yield _over_limit(
                 f"votes under masks have up to {size:,} bytes, above the {self.largest_masked:,}", "largest_masked"
             )
 
-    def _asks_for_too_much(self, layer: Layer | ClosedLayer) -> Iterator[str]:
+    def _size_complaints(self, layer: Layer | ClosedLayer) -> Iterator[str]:
         if isinstance(layer, ClosedLayer):
             asked = f"{len(layer.words):,} words and what stands for others"
         else:
@@ -165,15 +167,15 @@ class Policy:
             again = f", and {len(layer.doubtful):,} words asked about again," if len(layer.doubtful) else ""
             asked = f"{len(layer.frontier):,} prefixes {ways}{again}"
         if not _fits(layer, self.largest_layer):
-            yield _beyond(f"{asked} make more than the {self.largest_layer:,} candidates", "largest_layer")
+            yield _over_limit(f"{asked} make more than the {self.largest_layer:,} candidates", "largest_layer")
         size = HEADER_BYTES + layer.randomizer.payload_bytes
         if size > self.largest_report:
-            yield _beyond(f"a report has {size:,} bytes, above the {self.largest_report:,}", "largest_report")
+            yield _over_limit(f"a report has {size:,} bytes, above the {self.largest_report:,}", "largest_report")
         # Subset Selection writes few bytes for many votes, so their number is a limit of its own.
         channel = layer.randomizer.channel
         votes = math.ceil(channel.contributions * (layer.randomizer.candidates * channel.q + channel.p))
         if max(votes, layer.bound) > self.most_votes:
-            yield _beyond(
+            yield _over_limit(
                 f"a report has {votes:,} votes and room for {layer.bound:,} words, above the {self.most_votes:,}",
                 "most_votes",
             )
@@ -184,14 +186,14 @@ def epsilon_of(layer: Layer | ClosedLayer) -> float:
     return max(float(layer.epsilon), layer.randomizer.statement.enforced_epsilon)
 
 
-def rounded_up(value: Fraction) -> float:
+def round_up(value: Fraction) -> float:
     """The smallest float at or above a fraction."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
-def _malformed(layer: Layer | ClosedLayer) -> Iterator[str]:
-    """What makes a layer unusable under any policy."""
+def _form_complaints(layer: Layer | ClosedLayer) -> Iterator[str]:
+    """What no policy permits."""
     numbers = {"cohort": layer.layer_size, "depth": layer.depth, "bound": layer.bound}
     if isinstance(layer, Layer):
         numbers |= {"pass": layer.pass_number, "number": layer.number, "extension": layer.extension}
@@ -199,7 +201,7 @@ def _malformed(layer: Layer | ClosedLayer) -> Iterator[str]:
         # The value isn't named: Python refuses to write numbers of thousands of digits.
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_NUMBER:
             yield f"the layer's {name} is no whole number from 1 to {LARGEST_NUMBER:,}; no policy permits that"
-    # Written so that what compares with nothing is refused too.
+    # Written so that it also rejects NaN.
     if not SMALLEST_EPSILON <= layer.epsilon <= LARGEST_EPSILON:
         yield f"the layer's ε is no number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}; no policy permits that"
     if layer.mechanism not in RANDOMIZERS:
@@ -216,13 +218,13 @@ def _malformed(layer: Layer | ClosedLayer) -> Iterator[str]:
 
 
 def _width(layer: Layer | ClosedLayer) -> int:
-    """The length of the layer's prefixes or words, as the work on them has it."""
+    """The characters that the array of prefixes or words has room for."""
     strings = layer.words if isinstance(layer, ClosedLayer) else layer.frontier
     return strings.dtype.itemsize // 4
 
 
 def _fits(layer: Layer | ClosedLayer, most: int) -> bool:
-    """Whether a layer has at most so many candidates, found without counting on: extensions at least double."""
+    """Whether a layer has at most so many candidates; stops early, since every symbol at least doubles them."""
     if isinstance(layer, ClosedLayer):
         return layer.randomizer.candidates <= most
     most -= len(layer.doubtful)
@@ -236,7 +238,7 @@ def _fits(layer: Layer | ClosedLayer, most: int) -> bool:
     return True
 
 
-def _beyond(what: str, limit: str) -> str:
+def _over_limit(what: str, limit: str) -> str:
     return f"{what} that this device accepts; its owner can change {limit}"
 
 

@@ -1,7 +1,7 @@
-"""A seal: words so encrypted that the same word under the same key is the same bytes, and can be looked up.
+"""A seal: deterministic encryption of words, so that an encrypted word can be looked up.
 
-AES-SIV (RFC 5297) under a key derived from the app's, so that the app's key may serve other purposes too. Words are
-padded to a multiple of 32 bytes, so that of most words not even the length can be seen.
+AES-SIV (RFC 5297) under a key derived from the app's, so that the app's key can have other uses. Words are padded to a
+multiple of 32 bytes, which hides the length of most words.
 """
 
 from typing import Final
@@ -23,14 +23,14 @@ _END: Final = b"\x80"  # before the padding: a word may end in zeros itself
 
 
 class Seal:
-    """What closes words, and opens them again."""
+    """Encrypts and decrypts words."""
 
     def __init__(self, key: bytes) -> None:
         if not isinstance(key, bytes) or len(key) != KEY_BYTES:
             raise ParameterError(f"the key of a diary must be {KEY_BYTES} bytes; draw them with secrets.token_bytes")
         self._cipher = AESSIV(HKDF(SHA256(), 64, salt=None, info=_PURPOSE).derive(key))
         self.mark = self._cipher.encrypt(_END, _MARK)
-        """What only this key makes, by which it is known again."""
+        """A value that only this key gives, to recognise it."""
 
     def close(self, word: str) -> bytes:
         """The word, sealed."""
@@ -38,7 +38,7 @@ class Seal:
         return self._cipher.encrypt(content + bytes(-len(content) % _BLOCK), _WORD)
 
     def open(self, sealed: object) -> str:
-        """The word that was sealed; or a ValueError that says nothing of it."""
+        """The word that was sealed; or a ValueError that reveals nothing about it."""
         try:
             if isinstance(sealed, bytes):
                 return self._cipher.decrypt(sealed, _WORD).rstrip(b"\0")[: -len(_END)].decode()

@@ -1,8 +1,8 @@
-"""The account: which campaigns this device answered, and the ε spent in each. It holds no words.
+"""The spending record: which campaigns this device answered, and the ε spent in each. It holds no words.
 
-Its promise is that a report leaves the device only after it, and what it costs, is on the disk. A device that is
-killed or loses power at any moment has either spent nothing and sent nothing, or sends the same bytes again: never
-a second draw of randomness on the same words, which would spend the ε twice.
+A report leaves the device only after it and its cost are on the disk. A device that is killed or loses power has either
+spent and sent nothing, or sends the same bytes again. It never draws randomness on the same words a second time, which
+would spend the ε twice.
 """
 
 import sqlite3
@@ -14,7 +14,7 @@ from typing import Final
 
 from neologue.clock import Clock, system_days
 from neologue.device.contribution import contribute
-from neologue.device.policy import Policy, epsilon_of, rounded_up
+from neologue.device.policy import Policy, epsilon_of, round_up
 from neologue.entropy import Entropy
 from neologue.errors import AnsweredError, SpendingRecordError
 from neologue.masking.terms import Terms
@@ -70,7 +70,7 @@ _KIND: Final = FileKind(
 
 @dataclass(frozen=True)
 class Answer:
-    """That this device took part in a campaign."""
+    """One campaign that this device took part in."""
 
     campaign_id: bytes
     epsilon: float
@@ -83,12 +83,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class MaskedVotes:
-    """For whom the votes of a campaign were masked."""
+    """The groups that the votes of a campaign were masked for."""
 
     times: int
     """For how many groups."""
     terms: Terms | None
-    """Those of the group that may have them in its sum."""
+    """Those of the group whose sum may include them."""
 
 
 class SpendingRecord:
@@ -105,29 +105,29 @@ class SpendingRecord:
     ) -> bytes:
         """The report of this device in a campaign, recorded before it is returned.
 
-        A device takes part in a campaign once, ever. Asked again about the same layer, it gives the same bytes until
-        they are confirmed, if its policy would still let it; in every other case it refuses, with a PolicyError.
+        A device takes part in a campaign once. Asked again about the same layer, it returns the same bytes until they
+        are confirmed, if its policy still allows it; everything else is refused with a PolicyError.
         """
         campaign, layer = invitation.campaign_id, invitation.layer
         with self._file.transaction() as db:
-            policy.check(invitation, _spent(db, besides=campaign))
-            report = _answered(db, invitation)
+            policy.check(invitation, _spent_epsilon(db, besides=campaign))
+            report = _stored_report(db, invitation)
             if report is None:
                 report = contribute(words, layer, entropy)
                 cost = epsilon_of(layer)
                 db.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", (campaign, layer.digest, cost, self._clock()))
                 db.execute("INSERT INTO reports VALUES (?, ?)", (campaign, report))
                 if invitation.masked is not None:
-                    # On record with the votes: whatever happens next, they never leave without a mask.
+                    # Recorded with the votes, so that they never leave without a mask.
                     db.execute("INSERT INTO maskings VALUES (?, 0, NULL)", (campaign,))
-        # Only here, behind the commit.
+        # Returned only after the commit.
         return report
 
     def check(self, invitation: Invitation, policy: Policy) -> None:
         """Refuse what `answer` would refuse, and record nothing."""
         with self._file.transaction() as db:
-            policy.check(invitation, _spent(db, besides=invitation.campaign_id))
-            _answered(db, invitation)
+            policy.check(invitation, _spent_epsilon(db, besides=invitation.campaign_id))
+            _stored_report(db, invitation)
 
     def confirm(self, campaign_id: bytes) -> None:
         """Erase the report of a campaign, because it has arrived or will not be sent again.
@@ -141,14 +141,14 @@ class SpendingRecord:
             db.execute("DELETE FROM reports")
             db.executemany("INSERT INTO reports VALUES (?, ?)", waiting)
 
-    def masking(self, campaign_id: bytes) -> MaskedVotes:
-        """For whom the votes of a campaign were masked so far."""
+    def masked_votes(self, campaign_id: bytes) -> MaskedVotes:
+        """The groups that the votes of a campaign were masked for so far."""
         with self._file.transaction() as db:
             row = db.execute("SELECT times, terms FROM maskings WHERE campaign = ?", (campaign_id,)).fetchone()
         times, terms = row or (0, None)
         return MaskedVotes(times, None if terms is None else Terms.parse(terms))
 
-    def mask(self, campaign_id: bytes, terms: Terms) -> None:
+    def record_masking(self, campaign_id: bytes, terms: Terms) -> None:
         """Record that the votes are masked for a group: they may leave the device as soon as this returns."""
         with self._file.transaction() as db:
             self._require_answer(db, campaign_id)
@@ -159,12 +159,12 @@ class SpendingRecord:
             ).fetchone()
             if not held:
                 raise AnsweredError(
-                    f"the votes for the campaign {campaign_id.hex()} are masked for another group, and no other gets "
-                    "them without the operator's word that it yielded nothing"
+                    f"the votes for the campaign {campaign_id.hex()} are masked for another group, and no other "
+                    "group gets them without the operator's statement that the first one failed"
                 )
 
-    def release(self, campaign_id: bytes, terms: Terms) -> None:
-        """Record that a group yielded nothing, by the operator's statement, which the caller has checked."""
+    def record_void_group(self, campaign_id: bytes, terms: Terms) -> None:
+        """Record that a group failed, by the operator's statement, which the caller has checked."""
         with self._file.transaction() as db:
             db.execute("UPDATE maskings SET terms = NULL WHERE campaign = ? AND terms = ?", (campaign_id, bytes(terms)))
 
@@ -172,7 +172,7 @@ class SpendingRecord:
     def spent(self) -> float:
         """The sum of the local ε of all campaigns answered, rounded up."""
         with self._file.transaction() as db:
-            return rounded_up(_spent(db))
+            return round_up(_spent_epsilon(db))
 
     def answers(self) -> list[Answer]:
         """All campaigns that this device took part in, by day."""
@@ -194,13 +194,13 @@ class SpendingRecord:
             )
 
 
-def _spent(db: sqlite3.Connection, besides: bytes = b"") -> Fraction:
+def _spent_epsilon(db: sqlite3.Connection, besides: bytes = b"") -> Fraction:
     """The ε of all campaigns but one, as the exact sum of the numbers recorded."""
     rows = db.execute("SELECT epsilon FROM answers WHERE campaign <> ?", (besides,))
     return sum((Fraction(epsilon) for (epsilon,) in rows), Fraction(0))
 
 
-def _answered(db: sqlite3.Connection, invitation: Invitation) -> bytes | None:
+def _stored_report(db: sqlite3.Connection, invitation: Invitation) -> bytes | None:
     """The report that answered this very layer before; None if the campaign is new to this device."""
     campaign = invitation.campaign_id
     answer = db.execute("SELECT layer FROM answers WHERE campaign = ?", (campaign,)).fetchone()

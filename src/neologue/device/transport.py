@@ -1,8 +1,8 @@
-"""How a device talks to a service: HTTP of the standard library, with a limit on everything that comes back.
+"""How a device talks to a service: the standard library's HTTP, with limits on every answer.
 
-A server may be hostile, and so may be whatever answers in its place in a hotel. So an answer has a deadline as a whole
-and a most number of bytes, headers and packed bytes included; redirections are not followed; and TLS certificates are
-checked. Whatever goes wrong on the way is one LaterError.
+A server may be hostile, and so may a captive portal that answers in its place. So an answer has one deadline and a
+largest size, headers and compressed bytes included; redirects are not followed; TLS certificates are checked. Every
+failure is a LaterError.
 """
 
 import http.client
@@ -28,7 +28,7 @@ SMALL_ANSWER = 1 << 16
 
 _SECONDS: Final = 60.0
 _HEADERS: Final = 1 << 16
-_GZIP: Final = 31  # zlib's word for 2^15 bytes of window, in gzip
+_GZIP: Final = 31  # wbits: a window of 2^15 bytes, gzip
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Response:
 
 
 class Transport(Protocol):
-    """Whatever can put a request to the service; tests put faults between."""
+    """What sends requests to the service; tests inject faults here."""
 
     def request(
         self, method: str, path: str, body: bytes = b"", kind: str = JSON, most: int = SMALL_ANSWER
@@ -51,15 +51,15 @@ class Transport(Protocol):
 
 
 class HttpTransport:
-    """A connection to one server, kept open from request to request; of one thread at a time."""
+    """A persistent connection to one server, for use by one thread at a time."""
 
     def __init__(
         self, server: str, *, ca_file: Path | str | None = None, seconds: float = _SECONDS, plain: bool = False
     ) -> None:
         """`server` is https://host[:port][/path]; `ca_file` has the certificates to trust instead of the system's.
 
-        `seconds` is how long a whole answer may take. Without TLS anybody on the way can read and change what is said,
-        so that http:// is for this very machine, or where `plain` says that the network is trusted.
+        `seconds` is how long a whole answer may take. Without TLS anybody on the network can read and change the
+        traffic, so http:// is only for this machine, or where `plain` says that the network is trusted.
         """
         try:
             url = urlsplit(server)
@@ -67,16 +67,16 @@ class HttpTransport:
         except ValueError:
             host = port = None
         if host is None or url.scheme not in ("http", "https") or url.query or url.fragment or url.username:
-            raise ParameterError(f"{server!r} is no address of a service; give one such as https://words.example.org")
-        if url.scheme == "http" and not (plain or _is_here(host)):
             raise ParameterError(
-                f"{server!r} is without TLS, and only this very machine is talked to like that; give https://{host}"
+                f"{server!r} is not the address of a service; give one such as https://words.example.org"
             )
+        if url.scheme == "http" and not (plain or _is_loopback(host)):
+            raise ParameterError(f"{server!r} has no TLS, which is allowed for this machine only; give https://{host}")
         self._server = server
         self._path = url.path.rstrip("/")
         self._seconds = seconds
         if url.scheme == "https":
-            self._connection: _Http = _Https(host, port, timeout=seconds, context=_trusting(ca_file))
+            self._connection: _Http = _Https(host, port, timeout=seconds, context=_tls_context(ca_file))
         else:
             self._connection = _Http(host, port, timeout=seconds)
 
@@ -92,10 +92,10 @@ class HttpTransport:
             except (ConnectionError, http.client.BadStatusLine):
                 if not reused:
                     raise
-                # All that devices send can arrive twice without harm.
+                # Every request of a device is idempotent.
                 return self._exchange(method, path, body, headers, most)
         except (OSError, http.client.HTTPException, ValueError, zlib.error) as error:
-            # Python's own words may quote what the server sent.
+            # Python's message may quote what the server sent.
             raise LaterError(
                 f"no usable answer from {self._server} ({type(error).__name__}): try again later"
             ) from None
@@ -127,16 +127,16 @@ class HttpTransport:
                 if len(content) > most or answer.length:
                     raise ValueError("too long, or cut short")
                 if answer.getheader("Content-Encoding") == "gzip":
-                    content = _unpacked(content, most)
+                    content = _decompress(content, most)
                 return Response(answer.status, content, answer.getheader("Retry-After"))
         except BaseException:
-            # What is left of the answer must not be taken for the next one.
+            # The rest of this answer must not be read as the next one.
             connection.close()
             raise
 
 
 class _Allowance:
-    """How long, and how much, may still be read."""
+    """How long and how much may still be read."""
 
     def renew(self, seconds: float, octets: int) -> None:
         self._deadline = time.monotonic() + seconds
@@ -212,8 +212,8 @@ class _Https(_Http, http.client.HTTPSConnection):
     """The same with TLS."""
 
 
-def _unpacked(content: bytes, most: int) -> bytes:
-    """What was packed by gzip, if it is whole and not too long; a bomb is not unpacked further than that."""
+def _decompress(content: bytes, most: int) -> bytes:
+    """The gzip content, if it is complete and within the limit; a zip bomb is unpacked no further."""
     unpacking = zlib.decompressobj(_GZIP)
     unpacked = unpacking.decompress(content, most + 1)
     if len(unpacked) > most or not unpacking.eof or unpacking.unused_data:
@@ -221,17 +221,17 @@ def _unpacked(content: bytes, most: int) -> bytes:
     return unpacked
 
 
-def _is_here(host: str) -> bool:
-    """Whether a host is this very machine."""
+def _is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
 
 
-def _trusting(ca_file: Path | str | None) -> ssl.SSLContext:
-    """The system's certificates, or those of a file instead of them."""
+def _tls_context(ca_file: Path | str | None) -> ssl.SSLContext:
+    """A context that trusts the system's certificates, or only those of a file."""
     try:
         return ssl.create_default_context(cafile=ca_file)
     except (OSError, ssl.SSLError) as error:
-        raise ParameterError(f"{ca_file} is no file of certificates in PEM ({error.strerror})") from error
+        raise ParameterError(f"{ca_file} is not a PEM file of certificates ({error.strerror})") from error

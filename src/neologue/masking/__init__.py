@@ -1,4 +1,4 @@
 """Secure aggregation below the device and the server: terms, neighbours, shares, masks and messages.
 
-docs/secure-aggregation.md tells the protocol from beginning to end.
+docs/secure-aggregation.md describes the whole protocol.
 """

@@ -9,7 +9,8 @@ def circle(size: int, degree: int, entropy: Entropy) -> list[tuple[int, ...]]:
         return [tuple(other for other in range(size) if other != device) for device in range(size)]
     order: list[int] = entropy.permutation(size).tolist()
     steps = [step for step in range(-degree // 2, degree // 2 + 1) if step]
-    placed = {
-        device: tuple(sorted(order[(place + step) % size] for step in steps)) for place, device in enumerate(order)
+    neighbours = {
+        device: tuple(sorted(order[(position + step) % size] for step in steps))
+        for position, device in enumerate(order)
     }
-    return [placed[device] for device in range(size)]
+    return [neighbours[device] for device in range(size)]

@@ -65,22 +65,22 @@ def mask_pair(secret: int, digest: bytes) -> X25519PrivateKey:
 
     It is made before the size of the group is known, and so with the terms alone.
     """
-    return X25519PrivateKey.from_private_bytes(_derived(to_bytes(secret), digest, _MASK_PAIR))
+    return X25519PrivateKey.from_private_bytes(_derive(to_bytes(secret), digest, _MASK_PAIR))
 
 
 def self_mask_key(seed: int, group: MaskingGroup, index: int) -> bytes:
     """The key of the mask that a device puts on alone."""
-    return _derived(to_bytes(seed), group.context, _SELF + group.terms.group_id + index_bytes(index))
+    return _derive(to_bytes(seed), group.context, _SELF + group.terms.group_id + index_bytes(index))
 
 
 def pairwise_mask_key(own: X25519PrivateKey, other: bytes, group: MaskingGroup, pair: tuple[int, int]) -> bytes:
     """The key of the mask that two devices, by their indices in any order, put on with opposite signs."""
     between = b"".join(map(index_bytes, sorted(pair)))
-    return _derived(_agreed(own, other), group.context, _PAIRWISE + group.terms.group_id + between)
+    return _derive(_agree(own, other), group.context, _PAIRWISE + group.terms.group_id + between)
 
 
 def seal(plain: bytes, own: X25519PrivateKey, other: bytes, group: MaskingGroup, sender: int, receiver: int) -> bytes:
-    """Shares for the eyes of one neighbour. A key of its own for each direction, so that none seals twice."""
+    """Encrypt shares for one neighbour; each direction has its own key, so that no key seals twice."""
     return _cipher(own, other, group, sender, receiver).encrypt(_NONCE, plain, None)
 
 
@@ -95,9 +95,9 @@ def unseal(
 
 
 def tag(element: int, group: MaskingGroup, kind: int, owner: int, holder: int) -> bytes:
-    """By which a share is known again without being known: uniform elements can't be guessed."""
-    place = bytes([kind]) + index_bytes(owner) + index_bytes(holder)
-    return hashlib.sha256(_TAG + group.context + place + to_bytes(element)).digest()[:TAG_BYTES]
+    """A commitment to a share, by which it is recognised later; uniform elements can't be guessed."""
+    purpose = bytes([kind]) + index_bytes(owner) + index_bytes(holder)
+    return hashlib.sha256(_TAG + group.context + purpose + to_bytes(element)).digest()[:TAG_BYTES]
 
 
 def index_bytes(index: int) -> bytes:
@@ -107,15 +107,15 @@ def index_bytes(index: int) -> bytes:
 
 def _cipher(own: X25519PrivateKey, other: bytes, group: MaskingGroup, sender: int, receiver: int) -> ChaCha20Poly1305:
     info = _SEAL + group.terms.group_id + index_bytes(sender) + index_bytes(receiver)
-    return ChaCha20Poly1305(_derived(_agreed(own, other), group.context, info))
+    return ChaCha20Poly1305(_derive(_agree(own, other), group.context, info))
 
 
-def _agreed(own: X25519PrivateKey, other: bytes) -> bytes:
+def _agree(own: X25519PrivateKey, other: bytes) -> bytes:
     try:
         return own.exchange(X25519PublicKey.from_public_bytes(other))
     except ValueError:
         raise MaskingError("a neighbour's public key leads to no secret") from None
 
 
-def _derived(secret: bytes, salt: bytes, info: bytes) -> bytes:
+def _derive(secret: bytes, salt: bytes, info: bytes) -> bytes:
     return HKDF(SHA256(), KEY_BYTES, salt, info).derive(secret)

@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from neologue.masking.vote_packing import Entries
 
-_STRETCH: Final = 1 << 17
-"""So many bytes at a time stay in the cache between the cipher and the sum."""
-_ZEROS: Final = bytes(_STRETCH)
+_CHUNK: Final = 1 << 17
+"""Bytes processed at a time, few enough to stay in the cache between the cipher and the sum."""
+_ZEROS: Final = bytes(_CHUNK)
 
 
 def add_mask(entries: Entries, key: bytes) -> None:
@@ -29,8 +29,8 @@ def subtract_mask(entries: Entries, key: bytes) -> None:
 
 def _apply(operation: np.ufunc, entries: Entries, key: bytes) -> None:
     stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
-    drawn = bytearray(_STRETCH + 15)  # what the cipher asks for, though a stream never needs the 15
-    step = _STRETCH // entries.itemsize
+    drawn = bytearray(_CHUNK + 15)  # the cipher wants 15 spare bytes, though a stream never uses them
+    step = _CHUNK // entries.itemsize
     for start in range(0, len(entries), step):
         part = entries[start : start + step]
         stream.update_into(memoryview(_ZEROS)[: part.nbytes], drawn)

@@ -1,7 +1,7 @@
 """The seven messages of a group, as bytes.
 
 Each begins with 18 bytes: the version, 1; the number of the message; the identity of the group. Numbers are
-big-endian. A device has an index, its place in the group from 0, in 2 bytes. Where there is one record for each
+big-endian. A device has an index in its group, from 0, in 2 bytes. Where there is one record for each
 neighbour, these are in ascending order of their indices, as in the roster.
 
     1 advertisement  64 keys (sealing, masking); 1 signed or not; if so 32 signer, 64 signature
@@ -14,7 +14,7 @@ neighbour, these are in ascending order of their indices, as in the roster.
                      1 its vector has arrived, 2 it has not
     7 unmasking      2 own index; for each neighbour: 0 no share, 1 of its seed, 2 of its key; if not 0, 32 share
 
-Whoever decodes knows from the group how long a message can be, and looks at nothing that is longer.
+A decoder knows from the group how long a message can be, and refuses anything longer.
 """
 
 from collections.abc import Mapping
@@ -51,15 +51,15 @@ class Kind(IntEnum):
 
 
 class _Reader:
-    """Bytes that are taken from the front, in steps that must be there."""
+    """Takes bytes from the front of a message."""
 
     def __init__(self, number: int, body: bytes, terms: Terms, most: int) -> None:
         if not HEADER_BYTES <= len(body) <= HEADER_BYTES + most:
             raise MaskingError(f"{len(body):,} bytes are no length of message {number}")
         if body[0] != VERSION:
-            raise MaskingError(f"version {body[0]} of secure aggregation is not spoken here, only {VERSION}")
+            raise MaskingError(f"version {body[0]} of secure aggregation is not supported, only {VERSION}")
         if body[1] != number:
-            raise MaskingError(f"message {body[1]} where message {number} is awaited")
+            raise MaskingError(f"message {body[1]} where message {number} is expected")
         if body[2:HEADER_BYTES] != terms.group_id:
             raise MaskingError("the message belongs to another group")
         self._number = number
@@ -67,7 +67,7 @@ class _Reader:
 
     def take(self, count: int) -> bytes:
         if len(self._rest) < count:
-            raise MaskingError(f"message {self._number} ends too early")
+            raise MaskingError(f"message {self._number} is too short")
         taken, self._rest = self._rest[:count], self._rest[count:]
         return bytes(taken)
 
@@ -89,7 +89,7 @@ class _Reader:
 
     def end(self) -> None:
         if len(self._rest):
-            raise MaskingError(f"message {self._number} goes on behind its end")
+            raise MaskingError(f"message {self._number} is too long")
 
 
 def _header(number: int, terms: Terms) -> bytes:
@@ -169,7 +169,7 @@ class Roster:
         for _ in range(group.neighbourhood.degree):
             other = reader.index(group)
             if other <= last:
-                raise MaskingError(f"neighbour {other} comes behind {last}: each is there once, in order")
+                raise MaskingError(f"neighbour {other} follows {last}: each must be there once, in order")
             if other == index:
                 raise MaskingError(f"device {index} is its own neighbour")
             neighbours[other] = Advertisement.take(reader)

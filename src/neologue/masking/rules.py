@@ -1,4 +1,4 @@
-"""How a campaign forms the groups of its layers: what an operator says once, and what follows from it."""
+"""How a campaign forms the groups of its layers: the operator's choice, and what follows from it."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class GroupRules:
         check_group(self.size, self.dropout, self.corruption)
         if not self.survives(self.size):
             raise ParameterError(
-                f"of a group of {self.size:,} at least {self._staying(self.size):,} devices stay, and "
+                f"of a group of {self.size:,} at least {self._remaining(self.size):,} devices stay, and "
                 f"{self.smallest:,} must be in a sum: make the group larger, or the smallest sum or the dropouts fewer"
             )
         if self.honest < 2:
@@ -38,7 +38,7 @@ class GroupRules:
 
     def survives(self, devices: int) -> bool:
         """Whether so many devices are enough for a sum, if no more drop out than the group must survive."""
-        return self._staying(devices) >= self.smallest
+        return self._remaining(devices) >= self.smallest
 
     @property
     def fewest(self) -> int:
@@ -57,8 +57,8 @@ class GroupRules:
 
     @property
     def promise(self) -> Promise:
-        """What a device holds the server to."""
+        """What every device is promised."""
         return Promise(self.smallest, self.corruption)
 
-    def _staying(self, devices: int) -> int:
+    def _remaining(self, devices: int) -> int:
         return devices - -(-devices * self.dropout // 100)

@@ -25,7 +25,7 @@ def _value(coefficients: Sequence[int], point: int) -> int:
     return value
 
 
-def reconstructed(held: Mapping[int, int], threshold: int) -> int:
+def reconstruct(held: Mapping[int, int], threshold: int) -> int:
     """The secret behind at least `threshold` shares by point; from fewer, or from wrong ones, something else."""
     # The smallest points, so that secrets with about the same holders share their weights.
     points = tuple(sorted(held)[:threshold])

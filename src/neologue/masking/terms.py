@@ -9,8 +9,8 @@
     byte 57        the dropouts that the group must survive, in per cent
     byte 58        the corrupt devices that it must withstand, in per cent
 
-Numbers are big-endian. All devices of a group derive their keys from the digest of these bytes, so that two who were
-told different terms can't work together.
+Numbers are big-endian. All devices of a group derive their keys from the digest of these bytes, so that two with
+different terms can't work together.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ import numpy as np
 
 from neologue.errors import MaskingError, ParameterError
 from neologue.masking.neighbourhood import LARGEST_GROUP, Neighbourhood, check_group, neighbourhood
-from neologue.masking.vote_packing import lane, packed_bytes
+from neologue.masking.vote_packing import entry_dtype, packed_bytes
 
 VERSION: Final = 1
 GROUP_BYTES: Final = 16
@@ -40,7 +40,7 @@ _PROMISE: Final = struct.Struct(">HB")
 
 @dataclass(frozen=True)
 class Terms:
-    """What a device is told before it joins a group."""
+    """What a device knows before it joins a group."""
 
     group_id: bytes
     layer: bytes
@@ -74,7 +74,7 @@ class Terms:
             raise MaskingError(f"{len(body):,} bytes where the terms of a group have {_FORM.size}")
         version, *fields = _FORM.unpack(body)
         if version != VERSION:
-            raise MaskingError(f"version {version} of secure aggregation is not spoken here, only {VERSION}")
+            raise MaskingError(f"version {version} of secure aggregation is not supported, only {VERSION}")
         try:
             return cls(*fields)
         except ParameterError as error:
@@ -100,7 +100,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Promise:
-    """What a device was promised about its groups, or what its owner insists on."""
+    """What a device was promised about its groups, or what its owner requires."""
 
     smallest: int
     """The fewest devices whose votes are summed."""
@@ -163,9 +163,9 @@ class MaskingGroup:
         return (self.terms.votes * self.size).bit_length()
 
     @property
-    def lane(self) -> np.dtype[np.unsignedinteger[Any]]:
+    def entry_dtype(self) -> np.dtype[np.unsignedinteger[Any]]:
         """The type in which entries are summed."""
-        return lane(self.bits)
+        return entry_dtype(self.bits)
 
     @property
     def vector_bytes(self) -> int:

@@ -1,4 +1,4 @@
-"""The operator's word that a group yielded nothing, so that its devices may mask the same votes once more.
+"""The operator's signed statement that a group failed, so that its devices may mask the same votes again.
 
 The operator signs, with Ed25519, these 70 bytes, and sends the signature:
 
@@ -6,8 +6,8 @@ The operator signs, with Ed25519, these 70 bytes, and sends the signature:
     bytes 22–37    the identity of the group
     bytes 38–69    SHA-256 of its terms
 
-An operator who signs this and has the sum all the same could compare it with the next one; the signature proves the
-lie.
+An operator who signs this and has the sum nevertheless could compare it with the next one; the signature is evidence of
+the lie.
 """
 
 from typing import Final
@@ -20,19 +20,19 @@ from neologue.masking.terms import Terms
 DOMAIN: Final = b"neologue no sum of v1\0"
 
 
-def sign_nothing(terms: Terms, operator: Ed25519PrivateKey) -> bytes:
-    """The signed statement that the group with these terms yielded nothing, and never will."""
-    return operator.sign(_signed(terms))
+def sign_void_statement(terms: Terms, operator: Ed25519PrivateKey) -> bytes:
+    """The signed statement that the group with these terms has no sum and never will."""
+    return operator.sign(_signed_message(terms))
 
 
-def says_nothing(statement: bytes, terms: Terms, operator: bytes) -> bool:
-    """Whether the operator with this raw public key has signed it, of the group with these terms."""
+def is_void_statement(statement: bytes, terms: Terms, operator: bytes) -> bool:
+    """Whether the operator with this raw public key signed the statement about the group with these terms."""
     try:
-        Ed25519PublicKey.from_public_bytes(operator).verify(statement, _signed(terms))
+        Ed25519PublicKey.from_public_bytes(operator).verify(statement, _signed_message(terms))
     except (InvalidSignature, ValueError):  # the second if the key is no point of the curve
         return False
     return True
 
 
-def _signed(terms: Terms) -> bytes:
+def _signed_message(terms: Terms) -> bytes:
     return DOMAIN + terms.group_id + terms.digest

@@ -1,1 +1,1 @@
-"""What an operator asks, what a device is told, what it sends."""
+"""The messages between operators, services and devices."""

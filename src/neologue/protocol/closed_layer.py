@@ -1,4 +1,4 @@
-"""A closed layer: what the devices that measure a release are told, word for word the same.
+"""A closed layer: the document that the devices that measure a release get, identical for all of them.
 
 They take no part in the discovery. Each is given the words that were found, samples some of its own new words, and
 reports which of these are on the list and how many are not.
@@ -39,7 +39,7 @@ class ClosedLayer:
     known: Vocabulary
     targets: frozenset[str] | None = None
     rate: float = 1.0
-    """The chance with which each new word of a device may come into its sample."""
+    """The probability that a new word of a device may be in its sample."""
 
     def __post_init__(self) -> None:
         words = self.words.tolist()
@@ -51,12 +51,12 @@ class ClosedLayer:
 
     @cached_property
     def domain(self) -> ClosedDomain:
-        """The places of a report, those of the list first."""
+        """The candidates of a report, those of the list first."""
         return closed_domain(self.mechanism, len(self.words), self.epsilon, self.bound)
 
     @property
     def randomizer(self) -> Randomizer[Any]:
-        """The randomizer for just these places."""
+        """The randomizer for these candidates."""
         return self.domain.randomizer
 
     @property
@@ -71,18 +71,18 @@ class ClosedLayer:
         return word not in self.known if self.targets is None else word in self.targets
 
     def index(self, words: Strings) -> NDArray[np.int64]:
-        """For each normalised word its place on the list, or -1."""
+        """For each normalised word its index in the list, or -1."""
         ranks = np.minimum(np.searchsorted(self.words, words), len(self.words) - 1)
         return np.where(self.words[ranks] == words, ranks, -1).astype(np.int64)
 
     @cached_property
     def digest(self) -> bytes:
-        """SHA-256 of everything a device is told, by which all of them can see that they are told the same."""
+        """SHA-256 of the document, by which devices can verify that they all got the same."""
         return hashlib.sha256(self.document).digest()
 
     @property
     def document(self) -> bytes:
-        """Everything a device is told; the known words by their digest."""
+        """The canonical JSON; it has the digest of the known words in their place."""
         return write_document(self, "closed")
 
 

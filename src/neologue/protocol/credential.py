@@ -1,4 +1,4 @@
-"""A credential: the word of an issuer that a device may take part in a campaign, once.
+"""A credential: an issuer's signature that a device may take part in a campaign, once.
 
     bytes 0–15     the identity of the campaign
     bytes 16–31    the serial, 16 random bytes that belong to one device and to nothing else
@@ -29,7 +29,7 @@ _TEXT = re.compile(rf"[A-Za-z0-9_-]{{{TEXT_CHARACTERS}}}", re.ASCII)
 
 @dataclass(frozen=True)
 class Credential:
-    """What a device shows. That there is one says nothing yet: `issued_by` tells whose it is."""
+    """What a device presents; it proves nothing until `issued_by` has checked it."""
 
     campaign_id: bytes
     serial: bytes

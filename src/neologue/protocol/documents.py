@@ -1,8 +1,8 @@
-"""Documents: what a device fetches by digest, a layer and the words that are known in it, read with suspicion.
+"""Documents that a device fetches by digest: a layer, and the words that are known in it.
 
-A document of a layer is `Layer.document`, whose SHA-256 is the layer's digest. Its bytes come from a server that may be
-hostile, so its size is checked first, then its grammar as a whole, by an expression that allocates nothing and never
-goes back, and only then is it parsed. What it describes must have this very document: there is one for each layer.
+The document of a layer is `Layer.document`, whose SHA-256 is the layer's digest. Its bytes come from a server that may
+be hostile: its size is checked first, then its grammar as a whole, by an expression that allocates nothing and never
+backtracks, and only then is it parsed. The layer must give back exactly these bytes: each layer has one document.
 
 The known words are those of a plain list, sorted, each in a line.
 """

@@ -1,4 +1,4 @@
-"""An invitation: a layer, or a closed one, its campaign, and the word of an operator that both are theirs.
+"""An invitation: a layer, or a closed one, its campaign, and the operator's signature of both.
 
 The operator signs, with Ed25519, these 71 bytes:
 
@@ -32,11 +32,12 @@ MASKED_DOMAIN = b"neologue masked invitation v1\0"
 CAMPAIGN_BYTES = 16
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64
+MOST_PROOF_BYTES = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
 class Invitation:
-    """What a device is given. That there is one says nothing yet: `genuine` tells whether the operator signed it."""
+    """What a device is given; it proves nothing until `genuine` has checked the signature."""
 
     layer: Layer | ClosedLayer
     campaign_id: bytes
@@ -45,6 +46,8 @@ class Invitation:
     signature: bytes
     masked: Promise | None = None
     """What is promised of the groups in which votes are summed under masks; None if reports are sent as they are."""
+    proof: bytes | None = None
+    """A proof about the invitation that came beside it, such as of its inclusion in a log; no kind is known yet."""
 
     def __post_init__(self) -> None:
         check_bytes("the identity of a campaign", self.campaign_id, CAMPAIGN_BYTES)

@@ -1,4 +1,4 @@
-"""A layer: what every device of one cohort is told, word for word the same."""
+"""A layer: the document that every device of one round gets, identical for all of them."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -20,12 +20,12 @@ from neologue.randomizers.registry import randomizer
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One round of votes: which prefixes, and how a device answers."""
+    """One round of votes: the prefixes asked about, and how a device answers."""
 
     pass_number: int
     """The pass that the layer belongs to, from 1."""
     number: int
-    """Its place in the pass, from 1."""
+    """Its number in the pass, from 1."""
     layer_size: int
     """How many users are asked."""
     alphabet: Alphabet
@@ -88,17 +88,17 @@ class Layer:
 
     @cached_property
     def digest(self) -> bytes:
-        """SHA-256 of everything a device is told, so that all devices of a layer can see they are told the same."""
+        """SHA-256 of the document, by which devices can verify that they all got the same."""
         return hashlib.sha256(self.document).digest()
 
     @property
     def document(self) -> bytes:
-        """Everything a device is told; the known words by their digest."""
+        """The canonical JSON; it has the digest of the known words in their place."""
         return write_document(self, "open")
 
 
 def _are_lists(lists: Lists, layer: Layer) -> bool:
-    """Whether these are lists of extensions for a layer, of which there can't be countless ones to list some of."""
+    """Whether these are valid lists of extensions for a layer."""
     characters = layer.alphabet.size - 1
     if any(numbers.dtype != np.int64 or numbers.ndim != 1 for numbers in (*lists.rows, lists.ways)):
         return False

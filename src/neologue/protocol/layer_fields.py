@@ -34,7 +34,7 @@ class JsonForm:
     """How a value looks in JSON, in the language of each reader."""
 
     grammar: str
-    """A regular expression that allocates nothing and never goes back."""
+    """A regular expression that allocates nothing and never backtracks."""
     schema: Mapping[str, object]
     """JSON Schema."""
     typescript: str

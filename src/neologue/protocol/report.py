@@ -4,7 +4,7 @@
     bytes 1–8    the first 8 bytes of the layer's digest
     bytes 9–     the payload, as the layer's randomizer encodes it
 
-Whoever decodes bounds the length first: nothing is allocated that the layer does not call for.
+A decoder checks the length first: it allocates nothing that the layer does not call for.
 """
 
 from typing import Any, Protocol
@@ -26,15 +26,15 @@ class Asks(Protocol):
 
     @property
     def digest(self) -> bytes:
-        """Of all that a device is told."""
+        """SHA-256 of the document."""
 
     @property
     def randomizer(self) -> Randomizer[Any]:
-        """What a device does to the candidates that it holds."""
+        """The randomizer for its candidates."""
 
 
 def header(layer: Asks) -> bytes:
-    """The bytes with which every report of a layer begins."""
+    """The first bytes of every report of a layer."""
     return bytes([PROTOCOL_VERSION]) + layer.digest[:TAG_BYTES]
 
 
@@ -49,7 +49,7 @@ def read_report(layer: Asks, report: bytes) -> NDArray[np.int64]:
     if len(report) < HEADER_BYTES:
         raise ReportError(f"{len(report)} bytes are too few for a report")
     if report[0] != PROTOCOL_VERSION:
-        raise ReportError(f"version {report[0]} of the protocol is not spoken here, only {PROTOCOL_VERSION}")
+        raise ReportError(f"version {report[0]} of the protocol is not supported, only {PROTOCOL_VERSION}")
     if report[:HEADER_BYTES] != header(layer):
         raise ReportError("the report answers another layer")
     payload: Any = layer.randomizer.decode(report[HEADER_BYTES:])

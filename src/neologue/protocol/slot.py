@@ -1,7 +1,7 @@
-"""A slot: the place of a device in a campaign, drawn at random by a secret of the campaign.
+"""A slot: the number of a device in a campaign, pseudorandom under a secret of the campaign.
 
 A layer invites the slots in a range, and the ranges of a campaign are disjoint. So a device belongs to one layer of one
-pass, whoever else checks in and whenever, and nothing has to be stored about it.
+pass, independently of all others, and nothing has to be stored about it.
 """
 
 import hashlib

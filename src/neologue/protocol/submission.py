@@ -21,7 +21,7 @@ HEAD_BYTES = _TICKET + TICKET_BYTES
 
 @dataclass(frozen=True)
 class Submission:
-    """A report, and from whom it is."""
+    """A report, and which device it is from."""
 
     campaign_id: bytes
     serial: bytes

@@ -1,4 +1,4 @@
-"""A ticket: by it the service knows again, without a public-key operation, whom it has invited to a layer."""
+"""A ticket: a MAC by which the service recognises a device that it has invited, without a public-key operation."""
 
 import hashlib
 import hmac
@@ -16,5 +16,5 @@ def ticket(secret: bytes, campaign_id: bytes, digest: bytes, serial: bytes) -> b
 
 
 def is_ticket(shown: bytes, secret: bytes, campaign_id: bytes, digest: bytes, serial: bytes) -> bool:
-    """Whether this is that ticket, found out in a time that tells nothing of it."""
+    """Whether this is that ticket, compared in constant time."""
     return hmac.compare_digest(shown, ticket(secret, campaign_id, digest, serial))

@@ -12,7 +12,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from neologue.entropy import bounded
+from neologue.entropy import bounded_integers
 
 SEED_BYTES = 16
 SPARE_WORDS = 64
@@ -46,4 +46,4 @@ def _values(seed: bytes, domain: int, words: int) -> Iterator[NDArray[np.int64]]
     """The keystream as values below the domain, a block of so many words at a time."""
     keystream = Cipher(algorithms.AES128(seed), modes.CTR(bytes(16))).encryptor()
     for _ in count():
-        yield bounded(np.frombuffer(keystream.update(bytes(4 * words)), "<u4"), domain)
+        yield bounded_integers(np.frombuffer(keystream.update(bytes(4 * words)), "<u4"), domain)

@@ -1,4 +1,4 @@
-"""What users sample in a closed layer: the law of `held_places` of `neologue.device.contribution`, for many at once."""
+"""What users sample in a closed layer: the law of `neologue.device.contribution.held_candidates`, for many users."""
 
 from dataclasses import dataclass
 

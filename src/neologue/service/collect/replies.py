@@ -26,6 +26,8 @@ class Invited(msgspec.Struct, frozen=True, tag_field="state", tag="invited", omi
     ticket: str
     masked: str | None = None
     """The promise about groups, if votes are masked."""
+    proof: str | None = None
+    """A proof about the invitation, for devices that know its kind."""
 
 
 class Over(msgspec.Struct, frozen=True, tag_field="state", tag="over"):

@@ -29,7 +29,7 @@ from neologue.aggregation.masked_group import GroupServer, GroupSum, NoSum, Stag
 from neologue.errors import MaskingError
 from neologue.masking.messages import Advertisement, MaskedVector, Sharing, Unmasking
 from neologue.masking.terms import GROUP_BYTES
-from neologue.masking.void_group import sign_nothing
+from neologue.masking.void_group import sign_void_statement
 from neologue.service.masked.group_store import GroupState, GroupStore
 from neologue.service.ops.concurrency import RepeatedStep, Threads, describe, ignore
 from neologue.service.storage.report_store import ReportStore
@@ -222,7 +222,7 @@ class MaskingGroups:
             case GroupState.SUMMED:
                 return GroupAnswer.FINAL if serial in live.counted else GroupAnswer.CLOSED
             case GroupState.NOTHING:
-                return VoidStatement(sign_nothing(live.group.terms, self._operator))
+                return VoidStatement(sign_void_statement(live.group.terms, self._operator))
             case GroupState.LOST:
                 return GroupAnswer.CLOSED
         return GroupAnswer.OUT
@@ -237,7 +237,7 @@ class MaskingGroups:
             return GroupAnswer.OUT if self._leads(campaign) else GroupAnswer.BUSY
         state, terms = found
         if state is GroupState.NOTHING:
-            return VoidStatement(sign_nothing(terms, self._operator))
+            return VoidStatement(sign_void_statement(terms, self._operator))
         # What is summed has not counted this device, or it would be spent.
         return GroupAnswer.CLOSED if state in (GroupState.SUMMED, GroupState.LOST) else GroupAnswer.BUSY
 

@@ -12,7 +12,7 @@ import pytest
 from closed import small_closed_layer
 from invitations import OPERATOR, campaign_id, policy
 from laws import Dictated, Held, Law, array, exp_bounds, largest_ratio, mixture, unary_law
-from neologue.device.contribution import contribute, held_places
+from neologue.device.contribution import contribute, held_candidates
 from neologue.device.spending_record import SpendingRecord
 from neologue.entropy import ONE, SeededEntropy
 from neologue.errors import AnsweredError, PolicyError
@@ -37,7 +37,7 @@ def held_law(words: tuple[str, ...], layer: ClosedLayer) -> Law[Held]:
         chance = rate**drawn * (1 - rate) ** (len(counting) - drawn) / factorial(drawn)
         for order in permutations(range(drawn)):
             draws = Dictated(permutation=order, chances=coins)
-            held = frozenset(held_places(dict.fromkeys(words, 1), layer, draws).tolist())
+            held = frozenset(held_candidates(dict.fromkeys(words, 1), layer, draws).tolist())
             assert draws.thresholds == [layer.chance]
             law[held] = law.get(held, Fraction(0)) + chance
     return law
@@ -74,21 +74,21 @@ def test_replacing_one_word_changes_no_report_by_more_than_epsilon(epsilon: floa
 def test_a_sample_holds_the_places_of_listed_words_and_counts_the_others() -> None:
     layer = small_closed_layer(LISTED, bound=6)
     words = {"ab": 1, "bc": 7, "cab": 3, "a": 1, "xyz": 2, "abcabca": 1, " abc ": 1, "abc": 2}
-    held = held_places(words, layer, SeededEntropy(1))
+    held = held_candidates(words, layer, SeededEntropy(1))
     assert sorted(held.tolist()) == [0, 1, 2, 3], "two listed, a and abc beside them; others don't count"
-    assert len(held_places({}, layer, SeededEntropy(1))) == 0
+    assert len(held_candidates({}, layer, SeededEntropy(1))) == 0
 
 
 def test_how_often_a_word_was_typed_does_not_matter() -> None:
     layer = small_closed_layer(LISTED, bound=1)
-    listed = [0 in held_places({"ab": 1000, "a": 1, "b": 1, "c": 1}, layer, SeededEntropy(n)) for n in range(2000)]
+    listed = [0 in held_candidates({"ab": 1000, "a": 1, "b": 1, "c": 1}, layer, SeededEntropy(n)) for n in range(2000)]
     # 500 expected, sd 19; a greedy sample would have the word every time.
     assert 400 < sum(listed) < 600
 
 
 def test_with_targets_these_words_count_alone_known_or_not() -> None:
     layer = small_closed_layer(["cab"], targets=frozenset({"cab", "a"}))
-    assert held_places({"cab": 1, "a": 1, "b": 1}, layer, SeededEntropy(1)).tolist() in ([0, 1], [0, 1])
+    assert held_candidates({"cab": 1, "a": 1, "b": 1}, layer, SeededEntropy(1)).tolist() in ([0, 1], [0, 1])
 
 
 @pytest.mark.parametrize("mechanism", ["unary", "subset-selection"])
