@@ -87,7 +87,8 @@ def test_a_peer_that_is_there_takes_its_turns(tmp_path: Path) -> None:
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: multi-freq-ldpy\nVersion: 9.9\n")
     (tmp_path / "pure_ldp").mkdir()
     (tmp_path / "pure_ldp" / "__init__.py").write_text("raise RuntimeError('out of order')\n")
-    document = bench(tmp_path / "out", "--only", "kernels", "--peers", sys.executable, PYTHONPATH=str(tmp_path))
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    document = bench(tmp_path / "out", "--only", "kernels", "--peers", sys.executable, PYTHONPATH=path)
     assert document["peers"]["multi-freq-ldpy"] == {
         "version": "9.9",
         "measured": True,

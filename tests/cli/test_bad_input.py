@@ -55,7 +55,7 @@ MISTAKES = [
     # Names.
     Mistake(["--profile", "gboard"], "'gboard'", "gboard-2024"),
     Mistake(["--profile", ""], "''", "gboard-2024"),
-    Mistake(["--language", "tlh"], "'tlh'", "there are ar, bg"),
+    Mistake(["--language", "tlh"], "'tlh'", "choose one of ar, bg"),
     Mistake(["--sampler", "lazy"], "'lazy'", "'greedy', 'random'"),
     Mistake(["--randomizer", "coin"], "'coin'", "'unary', 'subset-selection'"),
     Mistake(["--rule", "all"], "'all'", "'top', 'significant'"),

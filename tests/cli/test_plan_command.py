@@ -201,7 +201,7 @@ def test_a_plot_without_matplotlib_is_refused_before_any_work(
         (["--users", "1000000001"], "from 1 to 1,000,000,000"),
         (["--depth", "1"], "from 2 to 64"),
         (["--profile", "gboard"], "gboard-2024"),
-        (["--language", "tlh"], "there are ar, bg"),
+        (["--language", "tlh"], "choose one of ar, bg"),
         (["--delta", "0"], "between 0 and 1"),
         (["--known", "none.txt"], "one word per line"),
     ],

@@ -13,7 +13,7 @@ def test_loops_compile_where_no_cache_can_be_written(monkeypatch: pytest.MonkeyP
             raise RuntimeError("cannot cache function: no locator available")
         return numba.njit(nogil=nogil)
 
-    monkeypatch.setattr("neologue.aggregation.kernels.njit", refuses)
+    monkeypatch.setattr("neologue.compiled.njit", refuses)
 
     @compiled
     def doubled(values: np.ndarray) -> np.ndarray:

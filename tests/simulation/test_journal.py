@@ -90,7 +90,7 @@ def test_a_damaged_layer_is_named_with_its_remedy(tmp_path: Path, content: bytes
 
 def test_a_layer_of_another_frontier_is_refused(tmp_path: Path) -> None:
     journal, _ = recorded(tmp_path / "j")
-    with pytest.raises(JournalError, match="of another layer"):
+    with pytest.raises(JournalError, match="belongs to another layer"):
         journal.recall(small_layer(["a", "c"]))
 
 

@@ -65,8 +65,8 @@ def cluster(**environment: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    # Workers find the works of this file.
-    with cluster(PYTHONPATH=str(Path(__file__).parent)) as there:
+    # Workers find the works of this file, and neologue where this process does.
+    with cluster(PYTHONPATH=os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])) as there:
         yield there
 
 
