@@ -6,7 +6,10 @@ ARGS ?=
 DEVICES ?= 200000
 KILLS ?= 300
 
-.PHONY: discover sandbox test lint ruff-check ruff-format mypy unit browser soak bench lock clean
+# Bytecode is kept, whatever the environment says: tests start many processes, and pytest rewrites every assertion.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: discover sandbox test lint ruff-check ruff-format mypy unit durations browser soak bench lock clean
 
 discover: .venv/discover/ready
 	.venv/discover/bin/neologue discover $(ARGS)
@@ -19,9 +22,15 @@ sandbox: .venv/serve/ready
 test: lint browser
 	.venv/test/bin/python -m pytest -n auto --dist worksteal
 
-# The tests that need no server process, browser, cluster or database server.
+# The tests that need no server process, browser, cluster or database server, and take a moment each.
 unit: .venv/test/ready
 	.venv/test/bin/python -m pytest -n auto --dist worksteal -m "not service and not browser and not cluster and not postgres and not slow"
+
+# Measures how long each test takes, which decides what is slow and in which order they run; on a quiet machine.
+durations: browser .venv/test/ready
+	mkdir -p build
+	.venv/test/bin/python -m pytest -n auto --dist worksteal --junitxml build/junit.xml
+	.venv/test/bin/python tests/durations.py build/junit.xml > tests/durations.txt
 
 # The static checks; .pre-commit-config.yaml runs them one by one.
 lint: ruff-check ruff-format mypy

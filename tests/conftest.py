@@ -1,7 +1,47 @@
 """What all tests share. That this file is here also puts tests/ on the path, for modules such as `laws`."""
 
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
+
+from durations import durations
 
 # The same examples in every run, and no verdict that depends on how busy the machine is.
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.load_profile("steady")
+
+SERVERS = {"subprocess", "served", "Process", "office"}
+"""What a module of tests/service or tests/web has that starts a service, or a process on the database of one."""
+SLOW = 0.3
+"""Seconds of one case; such tests are not among those of `make unit`."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test with what it needs, and let modules that take long begin, so that no worker ends with one."""
+    measured = durations()
+    modules: Counter[str] = Counter()
+    for item in items:
+        seconds = measured.get(item.name.partition("[")[0], 0.0)
+        modules[str(item.path)] += seconds
+        for mark in _needs(item):
+            item.add_marker(mark)
+        if seconds >= SLOW:
+            item.add_marker("slow")
+    items.sort(key=lambda item: -modules[str(item.path)])
+
+
+def _needs(item: pytest.Item) -> Iterator[str]:
+    """The markers that follow from the fixtures, the parameters and the imports of a test."""
+    fixtures = set(getattr(item, "fixturenames", ()))
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    imported = vars(item.module).keys() if hasattr(item, "module") else set()
+    if "postgres" in fixtures or any(value == "postgresql" for value in parameters):
+        yield "postgres"
+    if "browser" in fixtures or "browsing" in imported:
+        yield "browser"
+    if item.path.parent.name in ("service", "web") and not SERVERS.isdisjoint(imported):
+        yield "service"
+    if "RayEngine" in imported:
+        yield "cluster"

@@ -10,7 +10,7 @@ from click.testing import Result
 from neologue.privacy.collection import Batch, Collection
 
 Neologue = Callable[..., Result]
-SMALL = ("--users", "20000", "--depth", "5", "--epsilon", "8")
+SMALL = ("--language", "id", "--users", "20000", "--depth", "5", "--epsilon", "8", "--candidates", "300000")
 
 
 @pytest.fixture

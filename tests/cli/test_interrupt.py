@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def interrupted(folder: Path) -> Ending:
     """A long run, interrupted from the keyboard after its first layer."""
     with subprocess.Popen(
-        [sys.executable, "-m", "neologue", "discover", "--users", "3000000", "--out", str(folder)],
+        [sys.executable, "-m", "neologue", "discover", "--language", "id", "--users", "3000000", "--out", str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",

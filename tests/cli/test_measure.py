@@ -12,7 +12,7 @@ from neologue.simulation.layer_tallies import SimulatedUsers
 
 Neologue = Callable[..., Result]
 Released = Callable[..., dict[str, Any]]
-SMALL = ("--users", "20000", "--depth", "6", "--epsilon", "8")
+SMALL = ("--language", "id", "--users", "20000", "--depth", "6", "--epsilon", "8", "--candidates", "300000")
 
 
 def test_the_release_has_what_was_measured_and_certifies(

@@ -1,0 +1,34 @@
+"""Which tests take long: `python tests/durations.py junit.xml > tests/durations.txt` writes it down (`make durations`).
+
+The table decides which tests `make unit` leaves out, and that modules which take long begin first. A test that is
+not in it counts as quick.
+"""
+
+import sys
+from collections import defaultdict
+from pathlib import Path
+from statistics import mean
+from xml.etree import ElementTree
+
+TABLE = Path(__file__).with_suffix(".txt")
+NOTED = 0.25
+"""The seconds from which on a test is in the table."""
+
+
+def durations() -> dict[str, float]:
+    """The seconds that one case of a test takes, by the name of the test."""
+    rows = (line.split() for line in TABLE.read_text("utf-8").splitlines())
+    return {name: float(seconds) for seconds, name in rows}
+
+
+def table(results: Path) -> str:
+    """The table of a run, the longest first."""
+    seconds: defaultdict[str, list[float]] = defaultdict(list)
+    for case in ElementTree.parse(results).iter("testcase"):
+        seconds[case.attrib["name"].partition("[")[0]].append(float(case.attrib["time"]))
+    rows = sorted(((mean(cases), name) for name, cases in seconds.items()), reverse=True)
+    return "".join(f"{case:.2f} {name}\n" for case, name in rows if case >= NOTED)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(table(Path(sys.argv[1])))
