@@ -17,12 +17,12 @@ from neologue.randomizers.channel import Floats
 Trace = Callable[[Layer, Tally, Selection], None]
 """Sees how every layer is decided, the votes of what was dropped included.
 
-No privacy statement covers those votes, so nothing that asks real devices may have a witness: it is for simulations.
+No privacy statement covers those votes, so nothing that asks real devices may have a trace: it is for simulations.
 """
 
 
-def nobody(layer: Layer, tally: Tally, selection: Selection) -> None:
-    """The witness of a decision that has none."""
+def no_trace(layer: Layer, tally: Tally, selection: Selection) -> None:
+    """Ignores every decision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Question:
     doubts: Floats
     """The share of users who seem to hold each doubtful word that is asked about again."""
 
-    def decide(self, tally: Tally, trace: Trace = nobody) -> Decision:
+    def decide(self, tally: Tally, trace: Trace = no_trace) -> Decision:
         """Apply the campaign's rule to the votes."""
         parameters = self.campaign.parameters
         nothing = np.empty(0, np.int64)

@@ -17,7 +17,7 @@ from neologue.discovery.result import LayerFacts, Release
 from neologue.discovery.state import DiscoveryState
 from neologue.errors import BudgetError, CampaignError, LedgerError, StorageError
 from neologue.layout.schedule import foreseen
-from neologue.ledger.ledger import PLANNED, SETTLED, Ledger
+from neologue.ledger.ledger import ChargeState, Ledger
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.statement import Exposure
 from neologue.protocol.closed_layer import ClosedLayer
@@ -349,12 +349,12 @@ class Coordinator:
             return False
         entries = self._ledger.entries(population)
         known = next((known for known in entries if known.campaign == entry.name), None)
-        if known is None or known.state == SETTLED:
+        if known is None or known.state == ChargeState.SETTLED:
             return False
         if self._collected(entry).batches:
             # It happened, even if it was thought abandoned; what began before there were references has none.
             return known.reference in (None, entry.id.hex())
-        return known.state == PLANNED and known.reference == entry.id.hex()
+        return known.state == ChargeState.PLANNED and known.reference == entry.id.hex()
 
     def _collected(self, entry: CampaignRow) -> Collection:
         """What reports there are of a campaign that is over, decided upon or not."""
