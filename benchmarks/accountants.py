@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from benchmarks.measure import Measured, Part, Ratio, Work, cpu_seconds, measure_in_turn, ratio
 from benchmarks.setting import DELTA, Setting
-from neologue.privacy.binomial_pair import plausible
+from neologue.privacy.binomial_pair import plausible_range
 from neologue.privacy.bound import Bound
 from neologue.privacy.shuffling import blanket, blanket_floor, blanket_group, clones_2021, clones_2023, closed_form
 from neologue.privacy.sums import LEFT_OUT, Sums, joint, sums_group, sums_only
@@ -58,7 +58,7 @@ def _epsilon_note(bound: Bound | float) -> str:
 def generic_word(unary: Unary, users: int) -> float:
     """The ε of a replaced word by dp-accounting alone, from the laws of the votes, if nobody else holds either word."""
     p, q = float(unary.channel.p), float(unary.channel.q)
-    low, high = plausible(users - 1, q, LEFT_OUT)
+    low, high = plausible_range(users - 1, q, LEFT_OUT)
     votes = binom.pmf(np.arange(low, high + 1), users - 1, q)
     here, one_less = np.append(votes, 0.0), np.insert(votes, 0, 0.0)
     holds, lacks = (

@@ -17,9 +17,9 @@ from neologue.discovery.measurement import (
     Share,
     closed_layer,
     coverage,
+    evaluate_measurement,
     figures,
     foreseen_batch,
-    measured,
     usual_measuring,
 )
 from neologue.discovery.tally import Tally
@@ -160,11 +160,11 @@ def test_the_layer_asks_what_the_campaign_asks_and_knows_the_words_in_order() ->
 def test_too_few_reports_say_nothing_and_are_seen_by_disk_and_server_alone() -> None:
     campaign = small_campaign()
     layer = closed_layer(campaign, ["ab"], Measuring(300))
-    few = measured(layer, Tally(np.full(61, 7), 99), campaign)
+    few = evaluate_measurement(layer, Tally(np.full(61, 7), 99), campaign)
     assert (few.decided, few.words, few.other_votes, few.coverage) == (False, (), (), None)
     facts = privacy_facts(campaign.parameters, (), few, Exposure())
     assert (facts.measured, facts.withheld) == ((), (Batch(99, 61),))
-    enough = measured(layer, Tally(np.full(61, 7), 100), campaign)
+    enough = evaluate_measurement(layer, Tally(np.full(61, 7), 100), campaign)
     assert enough.decided
     assert privacy_facts(campaign.parameters, (), enough, Exposure()).measured == (Batch(100, 61),)
 
@@ -172,7 +172,9 @@ def test_too_few_reports_say_nothing_and_are_seen_by_disk_and_server_alone() -> 
 def test_the_measurement_counts_in_the_privacy_statement_but_not_for_k() -> None:
     campaign = small_campaign()
     layer = closed_layer(campaign, ["ab"], Measuring(300))
-    facts = privacy_facts(campaign.parameters, (), measured(layer, Tally(np.full(61, 7), 300), campaign), Exposure())
+    facts = privacy_facts(
+        campaign.parameters, (), evaluate_measurement(layer, Tally(np.full(61, 7), 300), campaign), Exposure()
+    )
     statement = privacy_statement(facts)
     central, trust = statement["item_central"], statement["trust"]
     assert isinstance(central, dict)

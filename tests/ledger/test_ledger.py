@@ -16,7 +16,7 @@ import pytest
 from neologue.errors import BudgetError, InputError, LedgerError, ParameterError
 from neologue.ledger.budget import Budget
 from neologue.ledger.composition import composed_epsilon
-from neologue.ledger.ledger import Ledger, LedgerEntry
+from neologue.ledger.ledger import ChargeState, Ledger, LedgerEntry
 from neologue.privacy.collection import Batch, Collection
 
 USERS = Collection("unary", 7.0, 60, (Batch(900_000, 1_000_000), Batch(820_000, 9_000)))
@@ -135,7 +135,7 @@ def test_what_happened_takes_the_place_of_what_was_planned(ledger: Ledger) -> No
     spent = ledger.settle("c1", FEWER)
     assert spent.epsilon == composed_epsilon([FEWER], 1e-9, "user") > composed_epsilon([USERS], 1e-9, "user")
     assert (spent.planned, spent.settled) == (0, 1)
-    assert ledger.entries("en") == [LedgerEntry("c1", "en", "settled", FEWER, 20_000, 20_000)]
+    assert ledger.entries("en") == [LedgerEntry("c1", "en", ChargeState.SETTLED, FEWER, 20_000, 20_000)]
     assert ledger.check_release("c1") == spent
 
 
@@ -250,7 +250,7 @@ PLAN = """
 import os, signal, sys
 from neologue.errors import BudgetError
 from neologue.privacy.collection import Batch, Collection
-from neologue.ledger.ledger import Ledger
+from neologue.ledger.ledger import ChargeState, Ledger
 
 path, campaign, end = sys.argv[1:]
 print("ready", flush=True)

@@ -10,8 +10,8 @@ from scipy.special import betainc
 from scipy.stats import binom
 
 from neologue.errors import ParameterError
-from neologue.privacy.binomial_pair import block_chances, plausible
-from neologue.privacy.bound import ROUNDING, group_epsilon, rounded_up, smallest_epsilon, surely_below
+from neologue.privacy.binomial_pair import block_chances, plausible_range
+from neologue.privacy.bound import ROUNDING, group_epsilon, round_up, smallest_epsilon, surely_below
 from neologue.privacy.levels import check_delta
 
 # What SciPy computes, against 50 digits
@@ -75,7 +75,7 @@ def test_tails_of_fair_coins_are_far_more_exact_than_is_allowed_for(coins: int) 
 
 @pytest.mark.parametrize(("trials", "p", "width"), [(15_000_000, 9.1e-5, 1), (15_000_000, 0.0018, 3), (900, 0.999, 1)])
 def test_differences_of_tails_are_exact_enough_too(trials: int, p: float, width: int) -> None:
-    low, high = plausible(trials, p, 1e-16)
+    low, high = plausible_range(trials, p, 1e-16)
     edges = np.arange(low, high + 1, width)
     chances = block_chances(edges, high + 1, trials, p)
     with mpmath.workdps(50):
@@ -88,7 +88,7 @@ def test_differences_of_tails_are_exact_enough_too(trials: int, p: float, width:
 @pytest.mark.parametrize("tail", [1e-30, 1e-10, 0.1])
 @pytest.mark.parametrize(("trials", "p"), [(0, 0.3), (1, 0.5), (12, 0.999), (10_000, 4.54e-5), (1_000_000, 0.27)])
 def test_what_is_left_out_is_no_more_than_stated(trials: int, p: float, tail: float) -> None:
-    low, high = plausible(trials, p, tail)
+    low, high = plausible_range(trials, p, tail)
     assert 0 <= low <= high <= trials
     assert binom.cdf(low - 1, trials, p) + binom.sf(high, trials, p) <= tail
 
@@ -143,9 +143,9 @@ def test_the_smallest_deltas_are_searched_like_others(delta: float) -> None:
 
 def test_epsilons_are_rounded_up_to_six_digits() -> None:
     for epsilon in (0.0, 1e-9, 0.1234561, 0.123456, 12.3456789, 419.9999999):
-        assert epsilon <= rounded_up(epsilon) <= epsilon * (1 + 1e-5)
-    assert rounded_up(0.1234561) == 0.123457
-    assert rounded_up(-1.0) == 0.0
+        assert epsilon <= round_up(epsilon) <= epsilon * (1 + 1e-5)
+    assert round_up(0.1234561) == 0.123457
+    assert round_up(-1.0) == 0.0
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1e-10, 1.5, math.nan, math.inf])

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binom
 
 from laws import word_law
-from neologue.privacy.binomial_pair import coin_delta
+from neologue.privacy.binomial_pair import pair_delta
 from neologue.privacy.bound import Bound
 from neologue.privacy.shuffling import (
     blanket,
@@ -98,20 +98,20 @@ def test_delta_of_coins_is_that_of_all_outcomes(coins: int, chance: float, up: f
     law, other = coin_laws(coins, chance, up, down)
     for epsilon in np.linspace(0, math.log(up / down), 23).tolist():
         exact = hockey_stick(law, other, epsilon)
-        assert exact * (1 - 1e-9) <= coin_delta(epsilon, coins, chance, up, down, TAIL) + 1e-15
-        assert coin_delta(epsilon, coins, chance, up, down, TAIL) <= exact * (1 + 1e-9) + TAIL + 1e-15
+        assert exact * (1 - 1e-9) <= pair_delta(epsilon, coins, chance, up, down, TAIL) + 1e-15
+        assert pair_delta(epsilon, coins, chance, up, down, TAIL) <= exact * (1 + 1e-9) + TAIL + 1e-15
 
 
 @pytest.mark.parametrize("chance", [0.003, 0.4])
 @pytest.mark.parametrize(("up", "down"), [(0.5, 2e-5), (0.9, 0.1)])
 def test_sums_taken_together_hide_a_little_less(chance: float, up: float, down: float) -> None:
     for epsilon in (0.001, 0.01, 0.03):
-        exact = coin_delta(epsilon, 10_000_000, chance, up, down, TAIL, 0.0)
-        assert exact <= coin_delta(epsilon, 10_000_000, chance, up, down, TAIL) <= exact * 1.02 + TAIL
+        exact = pair_delta(epsilon, 10_000_000, chance, up, down, TAIL, 0.0)
+        assert exact <= pair_delta(epsilon, 10_000_000, chance, up, down, TAIL) <= exact * 1.02 + TAIL
 
 
 def test_a_tail_that_is_left_out_is_added() -> None:
-    whole, cut = (coin_delta(0.5, 1000, 0.1, 0.8, 0.2, tail) for tail in (1e-25, 1e-3))
+    whole, cut = (pair_delta(0.5, 1000, 0.1, 0.8, 0.2, tail) for tail in (1e-25, 1e-3))
     assert whole <= cut <= whole + 1e-3
 
 
@@ -160,7 +160,7 @@ def test_no_population_is_above_the_blanket_or_the_clones(candidates: int, epsil
     for central, exact in zip(epsilons, worst_delta(selection, reports, epsilons), strict=True):
         assert exact <= blanket_delta(selection, reports, central, TAIL) * (1 + 1e-9) + 1e-15
         for chance in (2 * wrong, math.exp(-epsilon)):
-            assert exact <= coin_delta(central, reports - 1, chance, 1 - wrong, wrong, TAIL) * (1 + 1e-9) + 1e-15
+            assert exact <= pair_delta(central, reports - 1, chance, 1 - wrong, wrong, TAIL) * (1 + 1e-9) + 1e-15
 
 
 @pytest.mark.parametrize(("candidates", "epsilon", "reports"), TINY)
@@ -181,7 +181,7 @@ def test_variation_ratio_as_published_is_below_what_is_seen() -> None:
     shuffled = Shuffled(selection)
     exact = hockey_stick(shuffled.of((2, 2, 2, 2, 2, 0)), shuffled.of((2, 2, 2, 2, 2, 1)), 1.0)
     down = 1 / (math.exp(2) + 4)
-    variation_ratio = coin_delta(1.0, 5, 2 * down, math.exp(2) * down, down, TAIL)
+    variation_ratio = pair_delta(1.0, 5, 2 * down, math.exp(2) * down, down, TAIL)
     assert exact == pytest.approx(0.14812, abs=5e-6)
     assert blanket_delta(selection, 6, 1.0, TAIL) == pytest.approx(0.15099, abs=5e-6)
     assert variation_ratio == pytest.approx(0.14550, abs=5e-6)

@@ -11,7 +11,7 @@ from dp_accounting.pld.privacy_loss_distribution import from_two_probability_mas
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from neologue.privacy.binomial_pair import coin_delta
+from neologue.privacy.binomial_pair import pair_delta
 from neologue.privacy.bound import Bound
 from neologue.privacy.sums import LEFT_OUT, Sums, composed, connected, joint, sums_group, sums_only, transform_error
 from neologue.randomizers.unary import Unary
@@ -300,6 +300,6 @@ def test_clones_do_not_cover_a_report_on_several_words() -> None:
     unary = Unary(10, 1.0, 8)
     q = float(unary.channel.q)
     wrong = 1 / (math.e + 1)
-    claimed = coin_delta(0.9, 2, 2 * wrong, 1 - wrong, wrong, 1e-16)
+    claimed = pair_delta(0.9, 2, 2 * wrong, 1 - wrong, wrong, 1e-16)
     pair = together([votes(q, 2, 0)] * 4 + [votes(q, 2, 0)[::-1]] * 4)
     assert hockey_stick(pair, 0.9) > claimed

@@ -18,7 +18,7 @@ from neologue import Alphabet, Campaign, Measuring, Population, Vocabulary, disc
 from neologue.errors import ReleaseError, SignatureError
 from neologue.language.candidates import extensions
 from neologue.privacy.statement import Exposure, privacy_statement
-from neologue.release import certification
+from neologue.release import codec
 from neologue.release.certification import Certification, certify, claim_rows
 from neologue.release.codec import read_release_file, release_text
 from neologue.release.facts import privacy_facts
@@ -582,7 +582,7 @@ def test_a_file_larger_than_any_release_is_refused(
     releases: dict[str, Json], place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = json.dumps(releases["unary"])
-    monkeypatch.setattr(certification, "LARGEST_FILE", len(text))
+    monkeypatch.setattr(codec, "LARGEST_FILE", len(text))
     assert looked_at(text, place).passed
     assert "has more than" in refused(text + " ", place)
 

@@ -169,7 +169,7 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     it, users are simulated who write a language with its real word frequencies.
     """
     from neologue.cli.terminal import show_discovery, show_progress
-    from neologue.discovery.decision import nobody
+    from neologue.discovery.decision import no_trace
     from neologue.release.codec import release_text
     from neologue.release.signature import private_key, signed
     from neologue.reporting.extra import EXTRA, can_report
@@ -202,7 +202,7 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
             seed=options["seed"],
             progress=progress,
             journal=journal,
-            trace=trie_trace.trace if trie_trace else nobody,
+            trace=trie_trace.trace if trie_trace else no_trace,
             engine=engine,
             measure=measure,
         )

@@ -21,7 +21,7 @@ No privacy statement covers those votes, so only simulations may trace decisions
 """
 
 
-def nobody(layer: Layer, tally: Tally, selection: Selection) -> None:
+def no_trace(layer: Layer, tally: Tally, selection: Selection) -> None:
     """The default trace, which records nothing."""
 
 
@@ -55,7 +55,7 @@ class Question:
     doubts: Floats
     """The share of users who seem to hold each doubtful word that is asked about again."""
 
-    def decide(self, tally: Tally, trace: Trace = nobody) -> Decision:
+    def decide(self, tally: Tally, trace: Trace = no_trace) -> Decision:
         """Apply the campaign's rule to the votes."""
         parameters = self.campaign.parameters
         nothing = np.empty(0, np.int64)

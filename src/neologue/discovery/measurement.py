@@ -117,7 +117,7 @@ def nothing_to_measure(rate: float) -> Measurement:
     return Measurement(asked=0, reports=0, candidates=0, rate=rate, decided=False)
 
 
-def measured(layer: ClosedLayer, tally: Tally, campaign: Campaign) -> Measurement:
+def evaluate_measurement(layer: ClosedLayer, tally: Tally, campaign: Campaign) -> Measurement:
     """What the votes of a closed layer say, about the users that the campaign is for."""
     candidates, listed = layer.randomizer.candidates, len(layer.words)
     if tally.reports < campaign.parameters.smallest_layer:
@@ -143,7 +143,7 @@ def figures(domain: ClosedDomain, tally: Tally, rate: float, asked: int, users: 
     Those asked are drawn from all of these together. What is found of all is stated for the users alone.
     """
     votes, everybody = tally.votes[: domain.listed], users + asked
-    law = VoteLaw(thinned(domain.randomizer.channel, rate), tally.reports, everybody)
+    law = VoteLaw(thin(domain.randomizer.channel, rate), tally.reports, everybody)
     held = estimate_holders(law, votes, np.zeros_like(votes))
     part = users / everybody
     return (
@@ -152,7 +152,7 @@ def figures(domain: ClosedDomain, tally: Tally, rate: float, asked: int, users: 
     )
 
 
-def thinned(channel: Channel, rate: float) -> Channel:
+def thin(channel: Channel, rate: float) -> Channel:
     """The channel of a word that comes into a sample with a chance of `rate` alone."""
     return Channel(channel.q + Fraction(rate) * (channel.p - channel.q), channel.q, channel.contributions)
 

@@ -7,8 +7,8 @@ import numpy as np
 from neologue.campaign.campaign import Campaign
 from neologue.campaign.measuring import Measuring
 from neologue.discovery.algorithm import OnLayer, discover
-from neologue.discovery.decision import Decision, Question, Trace, nobody
-from neologue.discovery.measurement import closed_layer, measured, nothing_to_measure
+from neologue.discovery.decision import Decision, Question, Trace, no_trace
+from neologue.discovery.measurement import closed_layer, evaluate_measurement, nothing_to_measure
 from neologue.discovery.result import Release
 from neologue.discovery.tally import Tally
 from neologue.protocol.closed_layer import ClosedLayer
@@ -45,7 +45,7 @@ class DiscoveryState:
         assert self.layer is None
         return self._release
 
-    def decide(self, tally: Tally, trace: Trace = nobody) -> Decision:
+    def decide(self, tally: Tally, trace: Trace = no_trace) -> Decision:
         """What the votes on the present layer decide. All votes of a measurement are published, and are kept."""
         if self._question:
             return self._question.decide(tally, trace)
@@ -75,5 +75,5 @@ class DiscoveryState:
     def _take_measurement(self, decision: Decision) -> None:
         assert self._closed is not None
         assert self._release is not None
-        counted = measured(self._closed, Tally(decision.votes, decision.reports), self._campaign)
+        counted = evaluate_measurement(self._closed, Tally(decision.votes, decision.reports), self._campaign)
         self._release, self._closed = replace(self._release, measurement=counted), None

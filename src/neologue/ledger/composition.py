@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue.ledger.budget import Budget, decimal
-from neologue.privacy.bound import log_group_delta, rounded_up, smallest_epsilon
+from neologue.privacy.bound import log_group_delta, round_up, smallest_epsilon
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.levels import check_delta
 from neologue.privacy.losses import Losses
@@ -77,7 +77,7 @@ def composed_epsilon(collections: Iterable[Collection], delta: float, unit: str)
         return 0.0
     most = sum(part.times * part.local for part in parts)
     laws = sum(part.times * part.laws for part in parts)
-    return rounded_up(smallest_epsilon(_composed(parts, delta).delta, delta, most, laws=laws))
+    return round_up(smallest_epsilon(_composed(parts, delta).delta, delta, most, laws=laws))
 
 
 def local_sum(collections: Iterable[Collection]) -> Decimal:

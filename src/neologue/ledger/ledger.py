@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import StrEnum
 from pathlib import Path
 
 from neologue.clock import Clock, system_days
@@ -23,7 +24,17 @@ from neologue.randomizers.thresholds import check_epsilon
 
 PATIENCE = 60.0
 """Seconds to wait for another process that has the ledger."""
-PLANNED, SETTLED, ABANDONED = "planned", "settled", "abandoned"
+
+
+class ChargeState(StrEnum):
+    """The state of a campaign in the ledger: planned → settled or abandoned; an abandoned one may still be settled."""
+
+    PLANNED = "planned"
+    """Charged with what it may collect."""
+    SETTLED = "settled"
+    """Charged with what it collected."""
+    ABANDONED = "abandoned"
+    """Not charged: nothing was collected."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +43,7 @@ class LedgerEntry:
 
     campaign: str
     population: str
-    state: str
+    state: ChargeState
     collection: Collection
     """What happened, if it is settled; what was planned, if not."""
     planned_day: int
@@ -44,12 +55,12 @@ class LedgerEntry:
     @property
     def charged(self) -> bool:
         """Whether it counts as spent."""
-        return self.state != ABANDONED
+        return self.state != ChargeState.ABANDONED
 
     def is_plan(self, population: str, collection: Collection, reference: str) -> bool:
         """Whether it is on record as just this plan."""
         planned = (self.population, self.state, self.collection, self.reference)
-        return planned == (population, PLANNED, collection, reference)
+        return planned == (population, ChargeState.PLANNED, collection, reference)
 
 
 @dataclass(frozen=True)
@@ -124,14 +135,18 @@ class Ledger:
                 raise LedgerError(
                     f"the campaign {campaign!r} is {known.state} already, for the population {known.population!r}: "
                     "give this one a name of its own"
-                    + ("" if known.state != PLANNED else ", or abandon that one if nothing of it was collected")
+                    + (
+                        ""
+                        if known.state != ChargeState.PLANNED
+                        else ", or abandon that one if nothing of it was collected"
+                    )
                 )
             budget, charged = _budget(db, population), self._charged(db, population)
             allowed = again or fits([*charged, collection], budget)
             if allowed and not again:
                 db.execute(
                     "INSERT INTO campaigns VALUES (?, ?, 'planned', ?, NULL, ?, NULL, ?)",
-                    (campaign, population, _written(collection), self._clock(), reference),
+                    (campaign, population, _to_json(collection), self._clock(), reference),
                 )
         # What would fit takes a while, and nobody should have to wait for it.
         if not allowed:
@@ -146,15 +161,15 @@ class Ledger:
         _require_facts(collection)
         with self._file.transaction() as db:
             known = self._require_entry(db, campaign)
-            if known.state == SETTLED and known.collection != collection:
+            if known.state == ChargeState.SETTLED and known.collection != collection:
                 raise LedgerError(
                     f"the campaign {campaign!r} is settled already, with other cohorts or another ε: what happened "
                     "can't be changed, plan another campaign"
                 )
-            if known.state != SETTLED:
+            if known.state != ChargeState.SETTLED:
                 db.execute(
                     "UPDATE campaigns SET state = 'settled', settled = ?, ended_day = ? WHERE campaign = ?",
-                    (_written(collection), self._clock(), campaign),
+                    (_to_json(collection), self._clock(), campaign),
                 )
         return self.check_release(campaign)
 
@@ -162,7 +177,7 @@ class Ledger:
         """What is spent, if a campaign may be released; otherwise an error that says why not."""
         with self._file.transaction() as db:
             known = self._require_entry(db, campaign)
-        if known.state != SETTLED:
+        if known.state != ChargeState.SETTLED:
             raise LedgerError(
                 f"the campaign {campaign!r} is {known.state}, not settled: settle it with what was collected first"
             )
@@ -178,7 +193,7 @@ class Ledger:
         """Give back what a planned campaign was charged: nothing of it was collected or published, nor will be."""
         with self._file.transaction() as db:
             known = self._require_entry(db, campaign)
-            if known.state == SETTLED:
+            if known.state == ChargeState.SETTLED:
                 raise LedgerError(
                     f"the campaign {campaign!r} is settled: it was collected and stays charged, released or not"
                 )
@@ -199,8 +214,8 @@ class Ledger:
             budget,
             composed_epsilon(charged, budget.delta, budget.unit),
             local_sum(charged),
-            states.count(PLANNED),
-            states.count(SETTLED),
+            states.count(ChargeState.PLANNED),
+            states.count(ChargeState.SETTLED),
         )
 
     def populations(self) -> list[str]:
@@ -264,10 +279,10 @@ class Ledger:
         )
         for campaign, population, state, facts, *rest in rows:
             try:
-                collection = _collection(facts)
+                charge_state, collection = ChargeState(state), _from_json(facts)
             except (ValueError, TypeError, KeyError, InputError) as error:
                 raise self._file.damaged() from error
-            yield LedgerEntry(campaign, population, state, collection, *rest)
+            yield LedgerEntry(campaign, population, charge_state, collection, *rest)
 
 
 def _refusal(
@@ -275,11 +290,11 @@ def _refusal(
 ) -> BudgetError:
     """Why a campaign is refused, and what would fit."""
 
-    def standing(collections: Sequence[Collection]) -> Spent:
+    def spent_by(collections: Sequence[Collection]) -> Spent:
         spent = composed_epsilon(collections, budget.delta, budget.unit)
         return Spent(population, budget, spent, local_sum(collections), 0, 0)
 
-    before, after = standing(charged), standing([*charged, collection])
+    before, after = spent_by(charged), spent_by([*charged, collection])
     fitting = largest_fitting(charged, collection, budget)
     remedy = (
         "no local ε would fit with these cohorts: ask another population, or more users in each cohort"
@@ -325,7 +340,7 @@ def _budget(db: sqlite3.Connection, population: str) -> Budget:
     return last
 
 
-def _written(collection: Collection) -> str:
+def _to_json(collection: Collection) -> str:
     """A collection as JSON."""
     return json.dumps(
         {
@@ -337,7 +352,7 @@ def _written(collection: Collection) -> str:
     )
 
 
-def _collection(text: str) -> Collection:
+def _from_json(text: str) -> Collection:
     facts = json.loads(text)
     batches = tuple(Batch(batch["reports"], batch["candidates"]) for batch in facts["cohorts"])
     collection = Collection(facts["mechanism"], facts["epsilon"], facts["words_per_user"], batches)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from neologue.privacy.binomial_pair import plausible
+from neologue.privacy.binomial_pair import plausible_range
 from neologue.privacy.bound import ROUNDING
 from neologue.randomizers.channel import Channel
 from neologue.randomizers.subset_selection import SubsetSelection
@@ -33,7 +33,7 @@ NEGLIGIBLE = 1e-18
 def kept_chance(channel: Channel, contributions: int, holders: int, votes: NDArray[np.int64]) -> Floats:
     """P(f(h) ≥ v) for each v, rounded up."""
     p, q = float(channel.p), float(channel.q)
-    low, high = plausible(holders, p, NEGLIGIBLE)
+    low, high = plausible_range(holders, p, NEGLIGIBLE)
     held = np.arange(low, high + 1)
     weights = binom.pmf(held, holders, p)
     tails = binom.sf(votes[:, None] - 1 - held, contributions - holders, q)
@@ -63,7 +63,7 @@ def top_k(selection: SubsetSelection, reports: int, kept: int, alpha: float) -> 
     """
     channel = selection.channel
     contributions = channel.trials(reports)
-    low, high = plausible(contributions, float(channel.q), NEGLIGIBLE)
+    low, high = plausible_range(contributions, float(channel.q), NEGLIGIBLE)
     votes = np.arange(max(low, 1), high + 1)
     nobody: Floats = np.asarray(binom.sf(votes - 1, contributions, float(channel.q)))
     expected: Floats = (selection.candidates - 1) * (1 - ROUNDING) * nobody
@@ -85,7 +85,7 @@ def printed_k(selection: SubsetSelection, reports: int, kept: int, alpha: float)
         return None
     contributions = selection.channel.trials(reports)
     chance = Fraction(selection.subset_size - 2, selection.candidates)
-    low, high = plausible(contributions, float(chance), NEGLIGIBLE)
+    low, high = plausible_range(contributions, float(chance), NEGLIGIBLE)
     votes = np.arange(max(low, 1), high + 1)
     nobody: Floats = np.asarray(binom.sf(votes - 1, contributions, float(chance)))
     reached: Floats = np.asarray(binom.sf(kept - 1, selection.candidates, nobody))

@@ -23,14 +23,14 @@ UNHIDDEN = 1e-12
 """A chance to add nothing that may be no more than rounding; it counts as none, which hides less."""
 
 
-def coin_delta(
+def pair_delta(
     epsilon: float, coins: int, chance: float, up: float, down: float, tail: float, coarseness: float = COARSENESS
 ) -> float:
     """An upper bound on δ(ε) for m = `coins`, r = `chance`, u = `up` > w = `down`; at most `tail` is left out."""
     growth = float(np.exp(epsilon))
     if up <= growth * down:
         return 0.0
-    low, high = plausible(coins, chance, tail)
+    low, high = plausible_range(coins, chance, tail)
     left_out = float(binom.cdf(low - 1, coins, chance) + binom.sf(high, coins, chance))
     width = 1 + int(coarseness * coins * chance)
     fewest = np.arange(low, high + 1, width)
@@ -56,7 +56,7 @@ def block_chances(edges: NDArray[np.int64], end: int, trials: int, chance: float
     return np.asarray(np.where(bounds[1:] <= trials * chance, np.diff(below), -np.diff(above)))
 
 
-def plausible(trials: int, chance: float, tail: float) -> tuple[int, int]:
+def plausible_range(trials: int, chance: float, tail: float) -> tuple[int, int]:
     """A range that a binomial leaves with a chance of about `tail` at most (Bernstein's inequality)."""
     mean, doubt = trials * chance, float(np.log(2 / tail))
     reach = doubt / 3 + float(np.sqrt(doubt**2 / 9 + 2 * doubt * mean * (1 - chance)))

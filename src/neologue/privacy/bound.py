@@ -70,7 +70,7 @@ def smallest_epsilon(
     step = 1e-6
     while found < most and excess(found) > 0:
         found, step = max(found, ROUNDING) * (1 + step), 2 * step
-    return min(most, rounded_up(found + shift))
+    return min(most, round_up(found + shift))
 
 
 def group_epsilon(
@@ -127,7 +127,7 @@ def surely_below(epsilon: float) -> float:
     return round(math.floor(below * 10.0**places) / 10.0**places, places)
 
 
-def rounded_up(epsilon: float) -> float:
+def round_up(epsilon: float) -> float:
     """The ε with six significant digits, never smaller."""
     if not epsilon > 0:
         return 0.0

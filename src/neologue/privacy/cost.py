@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from neologue.privacy.bound import Bound, rounded_up
+from neologue.privacy.bound import Bound, round_up
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.levels import check_delta
 from neologue.privacy.shuffling import (
@@ -74,8 +74,8 @@ def cost(collection: Collection, delta: float) -> Cost:
         delta,
         accounting.item(asked, delta),
         accounting.user(asked, delta),
-        rounded_up(local),
-        rounded_up(collection.words_per_user * local),
+        round_up(local),
+        round_up(collection.words_per_user * local),
         accounting.floor(asked, delta),
     )
 
@@ -91,7 +91,7 @@ def central_epsilon(collection: Collection, delta: float, unit: str) -> float:
         bounds, words = accounting.item(asked, delta), 1
     else:
         bounds, words = accounting.user(asked, delta), collection.words_per_user
-    return _best(bounds.values(), rounded_up(words * _local(asked))).epsilon or 0.0
+    return _best(bounds.values(), round_up(words * _local(asked))).epsilon or 0.0
 
 
 def candidates_matter(mechanism: str) -> bool:

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import binom
 
-from neologue.privacy.binomial_pair import COARSENESS, block_chances, coin_delta, plausible
-from neologue.privacy.bound import Bound, group_epsilon, rounded_up, smallest_epsilon, surely_below
+from neologue.privacy.binomial_pair import COARSENESS, block_chances, pair_delta, plausible_range
+from neologue.privacy.bound import Bound, group_epsilon, round_up, smallest_epsilon, surely_below
 from neologue.randomizers.subset_selection import SubsetSelection
 
 CLOSED_FORM = "Theorem 2 of Sun et al. 2024, as printed"
@@ -40,7 +40,7 @@ def closed_form(epsilon: float, reports: int, delta: float) -> Bound:
         limit = f"at most ln(n/(8 ln(2/δ)) - 1) = {math.log(room):.3g}" if room > 0 else "more reports"
         return Bound.none(CLOSED_FORM, f"its condition fails for {reports:,} reports: it needs a local ε of {limit}")
     lost = 4 * math.sqrt(2 * math.log(4 / delta)) / math.sqrt((math.exp(epsilon) + 1) * reports) + 4 / reports
-    return Bound(CLOSED_FORM, min(epsilon, rounded_up(math.log1p(math.expm1(epsilon) * lost) * (1 + 1e-12))))
+    return Bound(CLOSED_FORM, min(epsilon, round_up(math.log1p(math.expm1(epsilon) * lost) * (1 + 1e-12))))
 
 
 def clones_2021(epsilon: float, reports: int, delta: float) -> Bound:
@@ -57,7 +57,7 @@ def _clones(epsilon: float, reports: int, delta: float, chance: float) -> float:
     wrong = 1 / (math.exp(epsilon) + 1)
     tail = max(SMALLEST_TAIL, delta * TAIL_SHARE)
     return smallest_epsilon(
-        lambda central: coin_delta(central, reports - 1, chance, 1 - wrong, wrong, tail), delta, epsilon
+        lambda central: pair_delta(central, reports - 1, chance, 1 - wrong, wrong, tail), delta, epsilon
     )
 
 
@@ -108,15 +108,15 @@ def hidden_delta(
 ) -> float:
     """An upper bound on δ(ε) of a report among others of which a random number hide it: the core of every blanket.
 
-    Each other report hides it with the chance `uniform`, and then as a coin that `coin_delta` describes.
+    Each other report hides it with the chance `uniform`, and then as a coin that `pair_delta` describes.
     """
-    low, high = plausible(others, uniform, tail)
+    low, high = plausible_range(others, uniform, tail)
     # More uniform reports hide more, so a block of their numbers is as good as its smallest at least.
     edges = np.unique(np.linspace(low, high + 1, BLOCKS + 1).astype(np.int64)[:-1])
     chances = block_chances(edges, high + 1, others, uniform)
     left_out = float(binom.cdf(low - 1, others, uniform) + binom.sf(high, others, uniform))
     seen = sum(
-        chance * coin_delta(epsilon, edge, coin, up, down, tail) if chance > tail else chance
+        chance * pair_delta(epsilon, edge, coin, up, down, tail) if chance > tail else chance
         for edge, chance in zip(edges.tolist(), chances.tolist(), strict=True)
     )
     return float(left_out + seen)
@@ -143,7 +143,7 @@ def _floor(
     up, down = p * (s - d) * (s - d - 1) / ((s - 1) * (s - 2)), (1 - p) * alone
     tail = max(SMALLEST_TAIL, delta * TAIL_SHARE)
     return smallest_epsilon(
-        lambda central: coin_delta(central, reports - 1, 2 * down, up, down, tail, coarseness) - tail,
+        lambda central: pair_delta(central, reports - 1, 2 * down, up, down, tail, coarseness) - tail,
         delta,
         selection.statement.enforced_epsilon,
         near=near,

@@ -27,7 +27,7 @@ from scipy.fft import next_fast_len
 from scipy.special import logsumexp
 from scipy.stats import binom
 
-from neologue.privacy.binomial_pair import plausible
+from neologue.privacy.binomial_pair import plausible_range
 from neologue.privacy.bound import Bound, group_epsilon, smallest_epsilon, surely_below
 from neologue.privacy.shuffling import GROUP
 from neologue.randomizers.unary import Unary
@@ -122,7 +122,7 @@ class Sums:
         worth = 1 / (4 * self.q * (1 - self.q))  # so many noisy coins spread as much as a fair one
         few = others * self.q <= MOST_VOTES
         if (1 + worth) / 2 < SLOWEST_GROWTH or (not few and self.q > 1 / 8):
-            yield plausible(others, 2 * self.q, LEFT_OUT / 4)[0], 0
+            yield plausible_range(others, 2 * self.q, LEFT_OUT / 4)[0], 0
         elif not few:
             enough = min(others, int(SAFETY * others / worth))
             yield from ((0, others - enough), (enough, 0))
@@ -254,7 +254,7 @@ def _sum_law(fair: int, noisy: int, q: float) -> Floats:
     """The law of so many fair and so many noisy coins, over its plausible values in a row."""
     laws = []
     for trials, chance in ((fair, 0.5), (noisy, q)):
-        low, high = plausible(trials, chance, LEFT_OUT / 4)
+        low, high = plausible_range(trials, chance, LEFT_OUT / 4)
         law = binom.pmf(np.arange(low, high + 1), trials, chance)
         laws.append(law[law > VANISHING])
     return laws[0] if noisy == 0 else laws[1] if fair == 0 else np.convolve(laws[0], laws[1])

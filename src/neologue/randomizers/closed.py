@@ -98,7 +98,7 @@ class ClosedDomain(ABC):
 class Thermometer(ClosedDomain):
     """A closed list in a unary report."""
 
-    mechanism = Unary
+    mechanism: ClassVar[type[Randomizer[Any]]] = Unary
 
     @property
     def outside(self) -> int:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from neologue import __version__
 from neologue.campaign.campaign import Campaign
 from neologue.campaign.measuring import Measuring
-from neologue.discovery.decision import Trace, nobody
+from neologue.discovery.decision import Trace, no_trace
 from neologue.discovery.result import LayerFacts, Release
 from neologue.discovery.state import DiscoveryState
 from neologue.discovery.tally import Tally
@@ -63,7 +63,7 @@ def discover(
     seed: int = 0,
     progress: Progress | None = None,
     journal: Journal | None = None,
-    trace: Trace = nobody,
+    trace: Trace = no_trace,
     engine: Engine | None = None,
     measure: Measuring | None = None,
 ) -> Discovery:

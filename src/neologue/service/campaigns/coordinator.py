@@ -14,7 +14,7 @@ from neologue.discovery.plausibility import find_implausible
 from neologue.discovery.result import LayerFacts, Release
 from neologue.discovery.state import DiscoveryState
 from neologue.errors import BudgetError, CampaignError, LedgerError, StorageError
-from neologue.ledger.ledger import PLANNED, SETTLED, Ledger
+from neologue.ledger.ledger import ChargeState, Ledger
 from neologue.privacy.collection import Batch, Collection
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_document
@@ -358,12 +358,12 @@ class Coordinator:
             return False
         entries = self._ledger.entries(population)
         known = next((known for known in entries if known.campaign == entry.name), None)
-        if known is None or known.state == SETTLED:
+        if known is None or known.state == ChargeState.SETTLED:
             return False
         if self._collection(entry).batches:
             # It was collected, even if the charge was abandoned; campaigns older than references have none.
             return known.reference in (None, entry.id.hex())
-        return known.state == PLANNED and known.reference == entry.id.hex()
+        return known.state == ChargeState.PLANNED and known.reference == entry.id.hex()
 
     def _collection(self, entry: CampaignRow) -> Collection:
         """The reports that a campaign has collected, whether their layers were decided or not."""
