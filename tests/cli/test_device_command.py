@@ -142,7 +142,7 @@ def sentence(result: Result) -> str:
 
 def test_a_refusal_by_the_policy_is_a_sentence(device: Device, talking: Device, service: Service) -> None:
     assert "largest_epsilon" in sentence(talking("tick", "--largest-epsilon", 2))
-    assert "smallest_cohort" in sentence(talking("run", "--smallest-cohort", 5000))
+    assert "smallest_layer_size" in sentence(talking("run", "--smallest-cohort", 5000))
     assert "not one of the 0 that this device answers" in sentence(device("tick", "--server", service.address))
     assert service.bodies == []
 
