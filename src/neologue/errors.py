@@ -17,14 +17,14 @@ NeologueError
 │       └── BudgetError   a campaign or a release that a population's budget does not allow
 ├── ReportError           bytes that are not a report for this layer
 ├── MaskingError          a message of secure aggregation that breaks its rules, or a group that a device refuses
-├── DocumentError         bytes that are not the document of a layer, or the known words, that were promised
-├── LaterError            a server that can't be reached, is busy or makes no sense: the same may be asked again
-├── PolicyError           an invitation that the device's owner would not accept
-│   └── AnsweredError     to a campaign that the device has taken part in, which is final
-├── StorageError          a database of the service that is away, full, in use or damaged; nothing was written by halves
-├── SpendingRecordError          an account of what was spent that can't be opened or read
-├── MembershipError       a membership in a campaign that can't be opened or read
-└── DiaryError            a diary that can't be opened or read
+├── DocumentError         bytes that are not the document of a layer, or not the known words, that were promised
+├── LaterError            a server that can't be reached, is busy or gives no usable answer; a retry may succeed
+├── PolicyError           an invitation that the device's owner does not accept
+│   └── AnsweredError     to a campaign that the device has taken part in; this is final
+├── StorageError          a database of the service that is away, full, in use or damaged; nothing was written in part
+├── SpendingRecordError   a device's spending record that can't be opened or read
+├── MembershipError       a device's membership in a campaign that can't be opened or read
+└── DiaryError            a device's diary that can't be opened or read
 
 A message names the value and the remedy, and never anything that one person typed: where the value is
 a word from somebody's data, the message gives its row instead.
@@ -114,12 +114,12 @@ class DocumentError(NeologueError):
 
 
 class LaterError(NeologueError):
-    """A server did not answer, or not so that it can be acted on; the same request may be sent again."""
+    """A server gave no usable answer; the same request may be sent again."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
-        """After how many seconds, if the server said so."""
+        """Seconds to wait, if the server said so."""
 
 
 class PolicyError(NeologueError):
@@ -127,7 +127,7 @@ class PolicyError(NeologueError):
 
 
 class AnsweredError(PolicyError):
-    """A device has taken part in the campaign, and has nothing more to send; asking again is no use."""
+    """A device has taken part in the campaign and has nothing more to send; a retry can't succeed."""
 
 
 class StorageError(NeologueError):
@@ -135,7 +135,7 @@ class StorageError(NeologueError):
 
 
 class SpendingRecordError(NeologueError):
-    """An account of what was spent can't be opened or read."""
+    """The spending record of a device can't be opened or read."""
 
 
 class MembershipError(NeologueError):

@@ -102,7 +102,7 @@ class TestSharing:
         message = run.server.message_for(FIRST)
         assert message is not None
         roster = Roster.parse(message, TERMS)
-        signed = {other: Advertisement.signed(keys.keys, TERMS, signer) for other, keys in roster.neighbours.items()}
+        signed = {other: Advertisement.sign(keys.keys, TERMS, signer) for other, keys in roster.neighbours.items()}
         other = next(iter(signed))
         forged = dict(signed) | {other: Advertisement(signed[other].keys, signed[other].signer, bytes(64))}
         with pytest.raises(MaskingError, match=f"keys of device {other}"):

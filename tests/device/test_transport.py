@@ -211,7 +211,7 @@ def test_what_is_no_address_is_refused(server: str, transports: Transports) -> N
 
 
 def test_without_tls_only_this_machine_is_talked_to(transports: Transports) -> None:
-    with pytest.raises(ParameterError, match=r"has no TLS.*give https://words\.example\.org"):
+    with pytest.raises(ParameterError, match=r"without TLS.*give https://words\.example\.org"):
         transports("http://words.example.org")
     for server in ("http://localhost:1", "http://127.0.0.5", "http://[::1]:80", "https://words.example.org"):
         transports(server)

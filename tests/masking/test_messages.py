@@ -34,7 +34,7 @@ DEGREE = COHORT.neighbourhood.degree
 OTHERS = range(1, 1 + DEGREE)
 
 KEYS = PublicKeys(b"\x09".ljust(32, b"\0"), b"\x0a".ljust(32, b"\0"))
-SIGNED = Advertisement.signed(KEYS, TERMS, OPERATOR)
+SIGNED = Advertisement.sign(KEYS, TERMS, OPERATOR)
 DEAL = Deal(bytes(range(SEALED_BYTES)), (b"seed".ljust(16), b"key".ljust(16)))
 
 EXAMPLES: dict[str, tuple[bytes, Callable[[bytes], object]]] = {

@@ -137,7 +137,7 @@ class Member:
         keys = PublicKeys(self._sealing.public_key().public_bytes_raw(), self._masking.public_key().public_bytes_raw())
         if self._signer is None:
             return Advertisement(keys).body(self._terms)
-        return Advertisement.signed(keys, self._terms, self._signer).body(self._terms)
+        return Advertisement.sign(keys, self._terms, self._signer).body(self._terms)
 
     def share(self, message: bytes) -> bytes:
         """The answer to a roster: shares of both secrets, sealed for the neighbours."""

@@ -71,7 +71,9 @@ class HttpTransport:
                 f"{server!r} is not the address of a service; give one such as https://words.example.org"
             )
         if url.scheme == "http" and not (plain or _is_loopback(host)):
-            raise ParameterError(f"{server!r} has no TLS, which is allowed for this machine only; give https://{host}")
+            raise ParameterError(
+                f"{server!r} is an address without TLS, which is for this machine only; give https://{host}"
+            )
         self._server = server
         self._path = url.path.rstrip("/")
         self._seconds = seconds

@@ -124,7 +124,7 @@ class Advertisement:
         return cls(keys)
 
     @classmethod
-    def signed(cls, keys: PublicKeys, terms: Terms, signer: Ed25519PrivateKey) -> Self:
+    def sign(cls, keys: PublicKeys, terms: Terms, signer: Ed25519PrivateKey) -> Self:
         """The keys with the signature of their device, against a server that would put its own in their place."""
         return cls(keys, signer.public_key().public_bytes_raw(), signer.sign(_SIGNED + terms.digest + bytes(keys)))
 

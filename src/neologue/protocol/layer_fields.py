@@ -106,7 +106,7 @@ def read_strings(texts: list[str]) -> Strings:
     return strings(texts)
 
 
-def _unchanged(value: object) -> object:
+def _identity(value: object) -> object:
     return value
 
 
@@ -123,9 +123,9 @@ class LayerField:
     attribute: str
     """Where a layer has it, with a dot if it is inside an attribute; empty for a constant."""
     form: JsonForm
-    write: Callable[[Any], object] = _unchanged
+    write: Callable[[Any], object] = _identity
     """The JSON value of an attribute that is not None."""
-    read: Callable[[Any], object] | None = _unchanged
+    read: Callable[[Any], object] | None = _identity
     """The attribute of a JSON value that is not null; None if it does not come from the document alone."""
     kinds: tuple[LayerKind, ...] = LAYER_KINDS
     """The kinds of layers whose documents have it."""
