@@ -68,7 +68,7 @@ def test_any_set_of_positions_comes_back(case: tuple[RiceCode, list[int]]) -> No
 
 def test_the_layout_is_the_one_written_down() -> None:
     # Gaps 5, 0 and 8 with two low bits each: remainders 01 00 00, then quotients 10 0 110.
-    code = RiceCode(places=100, remainder_bits=2, usual_bytes=8)
+    code = RiceCode(size=100, remainder_bits=2, usual_bytes=8)
     expected = "00000011".rjust(32, "0") + "010000" + "10" + "0" + "110"
     payload = code.encode(array([5, 6, 15]))
     assert "".join(f"{byte:08b}" for byte in payload) == expected.ljust(64, "0")
@@ -182,7 +182,7 @@ def test_a_report_of_usual_length_in_a_doubled_one_is_refused() -> None:
 
 def hostile(code: RiceCode, length: int) -> Iterator[bytes]:
     noise = np.random.default_rng(3).bytes(length - 4)
-    for count in (0, 1, length, min(code.places, 8 * (length - 4) // (code.remainder_bits + 1)), 2**32 - 1):
+    for count in (0, 1, length, min(code.size, 8 * (length - 4) // (code.remainder_bits + 1)), 2**32 - 1):
         for rest in (bytes(length - 4), b"\xff" * (length - 4), noise):
             yield count.to_bytes(4, "big") + rest
 

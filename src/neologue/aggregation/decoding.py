@@ -54,14 +54,14 @@ def rice_decoder(randomizer: Unary) -> CompiledDecoder:
             return None
         count = int.from_bytes(report[HEADER_BYTES:_BODY], "big")
         # Nothing is allocated that the bytes can't hold.
-        if count > code.places or count * (code.remainder_bits + 1) > 8 * (len(report) - _BODY):
+        if count > code.size or count * (code.remainder_bits + 1) > 8 * (len(report) - _BODY):
             return None
         positions = np.empty(count + _ROOM, np.uint32)
         read = decode_rice(
             np.frombuffer(report, np.uint8),
             HEADER_BYTES,
             count,
-            code.places,
+            code.size,
             code.remainder_bits,
             code.usual_bytes,
             positions,

@@ -61,9 +61,9 @@ def _released(
     found = estimate_holders(law, votes, decision.thresholds[ended])
     figures = zip(votes.tolist(), found.estimate.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
     return [
-        ReleasedWord(prefixes[place], *figure, layer.number, layer.pass_number)
-        for place, figure in zip(np.flatnonzero(ended), figures, strict=True)
-        if layer.counts(prefixes[place])
+        ReleasedWord(prefixes[index], *figure, layer.number, layer.pass_number)
+        for index, figure in zip(np.flatnonzero(ended), figures, strict=True)
+        if layer.counts(prefixes[index])
     ]
 
 

@@ -66,7 +66,7 @@ class VoteLaw:
 
 def estimate_holders(law: VoteLaw, votes: NDArray[np.int64], thresholds: NDArray[np.int64]) -> Estimates:
     """Estimates for released words from their votes and the fewest that would have done."""
-    cases, places = np.unique(np.column_stack([votes, thresholds]), axis=0, return_inverse=True)
+    cases, inverse = np.unique(np.column_stack([votes, thresholds]), axis=0, return_inverse=True)
     seen, least = cases.T
     tail = (1 - CONFIDENCE) / 2
 
@@ -80,7 +80,7 @@ def estimate_holders(law: VoteLaw, votes: NDArray[np.int64], thresholds: NDArray
         _holders_where(chance, wanted, law.users, len(seen)) for chance, wanted in ((at_least, tail), (above, 1 - tail))
     )
     plain = law.channel.estimate(seen, law.reports) * law.users / max(law.reports, 1)
-    return Estimates(np.clip(plain, low, high)[places.ravel()], low[places.ravel()], high[places.ravel()])
+    return Estimates(np.clip(plain, low, high)[inverse.ravel()], low[inverse.ravel()], high[inverse.ravel()])
 
 
 def _holders_where(chance: Callable[[Floats], Floats], wanted: float, users: int, count: int) -> Floats:

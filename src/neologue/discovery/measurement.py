@@ -72,7 +72,7 @@ class Measurement:
     """0 if no word was released, so that there was nothing to ask."""
     reports: int
     candidates: int
-    """The places of a report: the words, and those for words outside the list."""
+    """The elements of a report: the words, and those for words outside the list."""
     rate: float
     decided: bool
     """Whether enough reports came; if not, nothing of the measurement is released."""

@@ -50,8 +50,8 @@ class DiscoveryState:
         if self._question:
             return self._question.decide(tally, trace)
         made = tally.reports >= self._campaign.parameters.smallest_layer
-        places = np.arange(len(tally.votes))
-        return Decision(tally.reports, made, index=places, votes=tally.votes, thresholds=np.zeros_like(places))
+        every = np.arange(len(tally.votes))
+        return Decision(tally.reports, made, index=every, votes=tally.votes, thresholds=np.zeros_like(every))
 
     def take(self, decision: Decision) -> None:
         """Go on to the next layer, or to the end."""

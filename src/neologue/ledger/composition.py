@@ -214,10 +214,10 @@ def _of_selections(asked: list[tuple[SubsetSelection, int]], words: int, local: 
     for selection, reports in others:
         # δ never grows with ε: as long as the largest so far covers the last one computed, no other is needed.
         known = 1.0
-        for place, epsilon in enumerate(epsilons):
-            if known > deltas[place]:
+        for index, epsilon in enumerate(epsilons):
+            if known > deltas[index]:
                 known = _group_delta(selection, reports, words, epsilon)
-                deltas[place] = max(deltas[place], known)
+                deltas[index] = max(deltas[index], known)
     return _through(np.array(epsilons), np.array(deltas), words * local)
 
 

@@ -31,14 +31,14 @@ class PrivacyProfile:
         bounds = np.minimum.accumulate(np.minimum(deltas, 1.0)).tolist()
         at = epsilons.tolist()
         kept = [0]
-        for place in range(1, len(at)):
+        for index in range(1, len(at)):
             while len(kept) > 1:
                 first, middle = kept[-2:]
-                share = _share(at[middle], at[first], at[place])
-                if bounds[middle] < bounds[first] + share * (bounds[place] - bounds[first]):
+                share = _share(at[middle], at[first], at[index])
+                if bounds[middle] < bounds[first] + share * (bounds[index] - bounds[first]):
                     break
                 kept.pop()
-            kept.append(place)
+            kept.append(index)
         return cls(epsilons[kept], np.array(bounds)[kept])
 
     @classmethod

@@ -210,8 +210,8 @@ def composed(losses: Floats, step: float, times: int) -> Callable[[float], float
     masses = np.array([logsumexp(tilt * grid, b=losses) for tilt in tilts])
 
     @cache
-    def power(place: int) -> tuple[Floats, Floats, float]:
-        tilted = losses * np.exp(tilts[place] * grid - masses[place])
+    def power(index: int) -> tuple[Floats, Floats, float]:
+        tilted = losses * np.exp(tilts[index] * grid - masses[index])
         offset, chances = self_convolve(tilted, times, NEGLIGIBLE)
         totals = step * (np.arange(len(chances)) + offset - times * (len(losses) // 2))
         return totals, np.asarray(chances), transform_error(tilted, times, len(chances)) + NEGLIGIBLE

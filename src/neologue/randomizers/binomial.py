@@ -32,10 +32,10 @@ class Enclosure:
 
     def decide(self, drawn: int) -> int | None:
         """The outcome, if every extension of these random bits leads to it."""
-        place = bisect_right(self.upper, drawn)
-        if place in (0, len(self.upper)) or drawn >= self.lower[place]:
+        index = bisect_right(self.upper, drawn)
+        if index in (0, len(self.upper)) or drawn >= self.lower[index]:
             return None
-        return self.first - 1 + place
+        return self.first - 1 + index
 
 
 @dataclass(frozen=True)

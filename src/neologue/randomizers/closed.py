@@ -1,7 +1,7 @@
 """Reports on a closed list of words that also count how many words are outside it.
 
 A sample has some words of the list and t others; together they are at most B. What a sum of reports says of the share
-of the list needs both, so the others have places of their own in the domain.
+of the list needs both, so the others have elements of their own in the domain.
 
 **Unary: a thermometer.** B bits more, of which a device holds the first t. So what it holds is again a set of at most B
 elements, and replacing one word of the sample still replaces at most one of them: a listed word by a listed one changes

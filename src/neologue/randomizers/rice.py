@@ -30,22 +30,22 @@ LN2_NUMERATOR, LN2_DENOMINATOR = 45_426, 65_536
 
 @dataclass(frozen=True)
 class RiceCode:
-    """The code for sorted subsets of {0, …, places-1}."""
+    """The code for sorted subsets of {0, …, size-1}."""
 
-    places: int
+    size: int
     remainder_bits: int
     usual_bytes: int
 
     @classmethod
-    def of(cls, places: int, numerator: int, extra: int) -> "RiceCode":
-        """The code for places set with probability numerator / 2^64, and at most `extra` more."""
+    def of(cls, size: int, numerator: int, extra: int) -> "RiceCode":
+        """The code for positions set with probability numerator / 2^64, and at most `extra` more."""
         # The best parameter for geometric gaps of mean 1/q is log2(ln 2 / q), rounded down.
         remainder_bits = max(0, (ONE * LN2_NUMERATOR // (numerator * LN2_DENOMINATOR)).bit_length() - 1)
-        mean = -(-places * numerator // ONE)
+        mean = -(-size * numerator // ONE)
         slack = -(-TAIL // 3) + isqrt(TAIL * TAIL // 9 + 2 * TAIL * mean) + 1
-        usual = min(places, mean + slack + extra)
-        bits = COUNT_BITS + usual * (remainder_bits + 1) + (places >> remainder_bits)
-        return cls(places, remainder_bits, -(-bits // 8))
+        usual = min(size, mean + slack + extra)
+        bits = COUNT_BITS + usual * (remainder_bits + 1) + (size >> remainder_bits)
+        return cls(size, remainder_bits, -(-bits // 8))
 
     @property
     def longest_bytes(self) -> int:
@@ -55,7 +55,7 @@ class RiceCode:
     @property
     def most_positions(self) -> int:
         """How many positions the longest payload has room for."""
-        return min(self.places, (8 * self.longest_bytes - COUNT_BITS) // (self.remainder_bits + 1))
+        return min(self.size, (8 * self.longest_bytes - COUNT_BITS) // (self.remainder_bits + 1))
 
     def encode(self, positions: NDArray[np.int64]) -> bytes:
         """The bytes of sorted distinct positions."""
@@ -74,7 +74,7 @@ class RiceCode:
             raise ReportError(f"{len(payload)} bytes are no length of this layer's reports")
         count = int.from_bytes(payload[: COUNT_BITS // 8], "big")
         bits = np.unpackbits(np.frombuffer(payload, np.uint8))[COUNT_BITS:]
-        if count > self.places or count * (self.remainder_bits + 1) > len(bits):
+        if count > self.size or count * (self.remainder_bits + 1) > len(bits):
             raise ReportError(f"{count} positions do not fit into {len(payload)} bytes")
         split = count * self.remainder_bits
         stops = np.flatnonzero(bits[split:] == 0)[:count]
@@ -84,7 +84,7 @@ class RiceCode:
         if self.remainder_bits:
             gaps += field_values(bits[:split], self.remainder_bits)
         positions = np.cumsum(gaps + 1) - 1
-        if count and positions[-1] >= self.places:
+        if count and positions[-1] >= self.size:
             raise ReportError("a position lies outside the layer")
         if self.encode(positions) != payload:
             raise ReportError("the padding or the length of a report is not the one of its positions")

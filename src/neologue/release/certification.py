@@ -159,12 +159,12 @@ def _wrong_words(document: ReleaseDocument) -> Iterator[str]:
     listed: dict[tuple[int, int], list[tuple[int, ReleasedWord]]] = {}
     for number, word in enumerate(document.words, 1):
         listed.setdefault((word.pass_number, word.layer), []).append((number, word))
-    for place, layer in layers.items():
-        if len(listed.get(place, [])) != layer.words:
-            yield f"{_name(layer)} ended {layer.words:,} words, and {len(listed.get(place, [])):,} are listed"
-    for place in listed.keys() - layers.keys():
-        yield f"words are listed for pass {place[0]} layer {place[1]}, which is not there"
-    for place, layer in layers.items():
+    for key, layer in layers.items():
+        if len(listed.get(key, [])) != layer.words:
+            yield f"{_name(layer)} ended {layer.words:,} words, and {len(listed.get(key, [])):,} are listed"
+    for key in listed.keys() - layers.keys():
+        yield f"words are listed for pass {key[0]} layer {key[1]}, which is not there"
+    for key, layer in layers.items():
         if not layer.decided or not (layer.kept or layer.words or layer.doubtful):
             continue
         assert parameters.epsilon is not None
@@ -176,11 +176,11 @@ def _wrong_words(document: ReleaseDocument) -> Iterator[str]:
             yield f"{_name(layer)} kept what has {layer.fewest_votes:,} votes, and {least:,} are needed"
         before = layers.get((layer.pass_number, layer.layer - 1))
         again = before.doubtful if before else 0
-        short = sum(len(word.word) < layer.length for _, word in listed.get(place, []))
+        short = sum(len(word.word) < layer.length for _, word in listed.get(key, []))
         if again and short > again:
             yield f"{_name(layer)} released {short:,} words of earlier layers, and {again:,} were in doubt"
         fitting = []
-        for number, word in listed.get(place, []):
+        for number, word in listed.get(key, []):
             if not max(least, layer.fewest_votes) <= word.votes <= channel.trials(layer.reports):
                 yield f"word {number} has {word.votes:,} votes, which {_name(layer)} would not release"
             elif not (1 if again else layer.length) <= len(word.word) < layer.length + layer.extension:
@@ -205,8 +205,8 @@ def _wrong_estimates(law: VoteLaw, least: int, words: list[tuple[int, ReleasedWo
     right = (np.abs(np.clip(plain, low, high) - estimate) <= ROUNDED) & (low <= high)
     for end, most, fewest in ((low, highest.low, lowest.low), (high, highest.high, lowest.high)):
         right &= (fewest - ROUNDED <= end) & (end <= most + ROUNDED)
-    for place in np.flatnonzero(~right):
-        yield f"word {words[place][0]} has an estimate or an interval that does not follow from its votes"
+    for index in np.flatnonzero(~right):
+        yield f"word {words[index][0]} has an estimate or an interval that does not follow from its votes"
 
 
 def _places(document: ReleaseDocument) -> int:
@@ -248,8 +248,8 @@ def _wrong_measurement(document: ReleaseDocument) -> Iterator[str]:
     share, held = figures(domain, tally, measurement.rate, measurement.asked, document.users)
     stated = [[word.estimate, word.low, word.high] for word in measurement.words]
     right = np.abs(np.array(stated) - np.column_stack([held.estimate, held.low, held.high])).max(axis=1) <= ROUNDED
-    for place in np.flatnonzero(~right):
-        yield f"measured word {place + 1} has an estimate or an interval that does not follow from its votes"
+    for index in np.flatnonzero(~right):
+        yield f"measured word {index + 1} has an estimate or an interval that does not follow from its votes"
     claimed = measurement.coverage
     if (share is None) != (claimed is None) or (
         share
@@ -269,8 +269,8 @@ def _claims(name: str, recomputed: object, stated: object) -> Iterator[Claim]:
             inner = f"{name}.{key}" if name else str(key)
             yield from _claims(inner, recomputed.get(key), stated.get(key))
     elif isinstance(recomputed, list):
-        found = {str(place): entry for place, entry in enumerate(stated)} if isinstance(stated, list) else stated
-        yield from _claims(name, {str(place): entry for place, entry in enumerate(recomputed)}, found)
+        found = {str(index): entry for index, entry in enumerate(stated)} if isinstance(stated, list) else stated
+        yield from _claims(name, {str(index): entry for index, entry in enumerate(recomputed)}, found)
     else:
         yield Claim(name, stated, recomputed, _covered(name, stated, recomputed))
 

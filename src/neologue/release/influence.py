@@ -143,7 +143,7 @@ def influence(
         ),
         words=len(released),
         reports_each=reports_each,
-        unsure=sum(votes - found[place].votes < sure[place] for votes, place in released) if hostile else 0,
+        unsure=sum(votes - found[key].votes < sure[key] for votes, key in released) if hostile else 0,
     )
 
 

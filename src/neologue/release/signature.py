@@ -70,16 +70,16 @@ def check_signature(document: Mapping[str, object], key: Ed25519PublicKey) -> st
 def generate_key(path: Path) -> tuple[Path, Path]:
     """Write a new private key, for its owner alone, and its public key beside it; never over an older one."""
     public = path.parent / (path.name + ".pub")
-    for place in (path, public):
-        if place.exists():
-            raise SignatureError(f"{place} exists; give another name, a key is never overwritten")
+    for target in (path, public):
+        if target.exists():
+            raise SignatureError(f"{target} exists; give another name, a key is never overwritten")
     key = Ed25519PrivateKey.generate()
     texts = (
         (path, 0o600, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())),
         (public, 0o644, key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)),
     )
-    for place, mode, text in texts:
-        with os.fdopen(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as file:
+    for target, mode, text in texts:
+        with os.fdopen(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as file:
             file.write(text)
     return path, public
 

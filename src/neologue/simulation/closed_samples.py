@@ -13,20 +13,20 @@ from neologue.simulation.samples import Sampler
 
 @dataclass(frozen=True, eq=False)
 class ListedSampler:
-    """How users sample words and find their places in a report; it stands in for a `Sampler` of places."""
+    """How users sample words and find their elements of a report; it stands in for a `Sampler` of elements."""
 
     sampler: Sampler
     """Samples words: every word that counts is a group of its own."""
-    place_of_group: Ids
-    """The place of each word on the list, -1 for one outside it."""
+    element_of_group: Ids
+    """The element of each word on the list, -1 for one outside it."""
     listed: int
     outside: int
-    """The places behind the list: one for the first word outside it, one for the second, …; or one for all."""
+    """The elements behind the list: one for the first word outside it, one for the second, …; or one for all."""
     rate: float
 
     @property
     def groups(self) -> int:
-        """How many places there are."""
+        """How many elements there are."""
         return self.listed + self.outside
 
     @property
@@ -40,9 +40,9 @@ class ListedSampler:
         return False
 
     def samples(self, start: int, held: Holdings) -> tuple[Ints, Ids]:
-        """The places that the users from `start` on hold, and where each one's part begins."""
+        """The elements that the users from `start` on hold, and where each one's part begins."""
         starts, words = self.sampler.samples(start, self._drawn(start, held))
-        return starts, find_places(starts, words, self.place_of_group, self.listed, self.outside)
+        return starts, find_elements(starts, words, self.element_of_group, self.listed, self.outside)
 
     def _drawn(self, start: int, held: Holdings) -> Holdings:
         """Each word with the chance of the rate."""
@@ -54,15 +54,15 @@ class ListedSampler:
 
 
 @compiled
-def find_places(starts: Ints, words: Ids, place_of_group: Ids, listed: int, outside: int) -> Ids:
-    """The place of each sampled word: its own on the list, or behind it the next that the user has not taken."""
-    places = np.empty(len(words), np.int32)
+def find_elements(starts: Ints, words: Ids, element_of_group: Ids, listed: int, outside: int) -> Ids:
+    """The element of each sampled word: its own on the list, or behind it the next that the user has not taken."""
+    elements = np.empty(len(words), np.int32)
     for user in range(len(starts) - 1):
         others = 0
         for at in range(starts[user], starts[user + 1]):
-            place = place_of_group[words[at]]
-            if place < 0:
-                place = listed + min(others, outside - 1)
+            element = element_of_group[words[at]]
+            if element < 0:
+                element = listed + min(others, outside - 1)
                 others += 1
-            places[at] = place
-    return places
+            elements[at] = element
+    return elements

@@ -96,23 +96,23 @@ class SimulatedUsers:
         """The candidates that some word belongs to, and how users sample them."""
         if isinstance(layer, ClosedLayer):
             return np.arange(layer.randomizer.candidates), self._listed_sampler(layer)
-        places, words = self._words_that_count(layer)
+        counting, words = self._words_that_count(layer)
         index = layer.candidates.index(words)
         belongs = index >= 0
         candidates, groups = np.unique(index[belongs], return_inverse=True)
         group_of_word = np.full(len(self._population.words), -1, np.int32)
-        group_of_word[places[belongs]] = groups
+        group_of_word[counting[belongs]] = groups
         return candidates, Sampler(len(candidates), group_of_word, layer.bound, layer.sampler == "greedy", self._seed)
 
     def _listed_sampler(self, layer: ClosedLayer) -> ListedSampler:
         """How users sample words that are on the list or not."""
         lexicon = self._population.words
-        counting = np.array([place for place, word in enumerate(lexicon) if layer.counts(word)], np.int64)
+        counting = np.array([number for number, word in enumerate(lexicon) if layer.counts(word)], np.int64)
         group_of_word = np.full(len(lexicon), -1, np.int32)
         group_of_word[counting] = np.arange(len(counting))
         return ListedSampler(
             Sampler(len(counting), group_of_word, layer.bound, False, self._seed),
-            layer.index(strings([lexicon[place] for place in counting])).astype(np.int32),
+            layer.index(strings([lexicon[number] for number in counting])).astype(np.int32),
             len(layer.words),
             layer.domain.outside,
             layer.rate,
@@ -122,7 +122,7 @@ class SimulatedUsers:
         """Where in the lexicon the words that count are, and the words; the same for all layers of a pass."""
         if self._counting_for != layer.pass_number:
             lexicon = self._population.words
-            self._places = np.array([place for place, word in enumerate(lexicon) if layer.counts(word)], np.int64)
-            self._words = strings([lexicon[place] for place in self._places])
+            self._counting = np.array([number for number, word in enumerate(lexicon) if layer.counts(word)], np.int64)
+            self._words = strings([lexicon[number] for number in self._counting])
             self._counting_for = layer.pass_number
-        return self._places, self._words
+        return self._counting, self._words

@@ -54,15 +54,15 @@ def sample_users(
     before = end = 0
     for user in range(users):
         distinct = 0
-        for place in range(starts[user], starts[user + 1]):
-            group = group_of_word[words[place]]
+        for index in range(starts[user], starts[user + 1]):
+            group = group_of_word[words[index]]
             if group < 0:
                 continue
             if latest[group] > before:
-                times[latest[group] - before - 1] += counts[place]
+                times[latest[group] - before - 1] += counts[index]
             else:
                 held[distinct] = group
-                times[distinct] = counts[place]
+                times[distinct] = counts[index]
                 distinct += 1
                 latest[group] = before + distinct
         before += distinct
@@ -71,18 +71,18 @@ def sample_users(
             # All that was typed more than the last one taken is taken; of those typed as much, some at random.
             least = np.partition(times[:distinct], distinct - bound)[distinct - bound]
             eligible = 0
-            for place in range(distinct):
-                if times[place] > least:
-                    samples[end] = held[place]
+            for index in range(distinct):
+                if times[index] > least:
+                    samples[end] = held[index]
                     end += 1
                     missing -= 1
-                elif times[place] == least:
-                    held[eligible] = held[place]
+                elif times[index] == least:
+                    held[eligible] = held[index]
                     eligible += 1
-        for place in range(missing):
-            other = place + source.integers(0, eligible - place) if eligible > missing else place
+        for index in range(missing):
+            other = index + source.integers(0, eligible - index) if eligible > missing else index
             samples[end] = held[other]
-            held[other] = held[place]
+            held[other] = held[index]
             end += 1
         sample_starts[user + 1] = end
     return sample_starts, samples[:end]

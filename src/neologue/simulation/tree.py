@@ -37,10 +37,10 @@ FEW = 4
 SMALLEST = 1e-300
 
 
-def subset_votes(holders: Ints, size: int, truth: float, seed: int, place: int) -> Ints:
+def subset_votes(holders: Ints, size: int, truth: float, seed: int, first_user: int) -> Ints:
     """The votes of reports on words of which each has so many holders: subsets of `size`, true with chance `truth`."""
     domain = len(holders)
-    source = generator(Stream.VOTES, seed, place, 0)
+    source = generator(Stream.VOTES, seed, first_user, 0)
     contained = source.binomial(holders, truth).astype(np.int64)
     votes = contained.copy()
     before = np.zeros((2, domain + 1), np.int64)
@@ -55,7 +55,7 @@ def subset_votes(holders: Ints, size: int, truth: float, seed: int, place: int) 
 
     def grow(number: int) -> None:
         first, last, groups = nodes[number]
-        add_votes(generator(Stream.VOTES, seed, place, 1 + number), first, last, groups, before, votes)
+        add_votes(generator(Stream.VOTES, seed, first_user, 1 + number), first, last, groups, before, votes)
 
     if len(nodes) == 1:
         grow(0)
@@ -241,13 +241,13 @@ def place(
 @compiled
 def first_likely(good: int, bad: int, drawn: int, fewest: int, most: int) -> tuple[int, float]:
     """Where the chances of a hypergeometric law stop vanishing, found by going down from the mode, and that chance."""
-    place = likeliest(good, bad, drawn, fewest, most)
-    chance = hypergeometric_chance(good, bad, drawn, place)
-    while place > fewest and chance > SMALLEST:
-        chance *= float(place) * float(bad - drawn + place)
-        chance /= float(good - place + 1) * float(drawn - place + 1)
-        place -= 1
-    return place, chance
+    number = likeliest(good, bad, drawn, fewest, most)
+    chance = hypergeometric_chance(good, bad, drawn, number)
+    while number > fewest and chance > SMALLEST:
+        chance *= float(number) * float(bad - drawn + number)
+        chance /= float(good - number + 1) * float(drawn - number + 1)
+        number -= 1
+    return number, chance
 
 
 @compiled
