@@ -192,7 +192,7 @@ def test_the_fewest_unary_reports_count() -> None:
     assert costliest(LARGE).batches == (Batch(819_558, 1),)
 
 
-def test_of_subset_selection_only_cohorts_that_show_no_more_are_left_out() -> None:
+def test_of_subset_selection_only_batches_that_show_no_more_are_left_out() -> None:
     batches = [Batch(n, size) for n in (900, 1_000) for size in (1, 5, 20, 60, 149, 150, 290, 900, 3_000)]
     collection = Collection("subset-selection", 5.0, 3, tuple(batches))
     front = costliest(collection).batches

@@ -83,7 +83,7 @@ def test_a_refusal_says_why_and_what_would_fit_and_changes_nothing(path: Path, l
     assert "the campaign 'c3' with local ε = 9 does not fit: the population 'en' would have spent" in said
     assert f"ε = {after:g} for every user at δ = 1e-09, of a budget of 2.1" in said
     assert f"ε = {before.epsilon:g} and local ε = 14.0 are spent by 2 campaigns before" in said
-    assert f"with these cohorts, a local ε of {fitting:g} would fit" in said
+    assert f"with these batches, a local ε of {fitting:g} would fit" in said
     assert (ledger.spent("en"), ledger.entries("en")) == (before, entries)
 
     assert fitting is not None
@@ -96,7 +96,7 @@ def test_a_refusal_says_why_and_what_would_fit_and_changes_nothing(path: Path, l
 def test_where_nothing_fits_a_refusal_says_so(ledger: Ledger) -> None:
     ledger.plan("en", "c1", USERS)
     ledger.set_budget("en", Budget("user", 0.5, 1e-9))
-    with pytest.raises(BudgetError, match="no local ε would fit with these cohorts: ask another population") as caught:
+    with pytest.raises(BudgetError, match="no local ε would fit with these batches: ask another population") as caught:
         ledger.plan("en", "c2", USERS)
     assert caught.value.fits is None
 
@@ -159,7 +159,7 @@ def test_too_few_reports_are_recorded_and_their_release_refused(path: Path, ledg
 def test_to_settle_again_with_the_same_facts_changes_nothing_and_with_others_is_refused(ledger: Ledger) -> None:
     ledger.plan("en", "c1", USERS)
     assert ledger.settle("c1", USERS) == ledger.settle("c1", USERS)
-    assert "settled already, with other cohorts" in refused(lambda: ledger.settle("c1", FEWER))
+    assert "settled already, with other batches" in refused(lambda: ledger.settle("c1", FEWER))
     assert ledger.entries("en")[0].collection == USERS
 
 

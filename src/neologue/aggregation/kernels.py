@@ -13,7 +13,7 @@ from neologue.compiled import compiled
 Bytes = NDArray[np.uint8]
 Votes = NDArray[np.uint32]
 """The candidates that a report votes for, with repetition; or for every candidate its number of votes."""
-Places = NDArray[np.int64]
+Positions = NDArray[np.int64]
 
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
 ZEROS = np.argsort(_BITS, axis=1, kind="stable").astype(np.uint32)
@@ -29,7 +29,7 @@ STEP = 255
 
 @compiled
 def decode_rice(
-    report: Bytes, start: int, count: int, places: int, remainder_bits: int, usual_bytes: int, positions: Votes
+    report: Bytes, start: int, count: int, size: int, remainder_bits: int, usual_bytes: int, positions: Votes
 ) -> bool:
     """Write the positions of a Rice-coded payload, and say whether it is the very one that encodes them.
 
@@ -41,7 +41,7 @@ def decode_rice(
         return False
     ones = int(positions[count - 1]) + 1 - count if count else 0
     # The quotients alone must not lead outside, before they are shifted and could overflow.
-    if ones > places >> remainder_bits or not _is_padded(report, start, split + count + ones, usual_bytes):
+    if ones > size >> remainder_bits or not _is_padded(report, start, split + count + ones, usual_bytes):
         return False
     mask = np.uint64((1 << remainder_bits) - 1)
     width = np.uint64(remainder_bits)
@@ -53,7 +53,7 @@ def decode_rice(
         remainders += _bits_before(report, bit) & mask
         last = number + ((np.uint64(positions[number]) - number) << width) + remainders
         positions[number] = np.uint32(last)
-    return bool(count == 0 or last < np.uint64(places))
+    return bool(count == 0 or last < np.uint64(size))
 
 
 @compiled
@@ -61,13 +61,13 @@ def _bits_before(report: Bytes, bit: np.uint64) -> np.uint64:
     """The bits before one, 56 or more; it is at least 56 bits behind the start. The compiler makes it one load."""
     byte = (bit >> np.uint64(3)) - np.uint64(7)
     word = np.uint64(0)
-    for place in range(8):
-        word = (word << np.uint64(8)) | np.uint64(report[byte + np.uint64(place)])
+    for number in range(8):
+        word = (word << np.uint64(8)) | np.uint64(report[byte + np.uint64(number)])
     return word >> (np.uint64(8) - (bit & np.uint64(7)))
 
 
 @compiled
-def _find_zeros(report: Bytes, split: int, count: int, places: Votes) -> bool:
+def _find_zeros(report: Bytes, split: int, count: int, positions: Votes) -> bool:
     """Write how many bits behind the split each of the next zeros is, and say whether there are so many.
 
     Eight are written for every byte, and those that it does not have are overwritten by the next one: without a branch
@@ -84,7 +84,7 @@ def _find_zeros(report: Bytes, split: int, count: int, places: Votes) -> bool:
             return False
         value = report[byte] | before
         for number in range(np.uint64(8)):
-            places[found + number] = base + ZEROS[value, number]
+            positions[found + number] = base + ZEROS[value, number]
         found += np.uint64(ZEROS_IN[value])
         byte += np.uint64(1)
         base += np.uint32(8)
@@ -104,16 +104,16 @@ def _is_padded(report: Bytes, start: int, stop: int, usual_bytes: int) -> bool:
     rest = np.uint8(0)
     if stop & 7:
         rest |= report[stop >> 3] & np.uint8(0xFF >> (stop & 7))
-    for place in range((stop + 7) >> 3, len(report)):
-        rest |= report[place]
+    for byte in range((stop + 7) >> 3, len(report)):
+        rest |= report[byte]
     return bool(rest == 0)
 
 
 @compiled
-def add_votes(votes: Votes, ends: Places, counts: Votes) -> bool:
+def add_votes(votes: Votes, ends: Positions, counts: Votes) -> bool:
     """Count the votes of some reports, written one after the other; False if one is for no candidate.
 
-    `ends` are the places behind each report's votes. Candidates are counted a block at a time, so that their counts
+    `ends` are the positions behind each report's votes. Candidates are counted a block at a time, so that their counts
     stay in the cache; of votes that are not in order some are counted later than their block, but all are.
     """
     nexts = np.empty_like(ends)
@@ -136,26 +136,26 @@ def write_pairs(counts: Votes, steps: Bytes, votes: NDArray[np.unsignedinteger[A
     """Write a sum as pairs, and say how many: how much farther a candidate is, and how many votes it has.
 
     Candidates without votes are passed over, but for one where a step could not be longer. Every candidate is written
-    to the next place, which one that is passed over leaves to the one after it. There is room for all, and one more.
+    to the next pair, which one that is passed over leaves to the one after it. There is room for all, and one more.
     """
     pair, last = np.uint64(0), np.uint64(0)
-    for place in range(np.uint64(len(counts))):
-        step = place - last
+    for candidate in range(np.uint64(len(counts))):
+        step = candidate - last
         steps[pair] = step
-        votes[pair] = counts[place]
-        told = np.uint64((counts[place] != 0) | (step == np.uint64(STEP)))
-        pair += told
-        last += told * step
+        votes[pair] = counts[candidate]
+        written = np.uint64((counts[candidate] != 0) | (step == np.uint64(STEP)))
+        pair += written
+        last += written * step
     return int(pair)
 
 
 @compiled
 def add_pairs(steps: Bytes, votes: NDArray[np.unsignedinteger[Any]], counts: Votes) -> bool:
     """Add a sum that was written as pairs; False if it leads outside."""
-    place = 0
+    candidate = 0
     for pair in range(len(steps)):
-        place += int(steps[pair])
-        if place >= len(counts):
+        candidate += int(steps[pair])
+        if candidate >= len(counts):
             return False
-        counts[place] += np.uint32(votes[pair])
+        counts[candidate] += np.uint32(votes[pair])
     return True

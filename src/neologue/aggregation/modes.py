@@ -7,11 +7,13 @@ from neologue.aggregation.aggregator import AggregationSettings, Aggregator
 from neologue.aggregation.ephemeral import EphemeralAggregator
 from neologue.aggregation.masked import MaskedAggregator
 from neologue.errors import ParameterError
+from neologue.table import Table
 
-MODES: Final[dict[str, Callable[[AggregationSettings], Aggregator]]] = {
-    "ephemeral": EphemeralAggregator.of,
-    "secure": MaskedAggregator.of,
-}
+MODES: Final[Table[Callable[[AggregationSettings], Aggregator]]] = Table(
+    "aggregation mode is called",
+    "neologue.aggregation.modes",
+    {"ephemeral": EphemeralAggregator.of, "secure": MaskedAggregator.of},
+)
 
 
 class UnknownModeError(ParameterError, ValueError):
@@ -25,6 +27,5 @@ def check_mode(name: str) -> None:
 
 
 def aggregator_of(name: str, settings: AggregationSettings) -> Aggregator:
-    """The aggregator of a campaign; an UnknownModeError if there is no mode of that name."""
-    check_mode(name)
+    """The aggregator of a campaign."""
     return MODES[name](settings)

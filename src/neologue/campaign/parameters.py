@@ -51,7 +51,7 @@ class Parameters:
     """The most words that a layer is asked about again because the one before was in doubt; for `significant`."""
 
     k_anonymity: int
-    """Prefixes and words that fewer than k users of their cohort hold are kept with a chance of at most 1-α (k)."""
+    """Prefixes and words that fewer than k users of their layer hold are kept with a chance of at most 1-α (k)."""
     alpha: float
     """How certain that is (α)."""
     delta: float

@@ -1,8 +1,8 @@
 """Algorithm 2 of the paper, LDP TrieHH, in one loop.
 
 The function is a generator, so that the same code runs under a simulator, a live service or a replay: it yields the
-question that a cohort is to be asked and is sent what their votes decide. It is a function of these decisions alone, so
-whoever keeps them can go on where it was broken off, without the votes.
+question for the users of the next layer and is sent what their votes decide. It is a function of these decisions
+alone, so whoever keeps them can go on where it was broken off, without the votes.
 """
 
 from collections.abc import Callable, Generator
@@ -76,7 +76,7 @@ def _doubtful(layer: Layer, decision: Decision) -> tuple[Strings, Floats]:
 
 
 def _shares(layer: Layer, votes: NDArray[np.int64], reports: int) -> Floats:
-    """The estimated share of users who hold each of some candidates, at least one of the cohort."""
+    """The estimated share of users who hold each of some candidates, at least one of those asked."""
     return np.maximum(layer.randomizer.channel.estimate(votes, reports), 1.0) / max(reports, 1)
 
 

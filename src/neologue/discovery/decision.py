@@ -45,7 +45,7 @@ class Decision:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A layer that a cohort is to be asked, and all that will decide it beside their votes."""
+    """A layer to be asked, and all that decides it besides the votes."""
 
     campaign: Campaign
     layer: Layer

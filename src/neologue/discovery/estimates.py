@@ -1,6 +1,6 @@
 """How many users hold a word, given its votes and given that they sufficed for its release.
 
-Of M users, H hold the word; the cohort's votes for it are a sum of independent Bernoulli draws whose number
+Of M users, H hold the word; its votes in a layer are a sum of independent Bernoulli draws whose number
 of holders is hypergeometric. Its mean μ and variance σ² are exact, and its law is taken as the binomial with
 the same two moments, n = μ²/(μ-σ²) trials of probability 1-σ²/μ, which is exact when nobody or everybody
 holds the word. A released word had at least θ votes, so the law of its votes v is that binomial cut off below
@@ -35,7 +35,7 @@ class Estimates:
 
 @dataclass(frozen=True)
 class VoteLaw:
-    """The law of a word's votes in a cohort drawn from a population."""
+    """The law of a word's votes in a layer whose users are drawn from a population."""
 
     channel: Channel
     reports: int

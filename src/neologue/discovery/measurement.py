@@ -1,6 +1,6 @@
 """How much of what users hold a release covers, and how many hold each of its words: measured, not guessed.
 
-The list of words was fixed before anyone of this cohort was asked, so no figure here is pushed up by selection.
+The list of words was fixed before any of these users was asked, so no figure here is pushed up by selection.
 
 **What is estimated.** Of m words that count, a user samples min(B, m) at random (or fewer, with a rate below 1): I of
 them on the list, t not. The coverage measured is E I / (E I + E t) over all users. If nobody has more than B words to
@@ -66,7 +66,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a cohort that took no part in a discovery says of its words."""
+    """What users who took no part in a discovery say of its words."""
 
     asked: int
     """0 if no word was released, so that there was nothing to ask."""

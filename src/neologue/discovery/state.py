@@ -35,7 +35,7 @@ class DiscoveryState:
 
     @property
     def layer(self) -> Layer | ClosedLayer | None:
-        """The layer that a cohort is to be asked now; None at the end."""
+        """The layer to be asked now; None at the end."""
         return self._question.layer if self._question else self._closed
 
     @property

@@ -79,7 +79,7 @@ class Schedule:
         return extension, shape.ways(prefixes, extension), layer_size
 
     def foreseen(self) -> Iterator[Batch]:
-        """The cohorts of the pass, if prefixes die out as known words do; the users in them are then spent."""
+        """The batches of the pass, if prefixes die out as known words do; the users in them are then spent."""
         parameters = self.campaign.parameters
         prefixes, length = self.campaign.alphabet.size - 1, 1
         while length <= parameters.depth and (size := self.size(prefixes, length)):

@@ -1,11 +1,11 @@
 """What several collections cost together.
 
 Users who took part in all of them, one after the other, spend in sequence: what each collection shows of them adds up,
-and we compose laws of losses, which costs far less than the sum of the ε. A user is in one cohort of each collection,
-nobody says which, so a collection has the pointwise largest profile of its cohorts. Users who took part in one
+and we compose laws of losses, which costs far less than the sum of the ε. A user is in one batch of each collection,
+nobody says which, so a collection has the pointwise largest profile of its batches. Users who took part in one
 of them each spend in parallel: the ε is that of the costliest.
 
-`docs/ledger.md` says which cohorts can be left out, and why.
+`docs/ledger.md` says which batches can be left out, and why.
 """
 
 import functools
@@ -122,7 +122,7 @@ def happened(collection: Collection) -> bool:
 
 
 def costliest(collection: Collection) -> Collection:
-    """The same without cohorts that show no more than others do, and without those in which nobody took part."""
+    """The same without batches that show no more than others do, and without those in which nobody took part."""
     batches = sorted({batch for batch in collection.batches if batch.reports > 0})
     return replace(collection, batches=COMPOSITIONS[collection.mechanism].costliest(collection, batches))
 
@@ -147,7 +147,7 @@ def _costliest_selections(collection: Collection, batches: list[Batch]) -> tuple
 
 
 def _shown(selection: Any, batch: Batch) -> tuple[float, ...]:  # noqa: ANN401
-    """Four numbers of a Subset Selection cohort; one that is as large in all shows as much, by docs/ledger.md.
+    """Four numbers of a Subset Selection batch; one that is as large in all shows as much, by docs/ledger.md.
 
     The reports, the fewer the more; the chances that a report contains its word and not a given other one, and both;
     and the share of reports that depend on the word.
@@ -203,7 +203,7 @@ def _of_word(sums: Sums, local: float) -> PrivacyProfile:
 
 
 def _of_selections(asked: list[tuple[SubsetSelection, int]], words: int, local: float) -> PrivacyProfile:
-    """The profile of so many words replaced one after the other, among the reports of any of the cohorts."""
+    """The profile of so many words replaced one after the other, among the reports of any of the batches."""
     (selection, reports), *others = asked
     all_at_no_loss = _group_delta(selection, reports, words, 0.0)
     spread = max(all_at_no_loss * math.sqrt(2 * math.pi), local * words / MOST_STEPS)

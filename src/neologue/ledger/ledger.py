@@ -126,7 +126,7 @@ class Ledger:
         _require_name("campaign", campaign)
         _require_facts(collection)
         if not happened(collection):
-            raise ParameterError(f"the campaign {campaign!r} plans no reports: give cohorts of 1 report at least")
+            raise ParameterError(f"the campaign {campaign!r} plans no reports: give batches of 1 report at least")
         with self._file.transaction() as db:
             self._require_population(db, population)
             known = self._entry(db, campaign)
@@ -163,7 +163,7 @@ class Ledger:
             known = self._require_entry(db, campaign)
             if known.state == ChargeState.SETTLED and known.collection != collection:
                 raise LedgerError(
-                    f"the campaign {campaign!r} is settled already, with other cohorts or another ε: what happened "
+                    f"the campaign {campaign!r} is settled already, with other batches or another ε: what happened "
                     "can't be changed, plan another campaign"
                 )
             if known.state != ChargeState.SETTLED:
@@ -297,9 +297,9 @@ def _refusal(
     before, after = spent_by(charged), spent_by([*charged, collection])
     fitting = largest_fitting(charged, collection, budget)
     remedy = (
-        "no local ε would fit with these cohorts: ask another population, or more users in each cohort"
+        "no local ε would fit with these batches: ask another population, or more users in each batch"
         if fitting is None
-        else f"with these cohorts, a local ε of {fitting:g} would fit"
+        else f"with these batches, a local ε of {fitting:g} would fit"
     )
     return BudgetError(
         f"the campaign {campaign!r} with local ε = {collection.epsilon:g} does not fit: "
@@ -367,8 +367,8 @@ def _require_facts(collection: Collection) -> None:
     check_epsilon(collection.epsilon)
     for what, least, numbers in (
         ("words per user", 1, [collection.words_per_user]),
-        ("reports of a cohort", 0, [batch.reports for batch in collection.batches]),
-        ("candidates of a cohort", 1, [batch.candidates for batch in collection.batches]),
+        ("reports of a batch", 0, [batch.reports for batch in collection.batches]),
+        ("candidates of a batch", 1, [batch.candidates for batch in collection.batches]),
     ):
         for number in numbers:
             if not isinstance(number, int) or number < least:

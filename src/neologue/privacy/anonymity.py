@@ -1,6 +1,6 @@
 """k-anonymity of what is released, up to a stated chance.
 
-A run is k-anonymous with certainty α if a candidate that fewer than k contributions of its cohort hold is kept with a
+A run is k-anonymous with certainty α if a candidate that fewer than k contributions of its batch hold is kept with a
 chance of at most 1-α, whatever everybody else holds. With h contributions a candidate has f(h) = Bin(h, p) +
 Bin(n-h, q) votes, so a threshold θ on the votes gives it exactly: P(f(k-1) ≥ θ) ≤ 1-α.
 

@@ -19,7 +19,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Collection:
-    """The sums of a run: one mechanism, one ε, and a cohort for every sum. Each user is in one cohort."""
+    """The sums of a run: one mechanism, one ε, and a batch for every sum. Each user is in one batch."""
 
     mechanism: str
     epsilon: float
@@ -27,7 +27,7 @@ class Collection:
     batches: tuple[Batch, ...]
 
     def randomizer(self, batch: Batch) -> Randomizer[Any]:
-        """The randomizer that the devices of a cohort used."""
+        """The randomizer that the devices of a batch used."""
         return randomizer(self.mechanism, batch.candidates, self.epsilon, self.words_per_user)
 
     def in_sums_of(self, reports: int | None, colluders: float = 0.0) -> "Collection":

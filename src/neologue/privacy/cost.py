@@ -1,7 +1,7 @@
 """What a collection costs in central ε, by every theorem that applies.
 
-A user is in one cohort, and all other sums are independent of them or follow from what was published. So the cost of a
-run is that of its costliest cohort.
+A user is in one batch, and all other sums are independent of them or follow from what was published. So the cost of a
+run is that of its costliest batch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -64,7 +64,7 @@ class Cost:
 
 @lru_cache(maxsize=64)
 def cost(collection: Collection, delta: float) -> Cost:
-    """The bounds of a run: of its costliest cohort, each."""
+    """The bounds of a run: of its costliest batch, each."""
     check_delta(delta)
     asked = _asked(collection)
     if not asked:
@@ -153,7 +153,7 @@ def _selection_item(asked: list[tuple[SubsetSelection, Batch]], delta: float) ->
     epsilon, fewest = asked[0][0].epsilon, asked[0][1].reports * asked[0][0].bound
     hidden = Bound(BLANKET, 0.0)
     for selection, words in _selections(asked):
-        # What holds for the cohorts before is tried first: most cohorts cost no more.
+        # What holds for the batches before is tried first: most batches cost no more.
         hidden = blanket(selection, words, delta, least=hidden.epsilon or 0.0)
     return {
         "closed_form": closed_form(epsilon, fewest, delta),
@@ -176,7 +176,7 @@ def _selection_floor(asked: list[tuple[SubsetSelection, Batch]], delta: float) -
 
 
 def _selections(asked: list[tuple[SubsetSelection, Batch]]) -> Iterator[tuple[SubsetSelection, int]]:
-    """The mechanism of each cohort, and the words in its reports."""
+    """The mechanism of each batch, and the words in its reports."""
     for selection, batch in asked:
         yield selection, batch.reports * selection.bound
 

@@ -41,7 +41,7 @@ class Exposure:
     disk: int | None = None
     server: int | None = 1
     masked: GroupRules | None = None
-    """How votes were masked, if they were: then the server sees sums of cohorts, and none that is smaller."""
+    """How votes were masked, if they were: then the server sees sums of groups, and none that is smaller."""
 
     def observers(self) -> tuple[tuple[str, str, int | None], ...]:
         """Who sees what, and in sums of how many reports."""
@@ -87,9 +87,9 @@ class PrivacyFacts:
     exposure: Exposure
     """The smallest sums that observers saw."""
     withheld: tuple[Batch, ...] = ()
-    """The cohorts whose reports came, but of whose layers nothing was published."""
+    """The batches whose reports came, but of whose layers nothing was published."""
     measured: tuple[Batch, ...] = ()
-    """The cohorts that counted words which were released before: they publish sums, and no word that is new."""
+    """The batches that counted words which were released before: they publish sums, and no word that is new."""
 
     @property
     def collection(self) -> Collection:

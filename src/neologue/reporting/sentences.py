@@ -17,7 +17,7 @@ def summary(discovery: "Discovery") -> list[str]:
     campaign, parameters = release.campaign, release.campaign.parameters
     asked = sum(facts.asked for facts in release.layers)
     sizes = sorted({facts.asked for facts in release.layers})
-    cohorts = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    layer_sizes = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     made_for = PROFILES[campaign.profile].users if campaign.profile in PROFILES else campaign.users
     sized = (
         f"Sized: profile {campaign.profile} was made for {made_for:,} users; its layers were sized to these "
@@ -38,7 +38,7 @@ def summary(discovery: "Discovery") -> list[str]:
     return [
         f"Population: {discovery.population}.",
         *([sized] if campaign.users < made_for else []),
-        f"Asked: {asked:,} of {campaign.users:,} users, once each, in {layers} of {cohorts} "
+        f"Asked: {asked:,} of {campaign.users:,} users, once each, in {layers} of {layer_sizes} "
         f"(profile {campaign.profile}, {parameters.passes} {'pass' if parameters.passes == 1 else 'passes'}).",
         *([f"Not asked: {campaign.users - asked:,} users, as no prefix was left."] if asked < campaign.users else []),
         found,
