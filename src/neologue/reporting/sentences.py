@@ -67,7 +67,7 @@ def privacy_lines(statement: Mapping[str, Any]) -> list[str]:
     """The privacy statement in a few sentences."""
     item, user, anonymity = (statement[part] for part in ("item_central", "user_central", "k_anonymity"))
     k = (
-        f"what fewer than {anonymity['k']} users of a cohort hold is published with a chance of at most "
+        f"what fewer than {anonymity['k']} users of a layer hold is published with a chance of at most "
         f"{1 - anonymity['alpha']:.2g}"
         if anonymity["k"]
         else f"none for the run: {anonymity['reasons']['k']}"
