@@ -72,7 +72,7 @@ class TestEmbeddedPopulation:
         item, user = (document["privacy"][f"{unit}_central"]["best"] for unit in ("item", "user"))
         assert f"ε = {shown(item)} for a word, {shown(user)} for a whole user, at δ = 1e-10" in told
         assert (
-            "k-anonymity: what fewer than 10 users of a cohort hold is published with a chance of at most 0.05" in told
+            "k-anonymity: what fewer than 10 users of a layer hold is published with a chance of at most 0.05" in told
         )
         assert "fidelity fast, seed 7" in told
 
