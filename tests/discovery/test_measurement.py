@@ -24,7 +24,7 @@ from neologue.discovery.measurement import (
 )
 from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
-from neologue.layout.schedule import foreseen
+from neologue.layout.schedule import foreseen_collection
 from neologue.privacy.collection import Batch
 from neologue.privacy.statement import Exposure, privacy_statement
 from neologue.randomizers.closed import ClosedDomain, Totals, closed_domain
@@ -191,7 +191,7 @@ def test_the_measurement_counts_in_the_privacy_statement_but_not_for_k() -> None
 def test_those_who_measure_are_as_many_as_a_layer_has() -> None:
     campaign = small_campaign(users=70_000)
     usual = usual_measuring(campaign, 0.5)
-    assert usual.users == 70_000 // (len(foreseen(campaign).batches) + 1)
+    assert usual.users == 70_000 // (len(foreseen_collection(campaign).batches) + 1)
     assert usual.rate == 0.5
     assert foreseen_batch(campaign, usual).reports == usual.users
 

@@ -22,7 +22,7 @@ from neologue.release import codec
 from neologue.release.certification import Certification, certify, claim_rows
 from neologue.release.codec import read_release_file, release_text
 from neologue.release.facts import privacy_facts
-from neologue.release.signature import digest, signed
+from neologue.release.signature import digest, sign_document
 from neologue.reporting.simulated_release import discovery_document
 
 Json = dict[str, Any]
@@ -377,7 +377,7 @@ def test_consistent_tampering_with_a_new_digest_is_refused_by_the_signature_alon
     So who changes that, and the digest with it, has a release that might have been. Only a signature tells.
     """
     kind, tamper = CONSISTENT[name]
-    document = signed(copy.deepcopy(releases[kind]), KEY)
+    document = sign_document(copy.deepcopy(releases[kind]), KEY)
     assert looked_at(document, place, KEY).passed
     tamper(document)
     forged = with_new_digest(document)
@@ -392,7 +392,7 @@ def test_a_release_made_up_as_a_whole_is_refused_by_the_signature_alone(releases
 
     The same holds of an operator who lies: no figure of a release can show that so many devices reported.
     """
-    document = signed(copy.deepcopy(releases["unary"]), KEY)
+    document = sign_document(copy.deepcopy(releases["unary"]), KEY)
     document["population"]["users"] = 3_000_000  # type: ignore[index]
     document["words"] = []
     document["layers"][0].update(asked=3_000_000, reports=3_000_000, words=0, fewest_votes=0)  # type: ignore[index]
@@ -408,7 +408,7 @@ def test_a_signature_is_required_where_a_key_is_given(releases: dict[str, Json],
     with pytest.raises(SignatureError, match="not signed"):
         looked_at(releases["unary"], place, KEY)
     other = Ed25519PrivateKey.from_private_bytes(bytes(32))
-    assert not looked_at(signed(releases["unary"], other), place, KEY).passed
+    assert not looked_at(sign_document(releases["unary"], other), place, KEY).passed
 
 
 def test_what_is_wrong_is_named_without_a_word_of_the_release(releases: dict[str, Json], place: Path) -> None:
@@ -565,7 +565,7 @@ def test_a_value_that_not_every_reader_of_json_takes_is_refused(
 def test_a_name_that_stands_twice_is_refused_for_readers_differ_in_which_they_take(
     releases: dict[str, Json], place: Path
 ) -> None:
-    text = json.dumps(signed(releases["unary"], KEY))
+    text = json.dumps(sign_document(releases["unary"], KEY))
     assert looked_at(text, place, KEY).passed
     refused('{"words": [], ' + text[1:], place)
     refused(text.replace('"item_central": {', '"item_central": {"best": 0.1, '), place)

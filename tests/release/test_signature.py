@@ -28,7 +28,7 @@ from neologue.release.signature import (
     generate_key,
     private_key,
     public_key,
-    signed,
+    sign_document,
 )
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
@@ -37,7 +37,7 @@ DOCUMENT: dict[str, Any] = {"format": 1, "words": [{"word": "ε/ß", "votes": 7,
 
 
 def test_a_signed_document_is_as_before_with_a_digest_and_a_signature_that_holds() -> None:
-    whole = signed(DOCUMENT, KEY)
+    whole = sign_document(DOCUMENT, KEY)
     assert {name: whole[name] for name in DOCUMENT} == DOCUMENT
     assert set(whole) == {*DOCUMENT, "digest", "signature"}
     assert whole["digest"] == digest(DOCUMENT) == digest(whole)
@@ -45,7 +45,7 @@ def test_a_signed_document_is_as_before_with_a_digest_and_a_signature_that_holds
 
 
 def test_another_language_verifies_with_sha_256_and_ed25519_alone() -> None:
-    whole: dict[str, Any] = signed(DOCUMENT, KEY)
+    whole: dict[str, Any] = sign_document(DOCUMENT, KEY)
     canonical = '{"format":1,"privacy":{"k":null},"words":[{"low":0.1,"votes":7,"word":"ε/ß"}]}'.encode()
     hashed = hashlib.sha256(canonical).digest()
     assert whole["digest"] == hashed.hex()
@@ -56,7 +56,7 @@ def test_another_language_verifies_with_sha_256_and_ed25519_alone() -> None:
 
 
 def test_signing_again_replaces_the_signature() -> None:
-    assert signed(signed(DOCUMENT, OTHER), KEY) == signed(DOCUMENT, KEY)
+    assert sign_document(sign_document(DOCUMENT, OTHER), KEY) == sign_document(DOCUMENT, KEY)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_signing_again_replaces_the_signature() -> None:
     ids=str,
 )
 def test_whatever_is_changed_breaks_the_signature_even_with_a_new_digest(change: dict[str, Any]) -> None:
-    forged = signed(DOCUMENT, KEY) | change
+    forged = sign_document(DOCUMENT, KEY) | change
     assert "over what the release says" in str(check_signature(forged, KEY.public_key()))
     forged["digest"] = digest(forged)
     assert "over what the release says" in str(check_signature(forged, KEY.public_key()))
@@ -81,23 +81,23 @@ def test_whatever_is_changed_breaks_the_signature_even_with_a_new_digest(change:
     "change", [{"value": "00" * 64}, {"value": "zz"}, {"value": ""}, {"key": "00" * 32}, {"algorithm": "none"}], ids=str
 )
 def test_a_signature_that_was_changed_does_not_hold(change: dict[str, str]) -> None:
-    whole: dict[str, Any] = signed(DOCUMENT, KEY)
+    whole: dict[str, Any] = sign_document(DOCUMENT, KEY)
     assert check_signature(whole | {"signature": whole["signature"] | change}, KEY.public_key()) is not None
 
 
 def test_a_signature_by_another_key_does_not_hold() -> None:
-    objection = check_signature(signed(DOCUMENT, OTHER), KEY.public_key())
+    objection = check_signature(sign_document(DOCUMENT, OTHER), KEY.public_key())
     assert KEY.public_key().public_bytes_raw().hex() in str(objection)
 
 
 def test_another_signer_can_t_be_passed_off_as_the_one_expected() -> None:
-    forged: dict[str, Any] = signed(DOCUMENT, OTHER)
+    forged: dict[str, Any] = sign_document(DOCUMENT, OTHER)
     forged["signature"]["key"] = KEY.public_key().public_bytes_raw().hex()
     assert check_signature(forged, KEY.public_key()) is not None
 
 
 def test_a_signature_for_another_purpose_does_not_hold() -> None:
-    whole: dict[str, Any] = signed(DOCUMENT, KEY)
+    whole: dict[str, Any] = sign_document(DOCUMENT, KEY)
     whole["signature"]["value"] = KEY.sign(bytes.fromhex(whole["digest"])).hex()
     assert check_signature(whole, KEY.public_key()) is not None
 
@@ -177,9 +177,9 @@ class TestKeyFiles:
     def test_a_key_signs_what_its_public_key_verifies(self, tmp_path: Path) -> None:
         private, public = generate_key(tmp_path / "operator")
         assert (private, public) == (tmp_path / "operator", tmp_path / "operator.pub")
-        assert check_signature(signed(DOCUMENT, private_key(private)), public_key(public)) is None
+        assert check_signature(sign_document(DOCUMENT, private_key(private)), public_key(public)) is None
         other = generate_key(tmp_path / "other")[1]
-        assert check_signature(signed(DOCUMENT, private_key(private)), public_key(other)) is not None
+        assert check_signature(sign_document(DOCUMENT, private_key(private)), public_key(other)) is not None
 
     @pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
     def test_a_private_key_is_its_owner_s_alone_whatever_the_umask(self, mask: int, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from neologue.discovery.result import LayerFacts, Release
-from neologue.layout.schedule import foreseen
+from neologue.layout.schedule import foreseen_collection
 from neologue.privacy.statement import privacy_statement
 from neologue.release.facts import release_facts
 from neologue.service.campaigns import campaign_store
@@ -28,7 +28,7 @@ def foreseen_release(drawn: Definition) -> Release:
     """The release of a campaign whose layers went just as foreseen."""
     layers = (
         LayerFacts(1, number, 1, 1, batch.candidates, batch.reports, batch.reports, 0, 0, 0, 0, decided=True)
-        for number, batch in enumerate(foreseen(drawn.campaign).batches, 1)
+        for number, batch in enumerate(foreseen_collection(drawn.campaign).batches, 1)
     )
     return Release(drawn.campaign, tuple(layers), (), exposure=drawn.aggregator.exposure)
 

@@ -171,7 +171,7 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     from neologue.cli.terminal import show_discovery, show_progress
     from neologue.discovery.decision import no_trace
     from neologue.release.codec import release_text
-    from neologue.release.signature import private_key, signed
+    from neologue.release.signature import private_key, sign_document
     from neologue.reporting.extra import EXTRA, can_report
     from neologue.reporting.files import REPORT, check_folder, write_files
     from neologue.reporting.simulated_release import discovery_document
@@ -210,7 +210,7 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
         charge.settle(discovery.release)
         document = discovery_document(discovery)
         if key:
-            document = signed(document, key)
+            document = sign_document(document, key)
         report = _make_report(discovery, document, trie_trace, progress) if trie_trace else None
     # Files first: they are kept even if printing fails.
     if options["out"]:

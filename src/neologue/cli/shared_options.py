@@ -41,6 +41,20 @@ def language_names() -> Sequence[str]:
     return languages()
 
 
+def randomizer_names() -> Sequence[str]:
+    """The randomizers that devices can be asked to use."""
+    from neologue.randomizers.registry import RANDOMIZERS
+
+    return tuple(RANDOMIZERS)
+
+
+def rule_names() -> Sequence[str]:
+    """The rules by which prefixes are kept."""
+    from neologue.campaign.parameters import RULE_NAMES
+
+    return tuple(RULE_NAMES)
+
+
 PROFILE = click.option(
     "--profile",
     default="neologue",
@@ -62,9 +76,13 @@ WORDS_PER_USER = click.option("--words-per-user", type=int, help="The most words
 DEPTH = click.option("--depth", type=int, help="The longest word that counts (D).")
 PASSES = click.option("--passes", type=int, help="How many tries are grown.")
 RANDOMIZER = click.option(
-    "--randomizer", type=click.Choice(["unary", "subset-selection"]), help="What a device does to its words."
+    "--randomizer",
+    shell_complete=complete_from(randomizer_names),
+    help="What a device does to its words: unary or subset-selection.",
 )
-RULE = click.option("--rule", type=click.Choice(["top", "significant"]), help="Which prefixes are kept.")
+RULE = click.option(
+    "--rule", shell_complete=complete_from(rule_names), help="Which prefixes are kept: top or significant."
+)
 K_ANONYMITY = click.option(
     "--k-anonymity",
     type=int,

@@ -25,7 +25,9 @@ OnLayer = Callable[[LayerFacts, int], None]
 """Hears of every layer that is decided, and how many words are found by then."""
 
 
-def discover(campaign: Campaign, hears: OnLayer = lambda facts, words: None) -> Generator[Question, Decision, Release]:
+def discover(
+    campaign: Campaign, on_layer: OnLayer = lambda facts, words: None
+) -> Generator[Question, Decision, Release]:
     """Grow a trie from votes, layer by layer and pass by pass; return the words that it ends in."""
     words: dict[str, ReleasedWord] = {}
     facts: list[LayerFacts] = []
@@ -47,7 +49,7 @@ def discover(campaign: Campaign, hears: OnLayer = lambda facts, words: None) -> 
             spelling = known.learning(frontier, shares) if len(frontier) else known
             doubtful, doubts = _doubtful(layer, decision)
             facts.append(_facts(layer, decision, len(frontier), len(released), len(doubtful)))
-            hears(facts[-1], len(words))
+            on_layer(facts[-1], len(words))
     ranked = sorted(words.values(), key=lambda word: (-word.estimate, word.word))
     return Release(campaign, tuple(facts), tuple(ranked))
 

@@ -30,7 +30,7 @@ from neologue.campaign.measuring import Measuring
 from neologue.discovery.estimates import Estimates, VoteLaw, estimate_holders
 from neologue.discovery.tally import Tally
 from neologue.language.candidates import strings
-from neologue.layout.schedule import foreseen
+from neologue.layout.schedule import foreseen_collection
 from neologue.privacy.collection import Batch
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.randomizers.channel import Channel
@@ -102,7 +102,7 @@ def closed_layer(campaign: Campaign, words: Iterable[str], measuring: Measuring)
 
 def usual_measuring(campaign: Campaign, rate: float = 1.0) -> Measuring:
     """Of a campaign's users as many as a layer would have with one layer more; fewer would make the ε larger."""
-    return Measuring(campaign.users // (len(foreseen(campaign).batches) + 1), rate)
+    return Measuring(campaign.users // (len(foreseen_collection(campaign).batches) + 1), rate)
 
 
 def foreseen_batch(campaign: Campaign, measuring: Measuring) -> Batch:

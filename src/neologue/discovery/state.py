@@ -22,10 +22,10 @@ class DiscoveryState:
     """
 
     def __init__(
-        self, campaign: Campaign, measure: Measuring | None = None, hears: OnLayer = lambda facts, words: None
+        self, campaign: Campaign, measure: Measuring | None = None, on_layer: OnLayer = lambda facts, words: None
     ) -> None:
         self._campaign, self._measure = campaign, measure
-        self._rounds = discover(campaign, hears)
+        self._rounds = discover(campaign, on_layer)
         first = next(self._rounds)
         self.first = first.layer
         """The layer that it began with."""

@@ -78,7 +78,7 @@ class Schedule:
         extension = shape.extension(prefixes, length)
         return extension, shape.ways(prefixes, extension), layer_size
 
-    def foreseen(self) -> Iterator[Batch]:
+    def foreseen_batches(self) -> Iterator[Batch]:
         """The batches of the pass, if prefixes die out as known words do; the users in them are then spent."""
         parameters = self.campaign.parameters
         prefixes, length = self.campaign.alphabet.size - 1, 1
@@ -109,12 +109,12 @@ class Schedule:
         return Counter(map(len, self.campaign.known.words))
 
 
-def foreseen(campaign: Campaign) -> Collection:
+def foreseen_collection(campaign: Campaign) -> Collection:
     """What a campaign will collect, as far as can be told before any vote."""
     parameters = campaign.parameters
     batches: list[Batch] = []
     for pass_number in range(1, parameters.passes + 1):
-        unasked = campaign.users - sum(layer_size.reports for layer_size in batches)
+        unasked = campaign.users - sum(batch.reports for batch in batches)
         share = unasked // (parameters.passes + 1 - pass_number)
-        batches.extend(Schedule(campaign, pass_number, Vocabulary.empty(), share).foreseen())
+        batches.extend(Schedule(campaign, pass_number, Vocabulary.empty(), share).foreseen_batches())
     return Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, tuple(batches))

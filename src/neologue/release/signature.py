@@ -38,7 +38,7 @@ def digest(document: Mapping[str, object]) -> str:
         raise SignatureError(f"the document has no canonical form ({error}); keep whole numbers below 2^53") from error
 
 
-def signed(document: Mapping[str, object], key: Ed25519PrivateKey) -> dict[str, object]:
+def sign_document(document: Mapping[str, object], key: Ed25519PrivateKey) -> dict[str, object]:
     """The document with its signature."""
     value = digest(document)
     return {

@@ -69,7 +69,7 @@ class LocalHashing:
     def chances(self, seed: int, value: int) -> NDArray[np.float64]:
         """The probability of each bucket, for a value hashed with a function."""
         law = np.full(self.buckets, (1 - self.truth) / (self.buckets - 1))
-        law[_hash(seed, np.array([value]), self.buckets)] = self.truth
+        law[hash_values(seed, np.array([value]), self.buckets)] = self.truth
         return law
 
     def report(self, value: int, rng: Generator) -> Hashed:
@@ -78,10 +78,6 @@ class LocalHashing:
         bits = np.zeros(self.buckets, np.bool_)
         bits[rng.choice(self.buckets, p=self.chances(seed, value))] = True
         return Hashed(seed, bits)
-
-    def supports(self, report: Hashed, values: Integers) -> NDArray[np.bool_]:
-        """Which values a report votes for."""
-        return report.bits[_hash(report.seed, values, self.buckets)]
 
 
 @dataclass(frozen=True)
@@ -113,17 +109,13 @@ class CountMeanSketch:
     def chances(self, seed: int, value: int) -> NDArray[np.float64]:
         """The probability that each sign is positive, for a value hashed with a function; signs are independent."""
         law = np.full(self.columns, 1 - self.truth)
-        law[_hash(seed, np.array([value]), self.columns)] = self.truth
+        law[hash_values(seed, np.array([value]), self.columns)] = self.truth
         return law
 
     def report(self, value: int, rng: Generator) -> Hashed:
         """What a device sends that holds a value."""
         seed = int(rng.integers(1 << 63))
         return Hashed(seed, rng.random(self.columns) < self.chances(seed, value))
-
-    def supports(self, report: Hashed, values: Integers) -> NDArray[np.bool_]:
-        """Which values a report votes for."""
-        return report.bits[_hash(report.seed, values, self.columns)]
 
 
 def draw_votes(
@@ -140,7 +132,7 @@ def draw_votes(
     return votes
 
 
-def _hash(seed: int, values: Integers, size: int) -> Integers:
+def hash_values(seed: int, values: Integers, size: int) -> Integers:
     """A hash function of the family: the finalizer of SplitMix64 over the value and the seed."""
     mixed = values.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

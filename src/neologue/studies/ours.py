@@ -6,7 +6,7 @@ from typing import ClassVar
 from neologue.campaign.campaign import Campaign
 from neologue.campaign.profiles import profile
 from neologue.errors import ParameterError
-from neologue.layout.schedule import foreseen
+from neologue.layout.schedule import foreseen_collection
 from neologue.privacy.cost import central_epsilon, cost
 from neologue.protocol.report import HEADER_BYTES
 from neologue.release.facts import release_facts
@@ -49,7 +49,7 @@ class Ours:
 
         def central(epsilon: float) -> float:
             try:
-                return central_epsilon(foreseen(campaign(epsilon)), budget.delta, budget.unit)
+                return central_epsilon(foreseen_collection(campaign(epsilon)), budget.delta, budget.unit)
             except ParameterError:
                 # Reports with a small ε can be too long. If ε has to be that small, the campaign itself refuses.
                 return 0.0

@@ -11,7 +11,7 @@ import msgspec
 from neologue.campaign.campaign import Campaign
 from neologue.campaign.profiles import GBOARD_2024
 from neologue.errors import ParameterError
-from neologue.layout.schedule import foreseen
+from neologue.layout.schedule import foreseen_collection
 from neologue.populations.population import Population
 from neologue.privacy.cost import central_epsilon
 from neologue.privacy.statement import privacy_statement
@@ -181,7 +181,7 @@ def _result(study: PaperStudy, run: PaperRun, found: Discovery) -> PaperResult:
 def _foreseen_cost(study: PaperStudy, passes: int, epsilon: float) -> float:
     """The central ε of a word; the layers are known before any vote, and the first costs most."""
     campaign = study.campaign(Setting("greedy", passes, epsilon))
-    return central_epsilon(foreseen(campaign), campaign.parameters.delta, "item")
+    return central_epsilon(foreseen_collection(campaign), campaign.parameters.delta, "item")
 
 
 @cache

@@ -22,7 +22,7 @@ from neologue.protocol.invitation import CAMPAIGN_BYTES
 from neologue.protocol.ticket import SECRET_BYTES
 from neologue.release.codec import release_document, release_text
 from neologue.release.foreseen import foreseen_charge
-from neologue.release.signature import signed
+from neologue.release.signature import sign_document
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerOutcome, LayerRow
 from neologue.service.campaigns.definition import Definition
@@ -291,7 +291,7 @@ class Coordinator:
         with self._database.transaction() as db:
             ended = campaign_store.move(db, entry.id, (CampaignState.RUNNING,), CampaignState.RELEASED, now)
             if ended:
-                campaign_store.keep_release(db, entry.id, release_text(signed(document, self._keys.operator)))
+                campaign_store.keep_release(db, entry.id, release_text(sign_document(document, self._keys.operator)))
         return ended
 
     def _load_progress(self, entry: CampaignRow) -> CampaignProgress:
