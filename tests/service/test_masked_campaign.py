@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from neologue.aggregation.masked import MaskedAggregator
+from neologue.aggregation.masked_aggregator import MaskedAggregator
 from neologue.cli.main import main
 from neologue.discovery.result import LayerFacts, ReleasedWord
 from neologue.errors import ParameterError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from neologue.aggregation.masked import GatheringLayer
+from neologue.aggregation.masked_aggregator import GatheringLayer
 from neologue.aggregation.masked_group import GroupServer, terms_for
 from neologue.device.masked import Ballot, Member
 from neologue.masking.rules import GroupRules

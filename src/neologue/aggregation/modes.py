@@ -5,7 +5,7 @@ from typing import Final
 
 from neologue.aggregation.aggregator import AggregationSettings, Aggregator
 from neologue.aggregation.ephemeral import EphemeralAggregator
-from neologue.aggregation.masked import MaskedAggregator
+from neologue.aggregation.masked_aggregator import MaskedAggregator
 from neologue.errors import ParameterError
 from neologue.table import Table
 

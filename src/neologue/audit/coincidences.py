@@ -61,12 +61,12 @@ def repeats(what: str, prints: Counts, alike: float) -> Coincidence:
     return Coincidence(what, seen, len(prints), expected, min(1.0, expected / seen) if seen else 1.0)
 
 
-def overlaps(what: str, shared: Counts, first: Counts, second: Counts, places: Counts) -> Coincidence:
+def overlaps(what: str, shared: Counts, first: Counts, second: Counts, positions: Counts) -> Coincidence:
     """How many places two reports in a row share, if each takes its number of places in any way alike.
 
     The law of one pair is hypergeometric; Chernoff's bound for Poisson counts holds for sums of such (Hoeffding 1963).
     """
-    seen, expected = int(shared.sum()), float((first * second / np.maximum(1, places)).sum())
+    seen, expected = int(shared.sum()), float((first * second / np.maximum(1, positions)).sum())
     above = seen > expected
     chance = math.exp(seen - expected - seen * math.log(seen / expected)) if above and expected else float(not above)
     return Coincidence(what, seen, int(np.minimum(first, second).sum()), expected, chance)

@@ -77,10 +77,10 @@ class SelectionAttack(Attack):
 
     def _draws(self, inside: Bools, votes: Held) -> tuple[int, int]:
         """Of subsets 1 and 2, 3 and 4, … with one word held each: how many there are, and at the same place in both."""
-        places = inside.argmax(axis=1)
+        positions = inside.argmax(axis=1)
         first, second = slice(0, self.bound - 1, 2), slice(1, self.bound, 2)
         single = (votes[first] == 1) & (votes[second] == 1)
-        return int(single.sum()), int((single & (places[first] == places[second])).sum())
+        return int(single.sum()), int((single & (positions[first] == positions[second])).sum())
 
     def evidence(self, seen: Columns, risk: float) -> Evidence:
         """The share of words that their own subset contains, from the votes for all words held."""
@@ -128,14 +128,14 @@ class SelectionAttack(Attack):
         ]
         if self.bound == 1:
             return found
-        places = np.full_like(first, self.bound)
+        positions = np.full_like(first, self.bound)
         ranks = seen["print"][:, 1]
         most = int(np.bincount(ranks[ranks >= 0], minlength=1).max())
         share = self.truth / self.bound + (1 - 1 / self.bound) * float(self.randomizer.channel.q)
         first_place = matches("the first subset holds one and the same word, by its rank", most, reports, share)
         return [
             *found,
-            overlaps("subsets that hold a word in two reports in a row", shared, first, second, places),
+            overlaps("subsets that hold a word in two reports in a row", shared, first, second, positions),
             matches(
                 "offsets equal in two subsets of a report",
                 int(twins.sum()),

@@ -31,7 +31,7 @@ from neologue.device.answers import (
 from neologue.device.diary import Diary
 from neologue.device.library import Library
 from neologue.device.membership import AnsweredInvitation, End, Joined, Membership
-from neologue.device.participation import Outcome, Participation, Refused, Waiting
+from neologue.device.participation import GroupOutcome, Participation, Refused, Waiting
 from neologue.device.policy import SWITCHED_OFF, Policy
 from neologue.device.spending_record import Answer, SpendingRecord
 from neologue.device.transport import OCTETS, HttpTransport, Response, Transport
@@ -333,10 +333,10 @@ class Client:
         result = part.advance(self._transport, head)
         made = self._answer(campaign) is not None
         match result:
-            case Outcome.CLOSED if not made:
+            case GroupOutcome.CLOSED if not made:
                 # Nothing was spent, and the next check-in may ask about another layer.
                 return Tick(State.WAIT, SOONEST, "the layer was closed before this device made its votes")
-            case Outcome.FINAL if not made:
+            case GroupOutcome.FINAL if not made:
                 return self._end(End.OVER, campaign, "the service has votes of this device already", waited=False)
             case Waiting(again) if not made:
                 return Tick(
@@ -348,9 +348,9 @@ class Client:
                 if status == 401:
                     self._membership.renew(b"")
                 return Tick(State.REFUSED, _REFUSED_DELAY, message)
-            case Outcome.FINAL:
+            case GroupOutcome.FINAL:
                 return self._end(End.FINAL, campaign, "the votes were counted in a sum and erased from this device")
-            case Outcome.CLOSED:
+            case GroupOutcome.CLOSED:
                 return self._end(End.CLOSED, campaign, "the votes are not in a sum that is counted; they were erased")
         return self._end(End.CLOSED, campaign, "too many groups with the votes yielded nothing; they were erased")
 

@@ -43,7 +43,7 @@ class Refused:
     message: str
 
 
-class Outcome(Enum):
+class GroupOutcome(Enum):
     """How a device's part in a layer ends."""
 
     FINAL = "final"
@@ -54,7 +54,7 @@ class Outcome(Enum):
     """They were masked for as many groups as they may be."""
 
 
-StepResult = Waiting | Refused | Outcome
+StepResult = Waiting | Refused | GroupOutcome
 
 
 @dataclass
@@ -103,7 +103,7 @@ class Participation:
             if waiting.terms is not None:
                 return self._read_reply(self._send(transport, head, waiting.terms, b""), self._ballot(waiting.terms))
             if waiting.times >= MOST_TIMES:
-                return Outcome.GIVEN_UP
+                return GroupOutcome.GIVEN_UP
             joined = self._join(transport, head)
             if not isinstance(joined, _Seat):
                 return joined
@@ -123,12 +123,12 @@ class Participation:
     def _join(self, transport: Transport, head: bytes) -> _Seat | StepResult:
         response = transport.request("POST", _PATH, head, OCTETS)
         if response.status == 410:
-            return Outcome.CLOSED
+            return GroupOutcome.CLOSED
         if response.status != 200:
             return Refused(response.status, refusal(response, "group's new member"))
         reply = json_object(response)
         if reply.get("state") == "final":
-            return Outcome.FINAL
+            return GroupOutcome.FINAL
         if reply.get("state") != "cohort":
             raise bad_answer()
         ballot = self._ballot(None)
@@ -161,14 +161,14 @@ class Participation:
         if response.status in (409, 410):
             self._seat = None
             # Votes that may be in a sum are masked for no other group without the operator's signed statement.
-            return Waiting(SOONEST) if response.status == 409 and ballot.pending is None else Outcome.CLOSED
+            return Waiting(SOONEST) if response.status == 409 and ballot.pending is None else GroupOutcome.CLOSED
         if response.status != 200:
             refused = refusal(response, "message to a group")
             self._seat = None
             return Refused(response.status, refused)
         reply = json_object(response)
         if reply.get("state") == "final":
-            return Outcome.FINAL
+            return GroupOutcome.FINAL
         if reply.get("state") != "nothing":
             raise bad_answer()
         return self._release(hex_bytes(reply, "statement", SIGNATURE_BYTES), ballot)

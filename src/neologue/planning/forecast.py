@@ -174,7 +174,7 @@ class _Trie:
         present, held, shares = self._states(live, groups, first, ends, end)
         counting = np.flatnonzero(present * held > NEGLIGIBLE)
         again = np.flatnonzero(self.doubtful > NEGLIGIBLE)
-        places = np.append(np.append(np.arange(len(first)), groups)[counting], len(first) + np.arange(len(again)))
+        positions = np.append(np.append(np.arange(len(first)), groups)[counting], len(first) + np.arange(len(again)))
         numbers = np.append((present * held)[counting], self.doubtful[again])
         reported = lexicon.sampling_chance(
             np.append(shares[counting], lexicon.shares[again]), numbers, parameters.words_per_user
@@ -182,9 +182,9 @@ class _Trie:
         candidates = max(1, round(self.prefixes)) * ways + round(self.in_doubt)
         channel = randomizer(parameters.randomizer, candidates, campaign.epsilon, parameters.words_per_user).channel
         votes = ForeseenVotes(VoteLaw(channel, layer_size, campaign.users), campaign)
-        weights = self._weights(first, ends, again, asked, endings, votes)[places]
+        weights = self._weights(first, ends, again, asked, endings, votes)[positions]
         totals = self.prefixes * np.array([endings, ways - endings]) + [self.in_doubt, 0]
-        ending = np.append(ends, np.ones(len(again), np.bool_))[places]
+        ending = np.append(ends, np.ones(len(again), np.bool_))[positions]
         decided = votes.decide(reported * campaign.users, numbers, ending, weights, totals)
         real = numbers * decided.chances
         self.prefixes = float(real[~ending].sum()) + decided.noise[1]
@@ -193,11 +193,11 @@ class _Trie:
         self._go_on(live, groups, ends, kept)
         self.found[again] += real[len(counting) :]
         self.reported[first] = (
-            np.bincount(places, real * reported)[: len(first)]
-            / np.maximum(np.bincount(places, real), NEGLIGIBLE)[: len(first)]
+            np.bincount(positions, real * reported)[: len(first)]
+            / np.maximum(np.bincount(positions, real), NEGLIGIBLE)[: len(first)]
         )
         self.reported[live] = self.reported[first][groups]
-        self._doubt(first, again, places, numbers * decided.doubtful, decided.doubtful_noise, reported)
+        self._doubt(first, again, positions, numbers * decided.doubtful, decided.doubtful_noise, reported)
         layer = LayerForecast(
             pass_number,
             number,
@@ -254,13 +254,13 @@ class _Trie:
         self,
         first: NDArray[np.int64],
         again: NDArray[np.int64],
-        places: NDArray[np.int64],
+        positions: NDArray[np.int64],
         numbers: Floats,
         noise: float,
         reported: Floats,
     ) -> None:
         """Words that were neither found nor dropped are asked about again."""
-        words = np.append(first, again)[places]
+        words = np.append(first, again)[positions]
         self.doubtful = np.bincount(words, numbers, len(self.doubtful)).astype(np.float64)
         some = numbers > NEGLIGIBLE
         self.reported[words[some]] = reported[some]
@@ -306,9 +306,9 @@ class _Trie:
         counting = np.flatnonzero(present > WEIGHED)
         if not RULES[self.campaign.parameters.rule].weighs or not len(counting):
             return np.ones(len(first) + len(again))
-        places = np.searchsorted(asked.frontier, prefixes[counting])
-        step = -(-int(asked.ways[places].sum()) // MOST_WEIGHED)
-        some, candidates = counting[::step], asked.among(places[::step])
+        positions = np.searchsorted(asked.frontier, prefixes[counting])
+        step = -(-int(asked.ways[positions].sum()) // MOST_WEIGHED)
+        some, candidates = counting[::step], asked.among(positions[::step])
         reported, numbers = np.repeat([self.reported[starts[some]], present[some]], candidates.ways, axis=1)
         expected, ended = votes.worth(reported * self.spelling.after(candidates)), candidates.ended
         # Lists may leave none of a kind; then no true candidate is of it either.

@@ -23,20 +23,18 @@ def paper_report(document: Mapping[str, Any], command: str) -> str:
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Picture:
     """Measured beside published."""
-    places = range(len(rows))
+    bars = range(len(rows))
     with plot("table", "Bars: coverage of each setting, measured and published") as drawn:
         axes = drawn.axes
         measured, published = [100 * row["coverage"] for row in rows], [100 * row["published"] for row in rows]
-        axes.bar([place - 0.2 for place in places], measured, width=0.38, color=WORD, label="measured here")
-        axes.bar([place + 0.2 for place in places], published, width=0.38, color=MUTED, alpha=0.5, label="published")
-        axes.errorbar(
-            [place - 0.2 for place in places], measured, yerr=spread(rows), fmt="none", ecolor=DIED, capsize=3
-        )
-        for place, here, there in zip(places, measured, published, strict=True):
+        axes.bar([bar - 0.2 for bar in bars], measured, width=0.38, color=WORD, label="measured here")
+        axes.bar([bar + 0.2 for bar in bars], published, width=0.38, color=MUTED, alpha=0.5, label="published")
+        axes.errorbar([bar - 0.2 for bar in bars], measured, yerr=spread(rows), fmt="none", ecolor=DIED, capsize=3)
+        for bar, here, there in zip(bars, measured, published, strict=True):
             for left, value in ((-0.2, here), (0.2, there)):
-                axes.text(place + left, value + 2, f"{value:.1f}", ha="center", va="bottom", fontsize=9)
+                axes.text(bar + left, value + 2, f"{value:.1f}", ha="center", va="bottom", fontsize=9)
         axes.set_xticks(
-            list(places), [f"{row['sampler']},\n{row['passes']} pass{'es' * (row['passes'] > 1)}" for row in rows]
+            list(bars), [f"{row['sampler']},\n{row['passes']} pass{'es' * (row['passes'] > 1)}" for row in rows]
         )
         axes.set(ylabel="coverage, %", ylim=(0, 119), yticks=range(0, 101, 25))
         axes.grid(axis="x", visible=False)

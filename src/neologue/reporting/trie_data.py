@@ -64,9 +64,12 @@ def trie_data(
 
 def _paths(layers: Sequence[LayerTrace], words: Iterable[ReleasedWord]) -> list[set[int]]:
     """The kept candidates of each layer on the way to as many words as there is room for."""
-    places = {(layer.pass_number, layer.number): number for number, layer in enumerate(layers)}
+    indices = {(layer.pass_number, layer.number): number for number, layer in enumerate(layers)}
     living, ending = (
-        [{text: place for place, (text, ended) in enumerate(_items(layer.kept)) if ended == wanted} for layer in layers]
+        [
+            {text: position for position, (text, ended) in enumerate(_items(layer.kept)) if ended == wanted}
+            for layer in layers
+        ]
         for wanted in (False, True)
     )
     paths: list[set[int]] = [set() for _ in layers]
@@ -74,19 +77,19 @@ def _paths(layers: Sequence[LayerTrace], words: Iterable[ReleasedWord]) -> list[
     for word in words:
         steps = []
         for number in range(1, word.layer + 1):
-            place = places[word.pass_number, number]
-            stop = layers[place].length + layers[place].extension
+            layer_index = indices[word.pass_number, number]
+            stop = layers[layer_index].length + layers[layer_index].extension
             ends = len(word.word) < stop
             if ends and number < word.layer:
                 break  # here it was dropped, and it has no place of its own below
-            step = ending[place][word.word] if ends else living[place][word.word[:stop]]
-            if step not in paths[place]:
-                steps.append((place, step))
+            step = ending[layer_index][word.word] if ends else living[layer_index][word.word[:stop]]
+            if step not in paths[layer_index]:
+                steps.append((layer_index, step))
         if len(steps) > room:
             break
         room -= len(steps)
-        for place, step in steps:
-            paths[place].add(step)
+        for layer_index, step in steps:
+            paths[layer_index].add(step)
     return paths
 
 
@@ -129,10 +132,10 @@ def _layer(
 ) -> dict[str, object]:
     layer, parents = shown.trie_trace, shown.parents
     chosen = ((layer.kept, shown.kept), (layer.dropped, shown.dropped))
-    texts = np.concatenate([voted.texts[places] for voted, places in chosen])
-    ended = np.concatenate([voted.ended[places] for voted, places in chosen])
-    votes = np.concatenate([voted.votes[places] for voted, places in chosen])
-    needed = np.concatenate([voted.needed[places] for voted, places in chosen])
+    texts = np.concatenate([voted.texts[positions] for voted, positions in chosen])
+    ended = np.concatenate([voted.ended[positions] for voted, positions in chosen])
+    votes = np.concatenate([voted.votes[positions] for voted, positions in chosen])
+    needed = np.concatenate([voted.needed[positions] for voted, positions in chosen])
     order = np.argsort(texts)
     texts, ended = texts[order], ended[order]
     children = _children(texts, layer.length, parents)
@@ -149,20 +152,20 @@ def _layer(
         "scale": round(users / (layer.reports * layer.gain), 6),
         **({"roots": parents.tolist()} if layer.number == 1 else {}),
         "children": children.tolist(),
-        "more": {int(place): int(more[place]) for place in np.flatnonzero(more)},
+        "more": {int(position): int(more[position]) for position in np.flatnonzero(more)},
         "tails": [text[layer.length :] for text in texts.tolist()],
         "votes": votes[order].tolist(),
         "needed": needed[order].tolist(),
         "held": _held(texts, ended, layer.length + layer.extension, held, truth),
         # Noise that spells a known word passes, and is no word all the same.
         "known": [
-            place
-            for place, (text, ends, enough) in enumerate(passed)
+            position
+            for position, (text, ends, enough) in enumerate(passed)
             if ends and enough and (layer.pass_number, text) not in released
         ],
         "again": {
-            place: shown.again[text]
-            for place, (text, ends) in enumerate(zip(texts.tolist(), ended.tolist(), strict=True))
+            position: shown.again[text]
+            for position, (text, ends) in enumerate(zip(texts.tolist(), ended.tolist(), strict=True))
             if ends and text in shown.again
         },
     }

@@ -55,8 +55,8 @@ class Reports(Protocol):
     def size(self) -> int:
         """How many counters their votes need."""
 
-    def add(self, place: int, starts: Ints, held: Ids, counters: Counters) -> Iterator[None]:
-        """Add the votes of the users from `place` of the population on, in steps that take a moment each."""
+    def add(self, first_user: int, starts: Ints, held: Ids, counters: Counters) -> Iterator[None]:
+        """Add the votes of the users from `position` of the population on, in steps that take a moment each."""
 
 
 class SubsetReports:
@@ -67,12 +67,12 @@ class SubsetReports:
         self._randomizer = randomizer
         self._seed = seed
 
-    def add(self, place: int, starts: Ints, held: Ids, counters: Counters) -> Iterator[None]:
-        """Add the votes of the users at a place of the population, γ's included, in steps that take a moment each.
+    def add(self, first_user: int, starts: Ints, held: Ids, counters: Counters) -> Iterator[None]:
+        """Add the votes of the users from `first_user` of the population on, γ's included, in short steps.
 
         Each user holds `held[starts[user]:starts[user + 1]]`; which words are whose does not matter to the sum.
         """
-        state = seed_generators(Stream.EXACT, self._seed, place)
+        state = seed_generators(Stream.EXACT, self._seed, first_user)
         size, truth = self._randomizer.subset_size, np.uint64(self._randomizer.truth)
         draw = add_by_pairs if repeats_are_rare(size, self.size) else add_by_marks
         reports = (len(starts) - 1) * self._randomizer.bound
@@ -93,13 +93,13 @@ class UnaryReports:
         self._noise = float(randomizer.channel.q)
         self._seed = seed
 
-    def add(self, place: int, starts: Ints, held: Ids, counters: Counters) -> Iterator[None]:
-        """Add the votes of the users at a place of the population, in steps that take a moment each.
+    def add(self, first_user: int, starts: Ints, held: Ids, counters: Counters) -> Iterator[None]:
+        """Add the votes of the users from `first_user` of the population on, in steps that take a moment each.
 
         Each user holds `held[starts[user]:starts[user + 1]]`.
         """
-        state = seed_generators(Stream.EXACT, self._seed, place)
-        source = generator(Stream.EXACT, self._seed, place, 1)
+        state = seed_generators(Stream.EXACT, self._seed, first_user)
+        source = generator(Stream.EXACT, self._seed, first_user, 1)
         users = len(starts) - 1
         step = max(1, int(VOTES_AT_ONCE / (1 + self.size * self._noise)))
         for first in range(0, users, step):
@@ -184,8 +184,8 @@ def flag_repeats(table: Halves, short: NDArray[np.uint16], flags: NDArray[np.uin
     Each row is compared with the rows before it, eight at a time, written out so that a flag is loaded once for all
     of them. `short` has some rows more than the table, of zeros, which flag a few reports more.
     """
-    for place in range(len(table)):
-        short[place] = np.uint16(table[place])
+    for position in range(len(table)):
+        short[position] = np.uint16(table[position])
     flags[:] = 0
     for first in range(BATCH, len(table), BATCH):
         block = short[first : first + BLOCK * BATCH]
@@ -209,12 +209,12 @@ def flag_repeats(table: Halves, short: NDArray[np.uint16], flags: NDArray[np.uin
 def repair(state: Random64, bound: int, table: Halves, column: Halves) -> None:
     """Make the elements of one report, which lie a row apart, different from its word and from each other."""
     column[0] = table[0]
-    for place in range(1, len(column)):
-        element = table[place * BATCH]
-        while contains(column[:place], element):
+    for position in range(1, len(column)):
+        element = table[position * BATCH]
+        while contains(column[:position], element):
             element = next_below(state, bound)
-        column[place] = element
-        table[place * BATCH] = element
+        column[position] = element
+        table[position * BATCH] = element
 
 
 @compiled
@@ -263,10 +263,10 @@ def add_unary(
     for user in range(len(starts) - 1):
         own = held[starts[user] : starts[user + 1]]
         coins = np.uint64(0)
-        for place in range(len(own)):
-            mark(marks, np.uint32(own[place]))
-            coins = coins >> np.uint64(1) if place % 64 else next_random(state, 0)
-            counts[own[place]] += np.uint32(coins & np.uint64(1))
+        for position in range(len(own)):
+            mark(marks, np.uint32(own[position]))
+            coins = coins >> np.uint64(1) if position % 64 else next_random(state, 0)
+            counts[own[position]] += np.uint32(coins & np.uint64(1))
         ones = source.binomial(domain - len(own), noise)
         used = take_others(state, pool, used, domain, marks, taken[:ones])
         for element in own:
@@ -278,8 +278,8 @@ def add_unary(
 def take_others(state: Random64, pool: Halves, used: int, domain: int, marks: Random64, taken: Halves) -> int:
     """Take different elements that are not marked, and say how much of the pool of drawn elements is used.
 
-    Marks of the elements taken are cleared. Each draw is written in the next place, which a repeat leaves to the draw
-    after it: without a branch nothing is mispredicted.
+    Marks of the elements taken are cleared. Each draw is written at the next position, which a repeat leaves to the
+    draw after it: without a branch nothing is mispredicted.
     """
     found = 0
     while found < len(taken):

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from neologue.aggregation.masked import GatheringLayer
+from neologue.aggregation.masked_aggregator import GatheringLayer
 from neologue.errors import MaskingError, ReportError
 from neologue.masking.terms import GROUP_BYTES, LAYER_BYTES
 from neologue.protocol.report import TAG_BYTES

@@ -24,7 +24,7 @@ from typing import Final, Self
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from neologue.aggregation.masked import GatheringLayer
+from neologue.aggregation.masked_aggregator import GatheringLayer
 from neologue.aggregation.masked_group import GroupServer, GroupSum, NoSum, Stage, terms_for
 from neologue.errors import MaskingError
 from neologue.masking.messages import Advertisement, MaskedVector, Sharing, Unmasking
