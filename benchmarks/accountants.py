@@ -23,14 +23,14 @@ def measure(setting: Setting) -> Part:
     """Measure all of them in turn; what each finds stands beside it."""
     measured = in_turn(_works(setting), setting.rounds)
     return Part(
-        title=f"Accountants: a cohort of {setting.batch:,} with {setting.words} words each, δ = {DELTA:g}",
+        title=f"Accountants: a cohort of {setting.layer_size:,} with {setting.words} words each, δ = {DELTA:g}",
         measured=list(measured.values()),
         ratios=list(_ratios(measured)),
     )
 
 
 def _works(setting: Setting) -> Iterator[Work]:
-    selection, unary, users, contributions = setting.selection, setting.unary, setting.batch, setting.layer_reports
+    selection, unary, users, contributions = setting.selection, setting.unary, setting.layer_size, setting.layer_reports
     epsilon = selection.epsilon
     bounds: dict[str, Callable[[], Bound | float]] = {
         "subset selection, a word: closed form": lambda: closed_form(epsilon, contributions, DELTA),

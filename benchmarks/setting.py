@@ -36,7 +36,7 @@ class Setting:
     ingest_connections: int
     ingest_reports: int
     ingest_rounds: int
-    masked_cohorts: tuple[tuple[int, int], ...]
+    masked_groups: tuple[tuple[int, int], ...]
     """Devices and candidates of the cohorts of secure aggregation."""
     masked_rounds: int
     sweep_rounds: int
@@ -86,7 +86,7 @@ FULL = Setting(
     ingest_connections=900,
     ingest_reports=10_000,
     ingest_rounds=4,
-    masked_cohorts=((50, 100_000), (100, 10_000), (100, 100_000), (100, 1_000_000), (500, 100_000)),
+    masked_groups=((50, 100_000), (100, 10_000), (100, 100_000), (100, 1_000_000), (500, 100_000)),
     masked_rounds=3,
     sweep_rounds=5,
     sweep_reports=600_000,
@@ -115,7 +115,7 @@ QUICK = Setting(
     ingest_connections=120,
     ingest_reports=200,
     ingest_rounds=2,
-    masked_cohorts=((20, 1_000),),
+    masked_groups=((20, 1_000),),
     masked_rounds=2,
     sweep_rounds=1,
     sweep_reports=6_000,

@@ -14,7 +14,10 @@ import pytest
 
 import neologue
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
+SMALL = ("--depth", "6", "--candidates", "1000000", "--json")
 
 
 def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -98,7 +101,7 @@ def test_the_installed_package_is_the_one_that_runs(environment: Path) -> None:
 
 
 def test_the_installed_command_discovers_words(environment: Path) -> None:
-    done = run(environment / "bin" / "neologue", "discover", "--users", "20000", "--json", cwd=environment)
+    done = run(environment / "bin" / "neologue", "discover", "--users", "20000", *SMALL, cwd=environment)
     document = json.loads(done.stdout)
     assert document["population"]["users"] == 20_000
     assert {"lol", "dont"} <= {entry["word"] for entry in document["words"]}
