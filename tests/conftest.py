@@ -16,6 +16,8 @@ SERVERS = {"subprocess", "served", "Process", "office"}
 """What a module of tests/service or tests/web has that starts a service, or a process on the database of one."""
 SLOW = 0.3
 """Seconds of one case; such tests are not among those of `make unit`."""
+SLOW_FIXTURES = {"ablated", "embedded", "embedded_files", "paper", "written"}
+"""What several tests share, and whichever comes first has to wait for."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -35,9 +37,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _needs(item: pytest.Item) -> Iterator[str]:
     """The markers that follow from the fixtures, the parameters and the imports of a test."""
     fixtures = set(getattr(item, "fixturenames", ()))
-    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    parameters = list(item.callspec.params.values()) if hasattr(item, "callspec") else []
     imported = vars(item.module).keys() if hasattr(item, "module") else set()
-    if "postgres" in fixtures or any(value == "postgresql" for value in parameters):
+    if "postgres" in fixtures or any(isinstance(value, str) and value == "postgresql" for value in parameters):
         yield "postgres"
     if "browser" in fixtures or "browsing" in imported:
         yield "browser"
@@ -45,3 +47,5 @@ def _needs(item: pytest.Item) -> Iterator[str]:
         yield "service"
     if "RayEngine" in imported:
         yield "cluster"
+    if fixtures & SLOW_FIXTURES or any(value in SLOW_FIXTURES for value in parameters if isinstance(value, str)):
+        yield "slow"

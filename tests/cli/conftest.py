@@ -86,8 +86,14 @@ def release(neologue: Callable[..., Result], typed: Path, known: Path) -> Callab
 
 
 @pytest.fixture(scope="session")
-def embedded(neologue: Callable[..., Result]) -> Result:
-    """`neologue discover` with a few embedded users, as JSON; the depth spares the test its largest layers."""
-    result = neologue("discover", "--users", 20_000, "--seed", 7, "--depth", 8, "--json")
+def few_embedded() -> tuple[object, ...]:
+    """Options for a run on a few English users, without the largest layers that it could have."""
+    return ("--users", 20_000, "--seed", 7, "--depth", 8, "--candidates", 1_000_000)
+
+
+@pytest.fixture(scope="session")
+def embedded(neologue: Callable[..., Result], few_embedded: tuple[object, ...]) -> Result:
+    """`neologue discover` with a few embedded users, as JSON."""
+    result = neologue("discover", *few_embedded, "--json")
     assert result.exit_code == 0, result.stderr
     return result

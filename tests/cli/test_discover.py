@@ -27,10 +27,12 @@ def found(document: dict[str, Any]) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def embedded_files(neologue: Neologue, tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
+def embedded_files(
+    neologue: Neologue, few_embedded: tuple[object, ...], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Result, Path]:
     """The run of the fixture `embedded` once more, as a table and with files."""
     folder = tmp_path_factory.mktemp("embedded") / "new" / "folder"
-    result = neologue("discover", "--users", 20_000, "--seed", 7, "--depth", 8, "--out", folder)
+    result = neologue("discover", *few_embedded, "--out", folder)
     assert result.exit_code == 0, result.stderr
     return result, folder
 
@@ -260,7 +262,7 @@ class TestFiles:
         document = json.loads((folder / "release.json").read_text("utf-8"))
         report = (folder / "report.html").read_text("utf-8")
         assert document["digest"] in report
-        assert "<code>neologue discover --users 20000 --depth 8 --seed 7</code>" in report
+        assert "<code>neologue discover --users 20000 --depth 8 --candidates 1000000 --seed 7</code>" in report
         assert len(report) < 1_000_000
 
     def test_the_report_of_own_data_is_confidential_and_names_no_folder(

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 INTERRUPTED = 128 + 2
 """What shells report of a command that SIGINT ended, and what scripts look for."""
 

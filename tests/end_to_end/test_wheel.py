@@ -10,6 +10,10 @@ import pytest
 import neologue
 from wheels import ROOT, build, install, metadata, run
 
+pytestmark = pytest.mark.slow
+
+SMALL = ("--depth", "6", "--candidates", "1000000", "--json")
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -64,7 +68,7 @@ def test_the_installed_package_is_the_one_that_runs(environment: Path) -> None:
 
 
 def test_the_installed_command_discovers_words(environment: Path) -> None:
-    done = run(environment / "bin" / "neologue", "discover", "--users", "20000", "--json", cwd=environment)
+    done = run(environment / "bin" / "neologue", "discover", "--users", "20000", *SMALL, cwd=environment)
     document = json.loads(done.stdout)
     assert document["population"]["users"] == 20_000
     assert {"lol", "dont"} <= {entry["word"] for entry in document["words"]}

@@ -20,6 +20,8 @@ from neologue.populations.population import EmbeddedPopulation, typed_words
 from neologue.protocol.layer import Layer
 from neologue.randomizers.channel import Floats
 
+pytestmark = pytest.mark.slow
+
 USERS = 50_000
 PLANTED = 100
 

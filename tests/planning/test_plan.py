@@ -18,6 +18,8 @@ from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
 from neologue.release.facts import release_facts
 
+pytestmark = pytest.mark.slow
+
 USERS = 40_000
 DEPTH = 5
 
@@ -165,13 +167,15 @@ def test_a_full_layer_is_told_of_where_its_cost_is_another() -> None:
 
 
 def test_an_alphabet_that_needs_long_reports_shortens_the_trade_off() -> None:
-    letters = "".join(chr(point) for point in range(0x4E00, 0x4E00 + 600))
+    letters = "".join(chr(point) for point in range(0x4E00, 0x4E00 + 120))
     known = Vocabulary([letters[:3]])
     words = {letters[place : place + 2]: 1e-4 for place in range(100)}
     people = EmbeddedPopulation("zh", USERS, words, known, 60, 1)
 
     def campaigns(users: int, epsilon: float | None) -> Campaign:
-        return Campaign.from_profile(users=users, known=known, alphabet=Alphabet(letters), depth=3, epsilon=epsilon)
+        return Campaign.from_profile(
+            users=users, known=known, alphabet=Alphabet(letters), depth=3, epsilon=epsilon, report_bytes=500
+        )
 
     with pytest.raises(ParameterError, match="pairs"):
         campaigns(USERS, 3.0)

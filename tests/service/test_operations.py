@@ -130,7 +130,7 @@ def test_from_zero_to_words_by_commands(process: Process, tmp_path: Path) -> Non
         return result
 
     service = Served(process.address, process.token)
-    body = msgspec.to_builtins(definition(name="spring", layer_seconds=30.0))
+    body = msgspec.to_builtins(definition(name="spring", layer_seconds=10.0))
     assert service.ask("POST", "/v1/campaigns", body).status == 201
     assert "draft" in campaign("list").output
     assert "running" in campaign("start", "spring").output
@@ -318,7 +318,7 @@ def test_the_doctor_looks_into_postgresql(postgres: Callable[[], str], setting: 
 def devices(process: Process) -> Devices:
     """Devices of a campaign that has begun."""
     # What a copy lacks is lost, and nobody else is asked in its place: such a layer ends at its deadline.
-    return begun(Served(process.address, process.token), layer_seconds=20.0)
+    return begun(Served(process.address, process.token), layer_seconds=6.0)
 
 
 def begun(service: Served, issued: int = 900, **changes: Any) -> Devices:  # noqa: ANN401 - checked by the definition
@@ -386,7 +386,7 @@ def test_lost_connections_to_postgresql_are_made_anew(postgres: Callable[[], str
                 )
 
     with served(url) as service:
-        devices = begun(service, layer_seconds=15.0)
+        devices = begun(service, layer_seconds=6.0)
         devices.check_in()
         cutting = threading.Thread(target=cut)
         cutting.start()
