@@ -9,7 +9,9 @@ import msgspec
 import pytest
 
 from neologue.errors import BudgetError, CampaignError, InputError, LedgerError, NoCampaignError, StorageError
+from neologue.layout.schedule import foreseen_collection
 from neologue.ledger.budget import Budget
+from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger
 from neologue.release.certification import certify
 from neologue.release.codec import decode_release
@@ -324,3 +326,50 @@ def test_a_definition_that_can_t_be_run_is_refused(changes: dict[str, object], m
     given = {"name": "small", "devices": 900, "alphabet": "en", "batch": 10, "parameters": PARAMETERS, **changes}
     with pytest.raises((InputError, msgspec.ValidationError), match=re.escape(message)):
         msgspec.convert(given, Definition).check()
+
+
+def test_a_worker_without_the_ledger_neither_starts_nor_moves_what_a_population_pays(
+    database: Database, tmp_path: Path
+) -> None:
+    ledger = budgeted(tmp_path, 100.0)
+    paying, forgetful = Town(database, ledger=ledger), Town(database)
+    entry = paying.coordinator.create(definition(population="people"), 0.0)
+    with pytest.raises(CampaignError, match="start the service with --ledger"):
+        forgetful.coordinator.start(entry.name, 1.0)
+    assert not ledger.entries("people")
+    paying.coordinator.start(entry.name, 1.0)
+    with pytest.raises(CampaignError, match="start the service with --ledger"):
+        forgetful.coordinator.turn(2.0)
+    with database.reading() as db:
+        assert not campaign_store.layers_of(db, entry.id), "nobody is asked anything"
+    paying.coordinator.pause(entry.name, 3.0)
+    with pytest.raises(CampaignError, match="start the service with --ledger"):
+        forgetful.coordinator.start(entry.name, 4.0)
+
+
+def test_a_draft_from_before_there_was_a_ledger_is_not_started_for_nothing(database: Database, tmp_path: Path) -> None:
+    entry = Town(database).coordinator.create(definition(), 0.0)
+    with pytest.raises(CampaignError, match="say which of its populations pays"):
+        Town(database, ledger=budgeted(tmp_path, 100.0)).coordinator.start(entry.name, 1.0)
+
+
+def test_the_ledger_is_charged_for_what_the_certificate_states_with_colluders(
+    database: Database, tmp_path: Path
+) -> None:
+    """Half of the reports hide nobody, so that half as many reports are charged for, planned and settled."""
+    ledger = budgeted(tmp_path, 100.0)
+    town = Town(database, ledger=ledger)
+    parameters = {**PARAMETERS, "colluders": 0.5}
+    entry = town.coordinator.create(definition(population="people", parameters=parameters), 0.0)
+    town.coordinator.start(entry.name, 0.0)
+    whole = foreseen_collection(entry.definition.campaign).batches
+    (planned,) = ledger.entries("people")
+    assert [batch.reports for batch in planned.collection.batches] == [batch.reports // 2 for batch in whole]
+    town.run(entry.id)
+    (settled,) = ledger.entries("people")
+    document = json.loads(released(town, entry))
+    assert [batch.reports for batch in settled.collection.batches] == [
+        row["reports"] // 2 for row in document["layers"]
+    ]
+    spent = composed_epsilon([settled.collection], document["parameters"]["delta"], "item")
+    assert spent == pytest.approx(document["privacy"]["item_central"]["best"], rel=0.02)

@@ -30,7 +30,7 @@ class LedgerCharge:
         from neologue.release.facts import release_facts
 
         if self._book:
-            self._book.settle(self._campaign, release_facts(release).received)
+            self._book.settle(self._campaign, release_facts(release).charged)
 
 
 def ledger_charge(ledger: Path | None, population: str | None, campaign: str | None) -> LedgerCharge:

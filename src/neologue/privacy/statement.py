@@ -102,6 +102,11 @@ class PrivacyFacts:
         """The sums of all layers: what disks and servers see."""
         return replace(self.collection, batches=(*self.collection.batches, *self.withheld))
 
+    @property
+    def charged(self) -> Collection:
+        """What a ledger is charged for: all sums, of which the reports of colluders hide nothing."""
+        return self.received.in_sums_of(None, self.colluders)
+
 
 def privacy_statement(facts: PrivacyFacts) -> dict[str, object]:
     """What can be promised of a run with these facts."""

@@ -18,4 +18,4 @@ def foreseen_facts(campaign: Campaign, measuring: Measuring | None, exposure: Ex
 
 def foreseen_charge(campaign: Campaign, measuring: Measuring | None) -> Collection:
     """What a ledger is charged when a campaign starts; who sees which sums does not change what is collected."""
-    return foreseen_facts(campaign, measuring, Exposure()).received
+    return foreseen_facts(campaign, measuring, Exposure()).charged

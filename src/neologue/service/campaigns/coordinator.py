@@ -70,15 +70,7 @@ class Coordinator:
 
     def create(self, definition: Definition, now: float, by: str = NOBODY) -> CampaignRow:
         """Create a draft; no device is asked yet."""
-        if self._ledger and definition.population is None:
-            raise CampaignError(
-                "this service has a ledger: say which of its populations pays (population)", parameter="population"
-            )
-        if definition.population is not None and not self._ledger:
-            raise CampaignError(
-                f"the population {definition.population!r} needs a ledger: start the service with --ledger",
-                parameter="population",
-            )
+        self._check_payer(definition)
         entry = CampaignRow(
             id=os.urandom(CAMPAIGN_BYTES),
             name=definition.name,
@@ -102,9 +94,11 @@ class Coordinator:
         with self._database.reading() as db:
             entry = campaign_store.campaign_named(db, name)
         if entry.state == CampaignState.PAUSED:
+            self._check_ledger(entry.definition)
             return self._resume(entry, now, by)
         if entry.state != CampaignState.DRAFT:
             raise CampaignError(f"the campaign {name!r} is {entry.state}: only a draft or a paused one can be started")
+        self._check_payer(entry.definition)
         self._charge(entry)
         try:
             with self._database.transaction() as db:
@@ -196,6 +190,8 @@ class Coordinator:
         return False
 
     def _advance(self, entry: CampaignRow, now: float, on_event: Callable[[str, CampaignRow], None]) -> None:
+        # A worker that was started without the ledger must not publish what nobody paid for.
+        self._check_ledger(entry.definition)
         with self._database.reading() as db:
             layers = campaign_store.layers_of(db, entry.id)
         if not layers:
@@ -321,11 +317,26 @@ class Coordinator:
             access.audit(db, by, START, entry.name, now)
         return running
 
+    def _check_payer(self, definition: Definition) -> None:
+        """Refuse a new campaign unless its population can be charged, or there is no ledger at all."""
+        self._check_ledger(definition)
+        if self._ledger and definition.population is None:
+            raise CampaignError(
+                "this service has a ledger: say which of its populations pays (population)", parameter="population"
+            )
+
+    def _check_ledger(self, definition: Definition) -> None:
+        """Refuse a campaign that is charged to a population, if this worker was started without a ledger."""
+        if definition.population is not None and not self._ledger:
+            raise CampaignError(
+                f"the population {definition.population!r} needs a ledger: start the service with --ledger",
+                parameter="population",
+            )
+
     def _charge(self, entry: CampaignRow) -> None:
-        if not self._ledger:
-            return
         population = entry.definition.population
-        assert population is not None
+        if not self._ledger or population is None:
+            return
         # With its reference, so that a campaign of somebody else with the same name is not taken for this one.
         planned = foreseen_charge(entry.definition.campaign, entry.definition.measuring)
         self._ledger.plan(population, entry.name, planned, entry.id.hex())
@@ -366,13 +377,14 @@ class Coordinator:
         return known.state == ChargeState.PLANNED and known.reference == entry.id.hex()
 
     def _collection(self, entry: CampaignRow) -> Collection:
-        """The reports that a campaign has collected, whether their layers were decided or not."""
+        """The honest reports that a campaign has collected, whether their layers were decided or not."""
         with self._database.reading() as db:
             layers = campaign_store.layers_of(db, entry.id)
         batches = (Batch(layer.round.reports, layer.candidates) for layer in layers if layer.round.reports)
         campaign = entry.definition.campaign
         parameters = campaign.parameters
-        return Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, tuple(batches))
+        collected = Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, tuple(batches))
+        return collected.in_sums_of(None, parameters.colluders)
 
     def _scrub(self) -> None:
         """Erase what deleted sums have left on disk, now or, while somebody reads the database, at a later turn."""
