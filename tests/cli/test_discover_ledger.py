@@ -52,7 +52,7 @@ def test_a_release_that_turns_out_too_dear_is_charged_and_not_written(
     neologue: Neologue, book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cheap = Collection("unary", 1.0, 60, (Batch(1_000_000, 1000),))
-    monkeypatch.setattr("neologue.layout.schedule.foreseen", lambda campaign: cheap)
+    monkeypatch.setattr("neologue.release.foreseen.foreseen_collection", lambda campaign: cheap)
     neologue("ledger", "population", book, "de-DE", "--unit", "item", "--epsilon", "0.5", "--delta", "1e-9")
     charge = ("--ledger", book, "--population", "de-DE", "--campaign", "dear")
     refused = neologue("discover", *SMALL, *charge, "--out", tmp_path / "out")
