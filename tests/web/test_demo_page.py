@@ -53,7 +53,7 @@ class Demo:
         return self.driver.find_element(By.ID, name)
 
     def says(self, sentence: str) -> None:
-        wait_until(lambda: self.part("status").text.startswith(sentence), 20)
+        wait_until(lambda: self.part("status").text.startswith(sentence))
 
     def click(self, name: str) -> None:
         click_on(self.part(name))
@@ -70,7 +70,7 @@ class Demo:
         return told
 
     def until(self, **verdicts: str) -> None:
-        wait_until(lambda: self.rows() == verdicts, 20)
+        wait_until(lambda: self.rows() == verdicts)
 
     def join(self) -> None:
         self.click("opt-in")
@@ -123,7 +123,7 @@ def test_from_typing_to_the_receipt(demo: Demo, service: Service) -> None:
 def test_a_word_that_looks_like_a_tag_is_text(demo: Demo) -> None:
     demo.join()
     demo.type("a<img/src=x/onerror=alert(1)>b ")
-    wait_until(lambda: "a<img/src=x/onerror=alert(1)>b" in demo.rows(), 20)
+    wait_until(lambda: "a<img/src=x/onerror=alert(1)>b" in demo.rows())
     assert demo.driver.find_elements(By.TAG_NAME, "img") == []
 
 
@@ -131,16 +131,16 @@ def test_what_is_private_or_forgotten_or_out_is_gone(demo: Demo, service: Servic
     demo.type("before ")
     demo.join()
     demo.type("abba acca ")
-    wait_until(lambda: set(demo.rows()) == {"abba", "acca"}, 20)
+    wait_until(lambda: set(demo.rows()) == {"abba", "acca"})
     demo.click("private")
     demo.type("hunter ")
     demo.click("private")
     click_on(demo.driver.find_element(By.CSS_SELECTOR, "[aria-label='Forget abba']"))
     demo.says("The word is forgotten")
-    wait_until(lambda: set(demo.rows()) == {"acca"}, 20)
+    wait_until(lambda: set(demo.rows()) == {"acca"})
     demo.click("opt-out")
     demo.says("You have opted out")
-    wait_until(lambda: demo.rows() == {}, 20)
+    wait_until(lambda: demo.rows() == {})
     assert not demo.part("answer").is_enabled()
     demo.type("after ")
     demo.click("forget-me")
@@ -152,7 +152,7 @@ def test_what_is_private_or_forgotten_or_out_is_gone(demo: Demo, service: Servic
 def test_it_can_be_used_by_keyboard_and_every_control_has_a_name(demo: Demo) -> None:
     demo.join()
     demo.type("abcab ")
-    wait_until(lambda: "abcab" in demo.rows(), 20)
+    wait_until(lambda: "abcab" in demo.rows())
     controls = demo.driver.find_elements(By.CSS_SELECTOR, "button, input, textarea")
     assert all(control.accessible_name for control in controls)
     enabled = {control.accessible_name for control in controls if control.is_enabled()}
@@ -173,11 +173,11 @@ def test_it_is_readable_in_light_and_dark_and_fits_a_phone(demo: Demo, scheme: s
     try:
         demo.join()
         demo.type("abcab " + "c" * 40 + " ")
-        wait_until(lambda: "abcab" in demo.rows(), 20)
+        wait_until(lambda: "abcab" in demo.rows())
         demo.click("look")
         demo.says("This device is asked")
         demo.click("answer")
-        wait_until(lambda: demo.part("report").is_displayed(), 20)
+        wait_until(lambda: demo.part("report").is_displayed())
         poor = {name: ratio for name, ratio in demo.browser.run(CONTRAST) if ratio < LEAST_CONTRAST}
         assert poor == {}
         width = demo.browser.run("return document.documentElement.scrollWidth")
