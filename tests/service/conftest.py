@@ -25,6 +25,9 @@ def postgres() -> Iterator[Callable[[], str]]:
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         # No test cuts the power, and all of this is deleted in the end.
         connection.execute("ALTER SYSTEM SET fsync = off")
+        # Some tests search all that the server has written.
+        connection.execute("ALTER SYSTEM SET min_wal_size = '32MB'")
+        connection.execute("ALTER SYSTEM SET max_wal_size = '64MB'")
         connection.execute("SELECT pg_reload_conf()")
 
     def new() -> str:

@@ -36,13 +36,13 @@ from service.stores import same, spent_serials
 THREADS: Final = 12
 GROUP: Final = 40
 """How many new devices there are for each kill."""
-LONGEST: Final = 0.6
-"""The service is killed within so many seconds after it began to serve."""
+MOST: Final = 2 * GROUP
+"""The service is killed within so many requests after it began to serve; as many come from new devices at least."""
 BATCH: Final = 5
 PAUSE: Final = 0.02
 AWAY: Final = 0.1
 """After how many seconds a device tries again when the service is away: it needs the machine to come back."""
-STANDSTILL: Final = 2.0
+STANDSTILL: Final = 0.5
 
 
 @dataclass
@@ -50,14 +50,15 @@ class Recorder:
     """Keeps what each device sends."""
 
     line: HttpTransport
-    sent: dict[bytes, set[bytes]]
+    crowd: "Crowd"
 
     def request(
         self, method: str, path: str, body: bytes = b"", kind: str = JSON, most: int = SMALL_ANSWER
     ) -> Response:
         if path == "/v1/reports":
             submission = Submission.parse(body)
-            self.sent.setdefault(submission.serial, set()).add(submission.report)
+            self.crowd.sent.setdefault(submission.serial, set()).add(submission.report)
+        self.crowd.requests += 1
         return self.line.request(method, path, body, kind, most)
 
 
@@ -72,6 +73,8 @@ class Crowd:
     """The credentials of those who still have something to do."""
     final: set[bytes] = field(default_factory=set)
     sent: dict[bytes, set[bytes]] = field(default_factory=dict)
+    requests: int = 0
+    """About how many were made; threads may count one for two."""
     over: bool = False
     broken: list[str] = field(default_factory=list)
     library: Library = field(default_factory=Library)
@@ -86,7 +89,7 @@ class Crowd:
                     except IndexError:
                         time.sleep(PAUSE)
                         continue
-                    self._tick(credential, Recorder(line, self.sent))
+                    self._tick(credential, Recorder(line, self))
         except BaseException as error:
             self.broken.append(repr(error))
             raise
@@ -123,14 +126,15 @@ def endure(url: str, kills: int, workers: int = 1, seed: int = 0) -> int:
         campaign = _started(service)
         policy = Policy(operators=frozenset({bytes.fromhex(service.ask("GET", "/v1/key").json["operator"])}))
         crowd = Crowd(process.address, Path(folder), policy)
-        invited, digest = _invited(service, GROUP * (kills + 5))
+        invited, digest = _invited(service, GROUP * (kills + 1))
         threads = [threading.Thread(target=crowd.work) for _ in range(THREADS)]
         for thread in threads:
             thread.start()
         try:
             for kill in range(kills):
+                moment = crowd.requests + dice.randrange(MOST)
                 crowd.devices.extend(invited.pop() for _ in range(GROUP))
-                time.sleep(dice.uniform(0, LONGEST))
+                wait_until(lambda moment=moment: crowd.broken or crowd.requests >= moment)
                 if workers > 1 and kill % 2:
                     process.kill_worker(dice)
                 else:
@@ -165,7 +169,7 @@ def _all_final(crowd: Crowd, devices: int, more: list[str]) -> int:
         assert not crowd.broken, crowd.broken
         if len(crowd.final) > heard:
             heard, since = len(crowd.final), time.monotonic()
-        elif time.monotonic() - since > STANDSTILL:
+        elif more and time.monotonic() - since > STANDSTILL:
             since = time.monotonic()
             devices += 1
             crowd.devices.append(more.pop())

@@ -138,8 +138,9 @@ class Crowd:
 
 async def weight(service: Worker) -> int:
     """How many bytes are alive once nobody waits; when somebody's patience ends is remembered until then."""
-    while service.intake._patient:
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(60):
+        while service.intake._patient:
+            await asyncio.sleep(0.01)
     assert service.intake.waiting == 0
     gc.collect()
     return tracemalloc.get_traced_memory()[0]

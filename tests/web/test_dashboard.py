@@ -167,7 +167,7 @@ def test_the_trie_is_explored_by_keyboard(visitor: Visitor, desk: Office) -> Non
 
     def press(key: str, there: str) -> None:
         visitor.driver.switch_to.active_element.send_keys(key)
-        wait_until(lambda: at() == there, 10)
+        wait_until(lambda: at() == there)
 
     visitor.browser.run("document.getElementById('query').focus()")
     press(Keys.TAB, "")
@@ -175,7 +175,7 @@ def test_the_trie_is_explored_by_keyboard(visitor: Visitor, desk: Office) -> Non
     press(Keys.ARROW_DOWN, "l")
     visitor.driver.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
     opened = "return document.querySelectorAll('[data-text=\"lolz\"]').length === 1"
-    wait_until(lambda: visitor.browser.run(opened), 10)
+    wait_until(lambda: visitor.browser.run(opened))
     press(Keys.ARROW_RIGHT, "lo")
     press(Keys.ARROW_DOWN, "lol")
     name = visitor.driver.switch_to.active_element.accessible_name
@@ -186,7 +186,7 @@ def test_the_trie_is_explored_by_keyboard(visitor: Visitor, desk: Office) -> Non
     press(Keys.ARROW_LEFT, "lol")
     visitor.driver.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
     closed = "return document.activeElement.getAttribute('aria-expanded')"
-    wait_until(lambda: visitor.browser.run(closed) == "false", 10)
+    wait_until(lambda: visitor.browser.run(closed) == "false")
     press(Keys.ARROW_LEFT, "lo")
     press(Keys.HOME, "<")
 
@@ -263,4 +263,4 @@ def test_browsers_contribute_to_a_real_layer_from_its_own_origin_and_from_anothe
             (layer,) = desk.served.ask("GET", f"/v1/campaigns/{name}/layers").json
             return bool(layer["reports"] == 2)
 
-        wait_until(counted, 20)
+        wait_until(counted)

@@ -61,7 +61,7 @@ class Demo:
             )
             return told is not None and told.startswith(sentence)
 
-        wait_until(is_said, 20)
+        wait_until(is_said)
 
     def click(self, name: str) -> None:
         click_on(self.part(name))
@@ -78,7 +78,7 @@ class Demo:
         return told
 
     def until(self, **verdicts: str) -> None:
-        wait_until(lambda: self.rows() == verdicts, 20)
+        wait_until(lambda: self.rows() == verdicts)
 
     def join(self) -> None:
         self.click("opt-in")
@@ -131,7 +131,7 @@ def test_from_typing_to_the_receipt(demo: Demo, service: Service) -> None:
 def test_a_word_that_looks_like_a_tag_is_text(demo: Demo) -> None:
     demo.join()
     demo.type("a<img/src=x/onerror=alert(1)>b ")
-    wait_until(lambda: "a<img/src=x/onerror=alert(1)>b" in demo.rows(), 20)
+    wait_until(lambda: "a<img/src=x/onerror=alert(1)>b" in demo.rows())
     assert demo.driver.find_elements(By.TAG_NAME, "img") == []
 
 
@@ -139,12 +139,12 @@ def test_what_is_private_or_forgotten_or_out_is_gone(demo: Demo, service: Servic
     demo.type("before ")
     demo.join()
     demo.type("abba acca ")
-    wait_until(lambda: set(demo.rows()) == {"abba", "acca"}, 20)
+    wait_until(lambda: set(demo.rows()) == {"abba", "acca"})
     demo.click("private")
     demo.type("hunter ")
     demo.click("private")
     demo.type("adda ")
-    wait_until(lambda: set(demo.rows()) == {"abba", "acca", "adda"}, 20)
+    wait_until(lambda: set(demo.rows()) == {"abba", "acca", "adda"})
     click_on(demo.driver.find_element(By.CSS_SELECTOR, "[aria-label='Forget abba']"))
     demo.says("The word is forgotten")
     assert set(demo.rows()) == {"acca", "adda"}
@@ -162,7 +162,7 @@ def test_what_is_private_or_forgotten_or_out_is_gone(demo: Demo, service: Servic
 def test_it_can_be_used_by_keyboard_and_every_control_has_a_name(demo: Demo) -> None:
     demo.join()
     demo.type("abcab ")
-    wait_until(lambda: "abcab" in demo.rows(), 20)
+    wait_until(lambda: "abcab" in demo.rows())
     controls = demo.driver.find_elements(By.CSS_SELECTOR, "button, input, textarea")
     assert all(control.accessible_name for control in controls)
     enabled = {control.accessible_name for control in controls if control.is_enabled()}
@@ -183,7 +183,7 @@ def test_it_is_readable_in_light_and_dark_and_fits_a_phone(demo: Demo, scheme: s
     try:
         demo.join()
         demo.type("abcab " + "c" * 40 + " ")
-        wait_until(lambda: "abcab" in demo.rows(), 20)
+        wait_until(lambda: "abcab" in demo.rows())
         demo.click("look")
         demo.says("This device is asked")
         demo.click("answer")
