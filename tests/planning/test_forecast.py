@@ -134,7 +134,7 @@ def test_a_wrong_forecast_is_told_apart(wrong: str) -> None:
 
 
 def test_a_forecast_without_the_limit_on_words_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Lexicon, "sampled", unlimited)
+    monkeypatch.setattr(Lexicon, "sampling_chance", unlimited)
     setting = "unary, significant, few words a user"
     assert not agrees(foreseen(campaign(setting)), run(setting))
 

@@ -387,12 +387,12 @@ def test_lost_connections_to_postgresql_are_made_anew(postgres: Callable[[], str
                 )
 
     def enough_are_final() -> bool:
-        devices.check_in()  # whose layer may be over before they come through
-        devices.send()
-        return len(devices.final) >= 50
+        senders.check_in()  # whose layer may be over before they come through
+        senders.send()
+        return len(senders.final) >= 50
 
     with served(url) as service:
-        devices = begun(service, layer_seconds=6.0)
+        senders = begun(service, layer_seconds=6.0)
         cutting = threading.Thread(target=cut)
         cutting.start()
         try:
@@ -400,9 +400,9 @@ def test_lost_connections_to_postgresql_are_made_anew(postgres: Callable[[], str
         finally:
             ended.set()
             cutting.join()
-        devices.run()
+        senders.run()
     with closing(open_database(url)) as database:
-        assert spent_serials(database) == devices.final
+        assert spent_serials(database) == senders.final
 
 
 def test_memory_stays_flat(process: Process) -> None:

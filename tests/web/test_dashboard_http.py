@@ -386,7 +386,7 @@ def test_a_wrong_form_loses_nothing_and_says_what_is_wrong_beside_the_field(desk
     page = desk.post("/create", operator, name="open", devices="200000", language="en").body.decode()
     assert "There is already a campaign called &#39;open&#39;" in page
     page = desk.post("/create", operator, name="fine", devices="200000", aggregation="none").body.decode()
-    assert "The form can&#39;t be used: Invalid enum value &#39;none&#39;" in page
+    assert "aggregation must be one of ephemeral, secure, not &#39;none&#39;" in page
     assert desk.served.ask("GET", "/v1/campaigns/fine").status == 404, "nothing was written down"
 
 
