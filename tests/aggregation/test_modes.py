@@ -52,7 +52,7 @@ def test_a_promise_is_made_where_votes_are_masked(aggregator: Aggregator) -> Non
 
 
 def test_an_unknown_mode_is_refused_by_a_sentence() -> None:
-    with pytest.raises(ParameterError, match="no aggregation mode is called 'magic'.*ephemeral, secure"):
+    with pytest.raises(ParameterError, match=r"no aggregation mode is called 'magic'.*ephemeral, secure"):
         aggregator_of("magic", Stated())
 
 
