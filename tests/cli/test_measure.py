@@ -64,7 +64,7 @@ def test_with_nothing_found_nothing_is_measured(neologue: Neologue, typed: Path,
 def test_an_interrupted_measurement_is_resumed(
     neologue: Neologue, typed: Path, known: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = (typed, "--known", known, "--depth", 4)
+    small = (typed, "--known", known, "--depth", 4, "--seed", 0)
 
     def interrupted(*told: object) -> None:
         raise KeyboardInterrupt
@@ -82,7 +82,7 @@ def test_an_interrupted_measurement_is_resumed(
     ends = [(tmp_path / name / "release.json").read_bytes() for name in ("out", "whole")]
     assert ends[0] == ends[1]
     report = (tmp_path / "out" / "report.html").read_text("utf-8")
-    assert "--known known.txt --measure</code>" in report.replace("\n", " ")
+    assert "--known known.txt --measure --seed 0</code>" in report.replace("\n", " ")
 
 
 def test_those_who_measure_are_charged(neologue: Neologue, tmp_path: Path) -> None:
