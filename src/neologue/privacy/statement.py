@@ -30,7 +30,7 @@ class Source(Enum):
 
 
 APPLIES_TO = {
-    Source.DEVICES: "the people whose devices made the reports",
+    Source.DEVICES: "the people whose devices make the reports",
     Source.RECORDS: (
         "the people whose words were recorded, and only against readers of the release: a simulator on the machine of "
         "the operator, who has the words, drew the votes"
