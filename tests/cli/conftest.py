@@ -72,14 +72,29 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def release(neologue: Callable[..., Result], typed: Path, known: Path) -> Callable[..., dict[str, Any]]:
-    """The document of a run on the file of users; with words of 4 characters at most, it takes a moment."""
+    """The document of a run on the file of users with a seed; with words of 4 characters at most, it takes a moment."""
 
     def run(*options: object) -> dict[str, Any]:
         given = [] if "--known" in options else ["--known", known]
         depth = [] if "--depth" in options else ["--depth", 4]
-        result = neologue("discover", typed, *given, *depth, "--json", *options)
+        seed = [] if "--seed" in options else ["--seed", 0]
+        result = neologue("discover", typed, *given, *depth, *seed, "--json", *options)
         assert result.exit_code == 0, result.stderr
         document: dict[str, Any] = json.loads(result.stdout)
+        return document
+
+    return run
+
+
+@pytest.fixture
+def truth(neologue: Callable[..., Result], typed: Path, known: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """The truth.json of such a run."""
+
+    def run(*options: object) -> dict[str, Any]:
+        given = ("--known", known, "--depth", 4, "--seed", 0, "--out", tmp_path / "found")
+        result = neologue("discover", typed, *given, *options)
+        assert result.exit_code == 0, result.stderr
+        document: dict[str, Any] = json.loads((tmp_path / "found" / "truth.json").read_text("utf-8"))
         return document
 
     return run

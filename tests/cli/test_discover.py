@@ -26,6 +26,12 @@ def found(document: dict[str, Any]) -> set[str]:
     return {entry["word"] for entry in document["words"]}
 
 
+def truth_of(folder: Path) -> dict[str, Any]:
+    """The truth.json in a folder."""
+    document: dict[str, Any] = json.loads((folder / "truth.json").read_text("utf-8"))
+    return document
+
+
 @pytest.fixture(scope="module")
 def embedded_files(
     neologue: Neologue, few_embedded: tuple[object, ...], tmp_path_factory: pytest.TempPathFactory
@@ -41,7 +47,7 @@ def embedded_files(
 def written(neologue: Neologue, typed: Path, known: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of a run on the file of users, words of every length."""
     folder = tmp_path_factory.mktemp("written")
-    result = neologue("discover", typed, "--known", known, "--out", folder)
+    result = neologue("discover", typed, "--known", known, "--seed", 0, "--out", folder)
     assert result.exit_code == 0, result.stderr
     return folder
 
@@ -68,7 +74,7 @@ class TestEmbeddedPopulation:
         assert "20,000 simulated users who write en" in told
         assert f"Asked: {asked:,} of 20,000 users, once each, in {len(document['layers'])} layers" in told
         assert f"Found: {len(document['words']):,} new words" in told
-        assert f"cover {document['score']['coverage']:.1%}" in told
+        assert f"cover {truth_of(embedded_files[1])['score']['coverage']:.1%}" in told
         assert f"local ε = {document['privacy']['local_epsilon']:g}" in told
         assert f"{document['privacy']['user_local_epsilon']:g} for the up to 60 words of a user" in told
         item, user = (document["privacy"][f"{unit}_central"]["best"] for unit in ("item", "user"))
@@ -92,18 +98,17 @@ class TestEmbeddedPopulation:
             "profile",
             "parameters",
             "fidelity",
+            "simulated",
             "seed",
             "population",
             "layers",
             "words",
             "measurement",
-            "score",
             "exposure",
             "privacy",
             "digest",
         }
         assert set(document["population"]) == {"users", "description"}
-        assert set(document["score"]) == {"coverage", "precision", "words_true", "words_released"}
         assert {frozenset(entry) for entry in document["words"]} == {
             frozenset({"word", "votes", "estimate", "low", "high", "layer", "pass"})
         }
@@ -112,6 +117,7 @@ class TestEmbeddedPopulation:
             frozenset({*facts, "kept", "words", "doubtful", "fewest_votes", "decided"})
         }
         assert set(document["privacy"]) == {
+            "applies_to",
             "unit",
             "neighbours",
             "mechanism",
@@ -127,9 +133,10 @@ class TestEmbeddedPopulation:
             "trust",
         }
         assert (document["profile"], document["fidelity"], document["seed"]) == ("neologue", "fast", 7)
+        assert (document["format"], document["simulated"]) == (2, True)
         assert document["population"]["users"] == 20_000
 
-    def test_the_figures_fit_together(self, embedded: Result) -> None:
+    def test_the_figures_fit_together(self, embedded: Result, embedded_files: tuple[Result, Path]) -> None:
         document = json.loads(embedded.stdout)
         layers = {(layer["pass"], layer["layer"]): layer for layer in document["layers"]}
         words = document["words"]
@@ -140,17 +147,20 @@ class TestEmbeddedPopulation:
         for entry in words:
             layer = layers[entry["pass"], entry["layer"]]
             assert layer["length"] <= len(entry["word"]) < layer["length"] + layer["extension"]
-        assert document["score"]["words_released"] == len(words) == len(found(document))
+        assert truth_of(embedded_files[1])["score"]["words_released"] == len(words) == len(found(document))
         assert document["privacy"]["enforced_local_epsilon"] <= document["privacy"]["local_epsilon"]
         assert document["privacy"]["local_epsilon"] == document["parameters"]["epsilon"]
 
-    def test_real_new_words_are_found_and_hardly_anything_else(self, embedded: Result) -> None:
+    def test_real_new_words_are_found_and_hardly_anything_else(
+        self, embedded: Result, embedded_files: tuple[Result, Path]
+    ) -> None:
         document = json.loads(embedded.stdout)
         dictionary = Vocabulary.builtin("en")
         assert {"lol", "dont", "centre", "haha"} <= found(document)
         assert sum(word in dictionary for word in found(document)) <= 2, "what noise alone may bring"
-        assert document["score"]["coverage"] > 0.15
-        assert document["score"]["precision"] > 0.98
+        score = truth_of(embedded_files[1])["score"]
+        assert score["coverage"] > 0.15
+        assert score["precision"] > 0.98
 
     def test_the_same_seed_gives_the_same_bytes(self, embedded: Result, embedded_files: tuple[Result, Path]) -> None:
         assert (embedded_files[1] / "release.json").read_bytes() == embedded.stdout_bytes
@@ -171,7 +181,7 @@ class TestOwnData:
     ) -> None:
         document = json.loads((written / "release.json").read_text("utf-8"))
         assert found(document) == {word for word in new_words if word.isascii() and word.isprintable()}
-        assert document["score"] == {"coverage": 1.0, "precision": 1.0, "words_true": 9, "words_released": 9}
+        assert truth_of(written)["score"] == {"coverage": 1.0, "precision": 1.0, "words_true": 9, "words_released": 9}
         truth = Counter(row["word"] for row in csv.DictReader(typed.read_text("utf-8").splitlines()))
         right = [entry["low"] <= truth[entry["word"]] <= entry["high"] for entry in document["words"]]
         assert sum(right) >= 7, "of nine intervals of 95 %"
@@ -195,7 +205,7 @@ class TestOwnData:
         lines = ["noise\tdevice id\ttoken\ttimes typed", *("\t".join(["?", *row]) for row in rows[1:])]
         renamed.write_text("\n".join(lines) + "\n", "utf-8")
         result = neologue(
-            *("discover", renamed, "--known", known, "--depth", 4, "--json"),
+            *("discover", renamed, "--known", known, "--depth", 4, "--seed", 0, "--json"),
             *("--user-column", "device id", "--word-column", "token", "--count-column", "times typed"),
         )
         assert result.exit_code == 0, result.stderr
@@ -205,7 +215,7 @@ class TestOwnData:
         data = tmp_path / "dated.csv"
         rows = [f"u{user},{word},{day}" for user in range(600) for word, day in (("olds", 1), ("news", 30))]
         data.write_text("\n".join(["user,word,on", *rows]) + "\n", "utf-8")
-        options = ("--known", known, "--depth", 4, "--json", "--day-column", "on")
+        options = ("--known", known, "--depth", 4, "--seed", 0, "--json", "--day-column", "on")
         newest, all_days = (
             json.loads(neologue("discover", data, *options, "--days", days).stdout) for days in (29, 30)
         )
@@ -226,7 +236,7 @@ class TestOwnData:
     ) -> None:
         sample = tmp_path / "sample.txt"
         sample.write_text(f"\x1b[31mred\x1b[0m {string.printable}", "utf-8")
-        result = neologue("discover", typed, "--known", known, "--alphabet", sample)
+        result = neologue("discover", typed, "--known", known, "--alphabet", sample, "--seed", 0)
         assert result.exit_code == 0, result.stderr
         assert "│ [bold]x[/bold] │" in result.stdout
         assert "│ blorp" in result.stdout
@@ -234,9 +244,9 @@ class TestOwnData:
 
 
 class TestFiles:
-    def test_a_folder_is_made_and_holds_five_files_and_no_drafts(self, embedded_files: tuple[Result, Path]) -> None:
+    def test_a_folder_is_made_and_holds_six_files_and_no_drafts(self, embedded_files: tuple[Result, Path]) -> None:
         result, folder = embedded_files
-        names = {"release.json", "report.html", "words.aff", "words.csv", "words.dic"}
+        names = {"release.json", "truth.json", "report.html", "words.aff", "words.csv", "words.dic"}
         assert {path.name for path in folder.iterdir()} == names
         assert all(f"wrote {folder / name}" in result.stderr for name in names)
 
@@ -282,7 +292,8 @@ class TestFiles:
         monkeypatch.setattr(extra, "find_spec", lambda name: None)
         result = neologue("discover", typed, "--known", known, "--depth", 4, "--out", tmp_path)
         assert result.exit_code == 0
-        assert {path.name for path in tmp_path.iterdir()} == {"release.json", "words.aff", "words.csv", "words.dic"}
+        names = {"release.json", "truth.json", "words.aff", "words.csv", "words.dic"}
+        assert {path.name for path in tmp_path.iterdir()} == names
         (line,) = [line for line in result.stderr.splitlines() if "report.html" in line]
         assert line == 'no report.html was written: it needs pip install "neologue[report]"'
 
@@ -322,7 +333,7 @@ class TestFiles:
         data, odd = tmp_path / "data.csv", ["a\nb", "c\td", "e f", "gh"]
         rows = [f'u{user},"{word}"' for user in range(600) for word in odd]
         data.write_text("\n".join(["user,word", *rows]) + "\n", "utf-8")
-        options = ("--known", known, "--profile", "gboard-2024", "--rule", "significant", "--depth", 3)
+        options = ("--known", known, "--profile", "gboard-2024", "--rule", "significant", "--depth", 3, "--seed", 0)
         result = neologue("discover", data, *options, "--out", tmp_path / "out")
         assert result.exit_code == 0, result.stderr
         words = found(json.loads((tmp_path / "out" / "release.json").read_text("utf-8")))
@@ -363,13 +374,13 @@ class TestWords:
         document = release(*noisy, "--alphabet", letters, "--known", pairs)
         assert not found(document) & set(pairs.read_text("utf-8").split())
 
-    def test_with_targets_no_other_word_is_contributed(self, release: Release, tmp_path: Path) -> None:
+    def test_with_targets_no_other_word_is_contributed(self, release: Release, truth: Release, tmp_path: Path) -> None:
         path = tmp_path / "targets.txt"
         path.write_text("zonk\nthe\nnobodys\n", "utf-8")
         document = release("--targets", path)
         assert found(document) == {"zonk", "the"}
         assert document["parameters"]["targets"] == 2  # the third is too long to be contributed
-        assert document["score"]["words_true"] == 2
+        assert truth("--targets", path)["score"]["words_true"] == 2
 
     def test_the_most_candidates_of_a_layer_are_chosen(self, release: Release) -> None:
         document = release("--candidates", 20_000)
@@ -428,7 +439,7 @@ class TestParameters:
         data = tmp_path / "data.csv"
         rows = [f"u{user},{word},{times}" for user in range(400) for word, times in (("much", 90), ("rare", 1))]
         data.write_text("\n".join(["user,word,count", *rows]) + "\n", "utf-8")
-        options = ("--known", known, "--depth", 4, "--words-per-user", 1, "--json")
+        options = ("--known", known, "--depth", 4, "--words-per-user", 1, "--seed", 0, "--json")
         greedy, any_word = (
             json.loads(neologue("discover", data, *options, "--sampler", sampler).stdout)
             for sampler in ("greedy", "random")
@@ -446,14 +457,15 @@ class TestParameters:
         assert privacy["user_local_epsilon"] == 24
         assert 5.9 < privacy["enforced_local_epsilon"] <= 6
 
-    def test_less_epsilon_finds_less(self, release: Release) -> None:
-        loud, soft = (release("--epsilon", epsilon)["score"]["coverage"] for epsilon in (10, 0.5))
+    def test_less_epsilon_finds_less(self, truth: Release) -> None:
+        loud, soft = (truth("--epsilon", epsilon)["score"]["coverage"] for epsilon in (10, 0.5))
         assert soft < loud == 1
 
-    def test_the_rule_top_keeps_just_as_many_as_the_frontier_allows(self, release: Release) -> None:
-        document = release("--rule", "top", "--frontier", 60, "--epsilon", 2, "--k-anonymity", 0)
+    def test_the_rule_top_keeps_just_as_many_as_the_frontier_allows(self, release: Release, truth: Release) -> None:
+        options = ("--rule", "top", "--frontier", 60, "--epsilon", 2, "--k-anonymity", 0)
+        document = release(*options)
         assert all(layer["kept"] + layer["words"] == 60 for layer in document["layers"])
-        assert document["score"]["precision"] < 1, "noise fills what the words leave free"
+        assert truth(*options)["score"]["precision"] < 1, "noise fills what the words leave free"
 
     def test_k_anonymity_keeps_out_what_the_rule_top_would_keep(self, release: Release) -> None:
         top = ("--rule", "top", "--frontier", 60, "--epsilon", 2)
@@ -500,7 +512,7 @@ class TestParameters:
         data = tmp_path / "twice.csv"
         lines = typed.read_text("utf-8").splitlines()
         data.write_text("\n".join([*lines, *(f"v{line}" for line in lines[1:])]) + "\n", "utf-8")
-        options = ("--known", known, "--profile", "gboard-2024", "--frontier", 40)
+        options = ("--known", known, "--profile", "gboard-2024", "--frontier", 40, "--seed", 0)
         table = neologue("discover", data, *options, "--out", tmp_path / "out")
         assert table.exit_code == 0, table.stderr
         told = " ".join(table.stdout.split())

@@ -18,7 +18,7 @@ SMALL = ("--language", "id", "--users", "20000", "--depth", "6", "--epsilon", "8
 def test_the_release_has_what_was_measured_and_certifies(
     neologue: Neologue, typed: Path, known: Path, tmp_path: Path
 ) -> None:
-    found = neologue("discover", typed, "--known", known, "--depth", 4, "--measure", "--out", tmp_path)
+    found = neologue("discover", typed, "--known", known, "--depth", 4, "--measure", "--seed", 0, "--out", tmp_path)
     assert found.exit_code == 0, found.stderr
     assert "Measured: the words cover" in found.stdout
     assert "measured" in found.stdout
@@ -27,7 +27,8 @@ def test_the_release_has_what_was_measured_and_certifies(
     measurement = document["measurement"]
     assert measurement["asked"] + document["population"]["users"] == 1500
     assert [word["word"] for word in measurement["words"]] == sorted(word["word"] for word in document["words"])
-    assert measurement["coverage"]["low"] <= document["score"]["coverage"] <= measurement["coverage"]["high"]
+    truth = json.loads((tmp_path / "truth.json").read_text("utf-8"))
+    assert measurement["coverage"]["low"] <= truth["score"]["coverage"] <= measurement["coverage"]["high"]
     assert set(measurement) == {
         *("asked", "reports", "candidates", "rate", "decided"),
         *("coverage", "other_votes", "words"),
@@ -63,7 +64,7 @@ def test_with_nothing_found_nothing_is_measured(neologue: Neologue, typed: Path,
 def test_an_interrupted_measurement_is_resumed(
     neologue: Neologue, typed: Path, known: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = (typed, "--known", known, "--depth", 4)
+    small = (typed, "--known", known, "--depth", 4, "--seed", 0)
 
     def interrupted(*told: object) -> None:
         raise KeyboardInterrupt
@@ -81,7 +82,7 @@ def test_an_interrupted_measurement_is_resumed(
     ends = [(tmp_path / name / "release.json").read_bytes() for name in ("out", "whole")]
     assert ends[0] == ends[1]
     report = (tmp_path / "out" / "report.html").read_text("utf-8")
-    assert "--known known.txt --measure</code>" in report.replace("\n", " ")
+    assert "--known known.txt --measure --seed 0</code>" in report.replace("\n", " ")
 
 
 def test_those_who_measure_are_charged(neologue: Neologue, tmp_path: Path) -> None:

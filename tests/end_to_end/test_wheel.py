@@ -68,8 +68,10 @@ def test_the_installed_package_is_the_one_that_runs(environment: Path) -> None:
 
 
 def test_the_installed_command_discovers_words(environment: Path) -> None:
-    done = run(environment / "bin" / "neologue", "discover", "--users", "20000", *SMALL, cwd=environment)
+    command = ("discover", "--users", "20000", *SMALL, "--out", "found")
+    done = run(environment / "bin" / "neologue", *command, cwd=environment)
     document = json.loads(done.stdout)
     assert document["population"]["users"] == 20_000
     assert {"lol", "dont"} <= {entry["word"] for entry in document["words"]}
-    assert document["score"]["precision"] > 0.98
+    truth = json.loads((environment / "found" / "truth.json").read_text("utf-8"))
+    assert truth["score"]["precision"] > 0.98

@@ -77,6 +77,7 @@ def test_every_statement_has_the_same_fields_of_the_same_types(
         "empty": privacy_statement(unary_facts(layers=())),
     }[kind]
     types = {
+        "applies_to": str,
         "unit": str,
         "neighbours": str,
         "mechanism": str,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from neologue import Alphabet, Campaign, Measuring, Population, Vocabulary, discover
 from neologue.errors import ReleaseError, SignatureError
 from neologue.language.candidates import extensions
-from neologue.privacy.statement import Exposure, privacy_statement
+from neologue.privacy.statement import Exposure, Source, privacy_statement
 from neologue.release import codec
 from neologue.release.certification import Certification, certify, claim_rows
 from neologue.release.codec import read_release_file, release_text
@@ -318,6 +318,14 @@ CAUGHT: dict[str, tuple[str, Tampering]] = {
             document["measurement"].update(words=[], other_votes=[], coverage=None, candidates=0),
         ),
     ),
+    "a simulation called real": ("unary", put("simulated", value=False)),
+    "a seed taken away": ("unary", put("seed", value=None)),
+    "a simulation called live": ("unary", put("fidelity", value="live")),
+    "a simulation whose seed is taken away and that is called live": (
+        "unary",
+        lambda document: document.update(simulated=False, seed=None, fidelity="live"),
+    ),
+    "a fidelity that is none": ("unary", put("fidelity", value="perfect")),
     "another rate": ("measured", put("measurement", "rate", value=1.0)),
     "no rate": ("measured", put("measurement", "rate", value=0.0)),
 }
@@ -332,7 +340,7 @@ CONSISTENT: dict[str, tuple[str, Tampering]] = {
     "an interval narrowed as by a higher threshold": ("unary", lower("words", 0, "high", by=0.99)),
     "fewest votes lowered to what is just enough": ("subset selection", add("layers", 0, "fewest_votes", more=-1)),
     "another seed": ("unary", put("seed", value=2)),
-    "another score": ("unary", put("score", "precision", value=0.5)),
+    "something that nobody asked for": ("unary", put("score", value={"precision": 0.5})),
     "another description": ("unary", put("population", "description", value="a billion happy users")),
     "another profile": ("unary", put("profile", value="gboard-2024")),
     "other known words": ("unary", put("parameters", "known", "digest", value="00")),
@@ -399,7 +407,7 @@ def test_a_release_made_up_as_a_whole_is_refused_by_the_signature_alone(releases
     place.write_text(json.dumps(document), "utf-8")
     read = read_release_file(place)
     facts = privacy_facts(read.parameters, read.layers, None, Exposure())
-    forged = with_new_digest(document | {"privacy": privacy_statement(facts)})
+    forged = with_new_digest(document | {"privacy": privacy_statement(facts, Source.SIMULATION)})
     assert looked_at(forged, place).passed
     assert not looked_at(forged, place, KEY).passed
 
@@ -427,7 +435,8 @@ def test_an_undecided_layer_is_covered_and_may_not_have_kept_anything(releases: 
     document["layers"][0].update(reports=40, kept=0, words=0, fewest_votes=0, decided=False)
     place.write_text(json.dumps(document), "utf-8")
     read = read_release_file(place)
-    document["privacy"] = privacy_statement(privacy_facts(read.parameters, read.layers, None, Exposure()))
+    facts = privacy_facts(read.parameters, read.layers, None, Exposure())
+    document["privacy"] = privacy_statement(facts, Source.SIMULATION)
     assert document["privacy"]["item_central"]["best"] == 0
     assert document["privacy"]["trust"]["observers"][1]["smallest_sum"] == 40
     assert looked_at(with_new_digest(document), place).passed
@@ -498,10 +507,29 @@ def test_json_that_is_no_release_is_refused(content: str, place: Path) -> None:
     assert "does not say which format" in refused(content, place)
 
 
-@pytest.mark.parametrize("version", [0, 2, 99, "1", None, [1], {}])
+def older(document: Json, **changes: object) -> Json:
+    """The release as version 0.2.0 wrote it."""
+    old = {name: value for name, value in document.items() if name != "simulated"} | {"format": 1, "score": None}
+    old["privacy"] = {name: value for name, value in document["privacy"].items() if name != "applies_to"}
+    return with_new_digest(old | changes)
+
+
+def test_an_older_release_is_still_read_but_a_score_of_real_people_is_objected_to(
+    releases: dict[str, Json], place: Path
+) -> None:
+    score = {"precision": 1.0}
+    simulation = looked_at(older(releases["unary"], score=score), place)
+    assert (simulation.passed, simulation.simulated) == (True, True)
+    live = looked_at(older(releases["unary"], fidelity="live", seed=None), place)
+    assert (live.passed, live.simulated) == (True, False)
+    scored = looked_at(older(releases["unary"], fidelity="live", seed=None, score=score), place)
+    assert [objection[:7] for objection in scored.objections] == ["a score"]
+
+
+@pytest.mark.parametrize("version", [0, 3, 99, "1", None, [1], {}])
 def test_another_format_is_named(version: object, releases: dict[str, Json], place: Path) -> None:
     told = refused(json.dumps(releases["unary"] | {"format": version}), place)
-    assert f"has format {version!r}, and this neologue reads 1" in told
+    assert f"has format {version!r}, and this neologue reads 2" in told
 
 
 def paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from neologue.discovery.result import Release, ReleasedWord
-from neologue.release.codec import release_document, release_text
+from neologue.release.codec import LIVE, Provenance, release_document, release_text
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.storage.database import Database
@@ -22,7 +22,7 @@ def released(database: Database, words: Mapping[str, float], name: str = "spring
         for word, estimate in sorted(words.items(), key=lambda item: -item[1])
     )
     release = Release(entry.definition.campaign, (), found, exposure=entry.definition.aggregator.exposure)
-    document = release_document(release, population="nobody", fidelity="live", seed=None, score=None)
+    document = release_document(release, Provenance("nobody", LIVE))
     with database.transaction() as db:
         campaign_store.move(db, entry.id, (CampaignState.DRAFT,), CampaignState.RELEASED, 1_700_000_000.0)
         campaign_store.keep_release(db, entry.id, release_text(document))

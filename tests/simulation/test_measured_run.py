@@ -64,7 +64,7 @@ def test_nobody_is_asked_twice(population: Population) -> None:
                 asked.append((start, stop))
             return super().count(work, population, start, stop, *told)
 
-    found = discover(population, campaign_of(), engine=Listening(), measure=Measuring(1000))
+    found = discover(population, campaign_of(), seed=0, engine=Listening(), measure=Measuring(1000))
     *layers, measured = sorted(asked)
     assert measured == (3000, 4000)
     assert all(stop <= 3000 for _, stop in layers)
@@ -81,7 +81,7 @@ def test_discovery_is_the_same_whether_it_is_measured_or_not(population: Populat
 
 def test_without_a_campaign_those_who_do_not_measure_are_asked(population: Population) -> None:
     crowd = Population.from_words({f"{n}": {"yeet": 1} for n in range(2500)})
-    found = discover(crowd, measure=Measuring(1000))
+    found = discover(crowd, seed=0, measure=Measuring(1000))
     assert found.users == 1500
     assert found.release.measurement is not None
     assert found.release.measurement.asked == 1000
@@ -95,7 +95,7 @@ def test_with_nothing_released_nobody_is_asked_to_measure() -> None:
         def on_measuring(self, layer: ClosedLayer) -> None:
             seen.append(layer)
 
-    found = discover(crowd, campaign_of(), progress=Looking(), measure=Measuring(1000))
+    found = discover(crowd, campaign_of(), seed=0, progress=Looking(), measure=Measuring(1000))
     assert not found.release.words
     assert found.release.measurement is not None
     assert (found.release.measurement.asked, found.release.measurement.coverage) == (0, None)

@@ -24,6 +24,8 @@ FAILED = 1
 def certify(context: click.Context, release: Path, verify: Path | None, as_json: bool) -> None:
     """Recompute the privacy statement of RELEASE, a release.json, from its facts.
 
+    A simulation with a known seed makes no privacy claim; of it, only the arithmetic is checked.
+
     Exits with 1 if a claim is not covered, and with 2 if the file can't be read.
     """
     from neologue.release.certification import certify as check_claims
@@ -46,6 +48,7 @@ def _as_json(certification: "Certification") -> dict[str, object]:
 
     return {
         "passed": certification.passed,
+        "simulated": certification.simulated,
         "objections": list(certification.objections),
         "claims": claim_rows(certification),
     }
@@ -73,6 +76,12 @@ def _show(certification: "Certification", *, signed: bool, verified: bool) -> No
         click.echo(f"NOT CERTIFIED: {missing} claims are not covered, {len(certification.objections)} objections.")
         return
     signature = "signature verified" if verified else "signed, signature not verified" if signed else "not signed"
+    if certification.simulated:
+        click.echo(
+            f"A simulation with a known seed: no privacy claim. All {len(certification.claims)} figures follow from "
+            f"the facts of the release ({signature})."
+        )
+        return
     click.echo(f"Certified: all {len(certification.claims)} claims follow from the facts of the release ({signature}).")
 
 

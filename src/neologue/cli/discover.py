@@ -134,20 +134,19 @@ REPEATED = (
 @click.option(
     "--seed",
     type=click.IntRange(0, LARGEST_SEED),
-    default=0,
-    show_default=True,
-    help="The same seed gives the same result.",
+    help="The same seed gives the same result; on DATA, the result is then a simulation without a privacy claim  "
+    "[default: 0, or for DATA the system's entropy]",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Folder for words.csv, words.dic, words.aff, release.json and report.html.",
+    help="Folder for words.csv, words.dic, words.aff, release.json, truth.json and report.html.",
 )
 @click.option("--resume", is_flag=True, help="Continue the unfinished discovery in the folder of --out.")
 @click.option(
     "--sign",
     type=click.Path(path_type=Path),
-    help="Sign release.json with this private key (see neologue keygen).",
+    help="Sign release.json with this private key (see neologue keygen); for DATA, without --seed.",
 )
 @click.option(
     "--ledger",
@@ -173,8 +172,8 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     from neologue.release.codec import release_text
     from neologue.release.signature import private_key, sign_document
     from neologue.reporting.extra import EXTRA, can_report
-    from neologue.reporting.files import REPORT, check_folder, write_files
-    from neologue.reporting.simulated_release import discovery_document
+    from neologue.reporting.files import REPORT, TRUTH, check_folder, write_files
+    from neologue.reporting.simulated_release import discovery_document, truth_document
     from neologue.simulation.discovery_run import discover as run
     from neologue.simulation.memory import check_memory
     from neologue.simulation.trie_trace import TrieTrace
@@ -183,9 +182,16 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
         check_folder(options["out"])
     if options["resume"] and not options["out"]:
         raise ParameterError("--resume needs --out, the folder of the unfinished discovery")
+    for option in ("sign", "ledger"):
+        if data and options[option] and options["seed"] is not None:
+            raise ParameterError(
+                f"--seed {options['seed']} makes a run on {data.name} a simulation without a privacy claim, so "
+                f"--{option} has nothing to vouch for; leave out --seed, or --{option}"
+            )
     key = private_key(options["sign"]) if options["sign"] else None
     charge = ledger_charge(options["ledger"], options["population"], options["campaign"])
     wanted = _check_options(data, options)
+    options["seed"] = _choose_seed(data, options)
     with show_progress(sys.stderr) as progress, _open_engine(options, progress) as engine:
         progress.print_line("Reading words; the first run also compiles, which takes some seconds …")
         campaign, population, measure = _read_inputs(data, wanted, engine, options)
@@ -214,8 +220,14 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
         report = _make_report(discovery, document, trie_trace, progress) if trie_trace else None
     # Files first: they are kept even if printing fails.
     if options["out"]:
-        for path in write_files(discovery.release.words, document, options["out"], report):
+        truth = truth_document(discovery, document)
+        for path in write_files(discovery.release.words, document, options["out"], truth=truth, report=report):
             click.echo(f"wrote {path}", err=True)
+        if data:
+            click.echo(
+                f"{TRUTH} has exact figures that no privacy statement covers: keep it as confidential as {data}",
+                err=True,
+            )
         if report is None:
             click.echo(f"no {REPORT} was written: it needs {EXTRA}", err=True)
         elif data:
@@ -248,6 +260,17 @@ def _open_journal(
         return None
     whole = identity(population, campaign, options["fidelity"], options["seed"], measure)
     return Journal(options["out"] / JOURNAL, whole, resume=options["resume"])
+
+
+def _choose_seed(data: Path | None, options: dict[str, Any]) -> int:
+    """The seed of the run: a run on DATA without --seed has a secret one, and goes on with it when it is resumed."""
+    from neologue.simulation.discovery_run import choose_seed
+    from neologue.simulation.journal import stored_secret_seed
+
+    seed: int | None = options["seed"]
+    if seed is None and data and options["resume"]:
+        seed = stored_secret_seed(options["out"] / JOURNAL)
+    return choose_seed(seed, simulated=data is None)
 
 
 def _check_options(data: Path | None, options: dict[str, Any]) -> "Campaign":

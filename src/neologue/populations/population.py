@@ -34,6 +34,11 @@ class Population(ABC):
     users: int
     words: list[str]
     description: str
+    """One exact line for whoever has the data."""
+    public_description: str
+    """One line for a release, which no word of a user changes."""
+    simulated: bool = False
+    """Whether the users are made up; if not, they may be real people."""
     known: Vocabulary = Vocabulary.empty()
     """The default known words of a campaign."""
     alphabet: Alphabet | None = None
@@ -96,14 +101,17 @@ class Population(ABC):
     def from_file(
         path: Path | str, columns: Columns | None = None, *, days: int = 60, users: int | None = None, seed: int = 0
     ) -> "RecordedPopulation":
-        """The users of a CSV, TSV, JSON lines or Parquet file, or `users` of them drawn at random."""
+        """The users of a CSV, TSV, JSON lines or Parquet file, or `users` of them drawn at random.
+
+        The seed decides the order in which they are asked, which is no secret and does not depend on their words.
+        """
         return RecordedPopulation(
             read_records(Path(path), columns or Columns(), days=days), file_label(path), users, seed
         )
 
     @staticmethod
     def from_words(users: Mapping[str, Mapping[str, int]], *, seed: int = 0) -> "RecordedPopulation":
-        """Users given in memory: how often each one typed each word."""
+        """Users given in memory: how often each one typed each word; the seed decides the order they are asked in."""
         forms = {word: normalise(word) for held in users.values() for word in held}
         lexicon = sorted(set(forms.values()) - {""})
         if not lexicon:
@@ -149,6 +157,8 @@ class TypingUsers:
 class EmbeddedPopulation(Population):
     """Simulated users who type words with the frequencies of their language, each with their own favourites."""
 
+    simulated = True
+
     def __init__(
         self, language: str, users: int, shares: Mapping[str, float], known: Vocabulary, days: int, seed: int
     ) -> None:
@@ -164,7 +174,7 @@ class EmbeddedPopulation(Population):
         self.model = TypingModel.of(np.array(list(shares.values())), days)
         self._seed = seed
         self._typists = TypingUsers(self.model, users, seed)
-        self.description = (
+        self.description = self.public_description = (
             f"{users:,} simulated users who write {language} with wordfreq's real frequencies and hold some of "
             f"{len(self.words):,} words, {self.model.share:.1%} of all typed"
         )
@@ -189,7 +199,7 @@ class RecordedPopulation(Population):
     """Recorded users in a random order that the seed determines; nobody is drawn twice."""
 
     def __init__(self, records: Records, name: str, users: int | None, seed: int) -> None:
-        self.users, self.description = describe_records(records.extent, name, users)
+        self.users, self.public_description, self.description = describe_records(records.extent, name, users)
         self.words = records.words
         self._holdings = records.holdings
         self._ranks = ranks(records.keys, seed)
@@ -205,8 +215,8 @@ class RecordedPopulation(Population):
         return recorded_digest(self.words, self.users, fingerprint(self._ranks, self._holdings))
 
 
-def describe_records(extent: Extent, name: str, users: int | None) -> tuple[int, str]:
-    """The number of recorded users that are taken, by default all, and the description of the population."""
+def describe_records(extent: Extent, name: str, users: int | None) -> tuple[int, str, str]:
+    """The number of recorded users that are taken, by default all, and the public and the exact description."""
     taken = extent.users if users is None else users
     if not 1 <= taken <= extent.users:
         raise ParameterError(
@@ -214,7 +224,8 @@ def describe_records(extent: Extent, name: str, users: int | None) -> tuple[int,
         )
     aged = f", {extent.dropped:,} rows too old" if extent.dropped else ""
     drawn = f" of {extent.users:,}" if taken < extent.users else ""
-    return taken, f"{taken:,}{drawn} users of {name}, {extent.rows:,} rows{aged}, {extent.words:,} words"
+    public = f"{taken:,}{drawn} users of {name}"
+    return taken, public, f"{public}, {extent.rows:,} rows{aged}, {extent.words:,} words"
 
 
 def file_label(path: Path | str) -> str:

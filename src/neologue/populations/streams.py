@@ -1,8 +1,24 @@
 """A separate stream of seeded randomness for each use, so that no two uses share their draws."""
 
+import secrets
 from enum import IntEnum
 
 import numpy as np
+
+SECRET_BITS = 128
+"""As much as NumPy's `SeedSequence` keeps of a seed."""
+
+
+class SecretSeed(int):
+    """A seed from the system's entropy: whoever knows it can compute the noise of a run, so no release holds it."""
+
+    @classmethod
+    def draw(cls) -> "SecretSeed":
+        """A new seed."""
+        return cls(secrets.randbits(SECRET_BITS))
+
+    def __repr__(self) -> str:
+        return "SecretSeed(…)"
 
 
 class Stream(IntEnum):

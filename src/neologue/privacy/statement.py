@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from neologue.masking.rules import GroupRules
 from neologue.privacy.anonymity import MOST_VOTED_LAWS, release_threshold
@@ -16,8 +17,38 @@ from neologue.randomizers.registry import RANDOMIZERS
 UNIT = "item: one distinct word of one user, with all its typings"
 NEIGHBOURS = "swap: one word of one user replaced by another; at user level, all words of one user"
 
+
+class Source(Enum):
+    """Where the votes of a run come from."""
+
+    DEVICES = "devices"
+    """People's own devices reported."""
+    RECORDS = "records"
+    """The operator has people's words, and drew the votes from them with secret randomness."""
+    SIMULATION = "simulation"
+    """The votes were drawn with a seed that is known."""
+
+
+APPLIES_TO = {
+    Source.DEVICES: "the people whose devices make the reports",
+    Source.RECORDS: (
+        "the people whose words were recorded, and only against readers of the release: a simulator on the machine of "
+        "the operator, who has the words, drew the votes"
+    ),
+    Source.SIMULATION: (
+        "nobody: a simulation with a known seed makes no privacy claim for real people; the figures are those that the "
+        "same run on devices with secret randomness would have"
+    ),
+}
+LOCAL_TRUST = "none: the local figures hold against whoever sees a report, the server included"
+LOCAL_TRUST_OF_RECORDS = "no device made a report: the local figures describe the randomizer, and protect from nobody"
+ON_DEVICES = "every honest device ran the stated randomizer with secure randomness, once, in one layer"
+ON_RECORDS = (
+    "a simulator drew the votes from the law of the stated randomizer, each user once, in one layer, with randomness "
+    "that no reader knows: from the system's entropy, which the fidelities fast and exact expand by generators that "
+    "are not made for cryptography"
+)
 ASSUMPTIONS = (
-    "every honest device ran the stated randomizer with secure randomness, once, in one layer",
     "nobody but the stated observer's own view is combined: no other sums of the same reports were published",
     "which users were asked, and when, does not depend on their words",
 )
@@ -108,13 +139,15 @@ class PrivacyFacts:
         return self.received.in_sums_of(None, self.colluders)
 
 
-def privacy_statement(facts: PrivacyFacts) -> dict[str, object]:
+def privacy_statement(facts: PrivacyFacts, source: Source = Source.DEVICES) -> dict[str, object]:
     """What can be promised of a run with these facts."""
     released, received = (
         cost(seen.in_sums_of(None, facts.colluders), facts.delta) for seen in (facts.collection, facts.received)
     )
     reader, *others = facts.exposure.observers()
+    records = source is Source.RECORDS
     return {
+        "applies_to": APPLIES_TO[source],
         "unit": UNIT,
         "neighbours": NEIGHBOURS,
         "mechanism": facts.mechanism,
@@ -128,10 +161,11 @@ def privacy_statement(facts: PrivacyFacts) -> dict[str, object]:
         "user_central": _central(released.user, released.user_best),
         "k_anonymity": anonymity_statement(facts),
         "trust": {
-            "local": "none: the local figures hold against whoever sees a report, the server included",
+            "local": LOCAL_TRUST_OF_RECORDS if records else LOCAL_TRUST,
             "central": "that the observer sees the stated sums and nothing smaller",
             "colluders": facts.colluders,
             "assumptions": [
+                ON_RECORDS if records else ON_DEVICES,
                 *ASSUMPTIONS,
                 *([MEASURED] if facts.measured else []),
                 *RANDOMIZERS[facts.mechanism].assumptions,
@@ -139,7 +173,7 @@ def privacy_statement(facts: PrivacyFacts) -> dict[str, object]:
             ],
             "observers": [
                 _observer(facts, facts.collection, *reader),
-                *(_observer(facts, facts.received, *other) for other in others),
+                *(_observer(facts, facts.received, *other) for other in others if not records),
             ],
         },
     }

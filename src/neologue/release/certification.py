@@ -26,7 +26,7 @@ from neologue.privacy.statement import privacy_statement
 from neologue.protocol.closed_layer import check_rate
 from neologue.randomizers.closed import closed_domain
 from neologue.randomizers.registry import randomizer
-from neologue.release.codec import ReleaseDocument
+from neologue.release.codec import FIDELITIES, LIVE, ReleaseDocument
 from neologue.release.facts import privacy_facts
 from neologue.release.signature import check_signature
 
@@ -58,6 +58,8 @@ class Certification:
 
     claims: tuple[Claim, ...]
     objections: tuple[str, ...]
+    simulated: bool = False
+    """Whether the release is a simulation with a known seed, whose figures promise nothing to anybody."""
 
     @property
     def passed(self) -> bool:
@@ -71,12 +73,14 @@ def certify(document: ReleaseDocument, key: Ed25519PublicKey | None = None) -> C
     objections = [signature] if signature else []
     if document.whole.get("digest") != document.digest:
         objections.append("the digest is not that of the release: something in it was changed")
+    simulated = document.simulated or document.provenance.simulated
     if impossible := list(_impossible(document)):
-        return Certification((), (*objections, *impossible))
+        return Certification((), (*objections, *impossible), simulated)
+    objections += _wrong_provenance(document)
     objections += [*_wrong_layers(document), *_wrong_words(document), *_wrong_measurement(document)]
     facts = privacy_facts(document.parameters, document.layers, document.measurement, document.exposure)
-    recomputed = privacy_statement(facts)
-    return Certification(tuple(_claims("", recomputed, document.privacy)), tuple(objections))
+    recomputed = privacy_statement(facts, document.provenance.source)
+    return Certification(tuple(_claims("", recomputed, document.privacy)), tuple(objections), simulated)
 
 
 def _impossible(document: ReleaseDocument) -> Iterator[str]:
@@ -106,6 +110,18 @@ def _impossible(document: ReleaseDocument) -> Iterator[str]:
         yield f"{measurement.asked:,} users were asked to count {len(document.words):,} words"
     if measurement and measurement.candidates != _places(document):
         yield f"the measurement has {measurement.candidates:,} candidates, and {_places(document):,} are right"
+
+
+def _wrong_provenance(document: ReleaseDocument) -> Iterator[str]:
+    provenance = document.provenance
+    if provenance.fidelity not in FIDELITIES:
+        yield f"the fidelity is {provenance.fidelity!r}, and a release has one of {', '.join(FIDELITIES)}"
+    if document.simulated != provenance.simulated:
+        yield "a release is a simulation if and only if it states a seed"
+    if document.simulated and provenance.fidelity == LIVE:
+        yield "a simulation is not live"
+    if document.whole.get("score") is not None and not provenance.simulated:
+        yield "a score compares with the exact words of users, which no privacy statement covers"
 
 
 def _wrong_layers(document: ReleaseDocument) -> Iterator[str]:

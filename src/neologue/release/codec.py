@@ -1,6 +1,8 @@
 """`release.json`: a release as one document, the same bytes for the same release, written and read here alone.
 
-The fields are part of the interface; `docs/release.md` describes each. What is read is less than the release that was
+The fields are part of the interface; `docs/release.md` describes each. A document is made of a release, which knows its
+parameters, the numbers of reports and what was decided from sums, and of a provenance: neither has access to what users
+hold, so that everything in it is covered by its privacy statement. What is read is less than the release that was
 written: a document names the known words and the targets by their number and digest, and holds none of them.
 """
 
@@ -17,33 +19,59 @@ from neologue.campaign.parameters import Parameters
 from neologue.discovery.measurement import Measurement
 from neologue.discovery.result import LayerFacts, Release, ReleasedWord
 from neologue.errors import ParameterError, ReleaseError, SignatureError
-from neologue.privacy.statement import Exposure, privacy_statement
+from neologue.privacy.statement import APPLIES_TO, Exposure, Source, privacy_statement
 from neologue.release.facts import release_facts
 from neologue.release.signature import digest
 
-FORMAT = 1
+FORMAT = 2
+FORMAT_WITH_SCORE = 1
+"""Still read: live campaigns were released in it, without a score."""
+LIVE = "live"
+"""The fidelity of reports from people's own devices."""
+FIDELITIES = (LIVE, "fast", "exact", "devices")
 LARGEST_FILE = 1 << 30
 DEEPEST_NESTING = 20
 
 
-def release_document(
-    release: Release, *, population: str, fidelity: str, seed: int | None, score: Mapping[str, object] | None
-) -> dict[str, object]:
-    """The release as plain values; `seed` and `score` are None where people were asked, and not a simulation."""
+@dataclass(frozen=True)
+class Provenance:
+    """How the votes of a release came about; nothing in it depends on the words of a user."""
+
+    population: str
+    """One line for people."""
+    fidelity: str
+    seed: int | None = None
+    """The seed of a simulation; None if the randomness was secret."""
+
+    @property
+    def simulated(self) -> bool:
+        """Whether anyone can compute the randomness again, so that nothing is promised to real people."""
+        return self.seed is not None
+
+    @property
+    def source(self) -> Source:
+        """Where the votes come from."""
+        if self.simulated:
+            return Source.SIMULATION
+        return Source.DEVICES if self.fidelity == LIVE else Source.RECORDS
+
+
+def release_document(release: Release, provenance: Provenance) -> dict[str, object]:
+    """The release as plain values."""
     campaign = release.campaign
     said = {
         "format": FORMAT,
         "profile": campaign.profile,
         "parameters": parameters_document(campaign),
-        "fidelity": fidelity,
-        "seed": seed,
-        "population": {"users": campaign.users, "description": population},
+        "fidelity": provenance.fidelity,
+        "simulated": provenance.simulated,
+        "seed": provenance.seed,
+        "population": {"users": campaign.users, "description": provenance.population},
         "layers": [_layer(facts) for facts in release.layers],
         "words": [_word(word) for word in release.words],
         "measurement": release.measurement and _measurement(release.measurement),
-        "score": score,
         "exposure": asdict(release.exposure),
-        "privacy": privacy_statement(release_facts(release)),
+        "privacy": privacy_statement(release_facts(release), provenance.source),
     }
     return {**said, "digest": digest(said)}
 
@@ -110,6 +138,9 @@ def _word(word: ReleasedWord) -> dict[str, object]:
 class ReleaseDocument:
     """A release as it was read: the facts that claims follow from, typed, and the whole text as it stands."""
 
+    provenance: Provenance
+    simulated: bool
+    """What the document says; its provenance may contradict it."""
     parameters: Parameters
     symbols: int
     users: int
@@ -141,14 +172,22 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
         raise ReleaseError(f"{source} is nested too deeply; give the release.json of a discovery")
     if not isinstance(whole, dict) or "format" not in whole:
         raise ReleaseError(f"{source} does not say which format it has; give the release.json of a discovery")
-    if whole["format"] != FORMAT:
+    if whole["format"] not in (FORMAT_WITH_SCORE, FORMAT):
         raise ReleaseError(
             f"{source} has format {whole['format']!r}, and this neologue reads {FORMAT}; use a newer one"
         )
     try:
         said = digest(whole)
         stated = whole["parameters"]
+        provenance = Provenance(
+            msgspec.convert(whole["population"]["description"], str),
+            msgspec.convert(whole["fidelity"], str),
+            msgspec.convert(whole["seed"], int | None),
+        )
+        older = whole["format"] == FORMAT_WITH_SCORE
         return ReleaseDocument(
+            provenance=provenance,
+            simulated=provenance.simulated if older else msgspec.convert(whole["simulated"], bool),
             parameters=msgspec.convert({field.name: stated[field.name] for field in fields(Parameters)}, Parameters),
             symbols=msgspec.convert(stated["alphabet"]["symbols"], int),
             users=msgspec.convert(whole["population"]["users"], int),
@@ -156,7 +195,8 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
             words=msgspec.convert([_pass_number(row) for row in whole["words"]], tuple[ReleasedWord, ...]),
             measurement=msgspec.convert(whole.get("measurement"), Measurement | None),
             exposure=msgspec.convert(whole["exposure"], Exposure),
-            privacy=msgspec.convert(whole["privacy"], dict[str, Any]),
+            privacy=({"applies_to": APPLIES_TO[provenance.source]} if older else {})
+            | msgspec.convert(whole["privacy"], dict[str, Any]),
             whole=whole,
             digest=said,
         )

@@ -11,8 +11,9 @@ from neologue.release.codec import release_text
 from neologue.release.word_lists import hunspell_dic, words_csv
 
 REPORT = "report.html"
+TRUTH = "truth.json"
 STUDY = "study.json"
-NAMES = ("words.csv", "words.dic", "words.aff", "release.json", REPORT)
+NAMES = ("words.csv", "words.dic", "words.aff", "release.json", TRUTH, REPORT)
 
 
 def check_folder(folder: Path, names: Collection[str] = NAMES) -> None:
@@ -33,14 +34,20 @@ def check_folder(folder: Path, names: Collection[str] = NAMES) -> None:
 
 
 def write_files(
-    words: Collection[ReleasedWord], document: Mapping[str, object], folder: Path, report: str | None = None
+    words: Collection[ReleasedWord],
+    document: Mapping[str, object],
+    folder: Path,
+    *,
+    truth: Mapping[str, object] | None = None,
+    report: str | None = None,
 ) -> list[Path]:
-    """Write `words.csv`, `words.dic` with `words.aff`, `release.json` and the report, if there is one."""
+    """Write `words.csv`, `words.dic` with `words.aff`, `release.json`, and what is given of truth and report."""
     texts = (
         words_csv(words),
         hunspell_dic(word.word for word in words),
         "SET UTF-8\n",
         release_text(document),
+        None if truth is None else release_text(truth),
         report,
     )
     return write_texts({name: text for name, text in zip(NAMES, texts, strict=True) if text is not None}, folder)

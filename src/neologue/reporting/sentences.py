@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 from neologue.campaign.profiles import PROFILES
 from neologue.discovery.measurement import Measurement
 from neologue.privacy.digits import shown
+from neologue.privacy.statement import APPLIES_TO, Source
 
 if TYPE_CHECKING:
     from neologue.simulation.discovery_run import Discovery
+
+ON_DEVICES = APPLIES_TO[Source.DEVICES]
 
 
 def summary(discovery: "Discovery") -> list[str]:
@@ -43,7 +46,9 @@ def summary(discovery: "Discovery") -> list[str]:
         *([f"Not asked: {campaign.users - asked:,} users, as no prefix was left."] if asked < campaign.users else []),
         found,
         *([measured_line(release.measurement)] if release.measurement else []),
-        f"Simulated with fidelity {discovery.fidelity}, seed {discovery.seed}.",
+        f"Simulated with fidelity {discovery.fidelity}, seed {discovery.seed}."
+        if discovery.seed is not None
+        else f"Randomized by the system's entropy, fidelity {discovery.fidelity}.",
     ]
 
 
@@ -65,6 +70,7 @@ def measured_line(measurement: Measurement) -> str:
 
 def privacy_lines(statement: Mapping[str, Any]) -> list[str]:
     """The privacy statement in a few sentences."""
+    applies_to = statement.get("applies_to", ON_DEVICES)  # releases of format 1 do not say it
     item, user, anonymity = (statement[part] for part in ("item_central", "user_central", "k_anonymity"))
     k = (
         f"what fewer than {anonymity['k']} users of a layer hold is published with a chance of at most "
@@ -73,7 +79,8 @@ def privacy_lines(statement: Mapping[str, Any]) -> list[str]:
         else f"none for the run: {anonymity['reasons']['k']}"
     )
     return [
-        f"Privacy of a report, from everyone: local ε = {statement['local_epsilon']:g} for a word "
+        *([] if applies_to == ON_DEVICES else [f"The privacy figures apply to {applies_to}."]),
+        f"Privacy of a report, from whoever sees it: local ε = {statement['local_epsilon']:g} for a word "
         f"({statement['mechanism']}), {statement['user_local_epsilon']:g} for the up to "
         f"{statement['words_per_user']} words of a user.",
         f"Privacy of the release, from its readers: ε = {shown(item['best'])} for a word, {shown(user['best'])} for a "

@@ -13,6 +13,7 @@ from neologue.discovery.state import DiscoveryState
 from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
 from neologue.populations.population import Population
+from neologue.populations.streams import SecretSeed
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.simulation.engine import Engine, LocalEngine
@@ -48,9 +49,14 @@ class Discovery:
     release: Release
     score: Score
     population: str
+    """The exact description of the population, which is as confidential as its words."""
+    public_population: str
     users: int
     fidelity: str
-    seed: int
+    seed: int | None
+    """None if the randomness was secret; otherwise the run is a simulation."""
+    real_people: bool
+    """Whether the users may be real people."""
     truth: Mapping[str, int] = field(repr=False)
     """How many users of the campaign hold each word that could have been found."""
 
@@ -60,7 +66,7 @@ def discover(
     campaign: Campaign | None = None,
     *,
     fidelity: str = "fast",
-    seed: int = 0,
+    seed: int | None = None,
     progress: Progress | None = None,
     journal: Journal | None = None,
     trace: Trace = no_trace,
@@ -69,9 +75,12 @@ def discover(
 ) -> Discovery:
     """Find the new words of a population, and compare them with what its users hold.
 
-    Every user is asked at most once: users who measure take no part in the campaign. The same arguments give the same
-    result, whatever the number of cores, with or without a journal of earlier layers, on one machine or on a cluster.
+    Every user is asked at most once: users who measure take no part in the campaign. The same arguments with a seed
+    give the same result, whatever the number of cores, with or without a journal of earlier layers, on one machine or
+    on a cluster. Without a seed, simulated users have seed 0, and all others are randomized by the system's entropy:
+    only then does the release make a privacy claim.
     """
+    drawn = choose_seed(seed, simulated=population.simulated)
     campaign = campaign or Campaign.from_profile(
         users=max(1, population.users - (measure.users if measure else 0)),
         known=population.known,
@@ -87,7 +96,7 @@ def discover(
     engine = engine or LocalEngine()
     check_memory(campaign, engine.threads)
     progress = progress or Progress()
-    users = SimulatedUsers(population, engine, fidelity, seed, progress.on_users)
+    users = SimulatedUsers(population, engine, fidelity, drawn, progress.on_users)
     state = DiscoveryState(campaign, measure, progress.on_layer_end)
     while layer := state.layer:
         tally = journal.recall(layer) if journal else None
@@ -105,11 +114,20 @@ def discover(
         release=release,
         score=score(release, truth),
         population=population.description,
+        public_population=population.public_description,
         users=campaign.users,
         fidelity=fidelity,
-        seed=seed,
+        seed=None if isinstance(drawn, SecretSeed) else drawn,
+        real_people=not population.simulated,
         truth=truth,
     )
+
+
+def choose_seed(seed: int | None, *, simulated: bool) -> int:
+    """The seed that was asked for; otherwise 0 for simulated users, and a secret one for all others."""
+    if seed is not None:
+        return seed
+    return 0 if simulated else SecretSeed.draw()
 
 
 def _ask(layer: Layer | ClosedLayer, campaign: Campaign, users: SimulatedUsers, progress: Progress) -> Tally:
@@ -124,7 +142,10 @@ def _ask(layer: Layer | ClosedLayer, campaign: Campaign, users: SimulatedUsers, 
 def identity(
     population: Population, campaign: Campaign, fidelity: str, seed: int, measure: Measuring | None = None
 ) -> dict[str, object]:
-    """Everything that the result of a discovery depends on; a journal can only be resumed with the same identity."""
+    """Everything that the result of a discovery depends on; a journal can only be resumed with the same identity.
+
+    It holds the seed even if that is secret: whoever reads a journal can compute the noise of its layers.
+    """
     targets = None if campaign.targets is None else sorted(campaign.targets)
     return {
         "version": __version__,
@@ -133,8 +154,9 @@ def identity(
         "known": campaign.known.digest,
         "targets": targets and hashlib.sha256("\n".join(targets).encode("utf-8", "surrogatepass")).hexdigest(),
         "users": campaign.users,
+        "seed": seed,
+        "secret": isinstance(seed, SecretSeed),
         "population": population.digest,
         "fidelity": fidelity,
-        "seed": seed,
         "measure": measure and asdict(measure),
     }

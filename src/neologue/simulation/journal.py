@@ -1,11 +1,13 @@
 """The journal of an unfinished campaign: the tallies of its finished layers, from which it can be resumed.
 
 Algorithm 2 is a function of the tallies, so a run with the old tallies arrives at the same state. A journal holds only
-sums over whole layers. It is bound to one campaign by the campaign's identity, and each tally to its layer by the
-layer's digest, so that every change in between is noticed.
+sums over whole layers and the seed of the run, from which their noise can be computed: it is as confidential as the
+data. It is bound to one campaign by the campaign's identity, and each tally to its layer by the layer's digest, so that
+every change in between is noticed.
 """
 
 import io
+import json
 import zipfile
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import numpy as np
 
 from neologue.discovery.tally import Tally
 from neologue.errors import JournalError
+from neologue.populations.streams import SecretSeed
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.simulation.unfinished_run import UnfinishedRun
@@ -63,6 +66,15 @@ class Journal:
     def close(self) -> None:
         """Delete the journal, once the release is written."""
         self._unfinished.close()
+
+
+def stored_secret_seed(folder: Path) -> SecretSeed | None:
+    """The secret seed of the unfinished discovery in a folder; None if there is none or its seed was asked for."""
+    try:
+        stored = json.loads((folder / IDENTITY).read_text("utf-8"))
+        return SecretSeed(stored["seed"]) if stored["secret"] else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # opening the journal says what is wrong with it
 
 
 def _name(layer: Layer | ClosedLayer) -> str:

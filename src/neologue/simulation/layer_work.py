@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from neologue.device.contribution import contribute
 from neologue.discovery.tally import Tally
-from neologue.entropy import SeededEntropy
+from neologue.entropy import SecureEntropy, SeededEntropy
 from neologue.populations.count_kernel import Ids, count_ids
 from neologue.populations.counting import Counters, Users
 from neologue.populations.holdings import Holdings
-from neologue.populations.streams import Stream
+from neologue.populations.streams import SecretSeed, Stream
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
@@ -106,6 +106,7 @@ class Made:
     layer: Layer | ClosedLayer
     lexicon: list[str]
     seed: int
+    """A secret seed is not used: then devices draw from the system's entropy, as real ones do."""
 
     @property
     def votes(self) -> int:
@@ -129,9 +130,10 @@ class Made:
             yield
 
     def _reports(self, held: Holdings, start: int) -> Iterator[NDArray[np.int64]]:
+        secure = SecureEntropy() if isinstance(self.seed, SecretSeed) else None
         for row in range(held.users):
             own = slice(held.starts[row], held.starts[row + 1])
             typed = zip(held.words[own].tolist(), held.counts[own].tolist(), strict=True)
-            entropy = SeededEntropy(Stream.REPORTS, self.seed, start + row)
+            entropy = secure or SeededEntropy(Stream.REPORTS, self.seed, start + row)
             report = contribute({self.lexicon[word]: times for word, times in typed}, self.layer, entropy)
             yield read_report(self.layer, report)

@@ -138,7 +138,7 @@ class ShardedPopulation(Population):
         ends: NDArray[np.int64],
         cluster: Cluster,
     ) -> None:
-        self.users, self.description = describe_records(extent, name, users)
+        self.users, self.public_description, self.description = describe_records(extent, name, users)
         self.words = words
         self._fingerprint = fingerprint
         self._shards, self._ends, self._cluster = shards, ends, cluster

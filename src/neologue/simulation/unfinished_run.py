@@ -30,7 +30,7 @@ class UnfinishedRun:
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file into the folder, which is created with the first one."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not self._identity_path.exists():
             _write(self._identity_path, json.dumps(self._identity, sort_keys=True, indent=1).encode())
         _write(self.folder / name, content)

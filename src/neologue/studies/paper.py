@@ -14,7 +14,7 @@ from neologue.errors import ParameterError
 from neologue.layout.schedule import foreseen_collection
 from neologue.populations.population import Population
 from neologue.privacy.cost import central_epsilon
-from neologue.privacy.statement import privacy_statement
+from neologue.privacy.statement import Source, privacy_statement
 from neologue.randomizers.thresholds import LARGEST_EPSILON
 from neologue.release.facts import release_facts
 from neologue.simulation.discovery_run import Discovery, discover
@@ -164,7 +164,7 @@ def _production(study: PaperStudy, run: PaperRun, advance: Advance) -> PaperResu
     return replace(
         _result(study, run, found),
         held_out=held_out([word.word for word in found.release.words], campaign, testers),
-        privacy=privacy_statement(release_facts(found.release)),
+        privacy=privacy_statement(release_facts(found.release), Source.SIMULATION),
     )
 
 
