@@ -57,8 +57,8 @@ MISTAKES = [
     Mistake(["--profile", ""], "''", "gboard-2024"),
     Mistake(["--language", "tlh"], "'tlh'", "choose one of ar, bg"),
     Mistake(["--sampler", "lazy"], "'lazy'", "'greedy', 'random'"),
-    Mistake(["--randomizer", "coin"], "'coin'", "'unary', 'subset-selection'"),
-    Mistake(["--rule", "all"], "'all'", "'top', 'significant'"),
+    Mistake(["--randomizer", "coin"], "'coin'", "unary, subset-selection"),
+    Mistake(["--rule", "all"], "'all'", "top, significant"),
     Mistake(["--fidelity", "high"], "'high'", "'devices'"),
     # Numbers.
     Mistake(["--epsilon", "0"], "not 0", "from 0.001 to 20"),
