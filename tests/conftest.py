@@ -1,6 +1,6 @@
 """What all tests share. That this file is here also puts tests/ on the path, for modules such as `laws`."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
@@ -23,7 +23,7 @@ SLOW_FIXTURES = {"ablated", "embedded", "embedded_files", "paper", "written"}
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test with what it needs, and let modules that take long begin, so that no worker ends with one."""
     measured = durations()
-    modules: Counter[str] = Counter()
+    modules: defaultdict[str, float] = defaultdict(float)
     for item in items:
         seconds = measured.get(item.name.partition("[")[0], 0.0)
         modules[str(item.path)] += seconds

@@ -386,13 +386,14 @@ def test_lost_connections_to_postgresql_are_made_anew(postgres: Callable[[], str
                     " WHERE datname = current_database() AND pid <> pg_backend_pid()"
                 )
 
-    def enough_are_final() -> bool:
-        devices.check_in()  # whose layer may be over before they come through
-        devices.send()
-        return len(devices.final) >= 50
-
     with served(url) as service:
         devices = begun(service, layer_seconds=6.0)
+
+        def enough_are_final() -> bool:
+            devices.check_in()  # whose layer may be over before they come through
+            devices.send()
+            return len(devices.final) >= 50
+
         cutting = threading.Thread(target=cut)
         cutting.start()
         try:
