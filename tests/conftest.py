@@ -1,5 +1,6 @@
 """What all tests share. That this file is here also puts tests/ on the path, for modules such as `laws`."""
 
+import os
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -18,6 +19,14 @@ SLOW = 0.3
 """Seconds of one case; such tests are not among those of `make unit`."""
 SLOW_FIXTURES = {"ablated", "embedded", "embedded_files", "paper", "written"}
 """What several tests share, and whichever comes first has to wait for."""
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """One process more than there are processors, as tests of the service wait nearly as much as they work.
+
+    A choice of tests by their marks has as many as there are processors.
+    """
+    return None if config.option.markexpr else (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
