@@ -29,7 +29,7 @@ unit: .venv/test/ready
 # Measures how long each test takes, which decides what is slow and in which order they run; on a quiet machine.
 durations: browser .venv/test/ready
 	mkdir -p build
-	.venv/test/bin/python -m pytest -n auto --dist worksteal --junitxml build/junit.xml
+	.venv/test/bin/python -m pytest -n 2 --dist worksteal --junitxml build/junit.xml
 	.venv/test/bin/python tests/durations.py build/junit.xml > tests/durations.txt
 
 # The static checks; .pre-commit-config.yaml runs them one by one.

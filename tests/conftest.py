@@ -1,5 +1,6 @@
 """What all tests share. That this file is here also puts tests/ on the path, for modules such as `laws`."""
 
+import os
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -20,10 +21,18 @@ SLOW_FIXTURES = {"ablated", "embedded", "embedded_files", "paper", "written"}
 """What several tests share, and whichever comes first has to wait for."""
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """One process more than there are processors, as tests of the service wait nearly as much as they work.
+
+    A choice of tests by their marks has as many as there are processors.
+    """
+    return None if config.option.markexpr else (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test with what it needs, and let modules that take long begin, so that no worker ends with one."""
     measured = durations()
-    modules: dict[str, float] = defaultdict(float)
+    modules: defaultdict[str, float] = defaultdict(float)
     for item in items:
         seconds = measured.get(item.name.partition("[")[0], 0.0)
         modules[str(item.path)] += seconds

@@ -148,7 +148,8 @@ def test_an_answer_over_the_limit_is_refused(service: Service, packs: bool, tran
     assert transport.request("GET", PATH).status == 404, "and the next request is not confused"
 
 
-BOMB = gzip.compress(gzip.compress(bytes(1 << 26)) * 3)
+ZEROS = gzip.compress(bytes(1 << 26))
+BOMB = gzip.compress(ZEROS * 3)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ BOMB = gzip.compress(gzip.compress(bytes(1 << 26)) * 3)
         b"SSH-2.0-OpenSSH_9.2\r\n",
         b"\0" * 100_000,
         b"",
-        answer(gzip.compress(bytes(1 << 26)), b"Content-Encoding: gzip"),
+        answer(ZEROS, b"Content-Encoding: gzip"),
         answer(gzip.compress(b"hello")[:-4], b"Content-Encoding: gzip"),
         answer(gzip.compress(b"hello") + b"more", b"Content-Encoding: gzip"),
         answer(b"hello", b"Content-Encoding: gzip"),

@@ -28,6 +28,7 @@ SHARING, VECTOR, UNMASKING = 3, 5, 7
 NUMBER: Final = 81
 """Where the number of a message to a group stands in the body of a request."""
 PAUSE: Final = 0.3
+MOST_SECONDS: Final = 300.0
 SECURE: dict[str, Any] = {
     "aggregation": "secure",
     "cohort_size": 12,
@@ -94,9 +95,18 @@ class Crowd:
         threads = [threading.Thread(target=self._live, args=each) for each in enumerate(credentials)]
         for thread in threads:
             thread.start()
-        while any(thread.is_alive() for thread in threads):
+
+        def all_ended() -> bool:
             self.ends = self.over()
-            time.sleep(PAUSE)
+            alive = [thread for thread in threads if thread.is_alive()]
+            for thread in alive[:1]:
+                thread.join(PAUSE)
+            return not alive
+
+        try:
+            wait_until(all_ended, MOST_SECONDS)
+        finally:
+            self.ends = True
         assert not self.broken, self.broken[:3]
 
     def note(self, serial: bytes) -> None:

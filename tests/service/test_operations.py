@@ -178,7 +178,7 @@ def test_commands_say_what_is_wrong_in_a_sentence(process: Process, tmp_path: Pa
 
     assert "no campaign is called 'none'" in refused("start", "none")
     assert "no token is given" in refused("list", token="")
-    assert "unknown or revoked token" in refused("list", token="wrong")
+    assert "does not know this token, or it was revoked" in refused("list", token="wrong")
     assert "token has characters" in refused("list", token="a\nb")
     assert "is not the address" in refused("list", server="http://[")
     assert "can't be reached" in refused("list", server=f"http://127.0.0.1:{free_port()}")
@@ -219,7 +219,7 @@ def test_everybody_gets_a_token_of_their_own(process: Process) -> None:
         token("make", name, "--role", role).output.strip() for name, role in (("ada", "operator"), ("grace", "analyst"))
     )
     assert token("revoke", "first", by=ada).exit_code == 0
-    assert "revoked token" in token("list").output
+    assert "was revoked" in token("list").output
     assert json.loads(token("list", "--json", by=ada).stdout) == [
         {"name": "ada", "role": "operator"},
         {"name": "grace", "role": "analyst"},
@@ -386,13 +386,14 @@ def test_lost_connections_to_postgresql_are_made_anew(postgres: Callable[[], str
                     " WHERE datname = current_database() AND pid <> pg_backend_pid()"
                 )
 
-    def enough_are_final() -> bool:
-        senders.check_in()  # whose layer may be over before they come through
-        senders.send()
-        return len(senders.final) >= 50
-
     with served(url) as service:
-        senders = begun(service, layer_seconds=6.0)
+        devices = begun(service, layer_seconds=6.0)
+
+        def enough_are_final() -> bool:
+            devices.check_in()  # whose layer may be over before they come through
+            devices.send()
+            return len(devices.final) >= 50
+
         cutting = threading.Thread(target=cut)
         cutting.start()
         try:
@@ -400,9 +401,9 @@ def test_lost_connections_to_postgresql_are_made_anew(postgres: Callable[[], str
         finally:
             ended.set()
             cutting.join()
-        senders.run()
+        devices.run()
     with closing(open_database(url)) as database:
-        assert spent_serials(database) == senders.final
+        assert spent_serials(database) == devices.final
 
 
 def test_memory_stays_flat(process: Process) -> None:
