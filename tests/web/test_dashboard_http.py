@@ -406,6 +406,7 @@ def test_the_price_is_told_with_what_the_population_has_left(tmp_path: Path) -> 
         page = desk.ask("GET", "/campaigns/x/privacy", cookie).body.decode()
         assert "With this campaign, ε = " in page
         assert "Expected privacy guarantees" in page
+        assert re.findall(r'<td class="n">(\d+) %</td>', page) == ["0", "10", "50"]
         assert desk.post("/campaigns/x/start", cookie).status == 303
         assert "This campaign is already charged" in desk.ask("GET", "/campaigns/x/privacy", cookie).body.decode()
 

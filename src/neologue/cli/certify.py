@@ -52,7 +52,7 @@ def _as_json(certification: "Certification") -> dict[str, object]:
 
 
 def _show(certification: "Certification", *, signed: bool, verified: bool) -> None:
-    from neologue.cli.terminal import show_table
+    from neologue.cli.terminal import show_colluders, show_table
 
     rows = [
         (
@@ -72,6 +72,8 @@ def _show(certification: "Certification", *, signed: bool, verified: bool) -> No
         missing = sum(not claim.covered for claim in certification.claims)
         click.echo(f"NOT CERTIFIED: {missing} claims are not covered, {len(certification.objections)} objections.")
         return
+    if certification.facts:
+        show_colluders(certification.facts)
     signature = "signature verified" if verified else "signed, signature not verified" if signed else "not signed"
     click.echo(f"Certified: all {len(certification.claims)} claims follow from the facts of the release ({signature}).")
 

@@ -186,7 +186,7 @@ def _masking_cost(found: "Plan") -> "MaskingCost":
 
 
 def _show(plan: "Plan", document: dict[str, Any]) -> None:
-    from neologue.cli.terminal import print_line, show_table
+    from neologue.cli.terminal import print_line, show_colluders, show_table
     from neologue.privacy.digits import shown
     from neologue.reporting.sentences import privacy_lines
 
@@ -228,6 +228,7 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
     ]
     trade = ("local ε", "central ε, word", "central ε, user", "coverage", "words", "rarest word found (95 %)")
     show_table("The trade-off", trade, points, numbers=range(len(trade)))
+    show_colluders(plan.facts)
     parameters = campaign.parameters
     for line in (
         f"Plan: {campaign.users:,} users, local ε = {campaign.epsilon:g}, {parameters.words_per_user} words a user, "

@@ -11,6 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from neologue.discovery.result import LayerFacts, Release
+from neologue.privacy.colluders import cost_by_colluders
+from neologue.privacy.digits import shown
+from neologue.privacy.statement import PrivacyFacts
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.reporting.sentences import privacy_lines, summary
@@ -65,6 +68,13 @@ def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
     show_table(f"New words{rest}", columns, rows, numbers=range(1, len(columns)))
     for line in [*summary(discovery), *privacy_lines(document["privacy"])]:
         print_line(line)
+
+
+def show_colluders(facts: PrivacyFacts) -> None:
+    """Print the central ε for several shares of colluders."""
+    rows = [(f"{100 * cost.share:g} %", shown(cost.item), shown(cost.user)) for cost in cost_by_colluders(facts)]
+    columns = ("devices that work with the reader", "central ε, word", "central ε, user")
+    show_table("If devices collude", columns, rows, numbers=range(len(columns)))
 
 
 def measured_cells(release: Release) -> dict[str, tuple[str, str]]:

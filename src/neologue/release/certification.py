@@ -22,7 +22,7 @@ from neologue.errors import ParameterError
 from neologue.language.candidates import extensions
 from neologue.layout.shape import ways_asked
 from neologue.privacy.anonymity import release_threshold
-from neologue.privacy.statement import privacy_statement
+from neologue.privacy.statement import PrivacyFacts, privacy_statement
 from neologue.protocol.closed_layer import check_rate
 from neologue.randomizers.closed import closed_domain
 from neologue.randomizers.registry import randomizer
@@ -58,6 +58,8 @@ class Certification:
 
     claims: tuple[Claim, ...]
     objections: tuple[str, ...]
+    facts: PrivacyFacts | None = None
+    """What the claims were computed from; None if nothing can be."""
 
     @property
     def passed(self) -> bool:
@@ -76,7 +78,7 @@ def certify(document: ReleaseDocument, key: Ed25519PublicKey | None = None) -> C
     objections += [*_wrong_layers(document), *_wrong_words(document), *_wrong_measurement(document)]
     facts = privacy_facts(document.parameters, document.layers, document.measurement, document.exposure)
     recomputed = privacy_statement(facts)
-    return Certification(tuple(_claims("", recomputed, document.privacy)), tuple(objections))
+    return Certification(tuple(_claims("", recomputed, document.privacy)), tuple(objections), facts)
 
 
 def _impossible(document: ReleaseDocument) -> Iterator[str]:
