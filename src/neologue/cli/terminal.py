@@ -16,7 +16,7 @@ from neologue.privacy.digits import shown
 from neologue.privacy.statement import PrivacyFacts
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
-from neologue.reporting.sentences import privacy_lines, summary
+from neologue.reporting.sentences import interval_note, privacy_lines, summary
 from neologue.simulation.discovery_run import Discovery, Progress
 
 SHOWN_WORDS = 20
@@ -66,7 +66,8 @@ def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
     more = ("measured", "95 % interval") if measured else ()
     columns = ("word", "users reporting it", "95 % interval", *more, "length", "found in layer")
     show_table(f"New words{rest}", columns, rows, numbers=range(1, len(columns)))
-    for line in [*summary(discovery), *privacy_lines(document["privacy"])]:
+    note = [interval_note(discovery.release.measurement)] if words else []
+    for line in [*note, *summary(discovery), *privacy_lines(document["privacy"])]:
         print_line(line)
 
 

@@ -63,6 +63,20 @@ def measured_line(measurement: Measurement) -> str:
     )
 
 
+def interval_note(measurement: Measurement | None) -> str:
+    """What an interval of a word is about, and where the number of its holders is."""
+    about = (
+        "Estimates and 95 % intervals are about the users who would report a word, not about all who hold it: who has more "
+        "new words than fit into a report counts in part, so more may hold a word than its interval says."
+    )
+    if measurement is None or not measurement.decided:
+        return f"{about} How many hold it was not measured."
+    return (
+        f"{about} The measured counts are of all its holders, as far as hardly anybody has more new words drawn than fit "
+        "into a report."
+    )
+
+
 def privacy_lines(statement: Mapping[str, Any]) -> list[str]:
     """The privacy statement in a few sentences."""
     item, user, anonymity = (statement[part] for part in ("item_central", "user_central", "k_anonymity"))
