@@ -21,7 +21,7 @@ def receipt(layer: Layer | ClosedLayer, spent: float = 3.0, lifetime: float = 20
     return report_receipt(0, invite(campaign_id(1), layer, OPERATOR), 100, spent, lifetime)
 
 
-LAYERS = [
+LAYERS: list[Layer | ClosedLayer] = [
     small_layer(["ab", "ca"], 3),
     small_layer(["ab"], 1, epsilon=10.0),
     small_layer(["ab"], 1, targets=frozenset({"abc", "abca"})),

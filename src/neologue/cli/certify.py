@@ -52,7 +52,9 @@ def _as_json(certification: "Certification") -> dict[str, object]:
 
 
 def _show(certification: "Certification", *, signed: bool, verified: bool) -> None:
-    from neologue.cli.terminal import show_colluders, show_table
+    from neologue.cli.terminal import print_line, show_colluders, show_table
+    from neologue.privacy.colluders import cost_by_colluders
+    from neologue.privacy.scale import grade
 
     rows = [
         (
@@ -74,6 +76,10 @@ def _show(certification: "Certification", *, signed: bool, verified: bool) -> No
         return
     if certification.facts:
         show_colluders(certification.facts)
+        assumed = next(
+            cost for cost in cost_by_colluders(certification.facts) if cost.share == certification.facts.colluders
+        )
+        print_line(f"Judged: {grade(assumed.item).words} of a word, {grade(assumed.user).words} of a whole user.")
     signature = "signature verified" if verified else "signed, signature not verified" if signed else "not signed"
     click.echo(f"Certified: all {len(certification.claims)} claims follow from the facts of the release ({signature}).")
 

@@ -13,6 +13,7 @@ from rich.text import Text
 from neologue.discovery.result import LayerFacts, Release
 from neologue.privacy.colluders import cost_by_colluders
 from neologue.privacy.digits import shown
+from neologue.privacy.scale import SCALE, grade
 from neologue.privacy.statement import PrivacyFacts
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
@@ -34,17 +35,21 @@ def console(file: TextIO | None = None) -> Console:
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> None:
     """Print a table; the columns at `numbers` are aligned to the right."""
     table = Table(title=title, title_justify="left")
+    colours = {each.words: each.colour for each in SCALE}
     for index, column in enumerate(columns):
         table.add_column(column, justify="right" if index in numbers else "left", overflow="fold")
     for row in rows:
         # As Text, so that a word such as [bold] is shown and not taken for markup.
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(cell, style=colours.get(cell, "")) for cell in row))
     console().print(table)
 
 
 def print_line(line: str) -> None:
-    """Print one line without markup."""
-    console().print(Text(line))
+    """Print one line without markup; a judgement of an ε has its colour."""
+    text = Text(line)
+    for each in SCALE:
+        text.highlight_words([each.words], style=each.colour)
+    console().print(text)
 
 
 def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
@@ -73,9 +78,12 @@ def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
 
 def show_colluders(facts: PrivacyFacts) -> None:
     """Print the central ε for several shares of colluders."""
-    rows = [(f"{100 * cost.share:g} %", shown(cost.item), shown(cost.user)) for cost in cost_by_colluders(facts)]
-    columns = ("devices that work with the reader", "central ε, word", "central ε, user")
-    show_table("If devices collude", columns, rows, numbers=range(len(columns)))
+    rows = [
+        (f"{100 * cost.share:g} %", shown(cost.item), shown(cost.user), grade(cost.user).words)
+        for cost in cost_by_colluders(facts)
+    ]
+    columns = ("devices that work with the reader", "central ε, word", "central ε, user", "of a whole user")
+    show_table("If devices collude", columns, rows, numbers=range(3))
 
 
 def measured_cells(release: Release) -> dict[str, tuple[str, str]]:

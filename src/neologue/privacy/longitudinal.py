@@ -1,8 +1,8 @@
 """What the reports of one device in several campaigns tell together a server that reads each of them.
 
-The noise of each campaign is new. With unary, the bit of a word is 1 with probability ½ if the device holds the word and
-with probability q = 1/(e^ε+1) if not, so a bit of 1 multiplies the odds that it is held by (e^ε+1)/2, and one of 0 by
-½/(1−q) = (e^ε+1)/(2·e^ε). docs/privacy/longitudinal.md has a table.
+The noise of each campaign is new. With unary, the bit of a word is 1 with probability ½ if the device holds the word
+and with probability q = 1/(e^ε+1) if not, so a bit of 1 multiplies the odds that it is held by (e^ε+1)/2, and one of 0
+by ½/(1−q) = (e^ε+1)/(2·e^ε). docs/privacy/longitudinal.md has a table.
 """
 
 import math
@@ -21,4 +21,4 @@ def exposed_share(epsilon: float, campaigns: int, prior: float = 1e-6, certainty
         for votes in range(campaigns + 1)
         if posterior(epsilon, campaigns, votes, prior) >= certainty
     )
-    return outcomes / 2**campaigns
+    return math.ldexp(outcomes, -campaigns)
