@@ -34,16 +34,3 @@ SCALE = (
 def grade(epsilon: float) -> Grade:
     """How much a central ε protects."""
     return next(each for each in SCALE if epsilon <= each.most)
-
-
-def needs_consent(user_epsilon: float) -> bool:
-    """Whether a campaign that costs a whole user this much is run only if its operator says so."""
-    return user_epsilon > ASKED_ABOVE
-
-
-def consent_sentence(user_epsilon: str) -> str:
-    """Why a campaign is not run without the operator's word, and what to do."""
-    return (
-        f"the release would have a central ε of {user_epsilon} for a whole user, above {ASKED_ABOVE:g}: "
-        f"{SCALE[-1].words}. Ask more users, choose a smaller local ε or fewer words a user; or give --yes to accept it"
-    )
