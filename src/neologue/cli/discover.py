@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neologue.cli.ledger_charge import ledger_charge
 from neologue.cli.consent import YES, require_consent_to
+from neologue.cli.ledger_charge import ledger_charge
 from neologue.cli.repeating_command import repeating_command
 from neologue.cli.shared_options import (
     ALPHA,
