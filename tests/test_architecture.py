@@ -269,7 +269,8 @@ def test_a_device_needs_numpy_cryptography_and_the_standard_library_alone(tmp_pa
 
         key = Ed25519PrivateKey.generate()
         account = SpendingRecord(sys.argv[1])
-        policy = Policy(operators=frozenset({key.public_key().public_bytes_raw()}), largest_epsilon=20.0)
+        operators = frozenset({key.public_key().public_bytes_raw()})
+        policy = Policy(operators=operators, largest_epsilon=20.0, lifetime_epsilon=40.0)
         alphabet = Alphabet("abc")
         answers = {}
         for mechanism in ("unary", "subset-selection"):

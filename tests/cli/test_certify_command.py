@@ -73,6 +73,8 @@ class TestCertified:
         assert "claims follow from the facts of the release (signed, signature not verified)." in plain.stdout
         assert "claims follow from the facts of the release (signature verified)." in verified.stdout
         assert "item central.best" in plain.stdout
+        rows = [line for line in plain.stdout.splitlines() if " % " in line]
+        assert [line.split()[1] for line in rows] == ["0", "10", "50"]
         assert " NO " not in plain.stdout
 
     @pytest.mark.parametrize(

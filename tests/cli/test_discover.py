@@ -74,6 +74,8 @@ class TestEmbeddedPopulation:
         assert "20,000 simulated users who write en" in told
         assert f"Asked: {asked:,} of 20,000 users, once each, in {len(document['layers'])} layers" in told
         assert f"Found: {len(document['words']):,} new words" in told
+        assert "intervals are about the users who would report a word, not about all who hold it" in told
+        assert "How many hold it was not measured." in told
         assert f"cover {truth_of(embedded_files[1])['score']['coverage']:.1%}" in told
         assert f"local ε = {document['privacy']['local_epsilon']:g}" in told
         assert f"{document['privacy']['user_local_epsilon']:g} for the up to 60 words of a user" in told

@@ -99,7 +99,7 @@ def without_reader(*arguments: object) -> Ending:
 def unread(tmp_path_factory: pytest.TempPathFactory, typed: Path, known: Path) -> tuple[Ending, Path]:
     """A discovery whose table nobody reads, and where its files should be."""
     out = tmp_path_factory.mktemp("unread")
-    return without_reader("discover", typed, "--known", known, "--depth", 4, "--out", out), out
+    return without_reader("discover", typed, "--known", known, "--depth", 4, "--yes", "--out", out), out
 
 
 def test_a_reader_who_leaves_early_gets_no_traceback(unread: tuple[Ending, Path]) -> None:

@@ -117,6 +117,8 @@ def test_tables_tell_the_same(neologue: Neologue, known: Path, unary: dict[str, 
     assert result.exit_code == 0
     assert "Layers, as foreseen" in result.stdout
     assert "The trade-off" in result.stdout
+    colluding = result.stdout.split("If devices collude")[1].splitlines()
+    assert [line.split()[1] for line in colluding if " % " in line][:3] == ["0", "10", "50"]
     assert f"local ε = {unary['parameters']['epsilon']:g}" in result.stdout
     assert f"{unary['expected']['coverage']:.1%} of what users hold" in result.stdout
     assert "Privacy of the release" in result.stdout

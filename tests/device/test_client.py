@@ -134,7 +134,7 @@ def test_a_closed_layer_is_answered_too(clients: Clients, tmp_path: Path) -> Non
         device = clients(server=service.address)
         device.join(service.credential().text)
         assert device.tick().state == "final"
-        assert "words that others have found" in device.receipts()[0]
+        assert "words that the operator chose, and some that stand for all other words" in device.receipts()[0]
         device.close()
 
 
@@ -621,14 +621,15 @@ def test_receipts_say_in_plain_words_what_left_the_device(service: Service, clie
     client.tick()
     (report,) = service.pending.values()
     places = service.layer.randomizer.candidates
-    votes = round(places / (1 + math.exp(3)))
+    votes = places / (1 + math.exp(3))
     operator = OPERATOR.public_key().public_bytes_raw().hex()[:16]
     assert client.receipts() == [
         f"On 2026-05-03 this device sent {len(report):,} bytes to the operator {operator}… for the campaign "
-        f"{CAMPAIGN.hex()[:16]}…: a randomized list of about {votes:,} of {places:,} beginnings of "
-        "words. Any single word you typed changes the probability of what was sent by at most a factor of e^3; all "
+        f"{CAMPAIGN.hex()[:16]}…: randomized votes on {places:,} candidates, beginnings of words "
+        f"and whole words that the operator chose. Chance alone gives about {votes:.2g} of such votes, whatever you "
+        "typed. Any single word you typed changes the probability of what was sent by at most a factor of e^3; all "
         "your words together, of which it is about at most 4, by e^12. According to the operator, 999 other devices "
-        "were asked the same."
+        "were asked the same. With this report the device has spent an ε of 3 of the 20 in its lifetime: 17 is left."
     ]
     service.batch = 1
     client.tick()

@@ -88,7 +88,7 @@ def made(service: SecureService, folder: Path) -> SpendingRecord:
     account = SpendingRecord(folder / "account.db")
     report = account.answer(invitation, {"abba": 1}, policy(smallest_layer_size=1))
     with closing(Membership(folder / "membership.db")) as membership:
-        membership.send(asked, receipt.report_receipt(0, invitation, len(report)))
+        membership.send(asked, receipt.report_receipt(0, invitation, len(report), account.spent, 20.0))
     return account
 
 

@@ -1,8 +1,10 @@
 """The bounds on sums of unary reports, against published figures and against every number of holders."""
 
 import math
+import re
 from collections.abc import Callable
 from itertools import pairwise, product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +15,12 @@ from scipy.stats import binom
 
 from neologue.privacy.binomial_pair import pair_delta
 from neologue.privacy.bound import Bound
+from neologue.privacy.digits import shown
 from neologue.privacy.sums import LEFT_OUT, Sums, composed, connected, joint, sums_group, sums_only, transform_error
 from neologue.randomizers.unary import Unary
 
 DELTA = 1e-10
+PAGE = Path(__file__).parents[2] / "docs/privacy/sums.md"
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 
@@ -90,6 +94,13 @@ def test_bound_and_floor_differ_by_less_than_a_part_in_a_thousand_where_noise_is
     unary = Unary(1000, epsilon, 60)
     found = epsilon_of(sums_only(unary, 1_000_000, DELTA))
     assert 0.999 * found < Sums.of(unary, 1_000_000).floor(DELTA) < found
+
+
+def test_who_has_fewer_words_is_hidden_better_as_the_page_says() -> None:
+    table = re.findall(r"^\| (\d+) \| ([\d.]+) \|$", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert [int(words) for words, _ in table] == [1, 5, 10, 60]
+    for words, epsilon in table:
+        assert shown(epsilon_of(joint(Unary(1000, 7.0, int(words)), 1_000_000, DELTA))) == epsilon
 
 
 # Every number of holders

@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources 991747b225c0f27d9cdf71cd1a8a5e5b06742b1e94beea38a20dee24dcb24ec9 */
+/* neologue device, Apache-2.0, built from devices/web: sources fc2a6a427cdd6d6de1ad19fc8d2f64984909d2464a4dc6761e6e6b732156e49c */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)
@@ -596,8 +596,7 @@ var SubsetSelection = class {
     return this.bound * this.subsetSize;
   }
   get noiseVotes() {
-    const twice = 2n * BigInt(this.bound) * (BigInt(this.subsetSize) * ONE - this.truth);
-    return Number((twice + ONE) / (2n * ONE));
+    return this.bound * share(BigInt(this.subsetSize) * ONE - this.truth);
   }
   get chances() {
     const p = share(this.truth);
@@ -706,7 +705,7 @@ var Unary = class {
     return Number(ceilDivide(2n * BigInt(this.candidates) * this.noise + ONE, 2n * ONE));
   }
   get noiseVotes() {
-    return Number((2n * BigInt(this.candidates) * this.noise + ONE) / (2n * ONE));
+    return this.candidates * share(this.noise);
   }
   get chances() {
     return [0.5, share(this.noise)];
@@ -952,7 +951,7 @@ var DEFAULTS = {
   enabled: true,
   largestEpsilon: 10,
   largestUserEpsilon: 600,
-  lifetimeEpsilon: 40,
+  lifetimeEpsilon: 20,
   smallestLayerSize: 100,
   longestWord: 32,
   largestLayer: 1 << 24,
@@ -1082,17 +1081,23 @@ __export(receipt_exports, {
 });
 var SECONDS_PER_DAY = 86400;
 var SHOWN = 16;
-function reportReceipt(day, campaign, operator, layer, size) {
+function reportReceipt(day, campaign, operator, layer, size, spent, lifetime) {
   const { bound, cohort } = layer.document;
   const { candidates, noiseVotes } = layer.randomizer;
-  const what = layer.closed ? "words that others have found, and of candidates that stand for other words" : "beginnings of words";
-  return `On ${date(day)} this device sent ${many(size)} bytes to the operator ${short(operator)} for the campaign ${short(campaign)}: a randomized list of about ${many(noiseVotes)} of ${many(candidates)} ${what}. Any single word you typed changes the probability of what was sent by at most a factor of e^${brief(layer.epsilon)}; all your words together, of which it is about at most ${many(bound)}, by e^${brief(bound * layer.epsilon)}. According to the operator, ${many(cohort - 1)} other devices were asked the same.`;
+  const what = layer.closed ? "words that the operator chose, and some that stand for all other words" : "beginnings of words and whole words that the operator chose";
+  const targets = layer.targets ? `Only words of a list of ${many(layer.targets.size)} that the operator made can be among yours. ` : "";
+  return `On ${date(day)} this device sent ${many(size)} bytes to the operator ${short(operator)} for the campaign ${short(campaign)}: randomized votes on ${many(candidates)} candidates, ${what}. ${targets}${noiseSentence(noiseVotes)} Any single word you typed changes the probability of what was sent by at most a factor of e^${brief(layer.epsilon)}; all your words together, of which it is about at most ${many(bound)}, by e^${brief(bound * layer.epsilon)}. According to the operator, ${many(cohort - 1)} other devices were asked the same. With this report the device has spent an ε of ${brief(spent)} of the ${brief(lifetime)} in its lifetime: ${brief(Math.max(lifetime - spent, 0))} is left.`;
 }
 function countedReceipt(day, campaign) {
   return `On ${date(day)} the service confirmed that the report for the campaign ${short(campaign)} was counted; its bytes were erased from this device.`;
 }
 function abandonedReceipt(day, campaign) {
   return `On ${date(day)} the report for the campaign ${short(campaign)} was given up without a confirmation that it was counted; its bytes were erased from this device, and no other is made for this campaign.`;
+}
+function noiseSentence(noise) {
+  const votes = noise >= 10 ? `about ${many(Math.round(noise))}` : noise >= 0.01 ? `about ${Number(noise.toPrecision(2))}` : "less than 0.01";
+  const hides = noise < 1 ? " So little hides hardly anything: whoever reads a vote may take it for yours." : "";
+  return `Chance alone gives ${votes} of such votes, whatever you typed.${hides}`;
 }
 function date(day) {
   return new Date(day * SECONDS_PER_DAY * 1e3).toISOString().slice(0, 10);

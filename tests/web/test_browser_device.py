@@ -18,6 +18,7 @@ from neologue.device import Client, Policy
 from neologue.device import receipt as receipts
 from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
+from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import Credential
 from neologue.protocol.documents import known_document
 from neologue.protocol.invitation import invite
@@ -124,14 +125,28 @@ def test_a_device_is_asked_answers_and_is_done(page: Page, service: Service) -> 
     assert len(service.requests) == 4
 
 
-def test_receipts_say_what_those_of_python_say(page: Page, service: Service) -> None:
-    page.start(service)
-    assert page.state == "final"
-    (report,) = reports(service)
-    invitation = invite(CAMPAIGN, service.layer, OPERATOR)
-    day = int(time.time()) // 86_400
-    expected = [receipts.report_receipt(day, invitation, len(report)), receipts.counted_receipt(day, CAMPAIGN)]
-    assert page.receipts() == expected
+@pytest.mark.parametrize(
+    "layer",
+    [
+        small_layer(["ab", "ca"], 3),
+        small_layer(["ab", "ca"], 5, mechanism="subset-selection", epsilon=0.7),
+        small_layer(["ab"], 1, epsilon=10.0, targets=frozenset({"abc", "abca"})),
+        small_closed_layer(["abc"], epsilon=9.9, bound=1, known=Vocabulary.empty()),
+        small_closed_layer(["abc", "cab"], mechanism="subset-selection", known=Vocabulary.empty()),
+    ],
+    ids=["unary", "subset-selection", "targets", "closed", "closed subset-selection"],
+)
+def test_receipts_say_what_those_of_python_say(browser: Browser, layer: Layer | ClosedLayer) -> None:
+    with running(Service(layer)) as service, pages(service.address) as address:
+        page = Page(browser, address)
+        page.open(name="receipts")
+        page.start(service)
+        assert page.state == "final"
+        (report,) = reports(service)
+        invitation = invite(CAMPAIGN, layer, OPERATOR)
+        day = int(time.time()) // 86_400
+        sent = receipts.report_receipt(day, invitation, len(report), page.spent(), Policy().lifetime_epsilon)
+        assert page.receipts() == [sent, receipts.counted_receipt(day, CAMPAIGN)]
 
 
 @pytest.mark.parametrize("mechanism", ["unary", "subset-selection"])
@@ -157,7 +172,7 @@ def test_with_a_large_epsilon_the_word_that_counts_is_voted_for(browser: Browser
         assert hits == 20 if mechanism == "subset-selection" else 0 < hits < 20
         known = -1 if closed else int(layer.candidates.index(strings(["cab"]))[0])  # type: ignore[union-attr]
         assert not any(known in voted for voted in votes)
-        assert ("words that others have found" in page.receipts()[0]) is closed
+        assert ("stand for all other words" in page.receipts()[0]) is closed
 
 
 def test_a_device_contributes_to_a_real_layer(browser: Browser, tmp_path: Path) -> None:

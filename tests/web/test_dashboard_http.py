@@ -235,6 +235,11 @@ def test_words_are_searched_sorted_and_leafed_through(desk: Office, analyst: str
 
 
 def test_files_are_what_the_command_line_writes(desk: Office, analyst: str) -> None:
+    for path in (f"{TAGS}/words", f"{TAGS}/review"):
+        page = desk.ask("GET", path, analyst).body.decode()
+        assert "users reporting it" in page
+        assert "about the users who would report a word, not about all who hold it" in page
+        assert "How many hold it was not measured." in page
     csv = desk.ask("GET", f"{TAGS}/files/words.csv", analyst)
     assert {TAG, "lol", "lolz"} == {line.split(",")[0] for line in csv.body.decode().splitlines()[1:]}
     assert csv.headers["content-disposition"] == 'attachment; filename="-img-src-x-onerror-hack--words.csv"'
@@ -406,6 +411,7 @@ def test_the_price_is_told_with_what_the_population_has_left(tmp_path: Path) -> 
         page = desk.ask("GET", "/campaigns/x/privacy", cookie).body.decode()
         assert "With this campaign, ε = " in page
         assert "Expected privacy guarantees" in page
+        assert re.findall(r'<td class="n">(\d+) %</td>', page) == ["0", "10", "50"]
         assert desk.post("/campaigns/x/start", cookie).status == 303
         assert "This campaign is already charged" in desk.ask("GET", "/campaigns/x/privacy", cookie).body.decode()
 

@@ -385,7 +385,11 @@ export class Device {
       );
       turn("answers").add({ campaign, layer: hex(asked.layer), epsilon: layer.epsilon, day: today() } satisfies Answer);
       turn("reports").add({ campaign, report: made });
-      turn("receipts").add(receipt.reportReceipt(today(), credential.campaign, asked.operator, layer, made.length));
+      const spent = sum([...past.map(({ epsilon }) => epsilon), layer.epsilon]);
+      const lifetime = this.#policy.limits.lifetimeEpsilon;
+      turn("receipts").add(
+        receipt.reportReceipt(today(), credential.campaign, asked.operator, layer, made.length, spent, lifetime),
+      );
       change(turn, { ...record, answered: asked });
       return made;
     });

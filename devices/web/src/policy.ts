@@ -33,7 +33,7 @@ const DEFAULTS: Limits = {
   enabled: true,
   largestEpsilon: 10,
   largestUserEpsilon: 600,
-  lifetimeEpsilon: 40,
+  lifetimeEpsilon: 20,
   smallestLayerSize: 100,
   longestWord: 32,
   largestLayer: 1 << 24,

@@ -8,7 +8,7 @@ export interface Randomizer {
   readonly bound: number;
   /** The length of a report's payload, but for one in 2^40. */
   readonly payloadBytes: number;
-  /** How many votes a report stands for, at most on average, rounded up; and how many are noise, rounded. */
+  /** How many votes a report stands for, at most on average, rounded up; and how many are noise, on average. */
   readonly votes: number;
   readonly noiseVotes: number;
   /** Whether the thresholds keep the ε that was asked for, in integers. */

@@ -7,19 +7,35 @@ import { many } from "./policy";
 export const SECONDS_PER_DAY = 86_400;
 const SHOWN = 16;
 
-/** For a report of so many bytes: who gets it, and what it can reveal at most. */
-export function reportReceipt(day: number, campaign: Uint8Array, operator: Uint8Array, layer: Layer, size: number): string {
+/**
+ * For a report of so many bytes: who gets it, and what it can reveal at most. `spent` is the device's ε with this report,
+ * of its lifetime's. Every word holds for any layer that can be sent.
+ */
+export function reportReceipt(
+  day: number,
+  campaign: Uint8Array,
+  operator: Uint8Array,
+  layer: Layer,
+  size: number,
+  spent: number,
+  lifetime: number,
+): string {
   const { bound, cohort } = layer.document;
   const { candidates, noiseVotes } = layer.randomizer;
   const what = layer.closed
-    ? "words that others have found, and of candidates that stand for other words"
-    : "beginnings of words";
+    ? "words that the operator chose, and some that stand for all other words"
+    : "beginnings of words and whole words that the operator chose";
+  const targets = layer.targets
+    ? `Only words of a list of ${many(layer.targets.size)} that the operator made can be among yours. `
+    : "";
   return (
     `On ${date(day)} this device sent ${many(size)} bytes to the operator ${short(operator)} for the campaign ` +
-    `${short(campaign)}: a randomized list of about ${many(noiseVotes)} of ${many(candidates)} ${what}. ` +
+    `${short(campaign)}: randomized votes on ${many(candidates)} candidates, ${what}. ${targets}${noiseSentence(noiseVotes)} ` +
     `Any single word you typed changes the probability of what was sent by at most a factor of ` +
     `e^${brief(layer.epsilon)}; all your words together, of which it is about at most ${many(bound)}, by e^${brief(bound * layer.epsilon)}. ` +
-    `According to the operator, ${many(cohort - 1)} other devices were asked the same.`
+    `According to the operator, ${many(cohort - 1)} other devices were asked the same. ` +
+    `With this report the device has spent an ε of ${brief(spent)} of the ${brief(lifetime)} in its lifetime: ` +
+    `${brief(Math.max(lifetime - spent, 0))} is left.`
   );
 }
 
@@ -37,6 +53,18 @@ export function abandonedReceipt(day: number, campaign: Uint8Array): string {
     `On ${date(day)} the report for the campaign ${short(campaign)} was given up without a confirmation ` +
     "that it was counted; its bytes were erased from this device, and no other is made for this campaign."
   );
+}
+
+/** How many votes are noise, on average. */
+function noiseSentence(noise: number): string {
+  const votes =
+    noise >= 10
+      ? `about ${many(Math.round(noise))}`
+      : noise >= 0.01
+        ? `about ${Number(noise.toPrecision(2))}`
+        : "less than 0.01";
+  const hides = noise < 1 ? " So little hides hardly anything: whoever reads a vote may take it for yours." : "";
+  return `Chance alone gives ${votes} of such votes, whatever you typed.${hides}`;
 }
 
 function date(day: number): string {

@@ -46,8 +46,7 @@ export class SubsetSelection implements Randomizer {
   }
 
   get noiseVotes(): number {
-    const twice = 2n * BigInt(this.bound) * (BigInt(this.subsetSize) * ONE - this.truth);
-    return Number((twice + ONE) / (2n * ONE));
+    return this.bound * share(BigInt(this.subsetSize) * ONE - this.truth);
   }
 
   get chances(): readonly [number, number] {

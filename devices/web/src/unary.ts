@@ -36,7 +36,7 @@ export class Unary implements Randomizer {
   }
 
   get noiseVotes(): number {
-    return Number((2n * BigInt(this.candidates) * this.noise + ONE) / (2n * ONE));
+    return this.candidates * share(this.noise);
   }
 
   get chances(): readonly [number, number] {

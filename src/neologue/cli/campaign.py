@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from neologue.cli.campaign_words import export, influence, review, words
+from neologue.cli.consent import YES, require_consent
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.service_client import AS_JSON, NAME, SERVER, TOKEN, ServiceClient, format_time
 from neologue.cli.shared_options import complete_from, language_names, profile_names
@@ -60,9 +61,21 @@ for command in (words, influence, export, review):
 @click.option("--gather-seconds", type=float, help="How long a group waits for its devices  [default: 600]")
 @click.option("--stage-seconds", type=float, help="How long each stage of a group waits for answers  [default: 120]")
 @click.option("--issuer", "issuers", multiple=True, help="The public key of an app's own backend, in hexadecimal.")
+@YES
 @click.pass_obj
-def create(service: ServiceClient, /, name: str, known: Path | None, targets: Path | None, **given: Any) -> None:  # noqa: ANN401
-    """Create a campaign. No device is asked before the campaign is started."""
+def create(
+    service: ServiceClient,
+    /,
+    name: str,
+    known: Path | None,
+    targets: Path | None,
+    yes: bool,
+    **given: Any,  # noqa: ANN401
+) -> None:
+    """Create a campaign. No device is asked before the campaign is started.
+
+    One whose release could cost a whole user a central ε above 10 is not created, unless --yes accepts it.
+    """
     from neologue.language.vocabulary import Vocabulary
 
     require_masks(given)
@@ -77,7 +90,18 @@ def create(service: ServiceClient, /, name: str, known: Path | None, targets: Pa
         definition["known"] = sorted(Vocabulary.from_file(known).words)
     if targets:
         definition["targets"] = sorted(Vocabulary.from_file(targets).words)
+    if not yes:
+        _require_consent(definition)
     _print_state(service.request_json("POST", "campaigns", body=definition))
+
+
+def _require_consent(body: dict[str, Any]) -> None:
+    """Raise an error for a campaign that needs consent; what is wrong with it otherwise, the service says."""
+    from neologue.web.price import user_epsilon_of
+
+    epsilon = user_epsilon_of(body)
+    if epsilon is not None:
+        require_consent(epsilon)
 
 
 @campaign.command(name="list")

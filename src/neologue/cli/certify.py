@@ -55,7 +55,9 @@ def _as_json(certification: "Certification") -> dict[str, object]:
 
 
 def _show(certification: "Certification", *, signed: bool, verified: bool) -> None:
-    from neologue.cli.terminal import show_table
+    from neologue.cli.terminal import print_line, show_colluders, show_table
+    from neologue.privacy.colluders import cost_by_colluders
+    from neologue.privacy.scale import grade
 
     rows = [
         (
@@ -75,6 +77,12 @@ def _show(certification: "Certification", *, signed: bool, verified: bool) -> No
         missing = sum(not claim.covered for claim in certification.claims)
         click.echo(f"NOT CERTIFIED: {missing} claims are not covered, {len(certification.objections)} objections.")
         return
+    if certification.facts:
+        show_colluders(certification.facts)
+        assumed = next(
+            cost for cost in cost_by_colluders(certification.facts) if cost.share == certification.facts.colluders
+        )
+        print_line(f"Judged: {grade(assumed.item).words} of a word, {grade(assumed.user).words} of a whole user.")
     signature = "signature verified" if verified else "signed, signature not verified" if signed else "not signed"
     if certification.simulated:
         click.echo(

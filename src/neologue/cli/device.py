@@ -48,7 +48,7 @@ def _service_options(command: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--lifetime-epsilon",
                 type=float,
-                help="The largest sum of all local ε over the device's lifetime.  [default: 40]",
+                help="The largest sum of all local ε over the device's lifetime.  [default: 20]",
             ),
             click.option(
                 "--smallest-cohort",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neologue.cli.consent import YES, require_consent_to
 from neologue.cli.ledger_charge import ledger_charge
 from neologue.cli.repeating_command import repeating_command
 from neologue.cli.shared_options import (
@@ -155,6 +156,7 @@ REPEATED = (
 )
 @click.option("--population", help="The name of these users in the ledger; with --ledger.")
 @click.option("--campaign", help="The campaign's name in the ledger, new for each campaign; with --ledger.")
+@YES
 @click.option("--json", "as_json", is_flag=True, help="Print release.json instead of tables.")
 @click.option("--days", type=int, help="How many days of typing count (T); for DATA, the last ones.")
 @click.option("--user-column", help="Column of DATA that tells users apart  [default: user]")
@@ -165,11 +167,14 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     """Find the new words of a population.
 
     DATA is a CSV, TSV, JSON lines or Parquet file with the columns user and word, and optionally count and day. Without
-    it, users are simulated who write a language with its real word frequencies.
+    it, users are simulated who write a language with its real word frequencies. People of DATA whom the release could
+    cost a central ε above 10 are asked nothing, unless --yes accepts it.
     """
     from neologue.cli.terminal import show_discovery, show_progress
     from neologue.discovery.decision import no_trace
+    from neologue.privacy.statement import Exposure
     from neologue.release.codec import release_text
+    from neologue.release.foreseen import foreseen_facts
     from neologue.release.signature import private_key, sign_document
     from neologue.reporting.extra import EXTRA, can_report
     from neologue.reporting.files import REPORT, TRUTH, check_folder, write_files
@@ -199,6 +204,8 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
         check_memory(campaign, engine.threads)
         journal = _open_journal(population, campaign, measure, options)
         if not (journal and journal.resumed):
+            if data and not options["yes"]:
+                require_consent_to(foreseen_facts(campaign, measure, Exposure()))
             charge.plan(campaign, measure)
         trie_trace = TrieTrace(population.words) if options["out"] and can_report() else None
         discovery = run(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neologue.cli.consent import YES, require_consent
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.shared_options import (
     ALPHA,
@@ -80,12 +81,14 @@ CHANGEABLE = ("words_per_user", "depth", "passes", "randomizer", "rule", "k_anon
     help="The most a device may send with masked votes: layers get as many candidates as fit.",
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the trade-off into this SVG file.")
+@YES
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON instead of tables.")
-def plan(plot: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
+def plan(plot: Path | None, as_json: bool, yes: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
     """Plan a campaign: choose parameters within limits on ε, and forecast what they find and cost.
 
     Give any of --users, --local-epsilon and --central-epsilon; the rest is chosen. Nobody is asked: the forecast is
-    computed from the word frequencies of the language.
+    computed from the word frequencies of the language. Exits with 2 if the plan has a central ε above 10 for a whole
+    user, unless --yes accepts it.
     """
     from neologue.cli.terminal import show_progress
     from neologue.reporting.plan_document import check_plot, plan_document, plot_tradeoff
@@ -108,6 +111,8 @@ def plan(plot: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN
         click.echo(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False).encode())
     else:
         _show(found, document)
+    if not yes:
+        require_consent(found.user_epsilon)
 
 
 def _make_plan(options: dict[str, Any], print_line: Any) -> "Plan":  # noqa: ANN401 - a function of a line
@@ -186,7 +191,7 @@ def _masking_cost(found: "Plan") -> "MaskingCost":
 
 
 def _show(plan: "Plan", document: dict[str, Any]) -> None:
-    from neologue.cli.terminal import print_line, show_table
+    from neologue.cli.terminal import print_line, show_colluders, show_table
     from neologue.privacy.digits import shown
     from neologue.reporting.sentences import privacy_lines
 
@@ -228,6 +233,7 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
     ]
     trade = ("local ε", "central ε, word", "central ε, user", "coverage", "words", "rarest word found (95 %)")
     show_table("The trade-off", trade, points, numbers=range(len(trade)))
+    show_colluders(plan.facts)
     parameters = campaign.parameters
     for line in (
         f"Plan: {campaign.users:,} users, local ε = {campaign.epsilon:g}, {parameters.words_per_user} words a user, "

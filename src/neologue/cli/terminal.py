@@ -11,9 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from neologue.discovery.result import LayerFacts, Release
+from neologue.privacy.colluders import cost_by_colluders
+from neologue.privacy.digits import shown
+from neologue.privacy.scale import SCALE, grade
+from neologue.privacy.statement import PrivacyFacts
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
-from neologue.reporting.sentences import privacy_lines, summary
+from neologue.reporting.sentences import interval_note, privacy_lines, summary
 from neologue.simulation.discovery_run import Discovery, Progress
 
 SHOWN_WORDS = 20
@@ -31,17 +35,21 @@ def console(file: TextIO | None = None) -> Console:
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> None:
     """Print a table; the columns at `numbers` are aligned to the right."""
     table = Table(title=title, title_justify="left")
+    colours = {each.words: each.colour for each in SCALE}
     for index, column in enumerate(columns):
         table.add_column(column, justify="right" if index in numbers else "left", overflow="fold")
     for row in rows:
         # As Text, so that a word such as [bold] is shown and not taken for markup.
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(cell, style=colours.get(cell, "")) for cell in row))
     console().print(table)
 
 
 def print_line(line: str) -> None:
-    """Print one line without markup."""
-    console().print(Text(line))
+    """Print one line without markup; a judgement of an ε has its colour."""
+    text = Text(line)
+    for each in SCALE:
+        text.highlight_words([each.words], style=each.colour)
+    console().print(text)
 
 
 def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
@@ -63,8 +71,19 @@ def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
     more = ("measured", "95 % interval") if measured else ()
     columns = ("word", "users reporting it", "95 % interval", *more, "length", "found in layer")
     show_table(f"New words{rest}", columns, rows, numbers=range(1, len(columns)))
-    for line in [*summary(discovery), *privacy_lines(document["privacy"])]:
+    note = [interval_note(discovery.release.measurement)] if words else []
+    for line in [*note, *summary(discovery), *privacy_lines(document["privacy"])]:
         print_line(line)
+
+
+def show_colluders(facts: PrivacyFacts) -> None:
+    """Print the central ε for several shares of colluders."""
+    rows = [
+        (f"{100 * cost.share:g} %", shown(cost.item), shown(cost.user), grade(cost.user).words)
+        for cost in cost_by_colluders(facts)
+    ]
+    columns = ("devices that work with the reader", "central ε, word", "central ε, user", "of a whole user")
+    show_table("If devices collude", columns, rows, numbers=range(3))
 
 
 def measured_cells(release: Release) -> dict[str, tuple[str, str]]:

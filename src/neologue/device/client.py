@@ -313,7 +313,10 @@ class Client:
         report = self._record.answer(invitation, {} if made else self._diary.words(), self._policy)
         joined = self._membership.joined()
         if joined is not None and joined.answered is None:
-            self._membership.send(asked, receipt.report_receipt(self._clock(), invitation, len(report)))
+            sentence = receipt.report_receipt(
+                self._clock(), invitation, len(report), self._record.spent, self._policy.lifetime_epsilon
+            )
+            self._membership.send(asked, sentence)
         return report
 
     def _take_part(self, invitation: Invitation, asked: AnsweredInvitation, head: bytes) -> Tick:

@@ -39,7 +39,7 @@ class Policy:
     """The largest local ε of one word in one report."""
     largest_user_epsilon: float = 600.0
     """The largest B·ε: that of all words of one report together."""
-    lifetime_epsilon: float = 40.0
+    lifetime_epsilon: float = 20.0
     """The largest sum of the local ε of all campaigns ever answered."""
     smallest_layer_size: int = 100
     """The fewest users that a layer may say it asks."""

@@ -9,17 +9,24 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.invitation import Invitation
 
 
-def report_receipt(day: int, invitation: Invitation, size: int) -> str:
-    """For a report of so many bytes: who gets it, and what it can reveal at most."""
+def report_receipt(day: int, invitation: Invitation, size: int, spent: float, lifetime: float) -> str:
+    """For a report of so many bytes: who gets it, and what it can reveal at most.
+
+    `spent` is the device's ε with this report, of its lifetime's. Every word holds for any layer that can be sent: an
+    operator may choose what is asked about, and so little of it that there is hardly any noise.
+    """
     layer = invitation.layer
     channel = layer.randomizer.channel
-    # Nearly all of a report is noise, so that its size is known without reading it.
-    votes = round(channel.contributions * layer.randomizer.candidates * channel.q)
-    closed = isinstance(layer, ClosedLayer)
+    noise = float(channel.contributions * layer.randomizer.candidates * channel.q)
     what = (
-        "words that others have found, and of candidates that stand for other words"
-        if closed
-        else "beginnings of words"
+        "words that the operator chose, and some that stand for all other words"
+        if isinstance(layer, ClosedLayer)
+        else "beginnings of words and whole words that the operator chose"
+    )
+    targets = (
+        ""
+        if layer.targets is None
+        else f"Only words of a list of {len(layer.targets):,} that the operator made can be among yours. "
     )
     epsilon = epsilon_of(layer)
     campaign, operator = invitation.campaign_id.hex()[:16], invitation.operator.hex()[:16]
@@ -31,10 +38,13 @@ def report_receipt(day: int, invitation: Invitation, size: int) -> str:
             f"only under masks, so that the operator reads sums of at least {invitation.masked.smallest:,} devices"
         )
     return (
-        f"On {date(day)} {how}: a randomized list of about {votes:,} of {layer.randomizer.candidates:,} {what}. "
+        f"On {date(day)} {how}: randomized votes on {layer.randomizer.candidates:,} candidates, {what}. {targets}"
+        f"{_noise_sentence(noise)} "
         f"Any single word you typed changes the probability of what was sent by at most a factor of e^{epsilon:g}; all "
         f"your words together, of which it is about at most {layer.bound:,}, by e^{layer.bound * epsilon:g}. "
-        f"According to the operator, {layer.layer_size - 1:,} other devices were asked the same."
+        f"According to the operator, {layer.layer_size - 1:,} other devices were asked the same. "
+        f"With this report the device has spent an ε of {spent:g} of the {lifetime:g} in its lifetime: "
+        f"{max(lifetime - spent, 0.0):g} is left."
     )
 
 
@@ -62,6 +72,13 @@ def abandoned_receipt(day: int, campaign_id: bytes) -> str:
         f"On {date(day)} the report for the campaign {campaign_id.hex()[:16]}… was given up without a confirmation "
         "that it was counted; its bytes were erased from this device, and no other is made for this campaign."
     )
+
+
+def _noise_sentence(noise: float) -> str:
+    """How many votes are noise, on average."""
+    votes = f"about {round(noise):,}" if noise >= 10 else f"about {noise:.2g}" if noise >= 0.01 else "less than 0.01"
+    hides = " So little hides hardly anything: whoever reads a vote may take it for yours." if noise < 1 else ""
+    return f"Chance alone gives {votes} of such votes, whatever you typed.{hides}"
 
 
 def date(day: int) -> str:

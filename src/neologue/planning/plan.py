@@ -87,6 +87,12 @@ class Plan:
         return privacy_statement(self.facts)
 
     @property
+    def user_epsilon(self) -> float:
+        """The central ε of a whole user if the run goes as foreseen."""
+        facts = self.facts
+        return central_epsilon(facts.collection.in_sums_of(None, facts.colluders), facts.delta, "user")
+
+    @property
     def full_layer(self) -> float | None:
         """The item-level ε of a layer with the most candidates that the paper allows; None for other methods."""
         parameters = self.campaign.parameters

@@ -22,7 +22,7 @@ from neologue.errors import ParameterError
 from neologue.language.candidates import extensions
 from neologue.layout.shape import ways_asked
 from neologue.privacy.anonymity import release_threshold
-from neologue.privacy.statement import privacy_statement
+from neologue.privacy.statement import PrivacyFacts, privacy_statement
 from neologue.protocol.closed_layer import check_rate
 from neologue.randomizers.closed import closed_domain
 from neologue.randomizers.registry import randomizer
@@ -60,6 +60,8 @@ class Certification:
     objections: tuple[str, ...]
     simulated: bool = False
     """Whether the release is a simulation with a known seed, whose figures promise nothing to anybody."""
+    facts: PrivacyFacts | None = None
+    """What the claims were computed from; None if nothing can be."""
 
     @property
     def passed(self) -> bool:
@@ -80,7 +82,7 @@ def certify(document: ReleaseDocument, key: Ed25519PublicKey | None = None) -> C
     objections += [*_wrong_layers(document), *_wrong_words(document), *_wrong_measurement(document)]
     facts = privacy_facts(document.parameters, document.layers, document.measurement, document.exposure)
     recomputed = privacy_statement(facts, document.provenance.source)
-    return Certification(tuple(_claims("", recomputed, document.privacy)), tuple(objections), simulated)
+    return Certification(tuple(_claims("", recomputed, document.privacy)), tuple(objections), simulated, facts)
 
 
 def _impossible(document: ReleaseDocument) -> Iterator[str]:

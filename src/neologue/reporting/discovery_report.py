@@ -16,7 +16,7 @@ from neologue.reporting.discovery_plots import (
 )
 from neologue.reporting.fates import fates
 from neologue.reporting.html_page import embedded_json, render
-from neologue.reporting.sentences import privacy_lines, summary
+from neologue.reporting.sentences import interval_note, privacy_lines, summary
 from neologue.reporting.trie_data import trie_data
 from neologue.simulation.discovery_run import Discovery
 from neologue.simulation.trie_trace import LayerTrace, TrieTrace
@@ -43,6 +43,7 @@ def discovery_report(discovery: Discovery, document: Mapping[str, Any], trie_tra
         command=command,
         lines=summary(discovery),
         privacy_lines=privacy_lines(document["privacy"]),
+        interval_note=interval_note(discovery.release.measurement),
         right=_share_right(words, truth),
         layers=[
             LayerLine(

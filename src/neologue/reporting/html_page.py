@@ -11,6 +11,7 @@ from importlib.resources import files
 import jinja2
 
 from neologue.privacy.digits import shown
+from neologue.privacy.scale import grade
 
 JOINERS = "\u200c\u200d"
 """Characters without a shape that words of some scripts are spelled with."""
@@ -76,5 +77,6 @@ def environment(*packages: str) -> jinja2.Environment:
     )
     made.filters["visible"] = visible
     made.filters["epsilon"] = shown
+    made.filters["grade"] = grade
     made.filters["number"] = lambda value: f"{value:,.0f}"
     return made

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from neologue.campaign.profiles import PROFILES
 from neologue.discovery.measurement import Measurement
 from neologue.privacy.digits import shown
+from neologue.privacy.scale import grade
 from neologue.privacy.statement import APPLIES_TO, Source
 
 if TYPE_CHECKING:
@@ -68,6 +69,20 @@ def measured_line(measurement: Measurement) -> str:
     )
 
 
+def interval_note(measurement: Measurement | None) -> str:
+    """What an interval of a word is about, and where the number of its holders is."""
+    about = (
+        "Estimates and 95 % intervals are about the users who would report a word, not about all who hold it: who has "
+        "more new words than fit into a report counts in part, so more may hold a word than its interval says."
+    )
+    if measurement is None or not measurement.decided:
+        return f"{about} How many hold it was not measured."
+    return (
+        f"{about} The measured counts are of all its holders, as far as hardly anybody has more new words drawn than "
+        "fit into a report."
+    )
+
+
 def privacy_lines(statement: Mapping[str, Any]) -> list[str]:
     """The privacy statement in a few sentences."""
     applies_to = statement.get("applies_to", ON_DEVICES)  # releases of format 1 do not say it
@@ -85,5 +100,6 @@ def privacy_lines(statement: Mapping[str, Any]) -> list[str]:
         f"{statement['words_per_user']} words of a user.",
         f"Privacy of the release, from its readers: ε = {shown(item['best'])} for a word, {shown(user['best'])} for a "
         f"whole user, at δ = {statement['delta']:g}.",
+        f"Judged: {grade(item['best']).words} of a word, {grade(user['best']).words} of a whole user.",
         f"k-anonymity: {k}.",
     ]

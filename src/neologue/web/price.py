@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from neologue.errors import InputError
 from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger, Spent
-from neologue.privacy.statement import privacy_statement
+from neologue.privacy.cost import central_epsilon
+from neologue.privacy.statement import PrivacyFacts, privacy_statement
 from neologue.release.foreseen import foreseen_charge, foreseen_facts
 from neologue.service.campaigns.definition import Definition
 
@@ -35,6 +37,25 @@ def foreseen_statement(definition: Definition) -> dict[str, Any]:
     return _foreseen_statement(msgspec.json.encode(definition))
 
 
+def foreseen_facts_of(definition: Definition) -> PrivacyFacts:
+    """The facts of the campaign if it collects all that it may."""
+    return foreseen_facts(definition.campaign, definition.measuring, definition.aggregator.exposure)
+
+
+def foreseen_user_epsilon(definition: Definition) -> float:
+    """The central ε that the release may cost a whole user, if the campaign collects all that it may."""
+    facts = foreseen_facts_of(definition)
+    return central_epsilon(facts.collection.in_sums_of(None, facts.colluders), facts.delta, "user")
+
+
+def user_epsilon_of(body: dict[str, Any]) -> float | None:
+    """The same for a definition as a client sends it; None if it is none that a service would accept."""
+    try:
+        return foreseen_user_epsilon(msgspec.json.decode(msgspec.json.encode(body), type=Definition))
+    except (msgspec.ValidationError, InputError):
+        return None
+
+
 def plan_campaign(definition: Definition) -> "Plan":
     """What the campaign is expected to find among users who write its language."""
     return _plan_campaign(msgspec.json.encode(definition))
@@ -56,7 +77,7 @@ def budget_view(ledger: Ledger | None, definition: Definition) -> BudgetView | N
 @lru_cache(CACHED_PRICES)
 def _foreseen_statement(text: bytes) -> dict[str, Any]:
     definition = msgspec.json.decode(text, type=Definition)
-    return privacy_statement(foreseen_facts(definition.campaign, definition.measuring, definition.aggregator.exposure))
+    return privacy_statement(foreseen_facts_of(definition))
 
 
 @lru_cache(CACHED_PRICES)

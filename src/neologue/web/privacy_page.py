@@ -5,12 +5,14 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
+from neologue.privacy.colluders import cost_by_colluders
+from neologue.release.facts import privacy_facts
 from neologue.reporting.sentences import privacy_lines
 from neologue.service.api.schemas import CampaignView
 from neologue.service.review.released import read_release
 from neologue.service.storage.states import CampaignState
 from neologue.web.page import ALL_ROLES, Page, PageRequest, render_page
-from neologue.web.price import budget_view, foreseen_statement
+from neologue.web.price import budget_view, foreseen_facts_of, foreseen_statement
 
 _UNITS: Final = {"item_central": "a word", "user_central": "a whole user"}
 
@@ -19,9 +21,13 @@ def show_privacy(request: PageRequest) -> Response:
     """What the release states; before there is one, operators see what it will state if layers go as foreseen."""
     entry = request.campaign()
     foreseen = request.session.is_operator and entry.state != CampaignState.RELEASED
-    statement: Mapping[str, Any] = (
-        foreseen_statement(entry.definition) if foreseen else read_release(request.service.database, entry).privacy
-    )
+    statement: Mapping[str, Any]
+    if foreseen:
+        statement, facts = foreseen_statement(entry.definition), foreseen_facts_of(entry.definition)
+    else:
+        release = read_release(request.service.database, entry)
+        statement = release.privacy
+        facts = privacy_facts(release.parameters, release.layers, release.measurement, release.exposure)
     return render_page(
         request,
         "privacy.html",
@@ -31,6 +37,7 @@ def show_privacy(request: PageRequest) -> Response:
         lines=privacy_lines(statement),
         statement=statement,
         bounds=_bounds(statement),
+        colluders=cost_by_colluders(facts),
         budget=budget_view(request.service.ledger, entry.definition),
     )
 

@@ -8,11 +8,13 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from neologue.errors import ParameterError
+from neologue.reporting.sentences import interval_note
 from neologue.service.api import operator_api
 from neologue.service.api.responses import answer
 from neologue.service.api.schemas import CampaignView, Decide, Export, HistoryOf
 from neologue.service.review import reviewed_words
 from neologue.service.review.export import ENDINGS
+from neologue.service.review.released import read_release
 from neologue.service.review.reviewed_words import ReviewedWord, WordFilter
 from neologue.service.review.verdicts import LONGEST_NOTE, Verdict
 from neologue.web.campaign_pages import download
@@ -69,6 +71,7 @@ def show_review(request: PageRequest) -> Response:
         formats=FORMATS,
         actions=ACTIONS,
         longest_note=LONGEST_NOTE,
+        interval_note=interval_note(read_release(request.service.database, entry).measurement),
     )
 
 

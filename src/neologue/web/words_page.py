@@ -11,9 +11,11 @@ from starlette.responses import Response
 from neologue.discovery.result import ReleasedWord
 from neologue.errors import CampaignError
 from neologue.release.word_lists import hunspell_dic, words_csv
+from neologue.reporting.sentences import interval_note
 from neologue.service.api import operator_api
 from neologue.service.api.schemas import CampaignView
 from neologue.service.review import reviewed_words
+from neologue.service.review.released import read_release
 from neologue.service.review.reviewed_words import WordFilter
 from neologue.web.campaign_pages import download
 from neologue.web.page import ALL_ROLES, Page, PageRequest, render_page
@@ -49,12 +51,15 @@ def show_words(request: PageRequest) -> Response:
     page = min(pages, page_number(request.query))
     listed = reviewed_words.page_of(found, msgspec.structs.replace(wanted, offset=(page - 1) * WORDS_PER_PAGE))
     bar = _bars([one.released for one in shown])
+    measurement = read_release(request.service.database, entry).measurement
     return render_page(
         request,
         "words.html",
         campaign=CampaignView.of(entry),
         tab="words",
         rows=[(one.released, bar(one.released)) for one in listed],
+        measured={word.word: word for word in measurement.words} if measurement else {},
+        interval_note=interval_note(measurement),
         total=len(shown),
         found=len(found),
         search=search,

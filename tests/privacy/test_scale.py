@@ -1,0 +1,61 @@
+"""The scale on which an ε is judged: its bounds, and the same words and colours everywhere."""
+
+import math
+import re
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from neologue import Campaign
+from neologue.language import builtin
+from neologue.privacy.colluders import cost_by_colluders
+from neologue.privacy.digits import shown
+from neologue.privacy.scale import ASKED_ABOVE, SCALE, grade
+from neologue.privacy.statement import Exposure
+from neologue.release.foreseen import foreseen_facts
+
+ROOT = Path(__file__).parents[2]
+PROMISES = re.findall(
+    r"^\| ([\d,]+) \| ([\d.]+) \| ([\d.]+) \(([a-z ]+)\) \| ([\d.]+) \(([a-z ]+)\) \|",
+    (ROOT / "README.md").read_text("utf-8"),
+    re.MULTILINE,
+)
+
+
+def test_bounds_grow_and_belong_to_the_better_grade() -> None:
+    bounds = [each.most for each in SCALE]
+    assert bounds == sorted(set(bounds))
+    for better, worse in pairwise(SCALE):
+        assert grade(better.most) == better
+        assert grade(math.nextafter(better.most, math.inf)) == worse
+    assert grade(0.0) == SCALE[0]
+    assert grade(1e9) == SCALE[-1]
+    assert SCALE[-2].most == ASKED_ABOVE
+
+
+def test_the_page_has_the_scale_and_what_each_bound_means() -> None:
+    page = (ROOT / "docs/privacy/scale.md").read_text("utf-8")
+    for each in SCALE[:-1]:
+        certain = f"{100 / (1 + math.exp(-each.most)):.{3 if each.most == 10 else 1}f} %"
+        assert re.search(rf"^\| up to {each.most:g} \| {each.words} \| \w+ \| {certain} \|$", page, re.MULTILINE)
+    assert f"| above {SCALE[-2].most:g} | {SCALE[-1].words} |" in page
+
+
+def test_pages_have_the_colours_of_the_scale() -> None:
+    style = files("neologue.web").joinpath("static", "dashboard.css").read_text("utf-8")
+    for each in SCALE:
+        assert f".grade-{each.name}::before {{ color: {each.colour}; }}" in style
+
+
+@pytest.mark.parametrize("row", PROMISES, ids=[row[0] for row in PROMISES])
+def test_the_promises_of_the_readme_are_computed_again(row: tuple[str, ...]) -> None:
+    campaign = Campaign.from_profile(users=int(row[0].replace(",", "")), alphabet=builtin.alphabet("en"))
+    found = cost_by_colluders(foreseen_facts(campaign, None, Exposure()))[0]
+    expected = (f"{campaign.epsilon:g}", shown(found.item), grade(found.item).words)
+    assert row[1:] == (*expected, shown(found.user), grade(found.user).words)
+
+
+def test_the_readme_has_a_promise_for_every_size() -> None:
+    assert [row[0] for row in PROMISES] == ["10,000", "100,000", "300,000", "1,000,000", "15,000,000"]
