@@ -38,6 +38,8 @@ ECHO, SQLITE, POSTGRES = "uvicorn, echo", "neologue serve, SQLite", "neologue se
 DISTINCT = 1024
 """How many different reports are sent, each by many devices."""
 SECONDS_TO_START = 120
+TICK = 0.01
+"""Seconds of CPU time in which systems count; a round that they can't tell from nothing took one."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def _measured(
                 heard.rates.append(took["final"] / took["elapsed"])
                 heard.others.append(took["others"] / took["final"])
                 # A few more may have been final than were asked for.
-                return float(took["cpu"]) * setting.ingest_reports / float(took["final"])
+                return max(TICK, float(took["cpu"])) * setting.ingest_reports / float(took["final"])
 
             return Work(label, setting.ingest_reports, "reports", round_)
 

@@ -11,12 +11,14 @@ import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import pytest
 from click.testing import CliRunner
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 
 from neologue.cli import main
@@ -109,7 +111,12 @@ def test_the_browser_joins_as_one_more_device_and_is_counted(sandbox: Running, b
     click_on(driver.find_element(By.XPATH, "//button[.='Join with this browser']"))
 
     def says(sentence: str) -> None:
-        wait_until(lambda: driver.find_element(By.ID, "status").text.startswith(sentence), 60)
+        def is_said() -> bool:
+            with suppress(NoSuchElementException, StaleElementReferenceException):  # while the page is on its way
+                return driver.find_element(By.ID, "status").text.startswith(sentence)
+            return False
+
+        wait_until(is_said)
 
     says("Ready")
     assert driver.current_url.endswith("/device/demo.html"), "the credential is not left in the address"
