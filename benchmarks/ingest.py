@@ -39,6 +39,8 @@ ECHO, SQLITE, POSTGRES = "uvicorn, echo", "neologue serve, SQLite", "neologue se
 DISTINCT = 1024
 """The number of different reports, each sent by many devices."""
 SECONDS_TO_START = 120
+TICK = 0.01
+"""Seconds of CPU time in which systems count; a round that they can't tell from nothing took one."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def _measure_servers(
                 round_figures.rates.append(took["final"] / took["elapsed"])
                 round_figures.others.append(took["others"] / took["final"])
                 # A few more reports than requested may have become final.
-                return float(took["cpu"]) * setting.ingest_reports / float(took["final"])
+                return max(TICK, float(took["cpu"])) * setting.ingest_reports / float(took["final"])
 
             return Work(label, setting.ingest_reports, "reports", round_)
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,11 +31,24 @@ from neologue.simulation.layer_work import Held
 from neologue.simulation.ray_engine import RayEngine
 
 USERS = 30_000
+TRIES = 3
 
 
 @contextmanager
 def cluster(**environment: str) -> Iterator[str]:
     """A cluster of this machine, which is gone afterwards."""
+    with ExitStack() as stack:
+        for _ in range(TRIES):
+            address = stack.enter_context(try_cluster(environment))
+            if address:
+                break
+        assert address, "no cluster could be started"
+        yield address
+
+
+@contextmanager
+def try_cluster(environment: dict[str, str]) -> Iterator[str]:
+    """A cluster, or an empty address: somebody else may have taken the port in the meantime."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -52,13 +65,12 @@ def cluster(**environment: str) -> Iterator[str]:
         )
         assert process.stdout
         try:
-            for line in process.stdout:
-                if b"Ray runtime started" in line:
-                    break
-            yield f"127.0.0.1:{port}"
+            started = any(b"Ray runtime started" in line for line in process.stdout)
+            yield f"127.0.0.1:{port}" if started else ""
         finally:
             # All of its processes are in the session that was started here.
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.stdout.close()
             process.wait()
 
