@@ -70,6 +70,17 @@ class Town:
         """So many new devices answer the open layer, in batches; how many were counted."""
         asked = self.layer(campaign)
         assert asked
+        return self.answer_layer(campaign, asked, devices, words, batch)
+
+    def answer_layer(
+        self,
+        campaign: bytes,
+        asked: tuple[Layer | ClosedLayer, int],
+        devices: int,
+        words: Mapping[str, int] = WORDS,
+        batch: int = 10,
+    ) -> int:
+        """The same for a layer that may have been closed meanwhile."""
         layer, layer_index = asked
         counted = 0
         for start in range(0, devices, 50):

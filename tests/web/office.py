@@ -93,11 +93,11 @@ class Office:
         """Devices with these words answer whatever is asked, until the campaign is over."""
 
         def over() -> bool:
-            self.town.layer_cache.refresh()
+            asked = self.town.layer(identity)
             cached = self.town.layer_cache.campaign(identity)
             assert cached
-            if cached.layer:
-                self.town.answer(identity, cached.layer.round.missing, words)
+            if asked and cached.layer:
+                self.town.answer_layer(identity, asked, cached.layer.round.missing, words)
             return cached.entry.state != "running"
 
         wait_until(over)
