@@ -22,9 +22,6 @@ class Starts:
         yield
 
 
-STEPS = 10_000
-
-
 class Slow:
     """Takes long over every piece but the first, in which it is interrupted."""
 
@@ -36,7 +33,7 @@ class Slow:
     def add(self, users: Users, start: int, stop: int, counters: Counters) -> Iterator[None]:
         if start == 0:
             raise KeyboardInterrupt
-        for _ in range(STEPS):
+        for _ in range(10_000):
             time.sleep(0.001)
             self.steps += 1
             yield
@@ -67,4 +64,4 @@ def test_an_interruption_does_not_wait_for_the_rest_of_a_piece(population: Popul
     slow = Slow()
     with pytest.raises(KeyboardInterrupt):
         LocalEngine(2).count(slow, population, 0, 20)
-    assert slow.steps < STEPS
+    assert slow.steps < 1_000

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from neologue.campaign.campaign import MOST_USERS, Campaign
@@ -124,9 +123,11 @@ def plan(
     for epsilon in _around(campaign.epsilon, tradeoff):
         on_progress(f"Foreseeing it with a local ε of {epsilon:g} …")
         # With a smaller ε reports are longer, and a large alphabet may not fit any more.
-        with suppress(ParameterError):
+        try:
             other = campaigns(users, epsilon)
-            points.append(_point(other, expected if epsilon == campaign.epsilon else forecast(other, lexicon)))
+        except ParameterError:
+            continue
+        points.append(_point(other, expected if epsilon == campaign.epsilon else forecast(other, lexicon)))
     return Plan(campaign, limits, expected, tuple(points))
 
 
