@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rfc8785
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
@@ -21,15 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neologue.errors import SignatureError
-from neologue.release.signature import (
-    PURPOSE,
-    check_signature,
-    digest,
-    generate_key,
-    private_key,
-    public_key,
-    sign_document,
-)
+from neologue.protocol.signed_document import PURPOSE, canonical_json, check_signature, digest
+from neologue.release.signature import generate_key, private_key, public_key, sign_document
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 OTHER = Ed25519PrivateKey.from_private_bytes(bytes(32))
@@ -123,6 +117,16 @@ plain = st.recursive(
     ),
     max_leaves=12,
 )
+
+
+@given(plain)
+def test_the_canonical_form_is_that_of_the_reference_implementation(value: Any) -> None:  # noqa: ANN401
+    assert canonical_json(value) == rfc8785.dumps(value)
+
+
+@pytest.mark.parametrize("value", [1e21, 1e-7, 123456789012345680000.0, 0.000001, 1.5e300, 5e-324, -0.0, 4.35, 100.0])
+def test_numbers_are_written_as_javascript_does(value: float) -> None:
+    assert canonical_json(value) == rfc8785.dumps(value)
 
 
 def reversed_names(value: object) -> object:

@@ -28,7 +28,7 @@ from neologue.randomizers.closed import closed_domain
 from neologue.randomizers.registry import randomizer
 from neologue.release.codec import FIDELITIES, LIVE, ReleaseDocument
 from neologue.release.facts import privacy_facts
-from neologue.release.signature import check_signature
+from neologue.protocol.signed_document import check_signature
 
 TOLERANCE = 2e-5
 """Figures have six digits; the last may differ from machine to machine."""

@@ -21,7 +21,7 @@ from neologue.discovery.result import LayerFacts, Release, ReleasedWord
 from neologue.errors import ParameterError, ReleaseError, SignatureError
 from neologue.privacy.statement import APPLIES_TO, Exposure, Source, privacy_statement
 from neologue.release.facts import release_facts
-from neologue.release.signature import digest
+from neologue.protocol.signed_document import digest
 
 FORMAT = 2
 FORMAT_WITH_SCORE = 1

@@ -1,16 +1,10 @@
-"""Signed documents: a digest and an Ed25519 signature over one canonical form (RFC 8785) that any language can make.
+"""Signing releases, and the key files that it takes."""
 
-The digest is the SHA-256 of the document without `digest` and `signature`. The signature is over `neologue release v1`,
-a zero byte, and the 32 bytes of the digest.
-"""
-
-import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import rfc8785
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -22,20 +16,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from neologue.errors import SignatureError
+from neologue.protocol.signed_document import ALGORITHM, APART, PURPOSE, digest
 
-PURPOSE = b"neologue release v1\0"
-ALGORITHM = "Ed25519"
-APART = ("digest", "signature")
 LARGEST_KEY_FILE = 10_000
-
-
-def digest(document: Mapping[str, object]) -> str:
-    """The digest of everything that a document says, in hexadecimal."""
-    said = {name: value for name, value in document.items() if name not in APART}
-    try:
-        return hashlib.sha256(rfc8785.dumps(said)).hexdigest()  # type: ignore[arg-type]
-    except (rfc8785.CanonicalizationError, UnicodeError, RecursionError) as error:
-        raise SignatureError(f"the document has no canonical form ({error}); keep whole numbers below 2^53") from error
 
 
 def sign_document(document: Mapping[str, object], key: Ed25519PrivateKey) -> dict[str, object]:
@@ -50,21 +33,6 @@ def sign_document(document: Mapping[str, object], key: Ed25519PrivateKey) -> dic
             "value": key.sign(PURPOSE + bytes.fromhex(value)).hex(),
         },
     }
-
-
-def check_signature(document: Mapping[str, object], key: Ed25519PublicKey) -> str | None:
-    """What is wrong with the signature of a document that this key should have signed; None if nothing is."""
-    signature = document.get("signature")
-    if not isinstance(signature, Mapping) or not isinstance(signature.get("value"), str):
-        raise SignatureError("the release is not signed, and a signature is required; get the signed one")
-    signer = key.public_bytes_raw().hex()
-    if signature != {"algorithm": ALGORITHM, "key": signer, "value": signature["value"]}:
-        return f"the signature does not say that it is one by {signer}"
-    try:
-        key.verify(bytes.fromhex(signature["value"]), PURPOSE + bytes.fromhex(digest(document)))
-    except (InvalidSignature, ValueError):
-        return f"the signature is not one by {signer} over what the release says"
-    return None
 
 
 def generate_key(path: Path) -> tuple[Path, Path]:
