@@ -66,7 +66,7 @@ def _parts(value: object) -> Iterator[str]:
     elif isinstance(value, Mapping):
         yield "{"
         # By UTF-16 code units, as JavaScript sorts.
-        for place, name in enumerate(sorted(value, key=lambda name: name.encode("utf-16-be"))):
+        for place, name in enumerate(sorted(value, key=lambda name: str.encode(name, "utf-16-be"))):
             yield f"{',' if place else ''}{json.dumps(name, ensure_ascii=False)}:"
             yield from _parts(value[name])
         yield "}"
