@@ -12,6 +12,7 @@ from neologue.campaign.profiles import profile as profile_named
 from neologue.errors import LanguageError, ParameterError
 from neologue.language.alphabet import Alphabet, normalise
 from neologue.language.vocabulary import Vocabulary
+from neologue.privacy.levels import LEAST_ALPHA
 from neologue.protocol.limits import check_whole
 from neologue.protocol.report import HEADER_BYTES
 from neologue.randomizers.registry import randomizer
@@ -40,6 +41,7 @@ class Campaign:
             object.__setattr__(self, "parameters", chosen)
         if self.targets is not None:
             object.__setattr__(self, "targets", self._usable(self.targets))
+        self._check_levels()
         pairs = (self.alphabet.size - 1) * self.alphabet.size
         if pairs > self.largest_layer:
             raise ParameterError(
@@ -102,6 +104,22 @@ class Campaign:
         """The local ε of one word."""
         assert self.parameters.epsilon is not None
         return self.parameters.epsilon
+
+    def _check_levels(self) -> None:
+        """Refuse levels at which the privacy statement would promise nothing."""
+        parameters = self.parameters
+        if parameters.delta * self.users > 1:
+            raise ParameterError(
+                f"a delta of {parameters.delta:g} is above 1 in {self.users:,} users, so that everything about some of "
+                "them could be published: 1e-10 is the paper's",
+                parameter="delta",
+            )
+        if parameters.k_anonymity and parameters.alpha < LEAST_ALPHA:
+            raise ParameterError(
+                f"an alpha of {parameters.alpha:g} is below {LEAST_ALPHA}, so that what fewer than "
+                f"{parameters.k_anonymity:,} hold would more likely be published than not: 0.95 is the paper's",
+                parameter="alpha",
+            )
 
     def _usable(self, words: Iterable[str]) -> frozenset[str]:
         """The words that devices could contribute at all."""

@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from neologue.cli.service_client import AS_JSON, NAME, ServiceClient, format_time
 from neologue.errors import ParameterError
+
+if TYPE_CHECKING:
+    from neologue.release.codec import ReleaseDocument
 
 SHOWN_WORDS = 20
 VERDICT_OF = {"accept": "accepted", "reject": "rejected", "hide": "hidden", "reopen": "open"}
@@ -61,7 +64,7 @@ def influence(service: ServiceClient, name: str, hostile: int) -> None:
 )
 @click.pass_obj
 def export(service: ServiceClient, name: str, out: Path, verdict: str | None, formats: tuple[str, ...]) -> None:
-    """Write words.csv, a Hunspell dictionary and the signed release.json of a campaign.
+    """Write words.csv, a Hunspell dictionary, the signed release.json of a campaign and layers.zip, what was asked.
 
     With --verdict, write the reviewed words instead: accepted.csv, accepted.dic with accepted.aff, the AOSP word list
     accepted.combined and accepted.json. Hidden words are never written, except to release.json, which is signed as a
@@ -90,14 +93,22 @@ def export(service: ServiceClient, name: str, out: Path, verdict: str | None, fo
         click.echo(f"wrote {path}", err=True)
 
 
-def _read_release(service: ServiceClient, name: str) -> tuple[Any, Any]:
-    """Fetch the words of a release that are not hidden, and the whole release document."""
+def fetch_layers(service: ServiceClient, document: "ReleaseDocument") -> list[bytes]:
+    """Fetch the documents of the layers of a release, as devices do."""
+    from neologue.release.layer_chain import document_digests
+
+    digests = filter(None, document_digests(document).values())
+    return [service.request_text("GET", "layers", digest).encode() for digest in digests]
+
+
+def _read_release(service: ServiceClient, name: str) -> tuple[Any, Any, list[bytes]]:
+    """Fetch the words of a release that are not hidden, the whole release document and those of its layers."""
     from neologue.release.codec import decode_release
 
     text = service.request_text("GET", "campaigns", name, "release")
     document = decode_release(text.encode(), f"the release of {name}")
     shown = {each["word"] for each in service.request_json("GET", "campaigns", name, "words")}
-    return [word for word in document.words if word.word in shown], document.whole
+    return [word for word in document.words if word.word in shown], document.whole, fetch_layers(service, document)
 
 
 @click.command()

@@ -1,6 +1,7 @@
 """`neologue certify` and `neologue keygen`: check the claims of a release, and make keys to sign one."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,25 +20,39 @@ FAILED = 1
     type=click.Path(path_type=Path),
     help="Require a signature by this public key (the .pub file of neologue keygen).",
 )
+@click.option(
+    "--layers",
+    type=click.Path(path_type=Path),
+    help="The documents of its layers  [default: layers.zip in the folder of RELEASE]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print every claim as JSON instead of a table.")
 @click.pass_context
-def certify(context: click.Context, release: Path, verify: Path | None, as_json: bool) -> None:
-    """Recompute the privacy statement of RELEASE, a release.json, from its facts.
+def certify(context: click.Context, release: Path, verify: Path | None, layers: Path | None, as_json: bool) -> None:
+    """Recompute the privacy statement of RELEASE, a release.json, from its facts and the documents of its layers.
 
-    A simulation with a known seed makes no privacy claim; of it, only the arithmetic is checked.
+    What devices were asked, and under which ε, is taken from the documents, without which nothing is certified. What
+    rests on the operator's word alone is listed. A simulation with a known seed makes no privacy claim; of it, only
+    the arithmetic is checked.
 
-    Exits with 1 if a claim is not covered, and with 2 if the file can't be read.
+    Exits with 1 if a claim is not covered or a document is missing, and with 2 if a file can't be read.
     """
     from neologue.release.certification import certify as check_claims
     from neologue.release.codec import read_release_file
+    from neologue.release.layer_archive import NAME, read_documents
+    from neologue.release.layer_chain import document_digests
     from neologue.release.signature import public_key
 
     key = public_key(verify) if verify else None
     document = read_release_file(release)
-    certification = check_claims(document, key)
+    archive = layers or release.parent / NAME
+    digests = [digest for digest in document_digests(document).values() if digest is not None]
+    documents = read_documents(archive, digests)
+    certification = check_claims(document, documents, key)
     if as_json:
         click.echo(json.dumps(_as_json(certification), ensure_ascii=False, indent=1))
     else:
+        if len(documents) < len(digests):
+            click.echo(f"{len(documents)} of {len(digests)} layer documents are in {_printable(str(archive))}.")
         _show(certification, signed="signature" in document.whole, verified=key is not None)
     if not certification.passed:
         context.exit(FAILED)
@@ -51,6 +66,7 @@ def _as_json(certification: "Certification") -> dict[str, object]:
         "simulated": certification.simulated,
         "objections": list(certification.objections),
         "claims": claim_rows(certification),
+        "operator_word": [asdict(word) for word in certification.operator_word],
     }
 
 
@@ -83,14 +99,20 @@ def _show(certification: "Certification", *, signed: bool, verified: bool) -> No
             cost for cost in cost_by_colluders(certification.facts) if cost.share == certification.facts.colluders
         )
         print_line(f"Judged: {grade(assumed.item).words} of a word, {grade(assumed.user).words} of a whole user.")
+    click.echo("What rests on the operator's word alone:")
+    for word in certification.operator_word:
+        click.echo(f"- {word.name}: {word.claim} (could notice a lie: {word.noticed_by})")
     signature = "signature verified" if verified else "signed, signature not verified" if signed else "not signed"
     if certification.simulated:
         click.echo(
             f"A simulation with a known seed: no privacy claim. All {len(certification.claims)} figures follow from "
-            f"the facts of the release ({signature})."
+            f"the facts of the release and the documents of its layers ({signature})."
         )
         return
-    click.echo(f"Certified: all {len(certification.claims)} claims follow from the facts of the release ({signature}).")
+    click.echo(
+        f"Certified: all {len(certification.claims)} claims follow from the facts of the release and the documents of "
+        f"its layers ({signature})."
+    )
 
 
 def _format_value(value: object) -> str:

@@ -141,7 +141,7 @@ REPEATED = (
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Folder for words.csv, words.dic, words.aff, release.json, truth.json and report.html.",
+    help="Folder for words.csv, words.dic, words.aff, release.json, layers.zip, truth.json and report.html.",
 )
 @click.option("--resume", is_flag=True, help="Continue the unfinished discovery in the folder of --out.")
 @click.option(
@@ -228,7 +228,8 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     # Files first: they are kept even if printing fails.
     if options["out"]:
         truth = truth_document(discovery, document)
-        for path in write_files(discovery.release.words, document, options["out"], truth=truth, report=report):
+        words, layers = discovery.release.words, discovery.documents
+        for path in write_files(words, document, layers, options["out"], truth=truth, report=report):
             click.echo(f"wrote {path}", err=True)
         if data:
             click.echo(

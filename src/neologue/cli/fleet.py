@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neologue.cli.campaign_words import fetch_layers
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.service_client import ServiceClient
 from neologue.cli.shared_options import complete_from, language_names
@@ -71,7 +72,7 @@ GROUP_OPTIONS = ("cohort_size", "smallest_cohort", "dropout", "corruption", "gat
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the users and of the failures only."
 )
-@click.option("--out", type=click.Path(path_type=Path), help="A folder for words.csv, words.dic and release.json.")
+@click.option("--out", type=click.Path(path_type=Path), help="A folder for words.csv, words.dic, release.json and layers.zip.")
 def fleet(data: Path | None, server: str | None, token: str | None, out: Path | None, **options: Any) -> None:  # noqa: ANN401
     """Run many real devices over real HTTP, until their campaign is over.
 
@@ -145,7 +146,7 @@ def _run(
         service.request_text("GET", "campaigns", name, "release").encode(), f"the release of {name}"
     )
     if out:
-        for path in write_files(document.words, document.whole, out):
+        for path in write_files(document.words, document.whole, fetch_layers(service, document), out):
             click.echo(f"wrote {path}", err=True)
     _show(document, population, ended, time.monotonic() - began)
 
@@ -155,13 +156,20 @@ def _prepare(service: ServiceClient, options: dict[str, Any]) -> None:
     from neologue.language.vocabulary import Vocabulary
 
     name, devices = options["campaign"], options["devices"]
-    there = {each["name"]: each["state"] for each in service.request_json("GET", "campaigns")}
+    found = service.request_json("GET", "campaigns")
+    if any(each["name"] == name and not each["rehearsal"] for each in found):
+        raise ParameterError(
+            f"the campaign {name!r} is for people's own devices, and a fleet would pass for people in its release: give "
+            "--campaign another name"
+        )
+    there = {each["name"]: each["state"] for each in found}
     if name not in there:
         inside = ("epsilon", "passes", "candidates")
         parameters = {key: options[key] for key in inside if options[key] is not None}
         definition: dict[str, Any] = {
             "name": name,
             "devices": devices,
+            "rehearsal": True,
             "language": options["language"],
             "parameters": parameters,
             "layer_seconds": options["seconds"] or max(60, devices / 250),

@@ -137,6 +137,7 @@ def _campaigns(devices: int, language: str, epsilon: float, **_: Any) -> tuple[d
     many = {
         "name": CAMPAIGN,
         "devices": devices,
+        "rehearsal": True,
         "language": language,
         "parameters": {"epsilon": epsilon, "depth": _depth(devices), "candidates": CANDIDATES},
         "layer_seconds": 600.0,

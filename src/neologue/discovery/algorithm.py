@@ -97,4 +97,5 @@ def _facts(layer: Layer, decision: Decision, kept: int, words: int, doubtful: in
         doubtful=doubtful,
         fewest_votes=min(shown, default=0),
         decided=decision.made,
+        digest=layer.digest.hex(),
     )

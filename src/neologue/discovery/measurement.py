@@ -82,6 +82,8 @@ class Measurement:
     """None if no word at all comes through the noise."""
     words: tuple[MeasuredWord, ...] = ()
     """In the order of the list."""
+    digest: str | None = None
+    """The hex digest of the document that its devices were given; None if nobody was asked."""
 
 
 def closed_layer(campaign: Campaign, words: Iterable[str], measuring: Measuring) -> ClosedLayer:
@@ -121,7 +123,9 @@ def evaluate_measurement(layer: ClosedLayer, tally: Tally, campaign: Campaign) -
     """What the votes of a closed layer say, about the users that the campaign is for."""
     candidates, listed = layer.randomizer.candidates, len(layer.words)
     if tally.reports < campaign.parameters.smallest_layer:
-        return Measurement(layer.layer_size, tally.reports, candidates, layer.rate, decided=False)
+        return Measurement(
+            layer.layer_size, tally.reports, candidates, layer.rate, decided=False, digest=layer.digest.hex()
+        )
     share, held = figures(layer.domain, tally, layer.rate, layer.layer_size, campaign.users)
     columns = (tally.votes[:listed], held.estimate, held.low, held.high)
     rows = zip(layer.words.tolist(), *(column.tolist() for column in columns), strict=True)
@@ -134,6 +138,7 @@ def evaluate_measurement(layer: ClosedLayer, tally: Tally, campaign: Campaign) -
         other_votes=tuple(tally.votes[listed:].tolist()),
         coverage=share,
         words=tuple(MeasuredWord(*row) for row in rows),
+        digest=layer.digest.hex(),
     )
 
 

@@ -48,6 +48,8 @@ class LayerFacts:
     """The fewest votes of what was kept; 0 if nothing was."""
     decided: bool
     """Whether enough reports came; if not, nothing of the layer is released and its pass ends."""
+    digest: str | None = None
+    """The hex digest of the document that its devices were given; None in releases that had no digests yet."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,9 @@ import math
 
 from neologue.errors import ParameterError
 
+LEAST_ALPHA = 0.5
+"""With a smaller α, what fewer than k hold is more likely published than not: a k that promises nothing."""
+
 
 def check_delta(delta: float) -> float:
     """The δ itself, if it is a probability that can be promised."""

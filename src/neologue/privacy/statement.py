@@ -25,6 +25,8 @@ class Source(Enum):
     """People's own devices reported."""
     RECORDS = "records"
     """The operator has people's words, and drew the votes from them with secret randomness."""
+    REHEARSAL = "rehearsal"
+    """Real clients reported, which the operator runs with simulated or recorded words."""
     SIMULATION = "simulation"
     """The votes were drawn with a seed that is known."""
 
@@ -35,13 +37,23 @@ APPLIES_TO = {
         "the people whose words were recorded, and only against readers of the release: a simulator on the machine of "
         "the operator, who has the words, drew the votes"
     ),
+    Source.REHEARSAL: (
+        "the people whose words were recorded, if any were, and only against readers of the release: the operator runs "
+        "the devices of a rehearsal, with simulated or recorded words; a person's own device among them has the local "
+        "figures alone"
+    ),
     Source.SIMULATION: (
         "nobody: a simulation with a known seed makes no privacy claim for real people; the figures are those that the "
         "same run on devices with secret randomness would have"
     ),
 }
-LOCAL_TRUST = "none: the local figures hold against whoever sees a report, the server included"
-LOCAL_TRUST_OF_RECORDS = "no device made a report: the local figures describe the randomizer, and protect from nobody"
+IN_NOBODY = "none: the local figures hold against whoever sees a report, the server included"
+LOCAL_TRUST = {
+    Source.DEVICES: IN_NOBODY,
+    Source.SIMULATION: IN_NOBODY,
+    Source.RECORDS: "no device made a report: the local figures describe the randomizer, and protect from nobody",
+    Source.REHEARSAL: "the operator has the words that its devices report, so the local figures protect nobody from it",
+}
 ON_DEVICES = "every honest device ran the stated randomizer with secure randomness, once, in one layer"
 ON_RECORDS = (
     "a simulator drew the votes from the law of the stated randomizer, each user once, in one layer, with randomness "
@@ -146,6 +158,7 @@ def privacy_statement(facts: PrivacyFacts, source: Source = Source.DEVICES) -> d
     )
     reader, *others = facts.exposure.observers()
     records = source is Source.RECORDS
+    operator_has_words = source in (Source.RECORDS, Source.REHEARSAL)
     return {
         "applies_to": APPLIES_TO[source],
         "unit": UNIT,
@@ -161,7 +174,7 @@ def privacy_statement(facts: PrivacyFacts, source: Source = Source.DEVICES) -> d
         "user_central": _central(released.user, released.user_best),
         "k_anonymity": anonymity_statement(facts),
         "trust": {
-            "local": LOCAL_TRUST_OF_RECORDS if records else LOCAL_TRUST,
+            "local": LOCAL_TRUST[source],
             "central": "that the observer sees the stated sums and nothing smaller",
             "colluders": facts.colluders,
             "assumptions": [
@@ -173,7 +186,7 @@ def privacy_statement(facts: PrivacyFacts, source: Source = Source.DEVICES) -> d
             ],
             "observers": [
                 _observer(facts, facts.collection, *reader),
-                *(_observer(facts, facts.received, *other) for other in others if not records),
+                *(_observer(facts, facts.received, *other) for other in others if not operator_has_words),
             ],
         },
     }

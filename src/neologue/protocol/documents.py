@@ -58,6 +58,11 @@ def read_layer(document: bytes, known: Vocabulary) -> Layer | ClosedLayer:
     return layer
 
 
+def read_layer_alone(document: bytes) -> Layer | ClosedLayer:
+    """The layer of a document whose known words are not at hand: all that it says but which words are known."""
+    return read_layer(document, Vocabulary.unread(known_digest(document)))
+
+
 def known_document(known: Vocabulary) -> bytes:
     """The list of known words that a device fetches, whose SHA-256 is the digest of the words."""
     content = "\n".join(sorted(known.words)).encode("utf-8", "surrogatepass")

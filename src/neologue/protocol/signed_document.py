@@ -85,7 +85,7 @@ def _number(value: float) -> str:
     """A number as ECMAScript writes it: the fewest digits that give it back, as Python's `repr` has them."""
     sign, digit_tuple, exponent = Decimal(repr(value)).normalize().as_tuple()
     if not isinstance(exponent, int):
-        raise ValueError(f"{value} is not a number of JSON")  # noqa: TRY004 - NaN and infinities are floats
+        raise ValueError(f"{value} is not a number of JSON")
     if not any(digit_tuple):
         return "0"
     digits = "".join(map(str, digit_tuple))

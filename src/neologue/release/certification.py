@@ -1,8 +1,9 @@
-"""Whether a `release.json` is covered by its own facts: everything that it claims, computed again.
+"""Whether a `release.json` is covered by its facts: everything that it claims, computed again.
 
-A release says what was asked of how many users and what came of it. From that alone its privacy statement follows,
-and so does much of what its words can be: a claim that the facts do not cover is named. The digest guards against
-accidents, a signature against people.
+A release says what was asked of how many users and what came of it. What was asked, the documents of its layers tell,
+which devices were given; from all of it the privacy statement follows, and so does much of what its words can be. A
+claim that the facts do not cover is named, and so is all that rests on the operator's word alone. The digest guards
+against accidents, a signature against people.
 """
 
 import re
@@ -16,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from neologue.campaign.campaign import MOST_USERS, largest_layer
 from neologue.discovery.estimates import VoteLaw, estimate_holders
 from neologue.discovery.measurement import figures
-from neologue.discovery.result import LayerFacts, ReleasedWord
+from neologue.discovery.result import ReleasedWord
 from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
 from neologue.language.candidates import extensions
@@ -24,11 +25,14 @@ from neologue.layout.shape import ways_asked
 from neologue.privacy.anonymity import release_threshold
 from neologue.privacy.statement import PrivacyFacts, privacy_statement
 from neologue.protocol.closed_layer import check_rate
+from neologue.protocol.signed_document import check_signature
 from neologue.randomizers.closed import closed_domain
 from neologue.randomizers.registry import randomizer
-from neologue.release.codec import FIDELITIES, LIVE, ReleaseDocument
+from neologue.release.circumstances import wrong_circumstances
+from neologue.release.codec import ReleaseDocument
 from neologue.release.facts import privacy_facts
-from neologue.protocol.signed_document import check_signature
+from neologue.release.layer_chain import layer_name, wrong_documents
+from neologue.release.operator_word import OperatorWord, operator_word
 
 TOLERANCE = 2e-5
 """Figures have six digits; the last may differ from machine to machine."""
@@ -62,6 +66,8 @@ class Certification:
     """Whether the release is a simulation with a known seed, whose figures promise nothing to anybody."""
     facts: PrivacyFacts | None = None
     """What the claims were computed from; None if nothing can be."""
+    operator_word: tuple[OperatorWord, ...] = ()
+    """What nothing that is published shows, and nothing here was checked against."""
 
     @property
     def passed(self) -> bool:
@@ -69,8 +75,14 @@ class Certification:
         return not self.objections and all(claim.covered for claim in self.claims)
 
 
-def certify(document: ReleaseDocument, key: Ed25519PublicKey | None = None) -> Certification:
-    """Compute every claim of a release again; with a key, its signature is required too."""
+def certify(
+    document: ReleaseDocument, documents: Mapping[str, bytes], key: Ed25519PublicKey | None = None
+) -> Certification:
+    """Compute every claim of a release again; with a key, its signature is required too.
+
+    `documents` are those of its layers, by their digests. Without them nothing shows what was asked, so a release does
+    not pass.
+    """
     signature = None if key is None else check_signature(document.whole, key)
     objections = [signature] if signature else []
     if document.whole.get("digest") != document.digest:
@@ -78,11 +90,13 @@ def certify(document: ReleaseDocument, key: Ed25519PublicKey | None = None) -> C
     simulated = document.simulated or document.provenance.simulated
     if impossible := list(_impossible(document)):
         return Certification((), (*objections, *impossible), simulated)
-    objections += _wrong_provenance(document)
+    objections += wrong_circumstances(document)
     objections += [*_wrong_layers(document), *_wrong_words(document), *_wrong_measurement(document)]
+    objections += wrong_documents(document, documents)
     facts = privacy_facts(document.parameters, document.layers, document.measurement, document.exposure)
     recomputed = privacy_statement(facts, document.provenance.source)
-    return Certification(tuple(_claims("", recomputed, document.privacy)), tuple(objections), simulated, facts)
+    claims = tuple(_claims("", recomputed, document.privacy))
+    return Certification(claims, tuple(objections), simulated, facts, operator_word(document))
 
 
 def _impossible(document: ReleaseDocument) -> Iterator[str]:
@@ -98,13 +112,13 @@ def _impossible(document: ReleaseDocument) -> Iterator[str]:
         yield f"there are {len(document.layers):,} layers, more than passes and depth allow"
     for layer in document.layers:
         if not 1 <= layer.candidates <= parameters.candidates:
-            yield f"{_name(layer)} has {layer.candidates:,} candidates, and {parameters.candidates:,} are the most"
+            yield f"{layer_name(layer)} has {layer.candidates:,} candidates, and {parameters.candidates:,} are the most"
         if not int(layer.decided) <= layer.reports <= document.users:
-            yield f"{_name(layer)} has {layer.reports:,} reports from {document.users:,} users"
+            yield f"{layer_name(layer)} has {layer.reports:,} reports from {document.users:,} users"
         if min(layer.asked, layer.kept, layer.words, layer.doubtful, layer.fewest_votes) < 0:
-            yield f"{_name(layer)} has a number below 0"
+            yield f"{layer_name(layer)} has a number below 0"
         if min(layer.length, layer.extension) < 1 or layer.length + layer.extension > parameters.depth + 1:
-            yield f"{_name(layer)} extends {layer.length:,} characters by {layer.extension:,}, beyond the depth"
+            yield f"{layer_name(layer)} extends {layer.length:,} characters by {layer.extension:,}, beyond the depth"
     measurement = document.measurement
     if measurement and not (int(measurement.decided) <= measurement.reports <= measurement.asked <= MOST_USERS):
         yield f"the measurement has {measurement.reports:,} reports from {measurement.asked:,} users"
@@ -114,18 +128,6 @@ def _impossible(document: ReleaseDocument) -> Iterator[str]:
         yield f"the measurement has {measurement.candidates:,} candidates, and {_places(document):,} are right"
 
 
-def _wrong_provenance(document: ReleaseDocument) -> Iterator[str]:
-    provenance = document.provenance
-    if provenance.fidelity not in FIDELITIES:
-        yield f"the fidelity is {provenance.fidelity!r}, and a release has one of {', '.join(FIDELITIES)}"
-    if document.simulated != provenance.simulated:
-        yield "a release is a simulation if and only if it states a seed"
-    if document.simulated and provenance.fidelity == LIVE:
-        yield "a simulation is not live"
-    if document.whole.get("score") is not None and not provenance.simulated:
-        yield "a score compares with the exact words of users, which no privacy statement covers"
-
-
 def _wrong_layers(document: ReleaseDocument) -> Iterator[str]:
     parameters = document.parameters
     asked = sum(layer.asked for layer in document.layers)
@@ -133,19 +135,19 @@ def _wrong_layers(document: ReleaseDocument) -> Iterator[str]:
         yield f"{asked:,} users were asked, but there are {document.users:,}"
     for layer in document.layers:
         if layer.reports > layer.asked:
-            yield f"{_name(layer)} has {layer.reports:,} reports from {layer.asked:,} users"
+            yield f"{layer_name(layer)} has {layer.reports:,} reports from {layer.asked:,} users"
         if layer.decided != (layer.reports >= parameters.smallest_layer):
-            yield f"{_name(layer)} has {layer.reports:,} reports, and {parameters.smallest_layer:,} decide a layer"
+            yield f"{layer_name(layer)} has {layer.reports:,} reports, and {parameters.smallest_layer:,} decide a layer"
         if layer.kept > parameters.frontier or layer.kept + layer.words + layer.doubtful > layer.candidates:
-            yield f"{_name(layer)} kept {layer.kept:,} prefixes and {layer.words:,} words, more than it may"
+            yield f"{layer_name(layer)} kept {layer.kept:,} prefixes and {layer.words:,} words, more than it may"
         if layer.doubtful > parameters.doubtful:
-            yield f"{_name(layer)} is in doubt about {layer.doubtful:,} words, above {parameters.doubtful:,}"
+            yield f"{layer_name(layer)} is in doubt about {layer.doubtful:,} words, above {parameters.doubtful:,}"
         if not layer.decided and layer.kept + layer.words + layer.doubtful + layer.fewest_votes:
-            yield f"{_name(layer)} is not decided, but something of it was kept"
+            yield f"{layer_name(layer)} is not decided, but something of it was kept"
     pass_number, number = 1, 0
     for layer in document.layers:
         if (layer.pass_number, layer.layer) not in {(pass_number, number + 1), (pass_number + 1, 1)}:
-            yield f"{_name(layer)} comes after pass {pass_number} layer {number}"
+            yield f"{layer_name(layer)} comes after pass {pass_number} layer {number}"
         pass_number, number = layer.pass_number, layer.layer
     if pass_number > parameters.passes:
         yield f"pass {pass_number} is one more than the parameters allow"
@@ -160,13 +162,13 @@ def _wrong_layers(document: ReleaseDocument) -> Iterator[str]:
 
     for first in firsts.values():
         if first.length != 1 or first.candidates != candidates(characters, first.extension):
-            yield f"{_name(first)} does not begin with the {characters:,} characters of the alphabet"
+            yield f"{layer_name(first)} does not begin with the {characters:,} characters of the alphabet"
     for before, after in pairwise(document.layers):
         if before.pass_number == after.pass_number and (
             after.length != before.length + before.extension
             or after.candidates != candidates(before.kept, after.extension, before.doubtful)
         ):
-            yield f"{_name(after)} does not follow from the {before.kept:,} prefixes that the layer before it kept"
+            yield f"{layer_name(after)} does not follow from the {before.kept:,} prefixes that the layer before it kept"
 
 
 def _wrong_words(document: ReleaseDocument) -> Iterator[str]:
@@ -179,7 +181,7 @@ def _wrong_words(document: ReleaseDocument) -> Iterator[str]:
         listed.setdefault((word.pass_number, word.layer), []).append((number, word))
     for key, layer in layers.items():
         if len(listed.get(key, [])) != layer.words:
-            yield f"{_name(layer)} ended {layer.words:,} words, and {len(listed.get(key, [])):,} are listed"
+            yield f"{layer_name(layer)} ended {layer.words:,} words, and {len(listed.get(key, [])):,} are listed"
     for key in listed.keys() - layers.keys():
         yield f"words are listed for pass {key[0]} layer {key[1]}, which is not there"
     for key, layer in layers.items():
@@ -191,18 +193,18 @@ def _wrong_words(document: ReleaseDocument) -> Iterator[str]:
         ).channel
         least = release_threshold(channel, layer.reports, parameters.k_anonymity, parameters.alpha)
         if layer.fewest_votes < least:
-            yield f"{_name(layer)} kept what has {layer.fewest_votes:,} votes, and {least:,} are needed"
+            yield f"{layer_name(layer)} kept what has {layer.fewest_votes:,} votes, and {least:,} are needed"
         before = layers.get((layer.pass_number, layer.layer - 1))
         again = before.doubtful if before else 0
         short = sum(len(word.word) < layer.length for _, word in listed.get(key, []))
         if again and short > again:
-            yield f"{_name(layer)} released {short:,} words of earlier layers, and {again:,} were in doubt"
+            yield f"{layer_name(layer)} released {short:,} words of earlier layers, and {again:,} were in doubt"
         fitting = []
         for number, word in listed.get(key, []):
             if not max(least, layer.fewest_votes) <= word.votes <= channel.trials(layer.reports):
-                yield f"word {number} has {word.votes:,} votes, which {_name(layer)} would not release"
+                yield f"word {number} has {word.votes:,} votes, which {layer_name(layer)} would not release"
             elif not (1 if again else layer.length) <= len(word.word) < layer.length + layer.extension:
-                yield f"word {number} has {len(word.word)} characters and can't end in {_name(layer)}"
+                yield f"word {number} has {len(word.word)} characters and can't end in {layer_name(layer)}"
             else:
                 fitting.append((number, word))
         yield from _wrong_estimates(VoteLaw(channel, layer.reports, document.users), least, fitting)
@@ -302,10 +304,6 @@ def _covered(name: str, stated: object, recomputed: object) -> bool:
     if SAFER_LARGER.search(name):
         return stated >= recomputed * (1 - TOLERANCE)
     return stated == recomputed
-
-
-def _name(layer: LayerFacts) -> str:
-    return f"pass {layer.pass_number} layer {layer.layer}"
 
 
 def claim_rows(certification: Certification) -> list[dict[str, object]]:

@@ -3,7 +3,9 @@
 The fields are part of the interface; `docs/release.md` describes each. A document is made of a release, which knows its
 parameters, the numbers of reports and what was decided from sums, and of a provenance: neither has access to what users
 hold, so that everything in it is covered by its privacy statement. What is read is less than the release that was
-written: a document names the known words and the targets by their number and digest, and holds none of them.
+written: a document names the known words and the targets by their number and digest, and holds none of them. What the
+devices of each layer were asked is in the layer's own document, which travels beside (`neologue.release.layer_archive`)
+and whose digest is here.
 """
 
 import json
@@ -20,15 +22,23 @@ from neologue.discovery.measurement import Measurement
 from neologue.discovery.result import LayerFacts, Release, ReleasedWord
 from neologue.errors import ParameterError, ReleaseError, SignatureError
 from neologue.privacy.statement import APPLIES_TO, Exposure, Source, privacy_statement
-from neologue.release.facts import release_facts
 from neologue.protocol.signed_document import digest
+from neologue.release.facts import release_facts
 
-FORMAT = 2
+FORMAT = 3
+FORMAT_WITHOUT_DIGESTS = 2
+"""Still read: it names neither its campaign nor the documents of its layers."""
 FORMAT_WITH_SCORE = 1
-"""Still read: live campaigns were released in it, without a score."""
+"""Still read too: live campaigns were released in it, without a score."""
+FORMATS = (FORMAT, FORMAT_WITHOUT_DIGESTS, FORMAT_WITH_SCORE)
 LIVE = "live"
 """The fidelity of reports from people's own devices."""
-FIDELITIES = (LIVE, "fast", "exact", "devices")
+REHEARSAL = "rehearsal"
+"""The fidelity of reports from real clients that the operator runs, with simulated or recorded words."""
+SIMULATED = ("fast", "exact", "devices")
+FIDELITIES = (LIVE, REHEARSAL, *SIMULATED)
+SOURCES = {LIVE: Source.DEVICES, REHEARSAL: Source.REHEARSAL}
+"""Where votes come from that are not simulated; those of all other fidelities are drawn from records."""
 LARGEST_FILE = 1 << 30
 DEEPEST_NESTING = 20
 
@@ -42,6 +52,8 @@ class Provenance:
     fidelity: str
     seed: int | None = None
     """The seed of a simulation; None if the randomness was secret."""
+    campaign: str | None = None
+    """The identity that devices were invited with, in hexadecimal; None if no device was invited."""
 
     @property
     def simulated(self) -> bool:
@@ -53,7 +65,7 @@ class Provenance:
         """Where the votes come from."""
         if self.simulated:
             return Source.SIMULATION
-        return Source.DEVICES if self.fidelity == LIVE else Source.RECORDS
+        return SOURCES.get(self.fidelity, Source.RECORDS)
 
 
 def release_document(release: Release, provenance: Provenance) -> dict[str, object]:
@@ -61,6 +73,7 @@ def release_document(release: Release, provenance: Provenance) -> dict[str, obje
     campaign = release.campaign
     said = {
         "format": FORMAT,
+        "campaign": provenance.campaign,
         "profile": campaign.profile,
         "parameters": parameters_document(campaign),
         "fidelity": provenance.fidelity,
@@ -107,6 +120,7 @@ def _measurement(measurement: Measurement) -> dict[str, object]:
         "candidates": measurement.candidates,
         "rate": measurement.rate,
         "decided": measurement.decided,
+        "digest": measurement.digest,
         "coverage": share and {name: round(value, 6) for name, value in asdict(share).items()},
         "other_votes": list(measurement.other_votes),
         "words": [
@@ -138,11 +152,16 @@ def _word(word: ReleasedWord) -> dict[str, object]:
 class ReleaseDocument:
     """A release as it was read: the facts that claims follow from, typed, and the whole text as it stands."""
 
+    format: int
     provenance: Provenance
     simulated: bool
     """What the document says; its provenance may contradict it."""
     parameters: Parameters
     symbols: int
+    known: str
+    """The digest of the known words."""
+    targets: int | None
+    """How many words devices were limited to, if they were."""
     users: int
     layers: tuple[LayerFacts, ...]
     words: tuple[ReleasedWord, ...]
@@ -172,7 +191,7 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
         raise ReleaseError(f"{source} is nested too deeply; give the release.json of a discovery")
     if not isinstance(whole, dict) or "format" not in whole:
         raise ReleaseError(f"{source} does not say which format it has; give the release.json of a discovery")
-    if whole["format"] not in (FORMAT_WITH_SCORE, FORMAT):
+    if whole["format"] not in FORMATS or isinstance(whole["format"], bool | float):
         raise ReleaseError(
             f"{source} has format {whole['format']!r}, and this neologue reads {FORMAT}; use a newer one"
         )
@@ -183,13 +202,17 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
             msgspec.convert(whole["population"]["description"], str),
             msgspec.convert(whole["fidelity"], str),
             msgspec.convert(whole["seed"], int | None),
+            msgspec.convert(whole["campaign"], str | None) if whole["format"] == FORMAT else None,
         )
         older = whole["format"] == FORMAT_WITH_SCORE
         return ReleaseDocument(
+            format=whole["format"],
             provenance=provenance,
             simulated=provenance.simulated if older else msgspec.convert(whole["simulated"], bool),
             parameters=msgspec.convert({field.name: stated[field.name] for field in fields(Parameters)}, Parameters),
             symbols=msgspec.convert(stated["alphabet"]["symbols"], int),
+            known=msgspec.convert(stated["known"]["digest"], str),
+            targets=msgspec.convert(stated["targets"], int | None),
             users=msgspec.convert(whole["population"]["users"], int),
             layers=msgspec.convert([_pass_number(row) for row in whole["layers"]], tuple[LayerFacts, ...]),
             words=msgspec.convert([_pass_number(row) for row in whole["words"]], tuple[ReleasedWord, ...]),

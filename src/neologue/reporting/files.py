@@ -2,18 +2,20 @@
 
 import os
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from neologue.discovery.result import ReleasedWord
 from neologue.errors import ParameterError
 from neologue.release.codec import release_text
+from neologue.release.layer_archive import NAME as LAYERS
+from neologue.release.layer_archive import pack_documents
 from neologue.release.word_lists import hunspell_dic, words_csv
 
 REPORT = "report.html"
 TRUTH = "truth.json"
 STUDY = "study.json"
-NAMES = ("words.csv", "words.dic", "words.aff", "release.json", TRUTH, REPORT)
+NAMES = ("words.csv", "words.dic", "words.aff", "release.json", LAYERS, TRUTH, REPORT)
 
 
 def check_folder(folder: Path, names: Collection[str] = NAMES) -> None:
@@ -36,31 +38,33 @@ def check_folder(folder: Path, names: Collection[str] = NAMES) -> None:
 def write_files(
     words: Collection[ReleasedWord],
     document: Mapping[str, object],
+    layers: Iterable[bytes],
     folder: Path,
     *,
     truth: Mapping[str, object] | None = None,
     report: str | None = None,
 ) -> list[Path]:
-    """Write `words.csv`, `words.dic` with `words.aff`, `release.json`, and what is given of truth and report."""
+    """Write the words, `release.json`, the documents of its layers, and what is given of truth and report."""
     texts = (
         words_csv(words),
         hunspell_dic(word.word for word in words),
         "SET UTF-8\n",
         release_text(document),
+        pack_documents(layers),
         None if truth is None else release_text(truth),
         report,
     )
     return write_texts({name: text for name, text in zip(NAMES, texts, strict=True) if text is not None}, folder)
 
 
-def write_texts(files: Mapping[str, str], folder: Path) -> list[Path]:
-    """Write texts into a folder, which is made if need be; they are put in place when all are whole."""
+def write_texts(files: Mapping[str, str | bytes], folder: Path) -> list[Path]:
+    """Write texts, and bytes as they are, into a folder, which is made if need be; all are put in place when whole."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as drafts:
             for name, text in files.items():
-                with (Path(drafts) / name).open("w", encoding="utf-8", newline="") as draft:
-                    draft.write(text)
+                with (Path(drafts) / name).open("wb") as draft:
+                    draft.write(text.encode() if isinstance(text, str) else text)
                     draft.flush()
                     os.fsync(draft.fileno())
             return [(Path(drafts) / name).replace(folder / name) for name in files]

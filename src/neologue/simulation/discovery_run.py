@@ -59,6 +59,8 @@ class Discovery:
     """Whether the users may be real people."""
     truth: Mapping[str, int] = field(repr=False)
     """How many users of the campaign hold each word that could have been found."""
+    documents: tuple[bytes, ...] = field(repr=False)
+    """The documents of its layers, in order, and of its measurement."""
 
 
 def discover(
@@ -98,7 +100,9 @@ def discover(
     progress = progress or Progress()
     users = SimulatedUsers(population, engine, fidelity, drawn, progress.on_users)
     state = DiscoveryState(campaign, measure, progress.on_layer_end)
+    documents: list[bytes] = []
     while layer := state.layer:
+        documents.append(layer.document)
         tally = journal.recall(layer) if journal else None
         if tally is None:
             tally = _ask(layer, campaign, users, progress)
@@ -120,6 +124,7 @@ def discover(
         seed=None if isinstance(drawn, SecretSeed) else drawn,
         real_people=not population.simulated,
         truth=truth,
+        documents=tuple(documents),
     )
 
 

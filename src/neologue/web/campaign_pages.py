@@ -105,7 +105,7 @@ def list_branches(request: PageRequest) -> Response:
     return answer(trie.branches(request.query.get("prefix", ""), int(start)))
 
 
-def download(content: str, media: str, name: str) -> Response:
+def download(content: str | bytes, media: str, name: str) -> Response:
     """A file to save, under a name that is safe in a header and on any file system."""
     safe = _UNSAFE.sub("-", name)
     return Response(content, media_type=media, headers={"Content-Disposition": f'attachment; filename="{safe}"'})

@@ -10,10 +10,12 @@ from starlette.responses import Response
 
 from neologue.discovery.result import ReleasedWord
 from neologue.errors import CampaignError
+from neologue.release.layer_archive import pack_documents
 from neologue.release.word_lists import hunspell_dic, words_csv
 from neologue.reporting.sentences import interval_note
 from neologue.service.api import operator_api
 from neologue.service.api.schemas import CampaignView
+from neologue.service.collect.stored_layers import documents_of
 from neologue.service.review import reviewed_words
 from neologue.service.review.released import read_release
 from neologue.service.review.reviewed_words import WordFilter
@@ -83,6 +85,10 @@ def download_file(request: PageRequest) -> Response:
             text, media = "SET UTF-8\n", "text/plain; charset=utf-8"
         case "release.json":
             text, media = operator_api.release(request.service.context, request.call()).content, "application/json"
+        case "layers.zip":
+            read_release(request.service.database, entry)  # before that, devices alone are told what is asked
+            archive = pack_documents(documents_of(request.service.database, entry.id))
+            return download(archive, "application/zip", f"{entry.name}-layers.zip")
         case other:
             raise CampaignError(f"no file of a campaign is called {other[:100]!r}")
     return download(text, media, f"{entry.name}-{request.names['file']}")

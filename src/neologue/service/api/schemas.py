@@ -71,6 +71,8 @@ class CampaignView(msgspec.Struct, frozen=True):
     state: str
     profile: str
     population: str | None
+    rehearsal: bool
+    """Whether the operator runs the devices, with simulated or recorded words."""
     devices: int
     users: int
     epsilon: float
@@ -89,6 +91,7 @@ class CampaignView(msgspec.Struct, frozen=True):
             state=entry.state,
             profile=definition.profile,
             population=definition.population,
+            rehearsal=definition.rehearsal,
             devices=definition.devices,
             users=campaign.users,
             epsilon=campaign.epsilon,

@@ -36,6 +36,8 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     """How many devices are expected to check in."""
     population: str | None = None
     """Whose budget pays, by its name in the ledger."""
+    rehearsal: bool = False
+    """Whether the operator runs the devices, with simulated or recorded words: the release then says so."""
     profile: str = "neologue"
     language: str | None = None
     """Sets the alphabet and the known words; without it, the profile and the fields below do."""

@@ -36,6 +36,13 @@ class StoredLayers:
         return document, known, _unpack(packed, "a list of known words", bytes.fromhex(known))
 
 
+def documents_of(database: Database, campaign: bytes) -> list[bytes]:
+    """The documents of all layers of a campaign, in order."""
+    with database.reading() as db:
+        digests = [layer.digest for layer in campaign_store.layers_of(db, campaign)]
+        return [_unpack(campaign_store.document_of(db, digest), "a layer", digest) for digest in digests]
+
+
 def _unpack(packed: bytes | None, what: str, digest: bytes) -> bytes:
     if packed is None:
         raise StorageError(f"the database lacks {what} with the digest {digest.hex()}: restore it from a copy")

@@ -1,0 +1,48 @@
+"""`layers.zip`: the documents of the layers of a release, the very bytes that devices fetched, named by their digests.
+
+It travels beside `release.json`, whose digests say which documents belong to it, and in which order. A document has up
+to 1.5 MB with the default parameters, and a third of that in the archive.
+"""
+
+import hashlib
+import io
+import zipfile
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from neologue.errors import ReleaseError
+from neologue.protocol.documents import LARGEST_DOCUMENT
+
+NAME = "layers.zip"
+ENDING = ".json"
+LONG_AGO = (1980, 1, 1, 0, 0, 0)
+"""The time of all files in an archive, so that the same documents give the same bytes."""
+
+
+def pack_documents(documents: Iterable[bytes]) -> bytes:
+    """An archive of documents, the same bytes for the same documents in the same order."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for digest, document in {hashlib.sha256(each).hexdigest(): each for each in documents}.items():
+            entry = zipfile.ZipInfo(digest + ENDING, LONG_AGO)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, document)
+    return file.getvalue()
+
+
+def read_documents(path: Path, digests: Iterable[str]) -> dict[str, bytes]:
+    """Those documents with some digests that an archive has, by their digests; none if there is no archive."""
+    if not path.exists():
+        return {}
+    found = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = set(archive.namelist())
+            for digest in dict.fromkeys(digests):
+                if digest + ENDING in names:
+                    with archive.open(digest + ENDING) as entry:
+                        found[digest] = entry.read(LARGEST_DOCUMENT + 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise ReleaseError(f"{path} is cut or no archive of layer documents: get it anew, with its release") from error
+    return found

@@ -1,0 +1,116 @@
+"""What a release says that nothing published bears out: it rests on the word of whoever signed it.
+
+docs/privacy/operator.md says of each item what a lie about it would gain, and who could notice.
+"""
+
+from dataclasses import dataclass, replace
+
+from neologue.privacy.statement import Source
+from neologue.release.codec import ReleaseDocument
+
+
+@dataclass(frozen=True)
+class OperatorWord:
+    """One thing that has to be believed."""
+
+    name: str
+    """By which docs/privacy/operator.md has it."""
+    claim: str
+    """What is believed."""
+    noticed_by: str
+    """Who could notice a lie, and how."""
+
+
+NOBODY = "nobody from outside"
+CHECKED = "a device whose layer is not in the release: neologue device check"
+
+PEOPLE = OperatorWord(
+    "people", "that the reports are of as many different people's devices, and not made up or a rehearsal's", NOBODY
+)
+DEVICE_CODE = OperatorWord(
+    "device code",
+    "that devices run the published code: the stated randomizer with secure randomness, once each",
+    "whoever examines the app that is shipped",
+)
+RECORDS = OperatorWord(
+    "records", "that the words are those that as many people typed, each of them asked once, in one layer", NOBODY
+)
+RANDOMNESS = OperatorWord(
+    "randomness", "that the votes were drawn by the stated law with randomness that no reader knows", NOBODY
+)
+SEED = OperatorWord(
+    "seed", "that this seed, and this population, gave these votes", "whoever repeats the run with the same version"
+)
+REPORTS = OperatorWord(
+    "reports",
+    "how many reports each layer, and the measurement, counted: with more of them every central ε is smaller",
+    NOBODY,
+)
+VOTES = OperatorWord(
+    "votes", "the votes, and so which prefixes and words were found and how many hold them, or measured them", NOBODY
+)
+THRESHOLDS = OperatorWord(
+    "thresholds",
+    "that k, α and the rule are those applied: that what had fewer votes than they call for would have been dropped, "
+    "and that nothing stricter was done and less stated",
+    NOBODY,
+)
+COMPLETENESS = OperatorWord(
+    "completeness",
+    "that no layer and no measurement was asked and left out, where one that kept nothing is stated as the last of its "
+    "pass",
+    CHECKED,
+)
+COLLUDERS = OperatorWord(
+    "colluders", "that not more than the stated share of the reports are known to, or made by, whoever looks", NOBODY
+)
+EXPOSURE = OperatorWord(
+    "exposure",
+    "that nobody saw or stored sums of fewer reports than stated",
+    "of masks, a device that was promised others: neologue device check; otherwise nobody from outside",
+)
+USERS = OperatorWord(
+    "users",
+    "how many users the campaign was for: layers are laid out for them, and counts are of so many",
+    "whoever has the known words and lays the layers out again",
+)
+NOTHING_ELSE = OperatorWord(
+    "nothing else", "that nothing else of the same reports was published or shown to anybody", NOBODY
+)
+ASSIGNMENT = OperatorWord(
+    "assignment", "that who was asked, when and about which layer does not depend on anybody's words", NOBODY
+)
+DAYS = OperatorWord(
+    "days", "over how many days words were remembered (the parameter days)", "the owner of a device, in its settings"
+)
+LIMITS = OperatorWord(
+    "limits",
+    "the limits by which layers were laid out and prefixes kept, as far as the layers do not show them: profile, "
+    "candidates, report_bytes, frontier, smallest_layer, false_prefixes, false_words, doubtful",
+    NOBODY,
+)
+DESCRIPTION = OperatorWord(
+    "description",
+    "the names of the population, the alphabet and the source of the known words, and their number",
+    NOBODY,
+)
+LEDGER = OperatorWord(
+    "ledger",
+    "what other campaigns asked of the same people: each release states its own cost alone",
+    "the people asked",
+)
+
+WHOSE = {
+    Source.DEVICES: (PEOPLE, DEVICE_CODE, COMPLETENESS, COLLUDERS, EXPOSURE),
+    Source.REHEARSAL: (PEOPLE, DEVICE_CODE, COMPLETENESS, COLLUDERS, EXPOSURE),
+    Source.RECORDS: (RECORDS, RANDOMNESS, replace(COMPLETENESS, noticed_by=NOBODY), COLLUDERS),
+    Source.SIMULATION: (SEED, replace(COMPLETENESS, noticed_by=SEED.noticed_by), COLLUDERS),
+}
+"""What is believed, by where votes come from."""
+OF_ALL = (REPORTS, VOTES, THRESHOLDS, USERS, NOTHING_ELSE, ASSIGNMENT, DAYS, LIMITS, DESCRIPTION, LEDGER)
+"""What is believed of every release."""
+
+
+def operator_word(document: ReleaseDocument) -> tuple[OperatorWord, ...]:
+    """All that has to be believed of a release."""
+    return (*WHOSE[document.provenance.source], *OF_ALL)
