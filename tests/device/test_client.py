@@ -629,7 +629,9 @@ def test_receipts_say_in_plain_words_what_left_the_device(service: Service, clie
         f"and whole words that the operator chose. Chance alone gives about {votes:.2g} of such votes, whatever you "
         "typed. Any single word you typed changes the probability of what was sent by at most a factor of e^3; all "
         "your words together, of which it is about at most 4, by e^12. According to the operator, 999 other devices "
-        "were asked the same. With this report the device has spent an ε of 3 of the 20 in its lifetime: 17 is left."
+        "were asked the same. With this report the device has spent an ε of 3 of the 20 in its lifetime: 17 is left. "
+        "Once the campaign's release is published, this device can tell whether what it was asked is in it (neologue "
+        "device check, or checkRelease)."
     ]
     service.batch = 1
     client.tick()

@@ -274,7 +274,11 @@ def test_files_from_before_there_were_masks_go_on(service: SecureService, tmp_pa
     masked(service, folder, service.terms())
     columns = "credential, layer, operator, signature, ticket, ended"
     for name, change in (
-        ("account.db", "DROP TABLE maskings"),
+        (
+            "account.db",
+            "DROP TABLE maskings; CREATE TABLE before AS SELECT campaign, layer, epsilon, day FROM answers;"
+            "DROP TABLE answers; ALTER TABLE before RENAME TO answers",
+        ),
         (
             "membership.db",
             f"CREATE TABLE before AS SELECT {columns} FROM campaign; DROP TABLE campaign;"

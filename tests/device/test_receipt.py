@@ -7,7 +7,7 @@ from closed import small_closed_layer
 from invitations import OPERATOR, campaign_id
 from layers import small_layer
 from neologue.device.contribution import contribute
-from neologue.device.receipt import report_receipt
+from neologue.device.receipt import HOW_TO_CHECK, report_receipt
 from neologue.entropy import SeededEntropy
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.closed_layer import ClosedLayer
@@ -57,6 +57,8 @@ def test_so_many_votes_are_noise_as_the_receipt_says(mechanism: str) -> None:
 
 def test_the_receipt_says_what_is_left_of_the_lifetime() -> None:
     layer = LAYERS[0]
-    assert receipt(layer, 17.5).endswith("has spent an ε of 17.5 of the 20 in its lifetime: 2.5 is left.")
+    assert receipt(layer, 17.5).endswith(
+        f"has spent an ε of 17.5 of the 20 in its lifetime: 2.5 is left. {HOW_TO_CHECK}"
+    )
     # An owner may have lowered the limit since.
-    assert receipt(layer, 17.5, 15.0).endswith("0 is left.")
+    assert receipt(layer, 17.5, 15.0).endswith(f"0 is left. {HOW_TO_CHECK}")

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import neologue
-from invitations import STRANGER, campaign_id, invitation, policy
+from invitations import OPERATOR, STRANGER, campaign_id, invitation, policy
 from layers import small_layer
 from neologue.device import spending_record as account_module
 from neologue.device.contribution import contribute
@@ -68,7 +68,8 @@ def test_a_report_is_the_contribution_and_its_cost_is_recorded(account: Spending
     report = account.answer(asked, WORDS, policy(), SeededEntropy(1))
     assert report == contribute(WORDS, asked.layer, SeededEntropy(1))
     assert account.spent == 3.0
-    assert account.answers() == [Answer(campaign_id(1), 3.0, 20_000, confirmed=False)]
+    told = (OPERATOR.public_key().public_bytes_raw(), 3.0, asked.layer.bound)
+    assert account.answers() == [Answer(campaign_id(1), asked.layer.digest, 3.0, 20_000, False, *told)]
 
 
 def test_without_a_source_of_randomness_a_secure_one_is_used(account: SpendingRecord) -> None:
@@ -114,7 +115,8 @@ def test_a_confirmed_report_is_gone_and_its_cost_is_not(path: Path, account: Spe
     assert report[9:29] not in path.read_bytes()
     assert [file.name for file in path.parent.iterdir()] == ["account.db"]
     assert account.spent == 3.0
-    assert account.answers() == [Answer(campaign_id(1), 3.0, 20_000, confirmed=True)]
+    (answer,) = account.answers()
+    assert (answer.campaign_id, answer.epsilon, answer.day, answer.confirmed) == (campaign_id(1), 3.0, 20_000, True)
 
 
 def test_a_confirmed_campaign_is_refused_for_good(path: Path, account: SpendingRecord) -> None:
@@ -466,7 +468,7 @@ def test_a_cost_that_no_report_has_is_damage(path: Path, account: SpendingRecord
     assert "is damaged" in damaged(path)
 
 
-@pytest.mark.parametrize(("version", "table"), [(3, "answers"), (0, "photos")])
+@pytest.mark.parametrize(("version", "table"), [(4, "answers"), (0, "photos")])
 def test_an_unknown_version_is_refused_and_left_as_it_is(path: Path, version: int, table: str) -> None:
     with sqlite3.connect(path) as db:
         db.execute(f"PRAGMA user_version = {version}")

@@ -25,6 +25,7 @@ KEY = click.option(
     type=click.Path(path_type=Path),
     help="A file with a key of 64 hexadecimal digits that encrypts the words on disk.",
 )
+OPERATOR = click.option("--operator", multiple=True, help="Public key of an operator to answer, in hex.  [repeatable]")
 SURROUNDINGS = string.punctuation + "“”„‘’‚«»‹›…–—¿¡"
 
 LOCAL = "http://localhost"
@@ -38,9 +39,7 @@ def _service_options(command: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--server", required=True, help="The address of the service, such as https://words.example.org"
             ),
-            click.option(
-                "--operator", multiple=True, help="Public key of an operator to answer, in hex.  [repeatable]"
-            ),
+            OPERATOR,
             click.option(
                 "--ca-file", type=click.Path(path_type=Path), help="Certificates to trust instead of the system's."
             ),
@@ -128,6 +127,32 @@ def receipts(folder: Path, key_file: Path | None) -> None:
         for sentence in client.receipts():
             click.echo(sentence)
         click.echo(f"All campaigns together: ε = {client.spent:g} spent.")
+
+
+@device.command()
+@FOLDER
+@KEY
+@OPERATOR
+@click.argument("release", type=click.Path(path_type=Path))
+@click.pass_context
+def check(
+    context: click.Context, folder: Path, key_file: Path | None, release: Path, operator: tuple[str, ...]
+) -> None:
+    """Check that the layer that this device answered is in RELEASE, a release.json, as the device was told.
+
+    It must be signed by the operator who asked. Nothing is sent anywhere. Exits with 1 if something is wrong, and with
+    2 if the file can't be read.
+    """
+    if not folder.is_dir():
+        raise ParameterError(f"there is no folder {folder}: give the one in which the device keeps its files")
+    content = release.read_bytes()
+    with _client(folder, key_file, operator=operator) as client:
+        objections = client.check_release(content)
+    for objection in objections:
+        click.echo(f"no: {objection}")
+    if objections:
+        context.exit(1)
+    click.echo("yes: the layer that this device answered is in the release, with the ε, B and masks that it was told")
 
 
 @device.command()

@@ -72,7 +72,9 @@ GROUP_OPTIONS = ("cohort_size", "smallest_cohort", "dropout", "corruption", "gat
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the users and of the failures only."
 )
-@click.option("--out", type=click.Path(path_type=Path), help="A folder for words.csv, words.dic, release.json and layers.zip.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="A folder for words.csv, words.dic, release.json and layers.zip."
+)
 def fleet(data: Path | None, server: str | None, token: str | None, out: Path | None, **options: Any) -> None:  # noqa: ANN401
     """Run many real devices over real HTTP, until their campaign is over.
 
@@ -159,8 +161,8 @@ def _prepare(service: ServiceClient, options: dict[str, Any]) -> None:
     found = service.request_json("GET", "campaigns")
     if any(each["name"] == name and not each["rehearsal"] for each in found):
         raise ParameterError(
-            f"the campaign {name!r} is for people's own devices, and a fleet would pass for people in its release: give "
-            "--campaign another name"
+            f"the campaign {name!r} is for people's own devices, and a fleet would pass for people in its release: "
+            "give --campaign another name"
         )
     there = {each["name"]: each["state"] for each in found}
     if name not in there:

@@ -33,6 +33,7 @@ from neologue.device.library import Library
 from neologue.device.membership import AnsweredInvitation, End, Joined, Membership
 from neologue.device.participation import GroupOutcome, Participation, Refused, Waiting
 from neologue.device.policy import SWITCHED_OFF, Policy
+from neologue.device.release_check import check_release
 from neologue.device.spending_record import Answer, SpendingRecord
 from neologue.device.transport import OCTETS, HttpTransport, Response, Transport
 from neologue.errors import (
@@ -219,6 +220,13 @@ class Client:
     def receipts(self) -> list[str]:
         """What left this device and what it could reveal, in a few sentences each, the oldest first."""
         return self._membership.receipts()
+
+    def check_release(self, content: bytes) -> tuple[str, ...]:
+        """What is wrong with a release, a release.json as it is; nothing if it has the layer that was answered.
+
+        All on the device: nothing is sent. What came of the votes it can't show.
+        """
+        return check_release(content, self._record.answers(), self._policy.operators)
 
     @property
     def in_group(self) -> bool:

@@ -8,6 +8,11 @@ from neologue.masking.terms import Terms
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.invitation import Invitation
 
+HOW_TO_CHECK = (
+    "Once the campaign's release is published, this device can tell whether what it was asked is in it "
+    "(neologue device check, or checkRelease)."
+)
+
 
 def report_receipt(day: int, invitation: Invitation, size: int, spent: float, lifetime: float) -> str:
     """For a report of so many bytes: who gets it, and what it can reveal at most.
@@ -44,7 +49,8 @@ def report_receipt(day: int, invitation: Invitation, size: int, spent: float, li
         f"your words together, of which it is about at most {layer.bound:,}, by e^{layer.bound * epsilon:g}. "
         f"According to the operator, {layer.layer_size - 1:,} other devices were asked the same. "
         f"With this report the device has spent an ε of {spent:g} of the {lifetime:g} in its lifetime: "
-        f"{max(lifetime - spent, 0.0):g} is left."
+        f"{max(lifetime - spent, 0.0):g} is left. "
+        f"{HOW_TO_CHECK}"
     )
 
 

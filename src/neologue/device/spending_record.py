@@ -1,4 +1,4 @@
-"""The spending record: which campaigns this device answered, and the ε spent in each. It holds no words.
+"""The spending record: which campaigns this device answered, what it was told, and the ε spent. It holds no words.
 
 A report leaves the device only after it and its cost are on the disk. A device that is killed or loses power has either
 spent and sent nothing, or sends the same bytes again. It never draws randomness on the same words a second time, which
@@ -17,7 +17,7 @@ from neologue.device.contribution import contribute
 from neologue.device.policy import Policy, epsilon_of, round_up
 from neologue.entropy import Entropy
 from neologue.errors import AnsweredError, SpendingRecordError
-from neologue.masking.terms import Terms
+from neologue.masking.terms import Promise, Terms
 from neologue.protocol.invitation import Invitation
 from neologue.sqlite_file import FileKind, VersionedFile
 
@@ -31,17 +31,23 @@ _MASKINGS: Final = """
     ) WITHOUT ROWID
     """
 
+_TOLD: Final = ("operator BLOB", "stated REAL", "bound INTEGER", "masked BLOB")
+
 _KIND: Final = FileKind(
     name="spending record",
     error=SpendingRecordError,
-    version=2,
+    version=3,
     schema=(
         """
         CREATE TABLE answers (
             campaign BLOB PRIMARY KEY,                                      -- its identity, 16 bytes
             layer    BLOB NOT NULL,                                         -- the digest of the layer answered
             epsilon  REAL NOT NULL CHECK (epsilon > 0 AND epsilon < 1000),  -- the local ε that it cost
-            day      INTEGER NOT NULL                                       -- days since 1970-01-01, by the clock
+            day      INTEGER NOT NULL,                                      -- days since 1970-01-01, by the clock
+            operator BLOB,                                                  -- what it was told: who asked,
+            stated   REAL,                                                  -- the ε of the layer's document,
+            bound    INTEGER,                                               -- its B,
+            masked   BLOB                                                   -- and the promise of masks, if one was made
         ) WITHOUT ROWID
         """,
         """
@@ -52,7 +58,10 @@ _KIND: Final = FileKind(
         """,
         _MASKINGS,
     ),
-    migrations={1: (_MASKINGS,)},
+    migrations={
+        1: (_MASKINGS,),
+        2: tuple(f"ALTER TABLE answers ADD COLUMN {column}" for column in _TOLD),
+    },
     pragmas=(
         # FULL would not do: it leaves the end of the journal, which is the commit, to the file system, and after a
         # loss of power the journal may be back and undo what was sent already. EXTRA waits for the folder as well.
@@ -73,12 +82,20 @@ class Answer:
     """One campaign that this device took part in."""
 
     campaign_id: bytes
+    layer: bytes
+    """The digest of the layer."""
     epsilon: float
     """The local ε that it cost."""
     day: int
     """When, in days since 1970-01-01."""
     confirmed: bool
     """Whether the report is no longer kept: it has arrived, or will not be sent again."""
+    operator: bytes | None = None
+    """Who asked; None if an earlier version recorded the answer, which did not note what it was told."""
+    stated_epsilon: float | None = None
+    """The ε of the layer's document, which its thresholds may exceed a little."""
+    bound: int | None = None
+    masked: Promise | None = None
 
 
 @dataclass(frozen=True)
@@ -115,7 +132,12 @@ class SpendingRecord:
             if report is None:
                 report = contribute(words, layer, entropy)
                 cost = epsilon_of(layer)
-                db.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", (campaign, layer.digest, cost, self._clock()))
+                masked = None if invitation.masked is None else bytes(invitation.masked)
+                told = (invitation.operator, layer.epsilon, layer.bound, masked)
+                db.execute(
+                    "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    (campaign, layer.digest, cost, self._clock(), *told),
+                )
                 db.execute("INSERT INTO reports VALUES (?, ?)", (campaign, report))
                 if invitation.masked is not None:
                     # Recorded with the votes, so that they never leave without a mask.
@@ -178,10 +200,10 @@ class SpendingRecord:
         """All campaigns that this device took part in, by day."""
         with self._file.transaction() as db:
             rows = db.execute(
-                "SELECT campaign, epsilon, day, campaign NOT IN (SELECT campaign FROM reports) FROM answers"
-                " ORDER BY day, campaign"
+                "SELECT campaign, layer, epsilon, day, campaign NOT IN (SELECT campaign FROM reports), operator,"
+                " stated, bound, masked FROM answers ORDER BY day, campaign"
             ).fetchall()
-        return [Answer(campaign, epsilon, day, bool(confirmed)) for campaign, epsilon, day, confirmed in rows]
+        return [_answer(*row) for row in rows]
 
     def __repr__(self) -> str:
         return f"SpendingRecord({self._file.path!r})"
@@ -192,6 +214,21 @@ class SpendingRecord:
                 f"the spending record {self._file.path} has no answer to the campaign {campaign_id.hex()}: "
                 "confirm one that it has"
             )
+
+
+def _answer(
+    campaign: bytes,
+    layer: bytes,
+    epsilon: float,
+    day: int,
+    confirmed: int,
+    operator: bytes | None,
+    stated: float | None,
+    bound: int | None,
+    masked: bytes | None,
+) -> Answer:
+    promise = None if masked is None else Promise.parse(masked)
+    return Answer(campaign, layer, epsilon, day, bool(confirmed), operator, stated, bound, promise)
 
 
 def _spent_epsilon(db: sqlite3.Connection, besides: bytes = b"") -> Fraction:

@@ -282,9 +282,7 @@ class Coordinator:
             return True
         release = replace(release, exposure=entry.definition.aggregator.exposure)
         fidelity = REHEARSAL if entry.definition.rehearsal else LIVE
-        document = release_document(
-            release, Provenance(_describe_population(entry), fidelity, campaign=entry.id.hex())
-        )
+        document = release_document(release, Provenance(_describe_population(entry), fidelity, campaign=entry.id.hex()))
         with self._database.transaction() as db:
             ended = campaign_store.move(db, entry.id, (CampaignState.RUNNING,), CampaignState.RELEASED, now)
             if ended:

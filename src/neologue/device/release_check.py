@@ -1,0 +1,92 @@
+"""Whether a published release speaks of the layer that this device answered, and says of it what the device was told.
+
+Everything is checked on the device, for its owner alone; nothing is sent anywhere. It shows that an operator did not
+leave out the layer, or state another ε, another B or other masks for it. What came of the votes it can't show.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from neologue.device.spending_record import Answer
+from neologue.errors import ParameterError, ReleaseError, SignatureError
+from neologue.protocol.signed_document import check_signature
+
+FORMAT: Final = 3
+LARGEST_RELEASE: Final = 1 << 28
+_CAMPAIGN: Final = re.compile("[0-9a-f]{32}", re.ASCII)
+
+
+def check_release(content: bytes, answers: Sequence[Answer], operators: Collection[bytes]) -> tuple[str, ...]:
+    """What is wrong with a release, in sentences; none if it has the layer that this device answered, as it was told.
+
+    The release must be signed by the operator who asked this device; `operators` are tried if it has not recorded who
+    that was.
+    """
+    release = _read(content)
+    campaign = release.get("campaign")
+    if not isinstance(campaign, str) or not _CAMPAIGN.fullmatch(campaign):
+        return ("the release names no campaign that devices were invited to",)
+    answer = next((each for each in answers if each.campaign_id.hex() == campaign), None)
+    if answer is None:
+        return (f"this device has answered nothing in the campaign {campaign}, which the release is of",)
+    try:
+        return tuple(_objections(release, answer, operators))
+    except (KeyError, TypeError, AttributeError):
+        raise ReleaseError("the release is not what a campaign publishes: get it anew from the operator") from None
+
+
+def _objections(release: Mapping[str, Any], answer: Answer, operators: Collection[bytes]) -> Iterator[str]:
+    yield from _wrong_signature(release, [answer.operator] if answer.operator else sorted(operators))
+    measurement = release["measurement"]
+    digests = [layer["digest"] for layer in release["layers"]] + ([measurement["digest"]] if measurement else [])
+    if answer.layer.hex() not in digests:
+        yield f"the layer that this device answered, {answer.layer.hex()[:16]}…, is not among those of the release"
+    if answer.operator is None:
+        return  # recorded by an earlier version, which did not note what it was told
+    parameters = release["parameters"]
+    for what, told, stated in (
+        ("an ε", answer.stated_epsilon, parameters["epsilon"]),
+        ("at most so many words per user:", answer.bound, parameters["words_per_user"]),
+    ):
+        if told != stated:
+            yield f"this device was told {what} {told:g}, and the release states {stated}"
+    masked = release["exposure"]["masked"]
+    promised = None if answer.masked is None else (answer.masked.smallest, answer.masked.corruption)
+    if promised != (masked and (masked["smallest"], masked["corruption"])):
+        yield "the release states other masks than this device was promised, or none where it was promised some"
+
+
+def _wrong_signature(release: Mapping[str, object], keys: Sequence[bytes]) -> Iterator[str]:
+    """That none of some keys has signed a release."""
+    if not keys:
+        raise ParameterError("it is not recorded who asked this device: give the operator's public key")
+    try:
+        if all(check_signature(release, Ed25519PublicKey.from_public_bytes(key)) for key in keys):
+            yield "the release is not signed by the operator who asked this device"
+    except SignatureError as error:
+        yield str(error)
+
+
+def _read(content: bytes) -> dict[str, Any]:
+    """The release in some bytes; or a ReleaseError."""
+    if len(content) > LARGEST_RELEASE:
+        raise ReleaseError(f"the release has more than {LARGEST_RELEASE >> 20:,} MiB; give a release.json")
+    try:
+        release = json.loads(content, object_pairs_hook=_unambiguous)
+    except (ValueError, RecursionError):
+        raise ReleaseError("the release is cut or no JSON; give a release.json") from None
+    if not isinstance(release, dict) or release.get("format") != FORMAT:
+        raise ReleaseError(f"the file is no release of format {FORMAT}, which has the digests of layers")
+    return release
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are all different: of equal ones, another reader may take another."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found

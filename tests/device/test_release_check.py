@@ -1,0 +1,116 @@
+"""A device finds the layer that it answered in a release, or says what is wrong; older answers tell less."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from invitations import OPERATOR, STRANGER, campaign_id, policy
+from layers import small_layer
+from neologue.device.release_check import check_release
+from neologue.device.spending_record import Answer, SpendingRecord
+from neologue.errors import ParameterError, ReleaseError
+from neologue.masking.terms import Promise
+from neologue.protocol.invitation import invite
+from neologue.release.signature import sign_document
+
+LAYER = small_layer(["ab", "ca"])
+KEY = OPERATOR.public_key().public_bytes_raw()
+PROMISE = Promise(50, 5)
+
+
+def release(**changes: Any) -> dict[str, Any]:  # noqa: ANN401
+    """What a device looks at in a release."""
+    return {
+        "format": 3,
+        "campaign": campaign_id(1).hex(),
+        "parameters": {"epsilon": 3.0, "words_per_user": 4},
+        "layers": [{"digest": "00" * 32}, {"digest": LAYER.digest.hex()}],
+        "measurement": None,
+        "exposure": {"disk": 100, "server": 1, "masked": None},
+    } | changes
+
+
+def signed(document: dict[str, Any], key: Any = OPERATOR) -> bytes:  # noqa: ANN401
+    return json.dumps(sign_document(document, key)).encode()
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> SpendingRecord:
+    return SpendingRecord(tmp_path / "account.db", clock=lambda: 20_000)
+
+
+def answers(record: SpendingRecord, masked: Promise | None = None) -> list[Answer]:
+    """What a device has recorded that answered the layer."""
+    record.answer(invite(campaign_id(1), LAYER, OPERATOR, masked), {"abc": 1}, policy())
+    return record.answers()
+
+
+def test_the_layer_is_found_among_those_of_the_release_or_as_its_measurement(record: SpendingRecord) -> None:
+    answered = answers(record)
+    assert check_release(signed(release()), answered, ()) == ()
+    measured = release(layers=[], measurement={"digest": LAYER.digest.hex()})
+    assert check_release(signed(measured), answered, ()) == ()
+
+
+LIES: dict[str, tuple[dict[str, Any], str]] = {
+    "its layer left out": ({"layers": [{"digest": "00" * 32}]}, "is not among those of the release"),
+    "another ε": ({"parameters": {"epsilon": 2.0, "words_per_user": 4}}, "told an ε 3, and the release states 2"),
+    "another B": ({"parameters": {"epsilon": 3.0, "words_per_user": 1}}, "words per user: 4, and the release states 1"),
+    "masks that it was not promised": ({"exposure": {"masked": {"smallest": 50, "corruption": 5}}}, "other masks"),
+    "another campaign": ({"campaign": campaign_id(2).hex()}, "has answered nothing in the campaign"),
+    "no campaign": ({"campaign": None}, "names no campaign"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_what_a_release_says_otherwise_is_named(lie: str, record: SpendingRecord) -> None:
+    changes, said = LIES[lie]
+    (objection,) = check_release(signed(release(**changes)), answers(record), ())
+    assert said in objection
+
+
+@pytest.mark.parametrize(
+    ("masked", "holds"),
+    [(None, False), ({"smallest": 50, "corruption": 5}, True), ({"smallest": 20, "corruption": 5}, False)],
+)
+def test_masks_are_those_that_were_promised(record: SpendingRecord, masked: object, holds: bool) -> None:
+    document = release(exposure={"disk": 100, "server": 1, "masked": masked})
+    assert (check_release(signed(document), answers(record, PROMISE), ()) == ()) is holds
+
+
+def test_the_operator_who_asked_must_have_signed(record: SpendingRecord) -> None:
+    answered = answers(record)
+    for key in (STRANGER.public_key().public_bytes_raw(), KEY):
+        assert check_release(signed(release(), STRANGER), answered, (key,)) != ()
+    (objection,) = check_release(json.dumps(release()).encode(), answered, ())
+    assert "is not signed" in objection
+    changed = json.loads(signed(release())) | {"words": []}
+    assert check_release(json.dumps(changed).encode(), answered, ()) != ()
+
+
+def test_an_answer_of_an_earlier_version_is_checked_as_far_as_it_goes(record: SpendingRecord, tmp_path: Path) -> None:
+    answers(record)
+    with closing(sqlite3.connect(tmp_path / "account.db")) as db:
+        db.executescript(
+            "CREATE TABLE before AS SELECT campaign, layer, epsilon, day FROM answers; DROP TABLE answers;"
+            "ALTER TABLE before RENAME TO answers; PRAGMA user_version = 2"
+        )
+    (answer,) = SpendingRecord(tmp_path / "account.db").answers()
+    assert (answer.layer, answer.operator, answer.bound) == (LAYER.digest, None, None)
+    assert check_release(signed(release()), [answer], {KEY}) == ()
+    assert len(check_release(signed(release(layers=[])), [answer], {KEY})) == 1
+    with pytest.raises(ParameterError, match="give the operator's public key"):
+        check_release(signed(release()), [answer], ())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b'{"format": 2}', b'{"format": 3, "format": 3}', signed(release(layers=7)), b"\xff" * 9],
+)
+def test_what_is_no_release_is_refused(content: bytes, record: SpendingRecord) -> None:
+    with pytest.raises(ReleaseError):
+        check_release(content, answers(record), ())
