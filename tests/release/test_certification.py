@@ -5,6 +5,7 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
@@ -18,11 +19,15 @@ from neologue import Alphabet, Campaign, Measuring, Population, Vocabulary, disc
 from neologue.errors import ReleaseError, SignatureError
 from neologue.language.candidates import extensions
 from neologue.privacy.statement import Exposure, Source, privacy_statement
+from neologue.protocol.documents import read_layer_alone
+from neologue.protocol.signed_document import digest
 from neologue.release import codec
 from neologue.release.certification import Certification, certify, claim_rows
 from neologue.release.codec import read_release_file, release_text
 from neologue.release.facts import privacy_facts
-from neologue.release.signature import digest, sign_document
+from neologue.release.layer_archive import NAME, pack_documents, read_documents
+from neologue.release.layer_chain import document_digests
+from neologue.release.signature import sign_document
 from neologue.reporting.simulated_release import discovery_document
 
 Json = dict[str, Any]
@@ -49,32 +54,39 @@ RUNS: dict[str, Json] = {
 
 
 @pytest.fixture(scope="module")
-def releases() -> dict[str, Json]:
-    """The documents of real runs over a, b, c or all letters, with the mechanisms and the rules of both profiles."""
-    lots = random.Random(7)
-    held = {f"user {n}": {word: 1 for word, share in SHARES.items() if lots.random() < share} for n in range(3000)}
-    population = Population.from_words({user: words or {"bb": 1} for user, words in held.items()})
-    small: Json = {"users": 3000, "known": Vocabulary(["bb"]), "alphabet": Alphabet("abc"), "depth": 4, "epsilon": 5.0}
-    found = {}
-    for kind, run in RUNS.items():
-        campaign = Campaign.from_profile(**small | {"words_per_user": 4} | run)
-        measure = Measuring(600, 0.9) if "measured" in kind else None
-        found[kind] = json.loads(
-            release_text(discovery_document(discover(population, campaign, seed=1, measure=measure)))
-        )
-    return found
-
-
-@pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where a release lies while it is looked at."""
     return tmp_path_factory.mktemp("certified") / "release.json"
 
 
+@pytest.fixture(scope="module")
+def releases(place: Path) -> dict[str, Json]:
+    """Releases of real runs over a, b, c or all letters, with the mechanisms and the rules of both profiles.
+
+    The documents of all their layers are in one archive beside the release that is looked at.
+    """
+    lots = random.Random(7)
+    held = {f"user {n}": {word: 1 for word, share in SHARES.items() if lots.random() < share} for n in range(3000)}
+    population = Population.from_words({user: words or {"bb": 1} for user, words in held.items()})
+    small: Json = {"users": 3000, "known": Vocabulary(["bb"]), "alphabet": Alphabet("abc"), "depth": 4, "epsilon": 5.0}
+    found: dict[str, Json] = {}
+    documents: list[bytes] = []
+    for kind, run in RUNS.items():
+        campaign = Campaign.from_profile(**small | {"words_per_user": 4} | run)
+        measure = Measuring(600, 0.9) if "measured" in kind else None
+        discovery = discover(population, campaign, seed=1, measure=measure)
+        found[kind] = json.loads(release_text(discovery_document(discovery)))
+        documents += discovery.documents
+    (place.parent / NAME).write_bytes(pack_documents(documents))
+    return found
+
+
 def looked_at(document: object, place: Path, key: Ed25519PrivateKey | None = None) -> Certification:
     """The certification of a document in a file."""
     place.write_text(document if isinstance(document, str) else json.dumps(document), "utf-8")
-    return certify(read_release_file(place), key.public_key() if key else None)
+    read = read_release_file(place)
+    documents = read_documents(place.parent / NAME, filter(None, document_digests(read).values()))
+    return certify(read, documents, key.public_key() if key else None)
 
 
 def looked_at_if_readable(document: object, place: Path) -> Certification | None:
@@ -126,8 +138,7 @@ def test_the_form_of_the_text_does_not_matter(releases: dict[str, Json], place: 
     document = releases["unary"]
     for text in (json.dumps(document, indent=4), json.dumps(document, sort_keys=True, ensure_ascii=False)):
         assert looked_at(text, place).passed
-    place.write_bytes(b"\xef\xbb\xbf" + json.dumps(document).encode())
-    assert certify(read_release_file(place)).passed
+    assert looked_at("\ufeff" + json.dumps(document), place).passed
 
 
 def add_word(document: Json) -> None:
@@ -325,6 +336,7 @@ CAUGHT: dict[str, tuple[str, Tampering]] = {
         "unary",
         lambda document: document.update(simulated=False, seed=None, fidelity="live"),
     ),
+    "other known words": ("unary", put("parameters", "known", "digest", value="00")),
     "a fidelity that is none": ("unary", put("fidelity", value="perfect")),
     "another rate": ("measured", put("measurement", "rate", value=1.0)),
     "no rate": ("measured", put("measurement", "rate", value=0.0)),
@@ -343,7 +355,6 @@ CONSISTENT: dict[str, tuple[str, Tampering]] = {
     "something that nobody asked for": ("unary", put("score", value={"precision": 0.5})),
     "another description": ("unary", put("population", "description", value="a billion happy users")),
     "another profile": ("unary", put("profile", value="gboard-2024")),
-    "other known words": ("unary", put("parameters", "known", "digest", value="00")),
     "an ε that promises less": ("unary", lower("privacy", "item_central", "best", by=2)),
     "a k that promises less": ("unary", add("privacy", "k_anonymity", "k", more=-1)),
 }
@@ -396,7 +407,7 @@ def test_consistent_tampering_with_a_new_digest_is_refused_by_the_signature_alon
 
 
 def test_a_release_made_up_as_a_whole_is_refused_by_the_signature_alone(releases: dict[str, Json], place: Path) -> None:
-    """A forger who raises the reports and states the privacy that follows from them is believed without a signature.
+    """A forger who raises the reports, in the document too, and states the privacy that follows is believed unsigned.
 
     The same holds of an operator who lies: no figure of a release can show that so many devices reported.
     """
@@ -404,12 +415,18 @@ def test_a_release_made_up_as_a_whole_is_refused_by_the_signature_alone(releases
     document["population"]["users"] = 3_000_000  # type: ignore[index]
     document["words"] = []
     document["layers"][0].update(asked=3_000_000, reports=3_000_000, words=0, fewest_votes=0)  # type: ignore[index]
+    (true,) = read_documents(place.parent / NAME, [releases["unary"]["layers"][0]["digest"]]).values()
+    layer = replace(read_layer_alone(true), layer_size=3_000_000)
+    document["layers"][0]["digest"] = layer.digest.hex()  # type: ignore[index]
     place.write_text(json.dumps(document), "utf-8")
     read = read_release_file(place)
     facts = privacy_facts(read.parameters, read.layers, None, Exposure())
-    forged = with_new_digest(document | {"privacy": privacy_statement(facts, Source.SIMULATION)})
-    assert looked_at(forged, place).passed
-    assert not looked_at(forged, place, KEY).passed
+    place.write_text(
+        json.dumps(with_new_digest(document | {"privacy": privacy_statement(facts, Source.SIMULATION)})), "utf-8"
+    )
+    documents = {layer.digest.hex(): layer.document}
+    assert certify(read_release_file(place), documents).passed
+    assert not certify(read_release_file(place), documents, KEY.public_key()).passed
 
 
 def test_a_signature_is_required_where_a_key_is_given(releases: dict[str, Json], place: Path) -> None:
@@ -507,8 +524,23 @@ def test_json_that_is_no_release_is_refused(content: str, place: Path) -> None:
     assert "does not say which format" in refused(content, place)
 
 
+def without_digests(document: Json) -> Json:
+    """The release as it was before it had the digests of its layers."""
+    old = {name: value for name, value in document.items() if name != "campaign"} | {"format": 2}
+    old["layers"] = [{name: value for name, value in layer.items() if name != "digest"} for layer in document["layers"]]
+    return with_new_digest(old)
+
+
+def test_a_release_without_digests_is_read_and_what_it_lacks_is_said(releases: dict[str, Json], place: Path) -> None:
+    found = looked_at(without_digests(releases["unary"]), place)
+    assert uncovered(found) == []
+    (objection,) = found.objections
+    assert objection.startswith("it has format 2, without its campaign's identity and the digests of layer documents")
+
+
 def older(document: Json, **changes: object) -> Json:
     """The release as version 0.2.0 wrote it."""
+    document = without_digests(document)
     old = {name: value for name, value in document.items() if name != "simulated"} | {"format": 1, "score": None}
     old["privacy"] = {name: value for name, value in document["privacy"].items() if name != "applies_to"}
     return with_new_digest(old | changes)
@@ -519,17 +551,19 @@ def test_an_older_release_is_still_read_but_a_score_of_real_people_is_objected_t
 ) -> None:
     score = {"precision": 1.0}
     simulation = looked_at(older(releases["unary"], score=score), place)
-    assert (simulation.passed, simulation.simulated) == (True, True)
-    live = looked_at(older(releases["unary"], fidelity="live", seed=None), place)
-    assert (live.passed, live.simulated) == (True, False)
-    scored = looked_at(older(releases["unary"], fidelity="live", seed=None, score=score), place)
-    assert [objection[:7] for objection in scored.objections] == ["a score"]
+    assert ([each[:15] for each in simulation.objections], simulation.simulated) == (["it has format 1"], True)
+    exposure = {"disk": 100, "server": 1, "masked": None}
+    live = {"fidelity": "live", "seed": None, "exposure": exposure}
+    found = looked_at(older(releases["unary"], **live), place)
+    assert ([each[:15] for each in found.objections], found.simulated) == (["it has format 1"], False)
+    scored = looked_at(older(releases["unary"], **live, score=score), place)
+    assert [objection[:7] for objection in scored.objections] == ["a score", "it has "]
 
 
-@pytest.mark.parametrize("version", [0, 3, 99, "1", None, [1], {}])
+@pytest.mark.parametrize("version", [0, 4, 99, "1", 3.0, True, None, [1], {}])
 def test_another_format_is_named(version: object, releases: dict[str, Json], place: Path) -> None:
     told = refused(json.dumps(releases["unary"] | {"format": version}), place)
-    assert f"has format {version!r}, and this neologue reads 2" in told
+    assert f"has format {version!r}, and this neologue reads 3" in told
 
 
 def paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

@@ -27,6 +27,7 @@ CHECKED = "a device whose layer is not in the release: neologue device check"
 PEOPLE = OperatorWord(
     "people", "that the reports are of as many different people's devices, and not made up or a rehearsal's", NOBODY
 )
+IDENTITY = OperatorWord("identity", "that devices were invited to these layers under this campaign's identity", CHECKED)
 DEVICE_CODE = OperatorWord(
     "device code",
     "that devices run the published code: the stated randomizer with secure randomness, once each",
@@ -86,7 +87,7 @@ DAYS = OperatorWord(
 LIMITS = OperatorWord(
     "limits",
     "the limits by which layers were laid out and prefixes kept, as far as the layers do not show them: profile, "
-    "candidates, report_bytes, frontier, smallest_layer, false_prefixes, false_words, doubtful",
+    "adaptive, candidates, report_bytes, frontier, smallest_layer, false_prefixes, false_words, doubtful",
     NOBODY,
 )
 DESCRIPTION = OperatorWord(
@@ -101,8 +102,8 @@ LEDGER = OperatorWord(
 )
 
 WHOSE = {
-    Source.DEVICES: (PEOPLE, DEVICE_CODE, COMPLETENESS, COLLUDERS, EXPOSURE),
-    Source.REHEARSAL: (PEOPLE, DEVICE_CODE, COMPLETENESS, COLLUDERS, EXPOSURE),
+    Source.DEVICES: (PEOPLE, IDENTITY, DEVICE_CODE, COMPLETENESS, COLLUDERS, EXPOSURE),
+    Source.REHEARSAL: (PEOPLE, IDENTITY, DEVICE_CODE, COMPLETENESS, COLLUDERS, EXPOSURE),
     Source.RECORDS: (RECORDS, RANDOMNESS, replace(COMPLETENESS, noticed_by=NOBODY), COLLUDERS),
     Source.SIMULATION: (SEED, replace(COMPLETENESS, noticed_by=SEED.noticed_by), COLLUDERS),
 }
