@@ -25,6 +25,7 @@ from neologue.protocol.invitation import invite
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
 from neologue.protocol.submission import Submission
+from sending import AT_ONCE
 from service.campaigns import definition
 from service.serving import served, wait_until
 from small_service import CAMPAIGN, Reply, Service, error, instead, lost_after, lost_before, running
@@ -205,7 +206,8 @@ def test_a_device_contributes_to_a_real_layer(browser: Browser, tmp_path: Path) 
         assert page.state == "received"
         policy = Policy(operators=frozenset({bytes.fromhex(operator)}), smallest_layer_size=1)
         for number, (credential, _) in enumerate(invited[1:10]):
-            other = devices.enter_context(Client(tmp_path / f"device{number}", service.address, policy))
+            client = Client(tmp_path / f"device{number}", service.address, policy, sending_time=AT_ONCE)
+            other = devices.enter_context(client)
             other.join(credential.text)
             assert other.tick().state in ("received", "final")
         wait_until(lambda: page.state in ("final", "over"))
