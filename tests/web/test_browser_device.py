@@ -42,7 +42,7 @@ class Page:
 
     def __init__(self, browser: Browser, address: str) -> None:
         self.browser, self.address = browser, address
-        self.options: dict[str, Any] = {"server": address, "operators": [KEY]}
+        self.options: dict[str, Any] = {"server": address, "operators": [KEY], "sendingWindow": [0, 0.001]}
         self.open()
 
     def open(self, **changes: Any) -> None:  # noqa: ANN401 - options of the device
@@ -220,6 +220,7 @@ def test_the_three_lines_of_the_documentation_are_a_device(page: Page, service: 
     page.start(service, "caca")
     lines = (ROOT / "docs" / "browser.md").read_text("utf-8").partition("```js\n")[2].partition("```")[0]
     assert len(lines.splitlines()) == 3
+    lines = lines.replace("{ server:", "{ sendingWindow: [0, 0.001], server:")
     imported, opened, used = lines.replace("https://words.example.org", page.address).replace("5f1c…", KEY).splitlines()
     assert imported == 'import { Device } from "./neologue-device.js";'
     page.run(f'const {{ Device }} = await import("/static/neologue-device.js"); {opened} {used}')
