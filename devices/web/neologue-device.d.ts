@@ -31,6 +31,11 @@ export interface Options {
   /** The public keys of the operators whose campaigns are answered, in hexadecimal; with none, nobody's are. */
   operators: readonly string[];
   policy?: Partial<Limits>;
+  /**
+   * After how many seconds a report is sent, at least and at most: at a moment drawn before it is made. 5 and 15 unless given;
+   * less than making takes shows how many words there are.
+   */
+  sendingWindow?: readonly [earliest: number, latest: number];
   /** The name of the database, for a page with several devices. */
   name?: string;
   /** How many days a word is remembered, how many words at most, and of how many characters. */
@@ -111,7 +116,7 @@ export interface Device {
   preview(word: string): Promise<Preview>;
   /** What a report of the layer that was seen last says. */
   explain(report: Uint8Array): Promise<Meaning>;
-  /** Do the next thing there is to do. Fails only if the browser's storage can't be used. */
+  /** Do the next thing there is to do; a report is sent some seconds later. Fails only if the storage can't be used. */
   tick(): Promise<Tick>;
   /** Only ask the service and fetch what it asks about, without an answer. */
   look(): Promise<Tick>;

@@ -43,7 +43,8 @@ def talking(service: Service, device: Device) -> Device:
     """Run a command of a device that has joined and typed."""
     assert device("join", "-", typed=service.credential().text + "\n").exit_code == 0
     assert device("type", typed=f"abcab, “{SECRET}”!\nabcab …").exit_code == 0
-    return lambda command, *arguments: device(command, "--server", service.address, "--operator", KEY, *arguments)
+    talks = ("--server", service.address, "--operator", KEY, "--sending-window", 0, 0.001)
+    return lambda command, *arguments: device(command, *talks, *arguments)
 
 
 def words_in(folder: Path) -> bytes:

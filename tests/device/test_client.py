@@ -33,6 +33,7 @@ from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.credential import issue
 from neologue.protocol.report import read_report
 from neologue.protocol.submission import Submission
+from sending import AT_ONCE
 from small_service import CAMPAIGN, Fault, Reply, Service, error, instead, lost_after, lost_before, running
 
 SECRET = "xylomancytest"
@@ -57,7 +58,9 @@ def clients(service: Service, tmp_path: Path) -> Iterator[Clients]:
 
         def client(name: str = "device", chosen: Policy | None = None, **options: Any) -> Client:  # noqa: ANN401
             server = options.pop("server", service.address)
-            made = Client(tmp_path / name, server, chosen or policy(), clock=lambda: DAY, **options)
+            made = Client(
+                tmp_path / name, server, chosen or policy(), clock=lambda: DAY, sending_time=AT_ONCE, **options
+            )
             return opened.enter_context(made)
 
         yield client
@@ -291,6 +294,7 @@ DIES = """
 import os, signal, sys
 from invitations import policy
 from neologue.device import Client, HttpTransport
+from sending import AT_ONCE
 
 class Dying(HttpTransport):
     def request(self, method, path, *rest, **options):
@@ -301,7 +305,7 @@ class Dying(HttpTransport):
             os.kill(os.getpid(), signal.SIGKILL)
         return response
 
-client = Client(sys.argv[1], Dying(sys.argv[2]), policy())
+client = Client(sys.argv[1], Dying(sys.argv[2]), policy(), sending_time=AT_ONCE)
 client.typed("abcab", 3)
 client.tick()
 """
@@ -665,7 +669,9 @@ def test_what_is_asked_and_how_much_is_sent_is_the_same_whatever_was_typed(
 
 def test_a_client_draws_its_own_randomness(service: Service, clients: Clients) -> None:
     options = set(inspect.signature(Client).parameters)
-    assert options == {"folder", "server", "policy", "key", "library", "clock"}, "none of them is a source of it"
+    assert options == {"folder", "server", "policy", "key", "library", "clock", "sending_time"}, (
+        "none of them is a source of it"
+    )
     for number in range(4):
         device = clients(f"device{number}")
         device.join(service.credential().text)

@@ -20,6 +20,7 @@ from neologue.masking.terms import Promise, Terms
 from neologue.masking.void_group import sign_void_statement
 from neologue.protocol.credential import Credential
 from neologue.protocol.invitation import Invitation, invite
+from sending import AT_ONCE
 from small_service import CAMPAIGN, Reply, Service, error, instead, running
 
 PROMISE = Promise(smallest=8, corruption=5)
@@ -52,7 +53,8 @@ def service() -> Iterator[SecureService]:
 
 
 def client_of(service: SecureService, folder: Path, limits: Policy | None = None) -> Client:
-    client = Client(folder, service.address, limits or policy(smallest_layer_size=1, smallest_group=8))
+    limits = limits or policy(smallest_layer_size=1, smallest_group=8)
+    client = Client(folder, service.address, limits, sending_time=AT_ONCE)
     client.typed("abba")
     client.join(issued(service, folder))
     return client
@@ -303,4 +305,6 @@ def test_what_is_promised_of_a_group_is_in_the_receipt(service: SecureService, t
 def test_a_participation_needs_a_promise(service: SecureService, tmp_path: Path) -> None:
     plain = invite(CAMPAIGN, service.layer, OPERATOR)
     with pytest.raises(PolicyError, match="promises nothing"):
-        Participation(plain, bytes, SpendingRecord(tmp_path / "account.db"), lambda terms, size, times: None)
+        Participation(
+            plain, bytes, SpendingRecord(tmp_path / "account.db"), lambda terms, size, times: None, AT_ONCE.hide
+        )

@@ -21,6 +21,7 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import Credential
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
+from sending import AT_ONCE
 from service.campaigns import WORDS, definition
 from service.serving import Served, wait_until
 
@@ -130,7 +131,8 @@ class Crowd:
         try:
             with HttpTransport(self.address, seconds=20) as line:
                 watched = Watched(line, self, serial, self.leaving.get(number))
-                with Client(self.folder / serial.hex(), watched, self.policy, library=self.library) as client:
+                folder = self.folder / serial.hex()
+                with Client(folder, watched, self.policy, library=self.library, sending_time=AT_ONCE) as client:
                     for word, times in WORDS.items():
                         client.typed(word, times)
                     client.join(credential)

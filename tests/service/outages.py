@@ -29,6 +29,7 @@ from neologue.protocol.report import read_report
 from neologue.protocol.submission import Submission
 from neologue.service.storage.database import open_database
 from neologue.service.storage.report_store import ReportStore
+from sending import AT_ONCE
 from service.campaigns import WORDS, definition
 from service.serving import Process, Served, free_port, wait_until
 from service.stores import same, spent_serials
@@ -96,7 +97,8 @@ class Crowd:
 
     def _tick(self, credential: str, transport: Recorder) -> None:
         serial = Credential.parse(credential).serial
-        with Client(self.folder / serial.hex(), transport, self.policy, library=self.library) as client:
+        folder = self.folder / serial.hex()
+        with Client(folder, transport, self.policy, library=self.library, sending_time=AT_ONCE) as client:
             tick = client.tick()
             if tick.state == "alone":
                 client.typed("lol", WORDS["lol"])

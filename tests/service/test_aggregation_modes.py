@@ -18,7 +18,7 @@ from neologue.protocol.report import Asks
 from neologue.protocol.slot import SLOTS
 from neologue.protocol.submission import Submission
 from neologue.protocol.ticket import ticket
-from neologue.service.collect.replies import Invited
+from neologue.service.collect.layer_cache import ServedLayer
 from neologue.service.doctor import examine
 from neologue.service.storage.database import Database, open_database
 from neologue.service.storage.migrations import migrate
@@ -72,7 +72,7 @@ def test_a_third_mode_is_asked_wherever_modes_differ(database: Database) -> None
     with database.transaction() as db:
         db.execute("UPDATE layers SET low = ?, high = ?", (SLOTS, SLOTS))
     town.layer_cache.refresh()
-    assert isinstance(town.layer_cache.check_in(issue(entry.id, town.keys.issuer)), Invited), "it invites again"
+    assert isinstance(town.layer_cache.layer_for(issue(entry.id, town.keys.issuer)), ServedLayer), "it invites again"
     cached = town.layer_cache.campaign(entry.id)
     assert cached
     assert cached.layer

@@ -5,6 +5,7 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,12 +67,17 @@ class Hindered(ReportStore):
         self.tries = 0
 
     def commit_batch(
-        self, campaign: bytes, layer_index: int, reports: Mapping[bytes, Votes], minimum: int
+        self,
+        campaign: bytes,
+        layer_index: int,
+        reports: Mapping[bytes, Votes],
+        minimum: int,
+        *rest: Any,  # noqa: ANN401
     ) -> BatchOutcome:
         self.tries += 1
         if self.away:
             raise StorageError("the database is away")
-        return super().commit_batch(campaign, layer_index, reports, minimum)
+        return super().commit_batch(campaign, layer_index, reports, minimum, *rest)
 
 
 def test_reports_are_final_once_they_are_enough(storage: ReportStore) -> None:
@@ -122,11 +128,16 @@ def test_a_batch_that_took_long_makes_nobody_ask_again(storage: ReportStore) -> 
 
     class Slow(ReportStore):
         def commit_batch(
-            self, campaign: bytes, layer_index: int, reports: Mapping[bytes, Votes], minimum: int
+            self,
+            campaign: bytes,
+            layer_index: int,
+            reports: Mapping[bytes, Votes],
+            minimum: int,
+            *rest: Any,  # noqa: ANN401
         ) -> BatchOutcome:
             if len(reports) == 10:
                 time.sleep(0.5)
-            return super().commit_batch(campaign, layer_index, reports, minimum)
+            return super().commit_batch(campaign, layer_index, reports, minimum, *rest)
 
     async def scene() -> None:
         async with Intake(Slow(storage.database), IntakeLimits(patience=1.5, interval=0.01)) as intake:
@@ -256,12 +267,17 @@ def test_an_error_nobody_thought_of_does_not_end_the_intake(
 ) -> None:
     class Broken(Hindered):
         def commit_batch(
-            self, campaign: bytes, layer_index: int, reports: Mapping[bytes, Votes], minimum: int
+            self,
+            campaign: bytes,
+            layer_index: int,
+            reports: Mapping[bytes, Votes],
+            minimum: int,
+            *rest: Any,  # noqa: ANN401
         ) -> BatchOutcome:
             if self.away:
                 self.tries += 1
                 raise ValueError(f"{list(reports)}")
-            return super().commit_batch(campaign, layer_index, reports, minimum)
+            return super().commit_batch(campaign, layer_index, reports, minimum, *rest)
 
     broken = Broken(storage.database)
 

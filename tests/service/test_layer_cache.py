@@ -8,7 +8,8 @@ import pytest
 from neologue.protocol.credential import Credential, issue
 from neologue.protocol.slot import SLOTS, slot
 from neologue.service.campaigns.campaign_store import CampaignRow
-from neologue.service.collect.replies import Invited, Over, Wait
+from neologue.service.collect.layer_cache import ServedLayer
+from neologue.service.collect.replies import Over, Wait
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
 from service.campaigns import Town, definition
@@ -65,7 +66,7 @@ def group_of(town: Town) -> int:
 def wait_behind(town: Town, credential: Credential, layer_index: int, devices: int) -> int:
     """How long a device waits that so many others lie before, behind the range that is open."""
     invite_slots(town, 0, layer_index - -(-devices * SLOTS // DEVICES))
-    told = town.layer_cache.check_in(credential)
+    told = town.layer_cache.layer_for(credential)
     assert isinstance(told, Wait)
     return told.retry_after
 
@@ -73,13 +74,13 @@ def wait_behind(town: Town, credential: Credential, layer_index: int, devices: i
 def test_the_slots_of_the_range_are_invited_and_no_other(town: Town, credential: Credential, layer_index: int) -> None:
     for low, high, told in (
         (0, layer_index, Wait),
-        (0, layer_index + 1, Invited),
-        (layer_index, layer_index + 1, Invited),
-        (layer_index, SLOTS, Invited),
+        (0, layer_index + 1, ServedLayer),
+        (layer_index, layer_index + 1, ServedLayer),
+        (layer_index, SLOTS, ServedLayer),
         (layer_index + 1, SLOTS, Over),
     ):
         invite_slots(town, low, high)
-        assert isinstance(town.layer_cache.check_in(credential), told)
+        assert isinstance(town.layer_cache.layer_for(credential), told)
 
 
 def test_who_lies_just_behind_the_range_waits_no_longer_than_anybody(
@@ -116,6 +117,6 @@ def test_while_nobody_is_asked_everybody_waits_the_same(
     try:
         for low, high in ((0, SLOTS // 100), (0, SLOTS), (SLOTS, SLOTS)):
             invite_slots(town, low, high)
-            assert town.layer_cache.check_in(credential) == Wait(SECONDS)
+            assert town.layer_cache.layer_for(credential) == Wait(SECONDS)
     finally:
         town.coordinator.start(entry.name, 1.0)

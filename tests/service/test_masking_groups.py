@@ -14,7 +14,8 @@ from neologue.masking.rules import GroupRules
 from neologue.masking.terms import Terms
 from neologue.protocol.credential import issue
 from neologue.protocol.slot import SLOTS
-from neologue.service.collect.replies import Invited, Over, Wait
+from neologue.service.collect.layer_cache import ServedLayer
+from neologue.service.collect.replies import Over, Wait
 from neologue.service.masked.group_store import GroupStore
 from neologue.service.masked.groups import GroupAnswer, GroupReply, MaskingGroups
 from neologue.service.storage.database import Database
@@ -103,7 +104,7 @@ def test_a_service_that_stops_leaves_a_group_alone_until_its_thread_is_done(
     assert happened == ["begun", "done", "abandoned"]
 
 
-@pytest.mark.parametrize(("aggregation", "told"), [("secure", Invited), ("ephemeral", Over)])
+@pytest.mark.parametrize(("aggregation", "told"), [("secure", ServedLayer), ("ephemeral", Over)])
 def test_who_was_asked_before_is_asked_again_only_where_votes_are_made_late(
     database: Database, aggregation: str, told: type
 ) -> None:
@@ -114,7 +115,7 @@ def test_who_was_asked_before_is_asked_again_only_where_votes_are_made_late(
     with database.transaction() as db:
         db.execute("UPDATE layers SET low = ?, high = ?", (SLOTS, SLOTS))
     town.layer_cache.refresh()
-    assert isinstance(town.layer_cache.check_in(issue(entry.id, town.keys.issuer)), told)
+    assert isinstance(town.layer_cache.layer_for(issue(entry.id, town.keys.issuer)), told)
 
 
 def test_a_layer_that_groups_under_way_fill_invites_nobody(database: Database) -> None:
@@ -128,12 +129,12 @@ def test_a_layer_that_groups_under_way_fill_invites_nobody(database: Database) -
     assert asked
     layer, layer_index = asked
     credential = issue(entry.id, town.keys.issuer)
-    assert isinstance(town.layer_cache.check_in(credential), Invited)
+    assert isinstance(town.layer_cache.layer_for(credential), ServedLayer)
     terms = terms_for(layer, bytes(16), 6, 25, 5)
     store = GroupStore(database)
     assert store.form(entry.id, layer_index, terms, layer.layer_size - 7, NOW, until=1e12)
     town.layer_cache.refresh()
-    assert isinstance(town.layer_cache.check_in(credential), Wait)
+    assert isinstance(town.layer_cache.layer_for(credential), Wait)
     store.give_up(terms.group_id, certain=True)
     town.layer_cache.refresh()
-    assert isinstance(town.layer_cache.check_in(credential), Invited)
+    assert isinstance(town.layer_cache.layer_for(credential), ServedLayer)

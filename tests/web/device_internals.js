@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources fc2a6a427cdd6d6de1ad19fc8d2f64984909d2464a4dc6761e6e6b732156e49c */
+/* neologue device, Apache-2.0, built from devices/web: sources bdcad968077ca092010fc3e6b77d4d853e35d7c22d7042f465335409b42cb9ab */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)

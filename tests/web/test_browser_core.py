@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from closed import small_closed_layer
+from invitations import OPERATOR, campaign_id
 from laws import fit, unary_law, word_law
 from layers import small_layer
 from neologue.entropy import ONE
@@ -19,7 +20,9 @@ from neologue.language.alphabet import normalise
 from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.canonical import canonical
+from neologue.protocol.credential import issue
 from neologue.protocol.documents import known_document, read_known, read_layer
+from neologue.protocol.invitation import invite
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
 
@@ -468,3 +471,77 @@ def test_integers_below_a_bound_are_uniform_where_a_short_cut_would_be_biased(co
     for hits in low:
         assert stats.binomtest(hits, DRAWS, 1 / 3).pvalue > LEAST
     assert stats.binomtest(DRAWS // 2, DRAWS, 1 / 3).pvalue < LEAST, "what a modulo gives"
+
+
+# When it talks
+
+# A service within the page, and a clock that moves only while the device waits or looks at a word.
+SCHEDULE = """
+const { Device } = await import("/static/neologue-device.js");
+const [operator, credential, told, known, words] = given;
+let clock = 1000;
+let looked = 0;
+const schedule = [];
+const real = { now: performance.now, setTimeout: window.setTimeout, normalize: String.prototype.normalize,
+  fetch: window.fetch, random: crypto.getRandomValues };
+performance.now = () => clock;
+String.prototype.normalize = function (form) { clock += 10; looked += 10; return real.normalize.call(this, form); };
+crypto.getRandomValues = (into) => {
+  if (into instanceof Uint32Array && into.length === 1) into[0] = 2 ** 30;
+  else real.random.call(crypto, into);
+  return into;
+};
+window.setTimeout = (done, wait) => {
+  if (wait > 20_000) return real.setTimeout.call(window, done, wait); // the deadline of an answer
+  clock += wait;
+  return real.setTimeout.call(window, done, 0);
+};
+window.fetch = async (url, { body }) => {
+  const path = new URL(url).pathname;
+  schedule.push([clock, path, body?.length ?? 0]);
+  if (path === "/v1/check-in") return new Response(JSON.stringify(told.invited));
+  if (path.startsWith("/v1/layers")) return new Response(told.document);
+  if (path.startsWith("/v1/known")) return new Response(known);
+  return new Response(JSON.stringify({ state: "final" }));
+};
+try {
+  const device = await Device.open({ server: location.origin, operators: [operator], name: `timed ${words.length}` });
+  await device.optIn();
+  await device.join(credential);
+  for (const word of words) await device.typed(word);
+  clock = 1000;
+  looked = 0;
+  const { state } = await device.tick();
+  return { state, schedule, looked };
+} finally {
+  Object.assign(window, { setTimeout: real.setTimeout, fetch: real.fetch });
+  performance.now = real.now;
+  String.prototype.normalize = real.normalize;
+  crypto.getRandomValues = real.random;
+}
+"""
+
+
+def test_no_word_changes_when_a_device_talks(core: Browser) -> None:
+    layer = small_layer(["ab", "ca"], 5)
+    invitation = invite(campaign_id(1), layer, OPERATOR)
+    invited = {
+        "state": "invited",
+        "layer": layer.digest.hex(),
+        "operator": invitation.operator.hex(),
+        "signature": invitation.signature.hex(),
+        "ticket": bytes(16).hex(),
+    }
+    told = {"invited": invited, "document": layer.document.decode()}
+    known = known_document(layer.known).decode()
+    runs = [
+        run(core, SCHEDULE, invited["operator"], issue(campaign_id(1), OPERATOR, bytes(16)).text, told, known, words)
+        for words in ([], [f"abc{number}" for number in range(200)])
+    ]
+    assert [each["state"] for each in runs] == ["final", "final"]
+    first, second = ([(at, path) for at, path, _ in each["schedule"]] for each in runs)
+    assert [path for _, path in first][-1] == "/v1/reports"
+    assert runs[1]["looked"] - runs[0]["looked"] >= 2000, "else nothing is shown"
+    assert first == second
+    # A quarter of the way from 5 to 15 seconds behind the last fetch and what it takes to read that.
+    assert 7500 <= first[-1][0] - first[-2][0] < 7600

@@ -25,6 +25,7 @@ from neologue.protocol.invitation import invite
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
 from neologue.protocol.submission import Submission
+from sending import AT_ONCE
 from service.campaigns import definition
 from service.serving import served, wait_until
 from small_service import CAMPAIGN, Reply, Service, error, instead, lost_after, lost_before, running
@@ -41,7 +42,7 @@ class Page:
 
     def __init__(self, browser: Browser, address: str) -> None:
         self.browser, self.address = browser, address
-        self.options: dict[str, Any] = {"server": address, "operators": [KEY]}
+        self.options: dict[str, Any] = {"server": address, "operators": [KEY], "sendingWindow": [0, 0.001]}
         self.open()
 
     def open(self, **changes: Any) -> None:  # noqa: ANN401 - options of the device
@@ -205,7 +206,8 @@ def test_a_device_contributes_to_a_real_layer(browser: Browser, tmp_path: Path) 
         assert page.state == "received"
         policy = Policy(operators=frozenset({bytes.fromhex(operator)}), smallest_layer_size=1)
         for number, (credential, _) in enumerate(invited[1:10]):
-            other = devices.enter_context(Client(tmp_path / f"device{number}", service.address, policy))
+            client = Client(tmp_path / f"device{number}", service.address, policy, sending_time=AT_ONCE)
+            other = devices.enter_context(client)
             other.join(credential.text)
             assert other.tick().state in ("received", "final")
         wait_until(lambda: page.state in ("final", "over"))
@@ -218,6 +220,7 @@ def test_the_three_lines_of_the_documentation_are_a_device(page: Page, service: 
     page.start(service, "caca")
     lines = (ROOT / "docs" / "browser.md").read_text("utf-8").partition("```js\n")[2].partition("```")[0]
     assert len(lines.splitlines()) == 3
+    lines = lines.replace("{ server:", "{ sendingWindow: [0, 0.001], server:")
     imported, opened, used = lines.replace("https://words.example.org", page.address).replace("5f1c…", KEY).splitlines()
     assert imported == 'import { Device } from "./neologue-device.js";'
     page.run(f'const {{ Device }} = await import("/static/neologue-device.js"); {opened} {used}')

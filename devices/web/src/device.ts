@@ -3,7 +3,7 @@
  *
  * It makes one report for a campaign, ever, on the disk with its cost before a byte is sent, and sends these bytes
  * again until the service says that they are final or of no more use. Its randomness is the browser's, and there is no
- * way to give it any other. Whether it talks, and what it asks for, doesn't depend on a word that was typed.
+ * way to give it any other. Whether and when it talks, and what it asks for, doesn't depend on a word that was typed.
  */
 
 import { contribute, votesOf } from "./contribution";
@@ -27,6 +27,7 @@ import {
 import { type Octets, hex, joined, unhex } from "./octets";
 import { KEY_BYTES, type Limits, Policy, SWITCHED_OFF, sum } from "./policy";
 import * as receipt from "./receipt";
+import { SendingTime, type SendingWindow, USUAL_WINDOW } from "./sending_time";
 import { normalised } from "./spelling";
 import { type Name, STORES, Store, type Turn, asked as askedFor } from "./store";
 import { type Answer as Response, SMALL_ANSWER, Transport } from "./transport";
@@ -59,6 +60,7 @@ export interface Options extends Partial<DiaryLimits> {
   server: string;
   operators: readonly string[];
   policy?: Partial<Limits>;
+  sendingWindow?: SendingWindow;
   name?: string;
 }
 
@@ -103,10 +105,12 @@ export class Device {
   readonly #diary: Diary;
   readonly #transport: Transport;
   readonly #library: Library;
+  readonly #sendingTime: SendingTime;
   #opening: Promise<Store | null> | null = null;
   #store: Store | null = null;
   #ticking: Promise<unknown> = Promise.resolve();
   #failures = 0;
+  #closed = false;
 
   private constructor(options: Options) {
     const { server, operators, policy = {}, name = "neologue", days = 60, capacity = 10_000, longest = 64 } = options;
@@ -114,6 +118,7 @@ export class Device {
     this.#policy = new Policy(operators, policy);
     this.#diary = new Diary({ days, capacity, longest });
     this.#transport = new Transport(server);
+    this.#sendingTime = new SendingTime(options.sendingWindow ?? USUAL_WINDOW);
     this.#library = new Library(
       (work) =>
         this.#turn(["owner", "library"], undefined, async (turn) =>
@@ -273,7 +278,10 @@ export class Device {
 
   // What it does
 
-  /** Do the next thing there is to do, and say when to come again. Fails only if its own storage can't be used. */
+  /**
+   * Do the next thing there is to do, and say when to come again. Fails only if its own storage can't be used. A report is
+   * sent some seconds later, at its moment.
+   */
   tick(): Promise<Tick> {
     return this.#inTurn(true);
   }
@@ -284,6 +292,7 @@ export class Device {
   }
 
   close(): void {
+    this.#closed = true;
     this.#transport.halt();
     this.#store?.close();
   }
@@ -351,11 +360,15 @@ export class Device {
     );
     if (!answering) return tickOf("invited", null, "this device is asked, and answers with the next tick");
 
-    const made = answer ? null : await contribute(await this.words(), layer);
-    const report = await this.#recorded(made, asked, layer, credential);
-    if (!report) return OUT;
-    // Only here: the bytes and their cost are on the disk.
-    const body = joined(credential.campaign, credential.serial, asked.ticket!, report);
+    const { ticket } = asked;
+    const report = await this.#sendingTime.hide(async () => {
+      const made = answer ? null : await contribute(await this.words(), layer);
+      return this.#recorded(made, asked!, layer, credential);
+    });
+    if (this.#closed) throw new LaterError("the device was closed before it sent its report");
+    // Only here: the bytes and their cost are on the disk, and the owner still agrees.
+    if (!report || !(await this.optedIn())) return OUT;
+    const body = joined(credential.campaign, credential.serial, ticket!, report);
     const response = await this.#transport.request("POST", "/v1/reports", SMALL_ANSWER, body, OCTETS_KIND);
     return { ...(await this.#received(response, credential)), report };
   }

@@ -65,6 +65,8 @@ class Aggregator(ABC):
     """The setting that says how many those are."""
     invites_again: ClassVar[bool]
     """Whether a device that was invited and sent nothing may be invited to a later layer."""
+    keeps_places: ClassVar[bool]
+    """Whether a place in the layer is kept for a device that is invited, because it spends its ε at once."""
 
     @property
     @abstractmethod

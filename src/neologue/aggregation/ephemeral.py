@@ -53,6 +53,7 @@ class EphemeralAggregator(Aggregator):
     unit: ClassVar[str] = "batch"
     parameter: ClassVar[str] = "batch"
     invites_again: ClassVar[bool] = False
+    keeps_places: ClassVar[bool] = True
 
     @classmethod
     def of(cls, settings: AggregationSettings) -> "EphemeralAggregator":
@@ -89,7 +90,7 @@ class EphemeralAggregator(Aggregator):
         return IntakeLayer(layer_index, layer, self.batch)
 
     def has_room(self, missing: int, under_way: int) -> bool:
-        """Always: a layer that is full is closed at the next turn, and says so to whoever comes meanwhile."""
+        """Always: each device that is invited has a place of its own."""
         return True
 
 

@@ -54,6 +54,7 @@ class MaskedAggregator(Aggregator):
     parameter: ClassVar[str] = "smallest_cohort"
     # One that found no group has made no votes.
     invites_again: ClassVar[bool] = True
+    keeps_places: ClassVar[bool] = False
 
     @classmethod
     def of(cls, settings: AggregationSettings) -> "MaskedAggregator":

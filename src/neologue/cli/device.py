@@ -55,6 +55,12 @@ def _service_options(command: Callable[..., None]) -> Callable[..., None]:
                 type=int,
                 help="The fewest devices that must be asked.  [default: 100]",
             ),
+            click.option(
+                "--sending-window",
+                type=(float, float),
+                help="The fewest and the most seconds before votes are sent, at a moment drawn before they are made; "
+                "less than making them takes shows how many words there are.  [default: 5 15]",
+            ),
         )
     ):
         command = option(command)
@@ -193,18 +199,20 @@ def _client(
     key_file: Path | None,
     server: str = LOCAL,
     ca_file: Path | None = None,
+    sending_window: tuple[float, float] | None = None,
     **limits: Any,  # noqa: ANN401
 ) -> "Iterator[Client]":
-    from neologue.device import Client, HttpTransport
+    from neologue.device import Client, HttpTransport, SendingTime, SendingWindow
 
     key = (
         None
         if key_file is None
         else _parse_hex(key_file.read_text("utf-8", "replace").strip(), f"the key in {key_file}")
     )
+    sending_time = SendingTime(SendingWindow(*sending_window or ()))
     with (
         HttpTransport(server, ca_file=ca_file) as transport,
-        Client(folder, transport, _policy(**limits), key) as client,
+        Client(folder, transport, _policy(**limits), key, sending_time=sending_time) as client,
     ):
         yield client
 

@@ -176,6 +176,8 @@ def _prepare(service: ServiceClient, options: dict[str, Any]) -> None:
             "parameters": parameters,
             "layer_seconds": options["seconds"] or max(60, devices / 250),
             "check_in_seconds": options["check_in_seconds"] or max(1, devices // 10_000),
+            # Its devices send at once, and wait for those that fall silent.
+            "answer_seconds": 5 + 4 * options["delay"],
             "batch": options["batch"] or min(100, max(2, devices // 200)),
         }
         if options["aggregation"] == "secure":

@@ -1,11 +1,13 @@
 """Everything that runs on a device. Imports NumPy, cryptography and the standard library alone."""
 
-from neologue.device.client import Client, State, Tick
+from neologue.device.client import Client
 from neologue.device.contribution import contribute
 from neologue.device.diary import Diary
 from neologue.device.library import Library
 from neologue.device.policy import Policy
+from neologue.device.sending_time import SendingTime, SendingWindow
 from neologue.device.spending_record import SpendingRecord
+from neologue.device.tick import State, Tick
 from neologue.device.transport import HttpTransport, Response, Transport
 
 __all__ = [
@@ -15,6 +17,8 @@ __all__ = [
     "Library",
     "Policy",
     "Response",
+    "SendingTime",
+    "SendingWindow",
     "SpendingRecord",
     "State",
     "Tick",

@@ -2,97 +2,50 @@
 
 It makes at most one report for a campaign. The report and its cost are on the disk before a byte is sent, and the same
 bytes are sent again until the service says that they are final or no longer of use. Randomness comes from the system,
-and no other source can be given. Whether the client talks, and what it asks for, does not depend on a typed word.
+and no other source can be given. Whether and when the client talks, and what it asks for, does not depend on a typed
+word: a report leaves at a moment that was drawn before it was made (`neologue.device.sending_time`).
 """
 
-import json
-import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Self
 
 from neologue.clock import Clock, system_days
 from neologue.device import receipt
-from neologue.device.answers import (
-    LATEST,
-    SOONEST,
-    bad_answer,
-    clamp_delay,
-    hex_bytes,
-    json_object,
-    optional_hex_bytes,
-    refusal,
-    retry_after_seconds,
-)
+from neologue.device.answers import LATEST, SOONEST, bad_answer, clamp_delay, json_object, retry_after_seconds
+from neologue.device.backoff import Backoff
+from neologue.device.check_in import check_in, parse_promise
 from neologue.device.diary import Diary
 from neologue.device.library import Library
 from neologue.device.membership import AnsweredInvitation, End, Joined, Membership
 from neologue.device.participation import GroupOutcome, Participation, Refused, Waiting
 from neologue.device.policy import SWITCHED_OFF, Policy
 from neologue.device.release_check import check_release
+from neologue.device.sending_time import SendingTime
 from neologue.device.spending_record import Answer, SpendingRecord
+from neologue.device.tick import OUT, REFUSED_DELAY, State, Tick, refusal_tick
 from neologue.device.transport import OCTETS, HttpTransport, Response, Transport
 from neologue.errors import (
     AnsweredError,
     DocumentError,
     LaterError,
-    MaskingError,
     MembershipError,
     ParameterError,
     PolicyError,
     SpendingRecordError,
 )
-from neologue.masking.terms import PROMISE_BYTES, Promise, Terms
+from neologue.masking.terms import Terms
 from neologue.protocol.credential import Credential
-from neologue.protocol.invitation import KEY_BYTES, SIGNATURE_BYTES, Invitation
+from neologue.protocol.invitation import Invitation
 from neologue.protocol.submission import Submission
-from neologue.protocol.ticket import TICKET_BYTES
-
-_FIRST_DELAY: Final = 60.0
-_LONGEST_DELAY: Final = 21_600.0
-_REFUSED_DELAY: Final = 3600.0
-_DIGEST_BYTES: Final = 32
 
 
-class State(StrEnum):
-    """The state of a device after a tick."""
-
-    OUT = "out"
-    """The owner has opted out."""
-    ALONE = "alone"
-    """No campaign is joined."""
-    WAIT = "wait"
-    """The service asks nothing yet."""
-    LATER = "later"
-    """The service gave no usable answer."""
-    REFUSED = "refused"
-    """The device's own policy refuses, or the service does."""
-    RECEIVED = "received"
-    """The report has arrived and is not final yet."""
-    FINAL = "final"
-    """The report was counted."""
-    CLOSED = "closed"
-    """The report came too late and was not counted."""
-    OVER = "over"
-    """Nothing more will be asked."""
-
-
-@dataclass(frozen=True)
-class Tick:
-    """The result of one step of a client."""
-
-    state: State
-    again: float | None
-    """Seconds until the next tick; None if only the owner or another campaign changes anything."""
-    message: str
-    """The same as a sentence."""
-
-
-_OUT: Final = Tick(State.OUT, None, "the owner of this device has opted out; nothing is sent and nothing is stored")
+class _OptedOutError(Exception):
+    """The owner has opted out during a step."""
 
 
 class Client:
@@ -110,10 +63,11 @@ class Client:
         *,
         library: Library | None = None,
         clock: Clock = system_days,
+        sending_time: SendingTime | None = None,
     ) -> None:
         """`server` is the address of the service, or what talks to it; with a `key` of 32 bytes the diary is sealed.
 
-        Clients of one process may share a `library`.
+        Clients of one process may share a `library`. Without a `sending_time`, reports are sent in the usual window.
         """
         folder = Path(folder)
         try:
@@ -130,7 +84,8 @@ class Client:
         self._library = Library(folder / "library") if library is None else library
         self._owns_library = library is None
         self._clock = clock
-        self._failures = 0
+        self._sending_time = SendingTime() if sending_time is None else sending_time
+        self._backoff = Backoff()
         self._participation: Participation | None = None
         self._group_invitation: AnsweredInvitation | None = None
         """The invitation of a device that is in a group and has no votes yet; it is in memory only."""
@@ -241,10 +196,13 @@ class Client:
     # Steps
 
     def tick(self) -> Tick:
-        """Take the next step, and say when to call again. Raises only if the device's own files can't be used."""
+        """Take the next step, and say when to call again. Raises only if the device's own files can't be used.
+
+        A step that sends votes waits for their moment, some seconds.
+        """
         joined = self._membership.joined()
         if self._membership.withdrawn:
-            return _OUT
+            return OUT
         if joined is None:
             return Tick(State.ALONE, None, "no campaign is joined; join one with a credential")
         if joined.ended is not None:
@@ -254,10 +212,13 @@ class Client:
         try:
             done = self._advance(joined)
         except LaterError as error:
-            return Tick(State.LATER, self._delay(error), str(error))
+            return Tick(State.LATER, self._backoff.delay(error), str(error))
+        except _OptedOutError:
+            self._participation = None
+            done = OUT
         except (PolicyError, DocumentError) as error:
             done = Tick(State.REFUSED, LATEST, str(error))
-        self._failures = 0
+        self._backoff.reset()
         return done
 
     def close(self) -> None:
@@ -292,9 +253,10 @@ class Client:
         if asked is None and part is not None and part.in_group and part.invitation.campaign_id == campaign:
             asked = self._group_invitation
         if asked is None or not asked.ticket:
-            reply = self._check_in(credential, waits=answer is not None)
+            reply = check_in(self._transport, credential)
             if isinstance(reply, Tick):
-                return reply
+                ends = reply.state is State.OVER
+                return self._end(End.OVER, campaign, reply.message, waited=answer is not None) if ends else reply
             if asked is not None and asked.layer == reply.layer:
                 self._membership.renew(reply.ticket)
                 # What it has answered stays as it was asked: votes that were to be masked are never sent without.
@@ -302,21 +264,32 @@ class Client:
             asked = reply
         self._policy.check_operator(asked.operator)
         layer = self._library.layer(asked.layer, self._fetch)
-        invitation = Invitation(layer, campaign, asked.operator, asked.signature, _parse_promise(asked), asked.proof)
-        if self._membership.withdrawn:  # while it was fetched, in another process
-            return _OUT
+        invitation = Invitation(layer, campaign, asked.operator, asked.signature, parse_promise(asked), asked.proof)
+        self._check_consent()  # the owner may have opted out while it was fetched, in another process
         if invitation.masked is not None:
             return self._take_part(invitation, asked, campaign + credential.serial + asked.ticket)
-        body = bytes(Submission(campaign, credential.serial, asked.ticket, self._report(invitation, asked)))
+        with self._hide():
+            report = self._report(invitation, asked)
+        body = bytes(Submission(campaign, credential.serial, asked.ticket, report))
         return self._read_reply(self._transport.request("POST", "/v1/reports", body, OCTETS), campaign)
+
+    @contextmanager
+    def _hide(self) -> Iterator[None]:
+        """Hide how long it takes to make votes, whether they are made now or were made before."""
+        with self._sending_time.hide():
+            yield
+        self._check_consent()
+
+    def _check_consent(self) -> None:
+        if self._membership.withdrawn:
+            raise _OptedOutError
 
     def _report(self, invitation: Invitation, asked: AnsweredInvitation) -> bytes:
         """The report of this device, on the disk with its cost when this returns; the same bytes every time.
 
         The diary is read only when there is no report yet.
         """
-        if self._membership.withdrawn:  # while it waited for others, in another process
-            raise PolicyError(_OUT.message)
+        self._check_consent()  # it may have waited for others
         made = self._answer(invitation.campaign_id) is not None
         report = self._record.answer(invitation, {} if made else self._diary.words(), self._policy)
         joined = self._membership.joined()
@@ -339,7 +312,9 @@ class Client:
         part = self._participation
         if part is None or not part.in_group or part.invitation.campaign_id != campaign:
             report = partial(self._report, invitation, asked)
-            part = self._participation = Participation(invitation, report, self._record, self._file_masking_receipt)
+            part = self._participation = Participation(
+                invitation, report, self._record, self._file_masking_receipt, self._hide
+            )
         self._group_invitation = asked
         result = part.advance(self._transport, head)
         made = self._answer(campaign) is not None
@@ -358,7 +333,7 @@ class Client:
             case Refused(status, message):
                 if status == 401:
                     self._membership.renew(b"")
-                return Tick(State.REFUSED, _REFUSED_DELAY, message)
+                return Tick(State.REFUSED, REFUSED_DELAY, message)
             case GroupOutcome.FINAL:
                 return self._end(End.FINAL, campaign, "the votes were counted in a sum and erased from this device")
             case GroupOutcome.CLOSED:
@@ -367,32 +342,6 @@ class Client:
 
     def _file_masking_receipt(self, terms: Terms, size: int, times: int) -> None:
         self._membership.file(receipt.masking_receipt(self._clock(), terms, size, times))
-
-    def _check_in(self, credential: Credential, waits: bool) -> AnsweredInvitation | Tick:
-        """Ask the service for an invitation; a Tick if there is none."""
-        body = json.dumps({"credential": credential.text}).encode()
-        response = self._transport.request("POST", "/v1/check-in", body)
-        if response.status != 200:
-            return _refusal_tick(response, "check-in")
-        reply = json_object(response)
-        match reply.get("state"):
-            case "wait":
-                return Tick(
-                    State.WAIT, clamp_delay(reply.get("retry_after")), "the service asks nothing of this device yet"
-                )
-            case "over":
-                message = "nothing is asked of this device in the campaign"
-                return self._end(End.OVER, credential.campaign_id, message, waits)
-            case "invited":
-                return AnsweredInvitation(
-                    hex_bytes(reply, "layer", _DIGEST_BYTES),
-                    hex_bytes(reply, "operator", KEY_BYTES),
-                    hex_bytes(reply, "signature", SIGNATURE_BYTES),
-                    hex_bytes(reply, "ticket", TICKET_BYTES),
-                    None if reply.get("masked") is None else hex_bytes(reply, "masked", PROMISE_BYTES),
-                    optional_hex_bytes(reply, "proof"),
-                )
-        raise bad_answer()
 
     def _fetch(self, path: str, most: int) -> bytes:
         response = self._transport.request("GET", path, most=most)
@@ -409,7 +358,7 @@ class Client:
             # The service may have lost the secret of its tickets; the credential earns another one.
             self._membership.renew(b"")
         if response.status not in (200, 202):
-            return _refusal_tick(response, "report")
+            return refusal_tick(response, "report")
         reply = json_object(response)
         match response.status, reply.get("state"):
             case 200, "final":
@@ -442,24 +391,3 @@ class Client:
 
     def _answer(self, campaign: bytes) -> Answer | None:
         return next((answer for answer in self._record.answers() if answer.campaign_id == campaign), None)
-
-    def _delay(self, error: LaterError) -> float:
-        """Seconds until the next try: what the server says, or exponential backoff with jitter."""
-        self._failures += 1
-        if error.retry_after is not None:
-            return error.retry_after
-        longest: float = min(_LONGEST_DELAY, _FIRST_DELAY * 2 ** min(self._failures - 1, 16))
-        return longest * (0.5 + secrets.randbelow(1000) / 2000)
-
-
-def _parse_promise(asked: AnsweredInvitation) -> Promise | None:
-    """The promise in a check-in, if votes are to be masked."""
-    try:
-        return None if asked.masked is None else Promise.parse(asked.masked)
-    except MaskingError as error:
-        raise PolicyError(f"the invitation can't be used: {error}") from None
-
-
-def _refusal_tick(response: Response, what: str) -> Tick:
-    """The tick for a refusal that is not worth another try soon."""
-    return Tick(State.REFUSED, _REFUSED_DELAY, refusal(response, what))

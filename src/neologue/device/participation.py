@@ -6,6 +6,7 @@ memory only: a device that is stopped has dropped out of its group, and asks for
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -77,17 +78,18 @@ class Participation:
         report: Callable[[], bytes],
         record: SpendingRecord,
         on_masking: Callable[[Terms, int, int], None],
+        hide: Callable[[], AbstractContextManager[None]],
     ) -> None:
         """`report` returns the device's recorded report for the layer, the same on every call.
 
         `on_masking` is called before masked votes leave: with the terms, their size in bytes, and for how many groups
-        they have been masked so far.
+        they have been masked so far. Votes are masked within `hide`, which hides how long it takes.
         """
         if invitation.masked is None:
             raise PolicyError("the invitation is to a report without masks, and promises nothing about a group")
         self.invitation = invitation
         self._promise: Promise = invitation.masked
-        self._report, self._record, self._on_masking = report, record, on_masking
+        self._report, self._record, self._on_masking, self._hide = report, record, on_masking, hide
         self._seat: _Seat | None = None
 
     @property
@@ -145,9 +147,11 @@ class Participation:
             case Roster.number:
                 seat.message = seat.member.share(message)
             case Delivery.number:
-                masked = seat.member.mask(message)
-                self._record.record_masking(self.invitation.campaign_id, seat.terms)
-                self._on_masking(seat.terms, len(masked), self._record.masked_votes(self.invitation.campaign_id).times)
+                with self._hide():
+                    masked = seat.member.mask(message)
+                    self._record.record_masking(self.invitation.campaign_id, seat.terms)
+                    times = self._record.masked_votes(self.invitation.campaign_id).times
+                    self._on_masking(seat.terms, len(masked), times)
                 seat.message = masked
             case Request.number:
                 seat.message = seat.member.unmask(message)

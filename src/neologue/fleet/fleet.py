@@ -25,6 +25,7 @@ from pathlib import Path
 from neologue.device.client import Client
 from neologue.device.library import Library
 from neologue.device.policy import Policy
+from neologue.device.sending_time import SendingTime, SendingWindow
 from neologue.device.transport import JSON, SMALL_ANSWER, HttpTransport, Response, Transport
 from neologue.errors import LaterError, ParameterError
 from neologue.masking.messages import MaskedVector, Sharing, Unmasking
@@ -41,6 +42,8 @@ LOOK = 0.2
 _MESSAGES = (Sharing.number, MaskedVector.number, Unmasking.number)
 _MESSAGE_NUMBER = 81
 """Where the number of a message stands in the body of a request: behind its sender, the layer and a version."""
+SENDING_WINDOW = SendingWindow(0.0, 0.1)
+"""A fleet has words to find and nothing to hide: its devices send sooner than those of real people."""
 IMPATIENCE = 2.0
 """The longest that a device of a fleet waits after a failure, in seconds: its weather changes quickly."""
 
@@ -234,6 +237,11 @@ class _Turns:
         self._turn.notify_all()
         return None
 
+    def _wait(self, seconds: float) -> None:
+        """Wait while others have the turn."""
+        with _release(self._turn):
+            time.sleep(seconds)
+
     def _leaves(self, device: int) -> int | None:
         """Before which message to its group a device falls silent, if it does: the same whenever it is asked."""
         dice = random.Random(f"{self._squad.seed} {device}")
@@ -250,7 +258,10 @@ class _Turns:
                 return "silent", inf
         leaves = self._leaves(device)
         leaving = None if leaves is None else LeavingTransport(transport, leaves)
-        with Client(folder, leaving or transport, squad.policy, library=self._library) as client:
+        sending_time = SendingTime(SENDING_WINDOW, wait=self._wait)
+        with Client(
+            folder, leaving or transport, squad.policy, library=self._library, sending_time=sending_time
+        ) as client:
             tick = client.tick()
             if tick.state == "alone":
                 client.typed_all(squad.typed_words(device))
@@ -262,8 +273,7 @@ class _Turns:
                 and not self._ended
                 and chance.random() >= squad.weather.restarts
             ):
-                with _release(self._turn):
-                    time.sleep(min(tick.again or 0, IMPATIENCE))
+                self._wait(min(tick.again or 0, IMPATIENCE))
                 tick = client.tick()
             if client.spent:
                 self._answering.add(device)

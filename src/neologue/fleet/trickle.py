@@ -7,9 +7,10 @@ from pathlib import Path
 
 from neologue.device.client import Client
 from neologue.device.library import Library
+from neologue.device.sending_time import SendingTime
 from neologue.device.transport import HttpTransport
 from neologue.errors import LaterError
-from neologue.fleet.fleet import Squad, peek
+from neologue.fleet.fleet import SENDING_WINDOW, Squad, peek
 
 
 class Trickle:
@@ -47,7 +48,8 @@ class Trickle:
     def _takes_part(self, device: int, transport: HttpTransport) -> bool:
         """Let a device do what it can now; whether it has to be asked again."""
         folder = self._folder / str(device)
-        with Client(folder, transport, self._squad.policy, library=self._library) as client:
+        sending_time = SendingTime(SENDING_WINDOW)
+        with Client(folder, transport, self._squad.policy, library=self._library, sending_time=sending_time) as client:
             tick = client.tick()
             if tick.state == "alone":
                 client.typed_all(self._squad.typed_words(device))

@@ -33,10 +33,12 @@ from neologue.service.api.responses import HANDLERS, SHARED, answer, failure
 from neologue.service.api.schemas import Health
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.coordinator import Coordinator
+from neologue.service.collect.check_ins import CheckIns
 from neologue.service.collect.intake import Intake, IntakeLimits
 from neologue.service.collect.late_reports import LateReports
 from neologue.service.collect.layer_cache import LayerCache
 from neologue.service.collect.layer_refresh import LayerRefresh
+from neologue.service.collect.places import Places
 from neologue.service.masked.groups import MaskingGroups
 from neologue.service.ops.concurrency import RepeatedStep, Threads
 from neologue.service.ops.garbage_collection import collect_seldom
@@ -45,6 +47,7 @@ from neologue.service.ops.service_keys import load_keys
 from neologue.service.ops.settings import Settings
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
+from neologue.service.storage.place_store import PlaceStore
 from neologue.service.storage.report_store import ReportStore
 
 WRONG = frozenset({400, 401, 403, 404, 405, 413})
@@ -92,7 +95,8 @@ class Worker:
         on_fault = self.metrics.faults.inc
         self._bodies = bodies = RequestBodies(settings.seconds_to_send)
         limits = IntakeLimits(patience=settings.patience, most_bytes=settings.waiting_bytes)
-        self.intake = Intake(self._storage, limits, on_fault)
+        self.intake = Intake(self._storage, limits, on_fault, clock)
+        places = Places(PlaceStore(self.database), self.intake, self.threads, clock)
         self.groups = MaskingGroups(
             self._storage,
             keys.operator,
@@ -102,7 +106,7 @@ class Worker:
             on_end=self.metrics.groups.add,
             on_fault=on_fault,
         )
-        self.layers = LayerRefresh(self.layer_cache, self.threads, self.intake, self.groups)
+        self.layers = LayerRefresh(self.layer_cache, self.threads, self.intake, places, self.groups)
         self._refreshing = RepeatedStep(
             "refreshing the layer cache", self.layers.refresh, settings.refresh, on_fault=on_fault
         )
@@ -111,10 +115,23 @@ class Worker:
         self.context = Context(self.database, self.coordinator, keys, clock)
         late_reports = LateReports(self._storage, self.threads, self.layers)
         self._report_route = ReportRoute(
-            self.intake, self.layer_cache, bodies, keys.ticket, late_reports, self.metrics.reports, settings.patience
+            self.intake,
+            self.layer_cache,
+            places,
+            bodies,
+            keys.ticket,
+            late_reports,
+            self.metrics.reports,
+            settings.patience,
         )
         device_routes = DeviceRoutes(
-            self.database, self.layer_cache, bodies, self.threads, self.layers, self.metrics.check_ins
+            self.database,
+            self.layer_cache,
+            CheckIns(self.layer_cache, places),
+            bodies,
+            self.threads,
+            self.layers,
+            self.metrics.check_ins,
         )
         group_routes = GroupRoutes(self.groups, self.layer_cache, bodies, keys.ticket, late_reports)
         operator_router = OperatorRouter(self.context, bodies, self.threads, self.layers, settings.largest_request)

@@ -13,7 +13,7 @@ from neologue.errors import CampaignError
 from neologue.protocol.credential import Credential, issue
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
-from neologue.service.collect.replies import Invited
+from neologue.service.collect.layer_cache import ServedLayer
 from neologue.service.review.reviewed_words import shown_words
 from neologue.service.storage.states import CampaignState
 from neologue.service.worker import Worker
@@ -113,11 +113,11 @@ class SandboxPages:
 
     def _invited_credential(self, service: Worker, joinable: CampaignRow) -> Credential:
         """The same credential as long as it is invited: one device has one."""
-        if self._credential and isinstance(service.layer_cache.check_in(self._credential), Invited):
+        if self._credential and isinstance(service.layer_cache.layer_for(self._credential), ServedLayer):
             return self._credential
         for _ in range(MOST_TRIES if service.layer_cache.campaign(joinable.id) else 0):
             credential = issue(joinable.id, service.context.keys.issuer)
-            if isinstance(service.layer_cache.check_in(credential), Invited):
+            if isinstance(service.layer_cache.layer_for(credential), ServedLayer):
                 self._credential = credential
                 return credential
         raise CampaignError(

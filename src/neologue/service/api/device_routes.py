@@ -17,6 +17,7 @@ from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import answer, failure
 from neologue.service.api.schemas import UNREADABLE
 from neologue.service.campaigns import campaign_store
+from neologue.service.collect.check_ins import CheckIns
 from neologue.service.collect.layer_cache import LayerCache
 from neologue.service.collect.layer_refresh import LayerRefresh
 from neologue.service.collect.replies import CheckIn
@@ -41,12 +42,14 @@ class DeviceRoutes:
         self,
         database: Database,
         layer_cache: LayerCache,
+        check_ins: CheckIns,
         bodies: RequestBodies,
         threads: Threads,
         layers: LayerRefresh,
         answers: Counts,
     ) -> None:
-        self._database, self._layer_cache, self._bodies = database, layer_cache, bodies
+        self._database, self._layer_cache, self._check_ins = database, layer_cache, check_ins
+        self._bodies = bodies
         self._threads, self._layers, self._answers = threads, layers, answers
         self._document = lru_cache(_DOCUMENTS)(self._fetch)
 
@@ -68,7 +71,7 @@ class DeviceRoutes:
             return failure(400, "malformed", f"a check-in has a credential: {error}")
         if self._layer_cache.campaign(credential.campaign_id) is None:
             await self._layers.refresh()
-        reply = self._layer_cache.check_in(credential)
+        reply = await self._check_ins.reply(credential)
         self._answers.add(type(reply).__name__.lower())
         return answer(reply)
 

@@ -13,12 +13,13 @@ from neologue.aggregation.ephemeral import IntakeLayer
 from neologue.errors import ReportError, StorageError
 from neologue.protocol.report import HEADER_BYTES
 from neologue.protocol.submission import HEAD_BYTES, Submission
-from neologue.protocol.ticket import is_ticket
+from neologue.protocol.ticket import block_of, is_ticket
 from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import BUSY_SECONDS, SHARED, Prepared, answer, failure, failure_of
 from neologue.service.collect.intake import Intake, Receipt
 from neologue.service.collect.late_reports import LateReports, SenderStatus
 from neologue.service.collect.layer_cache import LayerCache
+from neologue.service.collect.places import Places
 from neologue.service.collect.replies import Final as FinalAnswer
 from neologue.service.collect.replies import Received
 from neologue.service.ops.metrics import Counts
@@ -36,6 +37,7 @@ class ReportRoute:
         self,
         intake: Intake,
         layer_cache: LayerCache,
+        places: Places,
         bodies: RequestBodies,
         ticket_secret: bytes,
         late_reports: LateReports,
@@ -43,7 +45,7 @@ class ReportRoute:
         patience: float,
     ) -> None:
         """A device whose report is not durable after `patience` seconds is told to ask again after as many."""
-        self._intake, self._layer_cache, self._bodies = intake, layer_cache, bodies
+        self._intake, self._layer_cache, self._places, self._bodies = intake, layer_cache, places, bodies
         self._ticket_secret, self._late_reports, self._outcomes = ticket_secret, late_reports, outcomes
         self._responses = _prepare_responses(patience)
 
@@ -85,7 +87,9 @@ class ReportRoute:
         campaign = self._layer_cache.campaign(submission.campaign_id)
         if campaign is None or campaign.entry.state != CampaignState.RUNNING:
             return self._refuse("busy", failure(503, "busy", "the campaign is held; send the same bytes later", 60))
-        receipt = await self._intake.receive(submission.campaign_id, layer, submission.serial, submission.report)
+        self._places.answered(submission.campaign_id, layer.layer_index, submission.serial)
+        block = block_of(submission.ticket)
+        receipt = await self._intake.receive(submission.campaign_id, layer, submission.serial, submission.report, block)
         return self._acknowledge(receipt)
 
     async def _answer_late(self, submission: Submission) -> Response | Prepared:
@@ -130,4 +134,6 @@ def _prepare_responses(patience: float) -> dict[Receipt, Prepared]:
     }
     for response in responses.values():
         response.headers.update(SHARED)
+    # Another worker may have others that wait for a batch, which a new connection may reach.
+    responses[Receipt.RECEIVED].headers["Connection"] = "close"
     return {receipt: Prepared.of(response) for receipt, response in responses.items()}

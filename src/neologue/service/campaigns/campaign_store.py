@@ -170,7 +170,8 @@ def drop_layers(db: Connection, campaign: bytes) -> None:
         "UPDATE layers SET state = ? WHERE campaign = ? AND state <> ?",
         (LayerState.CLOSED, campaign, LayerState.DECIDED),
     )
-    db.execute("DELETE FROM sums WHERE campaign = ?", (campaign,))
+    for table in ("sums", "place_blocks"):
+        db.execute(f"DELETE FROM {table} WHERE campaign = ?", (campaign,))
 
 
 def settle_layer(db: Connection, campaign: bytes, layer_index: int, decision: Decision, facts: LayerOutcome) -> bool:
@@ -188,7 +189,7 @@ def settle_layer(db: Connection, campaign: bytes, layer_index: int, decision: De
         ),
     )
     if settled:
-        for table in ("sums", "masking_groups"):
+        for table in ("sums", "masking_groups", "place_blocks"):
             db.execute(f"DELETE FROM {table} WHERE campaign = ? AND layer_index = ?", (campaign, layer_index))
     return bool(settled)
 

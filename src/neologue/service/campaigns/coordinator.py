@@ -32,6 +32,7 @@ from neologue.service.ops import access
 from neologue.service.ops.access import NOBODY
 from neologue.service.ops.service_keys import Keys
 from neologue.service.storage.database import Connection
+from neologue.service.storage.place_store import kept_places
 from neologue.service.storage.report_store import ReportStore
 from neologue.service.storage.states import CampaignState, LayerState
 
@@ -221,12 +222,13 @@ class Coordinator:
         with self._database.transaction() as db:
             if not self._leads(db, entry, now):
                 return False
-            # Devices in a group are as good as counted: nobody else has to be invited in their place.
+            # Devices in a group, or with a place, are as good as counted: nobody else is to be invited instead.
             coming = under_way(db, entry.id, last.layer_index, now)
+            coming += sum(kept_places(db, entry.id, last.layer_index, now).values())
             with_them = replace(last.round, reports=last.round.reports + coming)
             later = advance_round(with_them, entry.definition.rules, now)
             if later is None and coming:
-                return False  # a sum may still arrive, and no new group begins
+                return False  # they may still arrive, and nobody else is invited
             if later is None:
                 campaign_store.close_layer(db, entry.id, last.layer_index)
             elif later != with_them:

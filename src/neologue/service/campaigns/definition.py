@@ -62,6 +62,9 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     """The fewest reports that are written together."""
     check_in_seconds: int = 3600
     """After how long a device that has nothing to do yet asks again."""
+    answer_seconds: float = 300.0
+    """For how long a place in a layer is kept for a device that is invited. Devices fetch what they are asked and send
+    after a time of their own, usually 5 to 15 seconds."""
     issuers: list[str] = []
     """The public keys, in hexadecimal, of others who may issue credentials, such as an app's own backend."""
     aggregation: Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(MODES)})] = "ephemeral"
@@ -99,7 +102,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             raise ParameterError(
                 f"layer seconds must be above 0 and at most a year, not {self.layer_seconds}", parameter="layer_seconds"
             )
-        for name in ("gather_seconds", "stage_seconds"):
+        for name in ("answer_seconds", "gather_seconds", "stage_seconds"):
             if not 0 < getattr(self, name) <= DAY:
                 raise ParameterError(
                     f"{name.replace('_', ' ')} must be above 0 and at most a day, not {getattr(self, name)}",

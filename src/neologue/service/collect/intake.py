@@ -7,7 +7,7 @@ single report leaves the memory, and nothing grows without bound: when too much 
 
 import asyncio
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -60,6 +60,8 @@ class _Queue:
 
     minimum: int
     pending: Pending = field(default_factory=Pending)
+    blocks: dict[bytes, int] = field(default_factory=dict)
+    """By serial the block in which a place is kept for a report; 0 if none is."""
     senders: dict[bytes, list["asyncio.Future[Receipt]"]] = field(default_factory=dict)
     news: bool = False
     """Whether anything was sent since the last batch."""
@@ -74,6 +76,7 @@ class _Queue:
         """Tell whoever still waits, and forget their reports."""
         for serial in serials:
             self.pending.drop(serial)
+            self.blocks.pop(serial, None)
             for sender in self.senders.pop(serial, ()):
                 if not sender.done():
                     sender.set_result(receipt)
@@ -87,9 +90,10 @@ class Intake:
         storage: ReportStore,
         limits: IntakeLimits | None = None,
         on_fault: Callable[[], None] = ignore,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         """`on_fault` is called when a batch can't be written for any reason but the database."""
-        self._storage = storage
+        self._storage, self._clock = storage, clock
         self._limits = limits or IntakeLimits()
         self._queues: dict[tuple[bytes, int], _Queue] = {}
         self._patient: deque[tuple[float, asyncio.Future[Receipt]]] = deque()
@@ -135,8 +139,18 @@ class Intake:
         """About how much memory they take."""
         return sum(queue.pending.held_bytes for queue in self._queues.values())
 
-    async def receive(self, campaign: bytes, layer: IntakeLayer, serial: bytes, report: bytes) -> Receipt:
-        """Take a report, and wait for the answer to its sender; a ReportError if it is not one of this layer."""
+    def waiting_blocks(self, campaign: bytes, layer_index: int) -> Counter[int]:
+        """How many reports of a layer wait, by the block in which places are kept for them."""
+        queue = self._queues.get((campaign, layer_index))
+        return Counter(queue.blocks.values() if queue else ())
+
+    async def receive(
+        self, campaign: bytes, layer: IntakeLayer, serial: bytes, report: bytes, block: int = 0
+    ) -> Receipt:
+        """Take a report, and wait for the answer to its sender; a ReportError if it is not one of this layer.
+
+        `block` is the number of the block in which a place is kept for it, or 0.
+        """
         if not self._writing.running:
             return Receipt.BUSY
         queue = self._queues.get((campaign, layer.layer_index))
@@ -148,6 +162,7 @@ class Intake:
             if queue is None:
                 queue = self._queues[campaign, layer.layer_index] = _Queue(layer.minimum)
             queue.pending.add(serial, votes)
+            queue.blocks[serial] = block
             if len(queue.pending) >= self._largest_batch(queue):
                 self._writing.hurry()
         sender: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
@@ -191,7 +206,10 @@ class Intake:
         while queue.news:
             queue.news = False
             batch = queue.pending.first(self._largest_batch(queue))
-            outcome = await self._threads.run(self._storage.commit_batch, campaign, layer_index, batch, queue.minimum)
+            blocks = {serial: queue.blocks[serial] for serial in batch}
+            outcome = await self._threads.run(
+                self._storage.commit_batch, campaign, layer_index, batch, queue.minimum, blocks, self._clock()
+            )
             queue.answer(outcome.final, Receipt.FINAL)
             if outcome.over:
                 queue.answer(batch.keys() - outcome.final, Receipt.CLOSED)

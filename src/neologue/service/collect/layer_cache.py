@@ -1,6 +1,6 @@
 """The layer cache: what a worker answers devices from, read from the database from time to time.
 
-It is a copy. If it is behind, a device is told to wait or is invited to a layer that is closing; whether a report
+It is a copy. If it is behind, a device is told to wait, or about a layer in which no place is left; whether a report
 counts is decided by the database alone.
 """
 
@@ -17,8 +17,9 @@ from neologue.protocol.slot import slot
 from neologue.protocol.ticket import ticket
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
+from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.rounds import Round, rounds_ahead
-from neologue.service.collect.replies import CheckInReply, Invited, Over, Wait
+from neologue.service.collect.replies import Invited, Over, Wait
 from neologue.service.collect.stored_layers import StoredLayers
 from neologue.service.masked.group_store import under_way
 from neologue.service.ops.service_keys import Keys
@@ -31,6 +32,8 @@ class ServedLayer:
     """A layer as devices are invited to it."""
 
     campaign_id: bytes
+    definition: Definition
+    """That of its campaign."""
     layer_index: int
     digest: bytes
     round: Round
@@ -105,8 +108,8 @@ class LayerCache:
         """The most bytes that are read of what a device sends: as the open layers need, and at least `late`."""
         return max((late, *(served.collecting.longest for served in self._layers.values())))
 
-    def check_in(self, credential: Credential) -> CheckInReply:
-        """The answer to a device; or a CredentialError if no issuer of the campaign vouches for it."""
+    def layer_for(self, credential: Credential) -> ServedLayer | Wait | Over:
+        """The layer that a device may answer, or the answer to it; a CredentialError if no issuer vouches for it."""
         campaign = self._campaigns.get(credential.campaign_id)
         if campaign is None:
             raise CredentialError("the credential is for a campaign that this service does not have; get another")
@@ -125,14 +128,16 @@ class LayerCache:
         if device_slot >= layer.round.high:
             rounds = rounds_ahead(device_slot, layer.round, entry.definition.devices)
             return Wait(entry.definition.check_in_seconds * max(1, rounds))
-        if layer.full:
-            return wait
-        promise = aggregator.promise
+        return wait if layer.full else layer
+
+    def invite(self, layer: ServedLayer, serial: bytes, block: int = 0) -> Invited:
+        """The invitation of a device to a layer, with a place in a block if the layer keeps any."""
+        promise = layer.definition.aggregator.promise
         return Invited(
             layer=layer.digest.hex(),
             operator=self._keys.public.hex(),
             signature=layer.signature.hex(),
-            ticket=ticket(self._keys.ticket, entry.id, layer.digest, credential.serial).hex(),
+            ticket=ticket(self._keys.ticket, layer.campaign_id, layer.digest, serial, block).hex(),
             masked=None if promise is None else bytes(promise).hex(),
         )
 
@@ -143,7 +148,9 @@ class LayerCache:
         layer, aggregator = self._stored.read(row.digest), entry.definition.aggregator
         invitation = invite(entry.id, layer, self._keys.operator, aggregator.promise)
         collecting = aggregator.collecting(entry.id, row.layer_index, layer)
-        return ServedLayer(entry.id, row.layer_index, row.digest, row.round, invitation.signature, collecting)
+        return ServedLayer(
+            entry.id, entry.definition, row.layer_index, row.digest, row.round, invitation.signature, collecting
+        )
 
 
 def _open_layer(layers: Sequence[LayerRow]) -> LayerRow | None:

@@ -6,6 +6,7 @@ lock of the layer. So a batch may be committed again at any time, by anyone: wha
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -16,8 +17,10 @@ from neologue.aggregation.packed_sum import add_packed, pack_sum
 from neologue.discovery.tally import Tally
 from neologue.errors import StorageError
 from neologue.service.storage.database import Connection, Database
+from neologue.service.storage.place_store import choose, kept_places, use_places
 from neologue.service.storage.states import LayerState
 
+NO_BLOCKS: Final[Mapping[bytes, int]] = MappingProxyType({})
 _AT_ONCE: Final = 500
 """How many serials one statement names: there is a limit, and a statement that was seen before is not parsed again."""
 
@@ -53,11 +56,19 @@ class ReportStore:
         self.database = database
 
     def commit_batch(
-        self, campaign: bytes, layer_index: int, reports: Mapping[bytes, Votes], minimum: int
+        self,
+        campaign: bytes,
+        layer_index: int,
+        reports: Mapping[bytes, Votes],
+        minimum: int,
+        blocks: Mapping[bytes, int] = NO_BLOCKS,
+        now: float = 0.0,
     ) -> BatchOutcome:
         """Count the reports of a batch, by serial, the earliest first, if at least `minimum` of them are new.
 
-        At most the layer's size is counted; once less than `minimum` are missing to it, the layer is over.
+        At most the layer's size is counted; once less than `minimum` are missing to it, the layer is over. `blocks`
+        says in which block a place is kept for the report of a serial; the others are counted if there is room beside
+        the places that are kept `now`.
         """
         with self.database.transaction() as db:
             layers = db.select_for_update(
@@ -71,8 +82,13 @@ class ReportStore:
             new = [serial for serial in reports if serial not in spent]
             if over or len(new) < minimum:
                 return BatchOutcome(spent, 0, over)
+            kept = kept_places(db, campaign, layer_index, now)
             # In order, so that not even the order in which they came is stored, and no two batches wait for each other.
-            chosen = sorted(new[:room])
+            counting, used = choose(new, blocks, kept, room, minimum)
+            if len(counting) < minimum:
+                return BatchOutcome(spent, 0, over=False)
+            chosen = sorted(counting)
+            use_places(db, campaign, layer_index, used)
             spend(db, campaign, chosen)
             votes = sum_of(candidates, (reports[serial] for serial in chosen))
             add_sum(db, campaign, layer_index, len(chosen), votes)

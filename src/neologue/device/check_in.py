@@ -1,0 +1,48 @@
+"""The check-in of a device: it shows its credential and is told to wait, invited to a layer, or that all is over."""
+
+import json
+from typing import Final
+
+from neologue.device.answers import bad_answer, clamp_delay, hex_bytes, json_object, optional_hex_bytes
+from neologue.device.membership import AnsweredInvitation
+from neologue.device.tick import State, Tick, refusal_tick
+from neologue.device.transport import Transport
+from neologue.errors import MaskingError, PolicyError
+from neologue.masking.terms import PROMISE_BYTES, Promise
+from neologue.protocol.credential import Credential
+from neologue.protocol.invitation import KEY_BYTES, SIGNATURE_BYTES
+from neologue.protocol.ticket import TICKET_BYTES
+
+_DIGEST_BYTES: Final = 32
+
+
+def check_in(transport: Transport, credential: Credential) -> AnsweredInvitation | Tick:
+    """Ask the service for an invitation; a Tick if there is none."""
+    response = transport.request("POST", "/v1/check-in", json.dumps({"credential": credential.text}).encode())
+    if response.status != 200:
+        return refusal_tick(response, "check-in")
+    reply = json_object(response)
+    match reply.get("state"):
+        case "wait":
+            again = clamp_delay(reply.get("retry_after"))
+            return Tick(State.WAIT, again, "the service asks nothing of this device yet")
+        case "over":
+            return Tick(State.OVER, None, "nothing is asked of this device in the campaign")
+        case "invited":
+            return AnsweredInvitation(
+                hex_bytes(reply, "layer", _DIGEST_BYTES),
+                hex_bytes(reply, "operator", KEY_BYTES),
+                hex_bytes(reply, "signature", SIGNATURE_BYTES),
+                hex_bytes(reply, "ticket", TICKET_BYTES),
+                None if reply.get("masked") is None else hex_bytes(reply, "masked", PROMISE_BYTES),
+                optional_hex_bytes(reply, "proof"),
+            )
+    raise bad_answer()
+
+
+def parse_promise(asked: AnsweredInvitation) -> Promise | None:
+    """The promise in a check-in, if votes are to be masked."""
+    try:
+        return None if asked.masked is None else Promise.parse(asked.masked)
+    except MaskingError as error:
+        raise PolicyError(f"the invitation can't be used: {error}") from None

@@ -1,0 +1,28 @@
+"""Check-ins: a device is told to wait, invited to a layer in which it has a place, or that all is over."""
+
+from dataclasses import dataclass
+
+from neologue.protocol.credential import Credential
+from neologue.service.collect.layer_cache import LayerCache, ServedLayer
+from neologue.service.collect.places import Places
+from neologue.service.collect.replies import CheckInReply, Wait
+
+
+@dataclass(frozen=True)
+class CheckIns:
+    """Answers devices that check in."""
+
+    layer_cache: LayerCache
+    places: Places
+
+    async def reply(self, credential: Credential) -> CheckInReply:
+        """The answer to a device; or a CredentialError if no issuer of the campaign vouches for it."""
+        layer = self.layer_cache.layer_for(credential)
+        if not isinstance(layer, ServedLayer):
+            return layer
+        if not layer.definition.aggregator.keeps_places:
+            return self.layer_cache.invite(layer, credential.serial)
+        block = await self.places.reserve(layer, credential.serial)
+        if block is None:
+            return Wait(layer.definition.check_in_seconds)
+        return self.layer_cache.invite(layer, credential.serial, block)
