@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from neologue.release.certification import Certification
 
 FAILED = 1
@@ -38,7 +40,7 @@ def certify(context: click.Context, release: Path, verify: Path | None, as_json:
     if as_json:
         click.echo(json.dumps(_as_json(certification), ensure_ascii=False, indent=1))
     else:
-        _show(certification, signed="signature" in document.whole, verified=key is not None)
+        _show(certification, document.privacy, signed="signature" in document.whole, verified=key is not None)
     if not certification.passed:
         context.exit(FAILED)
 
@@ -54,10 +56,11 @@ def _as_json(certification: "Certification") -> dict[str, object]:
     }
 
 
-def _show(certification: "Certification", *, signed: bool, verified: bool) -> None:
+def _show(certification: "Certification", statement: "Mapping[str, Any]", *, signed: bool, verified: bool) -> None:
     from neologue.cli.terminal import print_line, show_colluders, show_table
     from neologue.privacy.colluders import cost_by_colluders
     from neologue.privacy.scale import grade
+    from neologue.reporting.sentences import anonymity_lines
 
     rows = [
         (
@@ -67,7 +70,7 @@ def _show(certification: "Certification", *, signed: bool, verified: bool) -> No
             "yes" if claim.covered else "NO",
         )
         for claim in certification.claims
-        if not claim.covered or isinstance(claim.recomputed, int | float)
+        if not claim.covered or (isinstance(claim.recomputed, int | float) and not claim.name.startswith("thresholds."))
     ]
     if rows:
         show_table("Claims", ("claim", "stated", "computed again", "covered"), rows, numbers=(1, 2))
@@ -83,6 +86,8 @@ def _show(certification: "Certification", *, signed: bool, verified: bool) -> No
             cost for cost in cost_by_colluders(certification.facts) if cost.share == certification.facts.colluders
         )
         print_line(f"Judged: {grade(assumed.item).words} of a word, {grade(assumed.user).words} of a whole user.")
+    for line in anonymity_lines(statement):
+        print_line(line)
     signature = "signature verified" if verified else "signed, signature not verified" if signed else "not signed"
     if certification.simulated:
         click.echo(

@@ -19,13 +19,16 @@ from neologue.campaign.parameters import Parameters
 from neologue.discovery.measurement import Measurement
 from neologue.discovery.result import LayerFacts, Release, ReleasedWord
 from neologue.errors import ParameterError, ReleaseError, SignatureError
+from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.statement import APPLIES_TO, Exposure, Source, privacy_statement
 from neologue.release.facts import release_facts
+from neologue.release.older_formats import NO_UNIQUE_PROMISE, PER_PASS_FORMATS, promise_of_format
 from neologue.release.signature import digest
 
-FORMAT = 2
+FORMAT = 3
 FORMAT_WITH_SCORE = 1
 """Still read: live campaigns were released in it, without a score."""
+FORMATS = (*PER_PASS_FORMATS, FORMAT)
 LIVE = "live"
 """The fidelity of reports from people's own devices."""
 FIDELITIES = (LIVE, "fast", "exact", "devices")
@@ -141,7 +144,10 @@ class ReleaseDocument:
     provenance: Provenance
     simulated: bool
     """What the document says; its provenance may contradict it."""
+    format: int
     parameters: Parameters
+    anonymity: AnonymityPromise
+    """What was promised of strings that few report; releases of older formats promised less."""
     symbols: int
     users: int
     layers: tuple[LayerFacts, ...]
@@ -172,13 +178,14 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
         raise ReleaseError(f"{source} is nested too deeply; give the release.json of a discovery")
     if not isinstance(whole, dict) or "format" not in whole:
         raise ReleaseError(f"{source} does not say which format it has; give the release.json of a discovery")
-    if whole["format"] not in (FORMAT_WITH_SCORE, FORMAT):
+    if whole["format"] not in FORMATS:
         raise ReleaseError(
             f"{source} has format {whole['format']!r}, and this neologue reads {FORMAT}; use a newer one"
         )
     try:
         said = digest(whole)
-        stated = whole["parameters"]
+        stated = (NO_UNIQUE_PROMISE if whole["format"] in PER_PASS_FORMATS else {}) | whole["parameters"]
+        parameters = msgspec.convert({field.name: stated[field.name] for field in fields(Parameters)}, Parameters)
         provenance = Provenance(
             msgspec.convert(whole["population"]["description"], str),
             msgspec.convert(whole["fidelity"], str),
@@ -188,7 +195,9 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
         return ReleaseDocument(
             provenance=provenance,
             simulated=provenance.simulated if older else msgspec.convert(whole["simulated"], bool),
-            parameters=msgspec.convert({field.name: stated[field.name] for field in fields(Parameters)}, Parameters),
+            format=whole["format"],
+            parameters=parameters,
+            anonymity=promise_of_format(whole["format"], parameters.anonymity),
             symbols=msgspec.convert(stated["alphabet"]["symbols"], int),
             users=msgspec.convert(whole["population"]["users"], int),
             layers=msgspec.convert([_pass_number(row) for row in whole["layers"]], tuple[LayerFacts, ...]),
