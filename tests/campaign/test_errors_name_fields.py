@@ -33,6 +33,8 @@ WRONG: dict[str, Any] = {
     "false_words": 0.0,
     "doubtful": -1,
     "k_anonymity": -1,
+    "unique_chance": 1.5,
+    "hostile_devices": -1,
     "alpha": 1.0,
     "delta": 0.0,
     "colluders": 1.0,

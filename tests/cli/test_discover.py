@@ -421,6 +421,8 @@ class TestParameters:
             ("--epsilon", 2.5, "epsilon"),
             ("--words-per-user", 5, "words_per_user"),
             ("--k-anonymity", 3, "k_anonymity"),
+            ("--unique-chance", 0.001, "unique_chance"),
+            ("--hostile-devices", 4, "hostile_devices"),
             ("--alpha", 0.999, "alpha"),
             ("--delta", 1e-6, "delta"),
             ("--colluders", 0.25, "colluders"),
@@ -464,13 +466,13 @@ class TestParameters:
         assert soft < loud == 1
 
     def test_the_rule_top_keeps_just_as_many_as_the_frontier_allows(self, release: Release, truth: Release) -> None:
-        options = ("--rule", "top", "--frontier", 60, "--epsilon", 2, "--k-anonymity", 0)
+        options = ("--rule", "top", "--frontier", 60, "--epsilon", 2, "--k-anonymity", 0, "--unique-chance", 0)
         document = release(*options)
         assert all(layer["kept"] + layer["words"] == 60 for layer in document["layers"])
         assert truth(*options)["score"]["precision"] < 1, "noise fills what the words leave free"
 
     def test_k_anonymity_keeps_out_what_the_rule_top_would_keep(self, release: Release) -> None:
-        top = ("--rule", "top", "--frontier", 60, "--epsilon", 2)
+        top = ("--rule", "top", "--frontier", 60, "--epsilon", 2, "--unique-chance", 0)
         free, bound = (release(*top, "--k-anonymity", k) for k in (0, 45))
         assert all(layer["kept"] + layer["words"] < 60 for layer in bound["layers"])
         assert bound["privacy"]["k_anonymity"]["k"] == 45

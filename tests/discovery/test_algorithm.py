@@ -225,7 +225,9 @@ def test_a_case_form_of_a_found_word_is_not_asked_for_again() -> None:
 
 
 def test_a_word_in_doubt_is_asked_about_again_and_released_by_the_votes_of_the_next_layer() -> None:
-    campaign = small_campaign(rule="significant", false_words=1e-9, k_anonymity=0, candidates=400, users=90_000)
+    campaign = small_campaign(
+        rule="significant", false_words=1e-9, k_anonymity=0, unique_chance=0.0, candidates=400, users=90_000
+    )
 
     def votes(layer: Layer, deviations: int) -> Tally:
         """Votes for "ab" that so many standard deviations of noise are above its mean."""

@@ -8,7 +8,7 @@ from layers import small_campaign, small_layer
 from neologue.discovery.selection import select
 from neologue.discovery.selection.significant import NullLaw, mixed_weights
 from neologue.discovery.tally import Tally
-from neologue.privacy.anonymity import release_threshold
+from neologue.privacy.anonymity import release_threshold, unique_threshold
 
 N, Q = 20_000, 1 / 1097.63
 FALSE = 0.05
@@ -78,7 +78,7 @@ def test_nothing_is_kept_of_pure_noise_most_of_the_time_nor_of_an_empty_layer() 
 
 def test_top_keeps_exactly_the_largest_with_ties_by_lot_and_all_if_there_are_few() -> None:
     layer = small_layer(["aa", "ab", "ac"])
-    campaign = small_campaign(rule="top", frontier=4, k_anonymity=0)
+    campaign = small_campaign(rule="top", frontier=4, k_anonymity=0, unique_chance=0.0)
     votes = np.array([9, 1, 5, 5, 5, 5, 0, 0, 8, 0, 0, 0])
     selection = select(layer, Tally(votes, 100), campaign)
     assert len(selection.index) == 4
@@ -88,7 +88,9 @@ def test_top_keeps_exactly_the_largest_with_ties_by_lot_and_all_if_there_are_few
     assert np.array_equal(select(layer, Tally(votes, 100), campaign).index, selection.index)
     layers = [small_layer(["aa", "ab", "ac"], number=number) for number in range(60)]
     assert len({tuple(select(each, Tally(votes, 100), campaign).index) for each in layers}) == 6
-    everything = select(layer, Tally(votes, 100), small_campaign(rule="top", frontier=50, k_anonymity=0))
+    everything = select(
+        layer, Tally(votes, 100), small_campaign(rule="top", frontier=50, k_anonymity=0, unique_chance=0.0)
+    )
     assert len(everything.index) == 12
     assert not everything.thresholds.any()
 
@@ -96,11 +98,12 @@ def test_top_keeps_exactly_the_largest_with_ties_by_lot_and_all_if_there_are_few
 @pytest.mark.parametrize("rule", ["top", "significant"])
 def test_nothing_is_kept_below_the_release_threshold_whatever_the_rule(rule: str) -> None:
     layer = small_layer(["aa", "ab", "ac"], layer_size=2000, epsilon=5.0)
-    least = release_threshold(layer.randomizer.channel, 2000, 45, 0.95)
+    least = release_threshold(layer.randomizer.channel, 2000, 45, 0.05)
     votes = np.full(12, round(2000 * float(layer.randomizer.channel.q)))
     votes[[1, 2, 5, 6]] = [least - 1, least, least + 1, least + 30]
     free, bound = (
-        select(layer, Tally(votes, 2000), small_campaign(rule=rule, k_anonymity=k, frontier=6)) for k in (0, 45)
+        select(layer, Tally(votes, 2000), small_campaign(rule=rule, k_anonymity=k, unique_chance=0.0, frontier=6))
+        for k in (0, 45)
     )
     assert 1 in free.index
     assert bound.index.tolist() == [2, 5, 6]
@@ -108,15 +111,32 @@ def test_nothing_is_kept_below_the_release_threshold_whatever_the_rule(rule: str
     assert (bound.thresholds <= votes[bound.index]).all()
 
 
+@pytest.mark.parametrize("rule", ["top", "significant"])
+def test_nothing_is_kept_or_asked_again_that_one_user_and_the_hostile_devices_may_have_brought_up(rule: str) -> None:
+    layer = small_layer(["aa", "ab", "ac"], layer_size=2000, epsilon=5.0)
+    least = unique_threshold(layer.randomizer.channel, 2000, 7, 1e-6)
+    votes = np.full(12, round(2000 * float(layer.randomizer.channel.q)))
+    votes[[0, 1, 2, 4, 5, 6]] = least + np.array([-1, -1, 0, 0, 1, 30])
+    settings = {"rule": rule, "frontier": 7, "k_anonymity": 3, "false_words": 1e-9, "false_prefixes": 0.3}
+    free, bound = (
+        select(layer, Tally(votes, 2000), small_campaign(**settings, unique_chance=chance, hostile_devices=7))
+        for chance in (0.0, 1e-6)
+    )
+    assert {0, 1} < {*free.index.tolist(), *free.doubtful.tolist()}
+    shown = {*bound.index.tolist(), *bound.doubtful.tolist()}
+    assert {2, 5, 6} <= shown <= {2, 4, 5, 6}
+    assert (bound.thresholds >= least).all()
+
+
 def test_significant_is_stricter_with_words_than_with_prefixes_and_keeps_to_the_cap() -> None:
     layer = small_layer(["aa", "ab", "ac", "ba"], layer_size=2000, epsilon=5.0)
-    campaign = small_campaign(rule="significant", false_words=1e-6, false_prefixes=0.3)
+    campaign = small_campaign(rule="significant", false_words=1e-6, false_prefixes=0.3, unique_chance=0.0)
     quiet = round(2000 * float(layer.randomizer.channel.q))
     votes = np.full(16, quiet)
     votes[[0, 1, 4, 6]] = quiet + 14
     kept = select(layer, Tally(votes, 2000), campaign).index
     assert kept.tolist() == [1, 6]
-    capped = select(layer, Tally(votes, 2000), small_campaign(frontier=1, false_prefixes=0.3))
+    capped = select(layer, Tally(votes, 2000), small_campaign(frontier=1, false_prefixes=0.3, unique_chance=0.0))
     assert sum(not layer.candidates.ended[place] for place in capped.index) == 1
 
 
@@ -161,7 +181,7 @@ def test_words_that_pass_the_level_of_prefixes_alone_are_in_doubt() -> None:
     quiet = round(2000 * float(layer.randomizer.channel.q))
     votes = np.full(16, quiet)
     votes[[0, 1, 4, 6, 8]] = quiet + np.array([14, 14, 15, 14, 60])
-    strict = {"rule": "significant", "false_words": 1e-6, "false_prefixes": 0.3, "k_anonymity": 0}
+    strict = {"rule": "significant", "false_words": 1e-6, "false_prefixes": 0.3, "k_anonymity": 0, "unique_chance": 0.0}
     kept = select(layer, Tally(votes, 2000), small_campaign(**strict))
     assert kept.index.tolist() == [1, 6, 8]
     assert kept.doubtful.tolist() == [0, 4]
@@ -169,7 +189,7 @@ def test_words_that_pass_the_level_of_prefixes_alone_are_in_doubt() -> None:
     for fewer, doubtful in (({"doubtful": 1}, [4]), ({"doubtful": 0}, []), ({"candidates": 31}, [4])):
         assert select(layer, Tally(votes, 2000), small_campaign(**strict | fewer)).doubtful.tolist() == doubtful
     # Nothing is asked again that too few may hold, nor where no layer follows.
-    least = release_threshold(layer.randomizer.channel, 2000, 20, 0.95)
+    least = release_threshold(layer.randomizer.channel, 2000, 20, 0.05)
     assert quiet + 14 < least <= quiet + 60
     assert not len(select(layer, Tally(votes, 2000), small_campaign(**strict | {"k_anonymity": 20})).doubtful)
     votes[[1, 6]] = quiet

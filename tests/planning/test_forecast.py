@@ -27,7 +27,7 @@ PLANTED = 100
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "unary, significant": {"depth": 5},
-    "unary, significant, much noise": {"depth": 5, "epsilon": 6.0, "k_anonymity": 0},
+    "unary, significant, much noise": {"depth": 5, "epsilon": 6.0, "k_anonymity": 0, "unique_chance": 0.0},
     "unary, significant, few words a user": {"depth": 5, "words_per_user": 5},
     "unary, significant, two passes": {"depth": 5, "passes": 2, "candidates": 1_000_000},
     "unary, top": {"depth": 5, "rule": "top", "frontier": 2000},
@@ -119,7 +119,14 @@ WRONG: dict[str, tuple[str, Callable[[], Forecast]]] = {
         "unary, significant, much noise",
         lambda: foreseen(campaign("unary, significant, much noise", epsilon=10.0)),
     ),
-    "without k-anonymity": ("unary, significant", lambda: foreseen(campaign("unary, significant", k_anonymity=0))),
+    "without thresholds for what few report": (
+        "unary, significant",
+        lambda: foreseen(campaign("unary, significant", k_anonymity=0, unique_chance=0.0)),
+    ),
+    "without the promise of unique words": (
+        "unary, significant",
+        lambda: foreseen(campaign("unary, significant", unique_chance=0.0)),
+    ),
     "without the second pass": (
         "unary, significant, two passes",
         lambda: foreseen(campaign("unary, significant, two passes", passes=1)),
@@ -196,7 +203,7 @@ class Promised:
 def small(rule: str, **changes: object) -> tuple[Campaign, Lexicon]:
     known = Vocabulary(["abba"])
     people = EmbeddedPopulation("en", 5000, {"ab": 0.01, "bab": 0.005, "baba": 0.002}, known, 60, 1)
-    parameters: dict[str, Any] = {"depth": 4, "rule": rule, "k_anonymity": 0} | changes
+    parameters: dict[str, Any] = {"depth": 4, "rule": rule, "k_anonymity": 0, "unique_chance": 0.0} | changes
     wanted = Campaign.from_profile(users=5000, known=known, alphabet=Alphabet("ab"), **parameters)
     return wanted, Lexicon.of(people, wanted)
 

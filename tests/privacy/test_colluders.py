@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.collection import Batch
 from neologue.privacy.colluders import cost_by_colluders
 from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts, privacy_statement
@@ -19,8 +20,7 @@ def facts(**changes: Any) -> PrivacyFacts:  # noqa: ANN401
         "colluders": 0.0,
         "layers": (LayerShown(Batch(20_000, 5_000), 100, 200),),
         "frontier": None,
-        "k": 10,
-        "alpha": 0.95,
+        "anonymity": AnonymityPromise(10, 0.95),
         "exposure": Exposure(),
     }
     return PrivacyFacts(**told | changes)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.collection import Batch, Collection
-from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts, anonymity_statement, privacy_statement
+from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts, privacy_statement
 
 FIRST = LayerShown(Batch(500_000, 9_900), kept=9_900, fewest_votes=900)
 FULL = LayerShown(Batch(500_000, 1_000_000), kept=10_000, fewest_votes=1_400)
@@ -24,8 +25,7 @@ def gboard_facts(**changes: Any) -> PrivacyFacts:  # noqa: ANN401
         "colluders": 0.0,
         "layers": (FIRST, FULL),
         "frontier": 10_000,
-        "k": 0,
-        "alpha": 0.95,
+        "anonymity": AnonymityPromise(0, 0.95),
         "exposure": Exposure(),
     }
     return PrivacyFacts(**told | changes)
@@ -34,7 +34,13 @@ def gboard_facts(**changes: Any) -> PrivacyFacts:  # noqa: ANN401
 def unary_facts(**changes: Any) -> PrivacyFacts:  # noqa: ANN401
     """A run of two layers of one-report unary, with a threshold for 10-anonymity."""
     layers = (LayerShown(Batch(100_000, 5_000), 100, 200), LayerShown(Batch(80_000, 50_000), 100, 200))
-    told = {"mechanism": "unary", "epsilon": 7.0, "layers": layers, "frontier": None, "k": 10}
+    told = {
+        "mechanism": "unary",
+        "epsilon": 7.0,
+        "layers": layers,
+        "frontier": None,
+        "anonymity": AnonymityPromise(10, 0.95, 1e-6, 3),
+    }
     return gboard_facts(**told | changes)
 
 
@@ -90,6 +96,8 @@ def test_every_statement_has_the_same_fields_of_the_same_types(
         "item_central": dict,
         "user_central": dict,
         "k_anonymity": dict,
+        "unique_words": dict,
+        "thresholds": list,
         "trust": dict,
     }
     assert {name: type(value) for name, value in statement.items()} == types
@@ -100,7 +108,14 @@ def test_every_statement_has_the_same_fields_of_the_same_types(
         assert set(central["theorems"]) == {*bounds, "best"}
         assert all(isinstance(central[bound], float | None) for bound in bounds)
         assert isinstance(central["best"], float)
-    assert set(statement["k_anonymity"]) == {"k", "alpha", "covers", "printed_lemma", "reasons"}
+    assert set(statement["k_anonymity"]) == {
+        *("k", "alpha", "passes", "covers", "expected_below_k", "printed_lemma", "reasons")
+    }
+    assert set(statement["unique_words"]) == {"chance", "hostile_devices", "covers", "reasons"}
+    for layer in statement["thresholds"]:
+        assert set(layer) == {
+            *("reports", "candidates", "votes_for_k", "votes_for_unique", "nobody", "one_user", "below_k")
+        }
     assert set(statement["trust"]) == {"local", "central", "colluders", "assumptions", "observers"}
     for observer in statement["trust"]["observers"]:
         assert {name: type(value) for name, value in observer.items()} == {
@@ -120,11 +135,12 @@ def test_whatever_is_null_has_a_reason_and_nothing_else_has(
         "gboard": gboard,
         "unary": unary,
         "unary of one word": privacy_statement(unary_facts(words_per_user=1)),
-        "no threshold": privacy_statement(unary_facts(k=0)),
+        "no threshold": privacy_statement(unary_facts(anonymity=AnonymityPromise(0, 0.95))),
     }[kind]
     missing = list(nulls(statement))
     assert all(holder["reasons"][name.rpartition(".")[2]] for name, holder in missing)
-    given = sum(len(statement[part]["reasons"]) for part in ("item_central", "user_central", "k_anonymity"))
+    parts = ("item_central", "user_central", "k_anonymity", "unique_words")
+    given = sum(len(statement[part]["reasons"]) for part in parts)
     assert given == len(missing) > 0
 
 
@@ -165,10 +181,11 @@ def test_a_layer_that_keeps_everything_leaves_the_run_without_a_k(gboard: dict[s
 
 def test_a_threshold_gives_the_run_its_k_if_all_that_was_kept_has_the_votes() -> None:
     kept, short = (LayerShown(FIRST.batch, kept=100, fewest_votes=votes) for votes in (200_000, 0))
-    assert anonymity_statement(gboard_facts(layers=(kept,), k=45))["k"] == 45
-    assert anonymity_statement(gboard_facts(layers=(short,), k=45))["k"] is None
     empty = LayerShown(FIRST.batch, kept=0, fewest_votes=0)
-    assert anonymity_statement(gboard_facts(layers=(empty,), k=45))["k"] == 45
+    promise = AnonymityPromise(45, 0.95)
+    for layer, k in ((kept, 45), (short, None), (empty, 45)):
+        statement: Any = privacy_statement(gboard_facts(layers=(layer,), anonymity=promise))
+        assert statement["k_anonymity"]["k"] == k
 
 
 def test_subset_selection_has_theorems_on_shuffling_and_an_assumption_more_unary_has_sums(
@@ -265,5 +282,6 @@ def test_where_nothing_was_asked_nothing_was_given_away() -> None:
     assert statement["k_anonymity"]["k"] is None
     assert statement["k_anonymity"]["reasons"] == {
         "k": "no layer was decided and no threshold is set",
+        "expected_below_k": "there is no k",
         "printed_lemma": "no layer was decided",
     }

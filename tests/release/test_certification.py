@@ -47,7 +47,8 @@ RUNS: dict[str, Json] = {
     "subset selection": {"name": "gboard-2024", "frontier": 12},
     "subset selection with k": {"name": "gboard-2024", "frontier": 4, "k_anonymity": 3},
     "with colluders": LISTING | {"name": "neologue", "colluders": 0.3, "delta": 1e-6},
-    "with a second look": LISTING | {"name": "neologue", "depth": 8, "k_anonymity": 0, **DOUBTING},
+    "with a second look": LISTING
+    | {"name": "neologue", "depth": 8, "k_anonymity": 0, "unique_chance": 0.0, **DOUBTING},
     "measured": {"name": "neologue", "users": 2400},
     "subset selection, measured": {"name": "gboard-2024", "frontier": 12, "users": 2400},
 }

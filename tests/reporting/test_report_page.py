@@ -303,6 +303,7 @@ class TestTrie:
             epsilon=1.0,
             rule="top",
             k_anonymity=0,
+            unique_chance=0.0,
         )
         trie_trace = TrieTrace(population.words)
         discovery = discover(population, campaign, seed=0, trace=trie_trace.trace)

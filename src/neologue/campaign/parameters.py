@@ -5,7 +5,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, fields
 
 from neologue.errors import ParameterError
-from neologue.privacy.levels import check_alpha, check_delta
+from neologue.privacy.anonymity import AnonymityPromise
+from neologue.privacy.levels import check_alpha, check_delta, check_unique_chance
 from neologue.protocol.limits import DEEPEST, LARGEST_LAYER, SAMPLERS, check_whole
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import check_epsilon
@@ -51,9 +52,15 @@ class Parameters:
     """The most words that a layer is asked about again because the one before was in doubt; for `significant`."""
 
     k_anonymity: int
-    """Prefixes and words that fewer than k users of their layer hold are kept with a chance of at most 1-α (k)."""
+    """Prefixes and words that fewer than k users of their layer report are kept with a chance of at most 1-α, over the
+    whole release (k)."""
     alpha: float
     """How certain that is (α)."""
+    unique_chance: float
+    """A word, or a beginning of it, that one user alone reports is shown with at most this chance, over the whole
+    release; 0 promises nothing."""
+    hostile_devices: int
+    """How many devices of any one layer may vote as they like, and it still holds."""
     delta: float
     """The δ of the central privacy statement."""
     colluders: float
@@ -78,11 +85,20 @@ class Parameters:
         check_whole("doubtful words", self.doubtful, 0, LARGEST_LAYER, parameter="doubtful")
         check_whole("k", self.k_anonymity, 0, 1_000_000, parameter="k_anonymity")
         check_alpha(self.alpha)
+        check_unique_chance(self.unique_chance)
+        check_whole("hostile devices", self.hostile_devices, 0, 1_000_000, parameter="hostile_devices")
         check_delta(self.delta)
         if not 0 <= self.colluders < 1:
             raise ParameterError(
                 f"colluders must be a share from 0 to below 1, not {self.colluders}", parameter="colluders"
             )
+
+    @property
+    def anonymity(self) -> AnonymityPromise:
+        """What is promised of strings that few report."""
+        return AnonymityPromise(
+            self.k_anonymity, self.alpha, self.unique_chance, self.hostile_devices, passes=self.passes
+        )
 
     def as_dict(self) -> dict[str, object]:
         """The parameters as they stand in a release."""

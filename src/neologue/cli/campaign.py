@@ -10,7 +10,7 @@ from neologue.cli.campaign_words import export, influence, review, words
 from neologue.cli.consent import YES, require_consent
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.service_client import AS_JSON, NAME, SERVER, TOKEN, ServiceClient, format_time
-from neologue.cli.shared_options import complete_from, language_names, profile_names
+from neologue.cli.shared_options import HOSTILE_DEVICES, UNIQUE_CHANCE, complete_from, language_names, profile_names
 from neologue.errors import ParameterError
 
 AT_ONCE = 100_000
@@ -47,8 +47,10 @@ for command in (words, influence, export, review):
 @click.option("--epsilon", type=float, help="The local ε of a word  [default: by the number of devices]")
 @click.option("--passes", type=int, help="How many tries are grown.")
 @click.option("--candidates", type=int, help="The most candidates in a layer.")
-@click.option("--k", "k_anonymity", type=int, help="A word typed by fewer than k devices of a layer is not published.")
+@click.option("--k", "k_anonymity", type=int, help="Hide a word that fewer than k devices of a layer report.")
 @click.option("--alpha", type=float, help="The probability with which --k holds (α).")
+@UNIQUE_CHANCE
+@HOSTILE_DEVICES
 @click.option("--minimum", "smallest_layer", type=int, help="The fewest reports that decide a layer.")
 @click.option("--batch", type=int, help="The fewest reports that are stored together.")
 @click.option("--hours", type=float, help="How long a layer waits for reports  [default: 168]")
@@ -79,7 +81,10 @@ def create(
     from neologue.language.vocabulary import Vocabulary
 
     require_masks(given)
-    inside = ("epsilon", "passes", "candidates", "k_anonymity", "alpha", "smallest_layer")
+    inside = (
+        *("epsilon", "passes", "candidates", "smallest_layer"),
+        *("k_anonymity", "alpha", "unique_chance", "hostile_devices"),
+    )
     definition = {"name": name} | {
         key: value for key, value in given.items() if value not in (None, ()) and key not in (*inside, "hours")
     }

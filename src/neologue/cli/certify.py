@@ -3,11 +3,13 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from neologue.release.certification import Certification
 
 FAILED = 1
@@ -53,7 +55,7 @@ def certify(context: click.Context, release: Path, verify: Path | None, layers: 
     else:
         if len(documents) < len(digests):
             click.echo(f"{len(documents)} of {len(digests)} layer documents are in {_printable(str(archive))}.")
-        _show(certification, signed="signature" in document.whole, verified=key is not None)
+        _show(certification, document.privacy, signed="signature" in document.whole, verified=key is not None)
     if not certification.passed:
         context.exit(FAILED)
 
@@ -70,10 +72,11 @@ def _as_json(certification: "Certification") -> dict[str, object]:
     }
 
 
-def _show(certification: "Certification", *, signed: bool, verified: bool) -> None:
+def _show(certification: "Certification", statement: "Mapping[str, Any]", *, signed: bool, verified: bool) -> None:
     from neologue.cli.terminal import print_line, show_colluders, show_table
     from neologue.privacy.colluders import cost_by_colluders
     from neologue.privacy.scale import grade
+    from neologue.reporting.sentences import anonymity_lines
 
     rows = [
         (
@@ -83,7 +86,7 @@ def _show(certification: "Certification", *, signed: bool, verified: bool) -> No
             "yes" if claim.covered else "NO",
         )
         for claim in certification.claims
-        if not claim.covered or isinstance(claim.recomputed, int | float)
+        if not claim.covered or (isinstance(claim.recomputed, int | float) and not claim.name.startswith("thresholds."))
     ]
     if rows:
         show_table("Claims", ("claim", "stated", "computed again", "covered"), rows, numbers=(1, 2))
@@ -99,6 +102,8 @@ def _show(certification: "Certification", *, signed: bool, verified: bool) -> No
             cost for cost in cost_by_colluders(certification.facts) if cost.share == certification.facts.colluders
         )
         print_line(f"Judged: {grade(assumed.item).words} of a word, {grade(assumed.user).words} of a whole user.")
+    for line in anonymity_lines(statement):
+        print_line(line)
     click.echo("What rests on the operator's word alone:")
     for word in certification.operator_word:
         click.echo(f"- {word.name}: {word.claim} (could notice a lie: {word.noticed_by})")

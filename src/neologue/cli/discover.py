@@ -16,12 +16,14 @@ from neologue.cli.shared_options import (
     COLLUDERS,
     DELTA,
     DEPTH,
+    HOSTILE_DEVICES,
     K_ANONYMITY,
     KNOWN,
     PASSES,
     PROFILE,
     RANDOMIZER,
     RULE,
+    UNIQUE_CHANCE,
     WORDS_PER_USER,
     choose_alphabet,
     complete_from,
@@ -59,6 +61,8 @@ CHANGEABLE = (
     "days",
     "k_anonymity",
     "alpha",
+    "unique_chance",
+    "hostile_devices",
     "delta",
     "colluders",
 )
@@ -98,6 +102,8 @@ REPEATED = (
 @click.option("--candidates", type=int, help="The most candidates voted on in a layer.")
 @K_ANONYMITY
 @ALPHA
+@UNIQUE_CHANCE
+@HOSTILE_DEVICES
 @DELTA
 @COLLUDERS
 @KNOWN

@@ -15,12 +15,14 @@ from neologue.cli.shared_options import (
     COLLUDERS,
     DELTA,
     DEPTH,
+    HOSTILE_DEVICES,
     K_ANONYMITY,
     KNOWN,
     PASSES,
     PROFILE,
     RANDOMIZER,
     RULE,
+    UNIQUE_CHANCE,
     WORDS_PER_USER,
     choose_alphabet,
     complete_from,
@@ -35,7 +37,10 @@ if TYPE_CHECKING:
     from neologue.planning.plan import Plan
 
 DEFAULT_USERS = 1_000_000
-CHANGEABLE = ("words_per_user", "depth", "passes", "randomizer", "rule", "k_anonymity", "alpha", "delta", "colluders")
+CHANGEABLE = (
+    *("words_per_user", "depth", "passes", "randomizer", "rule"),
+    *("k_anonymity", "alpha", "unique_chance", "hostile_devices", "delta", "colluders"),
+)
 
 
 @click.command()
@@ -69,6 +74,8 @@ CHANGEABLE = ("words_per_user", "depth", "passes", "randomizer", "rule", "k_anon
 @RULE
 @K_ANONYMITY
 @ALPHA
+@UNIQUE_CHANCE
+@HOSTILE_DEVICES
 @COLLUDERS
 @ALPHABET
 @KNOWN

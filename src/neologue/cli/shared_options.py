@@ -86,9 +86,17 @@ RULE = click.option(
 K_ANONYMITY = click.option(
     "--k-anonymity",
     type=int,
-    help="Publish a word typed by fewer than k users of a layer with probability at most 1-α.",
+    help="Publish a word that fewer than k users of a layer report with probability at most 1-α, in all.",
 )
 ALPHA = click.option("--alpha", type=float, help="The probability with which k-anonymity holds (α).")
+UNIQUE_CHANCE = click.option(
+    "--unique-chance",
+    type=float,
+    help="Show a word that one user alone reports with at most this probability; 0 promises nothing.",
+)
+HOSTILE_DEVICES = click.option(
+    "--hostile-devices", type=int, help="How many hostile devices in any one layer --unique-chance allows for."
+)
 DELTA = click.option("--delta", type=float, help="The δ of the central privacy statement.")
 COLLUDERS = click.option("--colluders", type=float, help="Assumed share of reports that add no privacy.")
 

@@ -17,7 +17,6 @@ from neologue.discovery.estimates import VoteLaw
 from neologue.discovery.selection import RULES
 from neologue.discovery.selection.rule import Cut, ForeseenCuts
 from neologue.discovery.selection.significant import NullLaw
-from neologue.privacy.anonymity import release_threshold
 from neologue.randomizers.channel import Floats
 
 FARTHEST = 20
@@ -83,9 +82,8 @@ class ForeseenVotes:
 
     @cached_property
     def anonymous(self) -> int:
-        """The votes that k-anonymity calls for."""
-        parameters = self.campaign.parameters
-        return release_threshold(self.law.channel, self.law.reports, parameters.k_anonymity, parameters.alpha)
+        """The votes that the promises of k-anonymity and of unique words call for."""
+        return self.campaign.parameters.anonymity.votes_needed(self.law.channel, self.law.reports)
 
     def worth(self, shares: Floats) -> Floats:
         """What candidates are worth to the significance rule that so many users should hold."""
@@ -157,7 +155,7 @@ class ForeseenVotes:
         return lots * tied + (1 - lots) * self.law.at_least(np.maximum(least, edge + 1), holders)
 
     def _least(self, chances: Floats) -> NDArray[np.int64]:
-        """The fewest votes that noise reaches with at most each of these chances, and that k-anonymity permits."""
+        """The fewest votes that noise reaches with at most each of these chances, and that anonymity permits."""
         return np.maximum(self._noise.fewest(chances), self.anonymous)
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from neologue.masking.rules import GroupRules
-from neologue.privacy.anonymity import MOST_VOTED_LAWS, release_threshold
+from neologue.privacy.anonymity import AnonymityPromise
+from neologue.privacy.anonymity_statement import anonymity_statement
 from neologue.privacy.bound import Bound
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import cost
@@ -124,9 +125,8 @@ class PrivacyFacts:
     layers: tuple[LayerShown, ...]
     frontier: int | None
     """The most candidates kept in a layer if those with the most votes are, whatever their number; else None."""
-    k: int
-    """The k that the release thresholds enforce."""
-    alpha: float
+    anonymity: AnonymityPromise
+    """What the release thresholds are to enforce."""
     exposure: Exposure
     """The smallest sums that observers saw."""
     withheld: tuple[Batch, ...] = ()
@@ -172,7 +172,13 @@ def privacy_statement(facts: PrivacyFacts, source: Source = Source.DEVICES) -> d
         "delta": facts.delta,
         "item_central": _central(released.item, released.item_best) | {"lower_bound": released.item_floor},
         "user_central": _central(released.user, released.user_best),
-        "k_anonymity": anonymity_statement(facts),
+        **anonymity_statement(
+            facts.anonymity,
+            facts.layers,
+            facts.collection.randomizer,
+            facts.frontier,
+            masked=facts.exposure.masked is not None,
+        ),
         "trust": {
             "local": LOCAL_TRUST[source],
             "central": "that the observer sees the stated sums and nothing smaller",
@@ -190,61 +196,6 @@ def privacy_statement(facts: PrivacyFacts, source: Source = Source.DEVICES) -> d
             ],
         },
     }
-
-
-def anonymity_statement(facts: PrivacyFacts) -> dict[str, object]:
-    """The k for which everything that was published is k-anonymous with certainty α."""
-    certain = [(_layer_k(facts, layer), number) for number, layer in enumerate(facts.layers, 1)]
-    k, number = min(certain, default=(facts.k, 0))
-    statement: dict[str, object] = {
-        "k": k or None,
-        "alpha": facts.alpha,
-        "covers": "released words, and prefixes and words in doubt that devices are told, by holders in their cohort",
-        "printed_lemma": None,
-        "reasons": {},
-    }
-    reasons: dict[str, str] = {}
-    if not k and number:
-        layer = facts.layers[number - 1]
-        later = min((found for found, _ in certain if found), default=0)
-        if facts.frontier is not None and layer.batch.candidates <= facts.frontier:
-            reason = f"the layer on {layer.batch.candidates:,} candidates keeps them without a threshold"
-        elif not facts.k and (facts.frontier is None or MOST_VOTED_LAWS[facts.mechanism] is None):
-            reason = "no threshold on the votes is set"
-        else:
-            reason = "no number of holders is too few for what was kept"
-        reasons["k"] = reason + (f"; in the layers that have one, k is at least {later}" if later else "")
-    elif not k:
-        reasons["k"] = "no layer was decided and no threshold is set"
-    statement["printed_lemma"], none_printed = _printed(facts)
-    if none_printed:
-        reasons["printed_lemma"] = none_printed
-    return statement | {"reasons": reasons}
-
-
-def _layer_k(facts: PrivacyFacts, layer: LayerShown) -> int:
-    """The k of one layer: the one its threshold enforces, or the one that follows from keeping the most voted."""
-    mechanism = facts.collection.randomizer(layer.batch)
-    needed = release_threshold(mechanism.channel, layer.batch.reports, facts.k, facts.alpha)
-    enforced = facts.k if not layer.kept or layer.fewest_votes >= needed else 0
-    law = MOST_VOTED_LAWS[facts.mechanism]
-    if facts.frontier is None or law is None:
-        return enforced
-    return max(enforced, law.k(mechanism, layer.batch.reports, facts.frontier, facts.alpha))
-
-
-def _printed(facts: PrivacyFacts) -> tuple[int | None, str | None]:
-    """What the paper's lemma as printed would certify for the run's fullest layer, and why it does not."""
-    law = MOST_VOTED_LAWS[facts.mechanism]
-    if law is None or facts.frontier is None:
-        return None, "the lemma is about keeping the candidates with the most votes of Subset Selection"
-    if not facts.layers:
-        return None, "no layer was decided"
-    fullest = max((layer.batch for layer in facts.layers), key=lambda batch: batch.candidates)
-    k = law.printed_k(facts.collection.randomizer(fullest), fullest.reports, facts.frontier, facts.alpha)
-    if k is None:
-        return None, f"as printed it certifies no k at α = {facts.alpha:g}: its threshold is too low for the noise"
-    return k, None
 
 
 def _central(bounds: Mapping[str, Bound], best: Bound) -> dict[str, object]:

@@ -8,7 +8,7 @@ against accidents, a signature against people.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -22,7 +22,6 @@ from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
 from neologue.language.candidates import extensions
 from neologue.layout.shape import ways_asked
-from neologue.privacy.anonymity import release_threshold
 from neologue.privacy.statement import PrivacyFacts, privacy_statement
 from neologue.protocol.closed_layer import check_rate
 from neologue.protocol.signed_document import check_signature
@@ -32,6 +31,7 @@ from neologue.release.circumstances import wrong_circumstances
 from neologue.release.codec import ReleaseDocument
 from neologue.release.facts import privacy_facts
 from neologue.release.layer_chain import layer_name, wrong_documents
+from neologue.release.older_formats import statement_of_format
 from neologue.release.operator_word import OperatorWord, operator_word
 
 TOLERANCE = 2e-5
@@ -40,10 +40,13 @@ ROUNDED = 0.051
 """Estimates are written with one decimal."""
 ROUNDED_SHARE = 2e-6
 """Shares are written with six."""
-SAFER_SMALLER = {"k": 0.0, "lower_bound": TOLERANCE}
+SAFER_SMALLER = {"k": 0.0, "hostile_devices": 0.0, "lower_bound": TOLERANCE}
 """Claims that are safe if they say less, and how much more they may say."""
-SAFER_LARGER = re.compile(r"epsilon$|^(item|user)_central\.[a-z0-9_]+$")
-"""Claims that are safe if they say more: every ε."""
+SAFER_LARGER = re.compile(
+    r"epsilon$|^(item|user)_central\.[a-z0-9_]+$|^unique_words\.chance$|^k_anonymity\.expected_below_k$"
+    r"|^thresholds\.\d+\.(nobody|one_user|below_k)$"
+)
+"""Claims that are safe if they say more: every ε and every chance."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,8 @@ def certify(
     objections += [*_wrong_layers(document), *_wrong_words(document), *_wrong_measurement(document)]
     objections += wrong_documents(document, documents)
     facts = privacy_facts(document.parameters, document.layers, document.measurement, document.exposure)
-    recomputed = privacy_statement(facts, document.provenance.source)
+    facts = replace(facts, anonymity=document.anonymity)
+    recomputed = statement_of_format(document.format, privacy_statement(facts, document.provenance.source))
     claims = tuple(_claims("", recomputed, document.privacy))
     return Certification(claims, tuple(objections), simulated, facts, operator_word(document))
 
@@ -191,7 +195,7 @@ def _wrong_words(document: ReleaseDocument) -> Iterator[str]:
         channel = randomizer(
             parameters.randomizer, layer.candidates, parameters.epsilon, parameters.words_per_user
         ).channel
-        least = release_threshold(channel, layer.reports, parameters.k_anonymity, parameters.alpha)
+        least = document.anonymity.votes_needed(channel, layer.reports)
         if layer.fewest_votes < least:
             yield f"{layer_name(layer)} kept what has {layer.fewest_votes:,} votes, and {least:,} are needed"
         before = layers.get((layer.pass_number, layer.layer - 1))

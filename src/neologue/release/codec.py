@@ -21,16 +21,17 @@ from neologue.campaign.parameters import Parameters
 from neologue.discovery.measurement import Measurement
 from neologue.discovery.result import LayerFacts, Release, ReleasedWord
 from neologue.errors import ParameterError, ReleaseError, SignatureError
+from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.statement import APPLIES_TO, Exposure, Source, privacy_statement
 from neologue.protocol.signed_document import digest
 from neologue.release.facts import release_facts
+from neologue.release.older_formats import NO_UNIQUE_PROMISE, PER_PASS_FORMATS, promise_of_format
 
 FORMAT = 3
-FORMAT_WITHOUT_DIGESTS = 2
-"""Still read: it names neither its campaign nor the documents of its layers."""
 FORMAT_WITH_SCORE = 1
-"""Still read too: live campaigns were released in it, without a score."""
-FORMATS = (FORMAT, FORMAT_WITHOUT_DIGESTS, FORMAT_WITH_SCORE)
+"""Still read: live campaigns were released in it, without a score."""
+FORMATS = (*PER_PASS_FORMATS, FORMAT)
+"""The older ones name neither their campaign nor the documents of their layers, and promise less."""
 LIVE = "live"
 """The fidelity of reports from people's own devices."""
 REHEARSAL = "rehearsal"
@@ -157,6 +158,8 @@ class ReleaseDocument:
     simulated: bool
     """What the document says; its provenance may contradict it."""
     parameters: Parameters
+    anonymity: AnonymityPromise
+    """What was promised of strings that few report; releases of older formats promised less."""
     symbols: int
     known: str
     """The digest of the known words."""
@@ -197,7 +200,8 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
         )
     try:
         said = digest(whole)
-        stated = whole["parameters"]
+        stated = (NO_UNIQUE_PROMISE if whole["format"] in PER_PASS_FORMATS else {}) | whole["parameters"]
+        parameters = msgspec.convert({field.name: stated[field.name] for field in fields(Parameters)}, Parameters)
         provenance = Provenance(
             msgspec.convert(whole["population"]["description"], str),
             msgspec.convert(whole["fidelity"], str),
@@ -209,7 +213,8 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
             format=whole["format"],
             provenance=provenance,
             simulated=provenance.simulated if older else msgspec.convert(whole["simulated"], bool),
-            parameters=msgspec.convert({field.name: stated[field.name] for field in fields(Parameters)}, Parameters),
+            parameters=parameters,
+            anonymity=promise_of_format(whole["format"], parameters.anonymity),
             symbols=msgspec.convert(stated["alphabet"]["symbols"], int),
             known=msgspec.convert(stated["known"]["digest"], str),
             targets=msgspec.convert(stated["targets"], int | None),

@@ -24,8 +24,8 @@ m·c votes. It would still be released from that layer, whatever the honest repo
   weight is below a fifth, and what passes alone passes in company;
 - by the rule `top`, they are more than any candidate left out can have gained: the fewest votes kept, and m·c more;
 
-and if k-anonymity does not call for more. The votes of a word's prefixes in the layers before are not released, so
-nothing is said of those.
+and if k-anonymity and the promise of unique words do not call for more. The votes of a word's prefixes in the layers
+before are not released, so nothing is said of those.
 """
 
 import math
@@ -39,7 +39,6 @@ from scipy.stats import binom
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.discovery.result import LayerFacts, ReleasedWord
 from neologue.discovery.selection import RULES
-from neologue.privacy.anonymity import release_threshold
 from neologue.protocol.limits import check_whole
 from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.registry import randomizer
@@ -183,5 +182,5 @@ def _surely_enough(campaign: Campaign, facts: LayerFacts, hostile: int) -> int:
     """The votes with which a word is released from a layer, whatever else its reports say."""
     parameters = campaign.parameters
     channel = _randomizer(campaign, facts).channel
-    least = release_threshold(channel, facts.reports, parameters.k_anonymity, parameters.alpha)
+    least = parameters.anonymity.votes_needed(channel, facts.reports)
     return max(least, RULES[parameters.rule].surely_enough(campaign, facts, channel, hostile))

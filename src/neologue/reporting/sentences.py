@@ -86,13 +86,7 @@ def interval_note(measurement: Measurement | None) -> str:
 def privacy_lines(statement: Mapping[str, Any]) -> list[str]:
     """The privacy statement in a few sentences."""
     applies_to = statement.get("applies_to", ON_DEVICES)  # releases of format 1 do not say it
-    item, user, anonymity = (statement[part] for part in ("item_central", "user_central", "k_anonymity"))
-    k = (
-        f"what fewer than {anonymity['k']} users of a layer hold is published with a chance of at most "
-        f"{1 - anonymity['alpha']:.2g}"
-        if anonymity["k"]
-        else f"none for the run: {anonymity['reasons']['k']}"
-    )
+    item, user = (statement[part] for part in ("item_central", "user_central"))
     return [
         *([] if applies_to == ON_DEVICES else [f"The privacy figures apply to {applies_to}."]),
         f"Privacy of a report, from whoever sees it: local ε = {statement['local_epsilon']:g} for a word "
@@ -101,5 +95,50 @@ def privacy_lines(statement: Mapping[str, Any]) -> list[str]:
         f"Privacy of the release, from its readers: ε = {shown(item['best'])} for a word, {shown(user['best'])} for a "
         f"whole user, at δ = {statement['delta']:g}.",
         f"Judged: {grade(item['best']).words} of a word, {grade(user['best']).words} of a whole user.",
-        f"k-anonymity: {k}.",
+        *anonymity_lines(statement),
+    ]
+
+
+def anonymity_lines(statement: Mapping[str, Any]) -> list[str]:
+    """What a privacy statement says of words that few report."""
+    anonymity, unique = statement["k_anonymity"], statement.get("unique_words")
+    if not anonymity["k"]:
+        k = f"none for the run: {anonymity['reasons']['k']}"
+    elif unique is None:  # releases of formats 1 and 2 promise it for each layer alone
+        k = (
+            f"what fewer than {anonymity['k']} users of a layer hold is published from that layer with a chance of at "
+            f"most {1 - anonymity['alpha']:.2g}"
+        )
+    else:
+        k = (
+            f"what fewer than {anonymity['k']} users of a layer report is published with a chance of at most "
+            f"{1 - anonymity['alpha']:.2g}, over the whole release"
+        )
+    return [f"k-anonymity: {k}.", *([] if unique is None else [_unique_line(unique)]), *_threshold_lines(statement)]
+
+
+def _unique_line(unique: Mapping[str, Any]) -> str:
+    if unique["chance"] is None:
+        return f"Unique words: no promise, as {unique['reasons']['chance']}."
+    hostile = unique["hostile_devices"]
+    against = (
+        f"even if {hostile:,} devices of a layer are hostile" if hostile else "if no device of its layer is hostile"
+    )
+    return (
+        f"Unique words: a word, or a beginning of it, that one user alone reports is shown with a chance of at most "
+        f"{unique['chance']:g}, over the whole release, {against}."
+    )
+
+
+def _threshold_lines(statement: Mapping[str, Any]) -> list[str]:
+    """What protects in the layer that protects least, and how many words few report at most."""
+    layers, anonymity = statement.get("thresholds"), statement["k_anonymity"]
+    if not layers or not anonymity["k"]:
+        return []
+    nobody, few = (max(layer[who] for layer in layers) for who in ("nobody", "below_k"))
+    k = anonymity["k"]
+    return [
+        f"What protects: in no layer does what nobody reports get enough votes with a chance above {nobody:.2g}, nor "
+        f"what {k - 1:,} users report with one above {few:.2g}. Of all words and prefixes kept, at most "
+        f"{anonymity['expected_below_k']:,.3g} are expected to have fewer than {k:,} users."
     ]

@@ -20,7 +20,7 @@ from neologue.simulation.engine import Engine, LocalEngine
 from neologue.simulation.journal import Journal
 from neologue.simulation.layer_tallies import SimulatedUsers
 from neologue.simulation.memory import check_memory
-from neologue.simulation.scoring import Score, score, true_holders
+from neologue.simulation.scoring import Score, score, true_holders, words_below_k
 
 
 class Progress:
@@ -113,10 +113,11 @@ def discover(
         state.take(state.decide(tally, trace))
     release = state.release
     progress.on_scoring()
-    truth = true_holders(population.words, users.holders(campaign.users), state.first)
+    holders, by_layer = users.holders(campaign.users)
+    truth = true_holders(population.words, holders, state.first)
     return Discovery(
         release=release,
-        score=score(release, truth),
+        score=score(release, truth, words_below_k(release, population.words, by_layer)),
         population=population.description,
         public_population=population.public_description,
         users=campaign.users,

@@ -17,6 +17,7 @@ from neologue.simulation.report_kernels import REPORTS
 from neologue.simulation.samples import Sampler
 from neologue.simulation.vote_laws import VOTE_LAWS
 
+Holders = NDArray[np.int32]
 FIDELITIES = ("fast", "exact", "devices")
 
 
@@ -39,15 +40,13 @@ class SimulatedUsers:
         self._seed = seed
         self._advance = advance
         self._first = 0
-        self._skipped: list[tuple[int, int]] = []
-        self._holders = np.zeros(len(population.words), np.int64)
+        self._layers: list[tuple[int, int]] = []
+        self._held: dict[int, Holders] = {}
         self._counting_for: int | None = None
 
     def ask(self, layer: Layer) -> Tally:
         """The tally of the layer's cohort."""
-        first = self._first
-        self._first += layer.layer_size
-        return Tally(self._ask(layer, first), layer.layer_size)
+        return Tally(self._ask(layer, self._next(layer)), layer.layer_size)
 
     def measure(self, layer: ClosedLayer, first: int) -> Tally:
         """The tally of a closed layer, whose cohort are the users from `first` on."""
@@ -57,14 +56,30 @@ class SimulatedUsers:
 
     def skip(self, layer: Layer) -> None:
         """Pass over the layer's cohort, who were asked before."""
-        self._skipped.append((self._first, self._first + layer.layer_size))
-        self._first += layer.layer_size
+        self._next(layer)
 
-    def holders(self, users: int) -> NDArray[np.int64]:
-        """How many of the first so many users hold each word; only those who were not asked are counted now."""
-        work = Held(len(self._population.words))
-        ranges = [*self._skipped, (self._first, users)]
-        return sum((self._engine.count(work, self._population, *users) for users in ranges), self._holders)
+    def holders(self, users: int) -> tuple[NDArray[np.int64], list[Holders]]:
+        """How many of the first so many users hold each word, and how many of the users of each layer do.
+
+        Only those who were not asked are counted now.
+        """
+        for first, last in self._layers:
+            if first not in self._held:
+                self._held[first] = self._count_holders(first, last).astype(np.int32)
+        by_layer = [self._held[first] for first, _ in self._layers]
+        total = self._count_holders(self._first, users)
+        for held in by_layer:
+            total += held
+        return total, by_layer
+
+    def _count_holders(self, first: int, last: int) -> NDArray[np.int64]:
+        return self._engine.count(Held(len(self._population.words)), self._population, first, last)
+
+    def _next(self, layer: Layer) -> int:
+        """The first user of the next layer."""
+        first, self._first = self._first, self._first + layer.layer_size
+        self._layers.append((first, self._first))
+        return first
 
     def _devices(self, layer: Layer | ClosedLayer, first: int) -> NDArray[np.int64]:
         """Every device makes its report with the real device core, bytes and all, and the server reads them."""
@@ -89,7 +104,7 @@ class SimulatedUsers:
         """What the cohort's answers count, without the holders of words, who are put aside."""
         counts = self._engine.count(work, self._population, first, first + layer.layer_size, self._advance)
         if isinstance(layer, Layer):  # whoever measures is not among those who are to be found out about
-            self._holders += counts[work.votes :]
+            self._held[first] = counts[work.votes :].astype(np.int32)
         return counts[: work.votes]
 
     def _sampler(self, layer: Layer | ClosedLayer) -> tuple[NDArray[np.int64], Sampler | ListedSampler]:

@@ -14,6 +14,8 @@ from neologue.service.storage.states import CampaignState
 from neologue.web.page import ALL_ROLES, Page, PageRequest, render_page
 from neologue.web.price import budget_view, foreseen_facts_of, foreseen_statement
 
+NOT_PROMISED: Final = {"unique_words": None, "thresholds": ()}
+"""What releases of formats 1 and 2 do not state."""
 _UNITS: Final = {"item_central": "a word", "user_central": "a whole user"}
 
 
@@ -26,7 +28,7 @@ def show_privacy(request: PageRequest) -> Response:
         statement, facts = foreseen_statement(entry.definition), foreseen_facts_of(entry.definition)
     else:
         release = read_release(request.service.database, entry)
-        statement = release.privacy
+        statement = NOT_PROMISED | dict(release.privacy)
         facts = privacy_facts(release.parameters, release.layers, release.measurement, release.exposure)
     return render_page(
         request,

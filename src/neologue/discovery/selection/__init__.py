@@ -1,4 +1,4 @@
-"""Which candidates of a layer are kept: one table of rules, and the k-anonymity that all of them keep to."""
+"""Which candidates of a layer are kept: one table of rules, and the votes that all of them need for anonymity."""
 
 import numpy as np
 
@@ -8,7 +8,6 @@ from neologue.discovery.selection.selected import Selection
 from neologue.discovery.selection.significant import SIGNIFICANT
 from neologue.discovery.selection.top import TOP
 from neologue.discovery.tally import Tally
-from neologue.privacy.anonymity import release_threshold
 from neologue.protocol.layer import Layer
 from neologue.randomizers.channel import Floats
 from neologue.table import Table
@@ -20,11 +19,11 @@ RULES: Table[Rule] = Table("rule is called", "neologue.discovery.selection", {"t
 def select(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | None = None) -> Selection:
     """Apply the campaign's rule to a layer; `expected` is each candidate's expected share of users, if known.
 
-    Nothing is kept with fewer votes than the campaign's k-anonymity calls for, whatever the rule.
+    Nothing is kept or asked about again with fewer votes than k-anonymity and the promise of unique words call for,
+    whatever the rule.
     """
-    parameters = campaign.parameters
-    selected = RULES[parameters.rule].select(layer, tally, campaign, expected)
-    least = release_threshold(layer.randomizer.channel, tally.reports, parameters.k_anonymity, parameters.alpha)
+    selected = RULES[campaign.parameters.rule].select(layer, tally, campaign, expected)
+    least = campaign.parameters.anonymity.votes_needed(layer.randomizer.channel, tally.reports)
     enough = tally.votes[selected.index] >= least
     return Selection(
         selected.index[enough],

@@ -1,0 +1,30 @@
+"""What releases of older formats promised, so that each is certified as just that, and as no more."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from neologue.privacy.anonymity import AnonymityPromise
+
+PER_PASS_FORMATS = (1, 2)
+"""They promise k in each layer, so that several passes add up, and nothing of unique words."""
+NO_UNIQUE_PROMISE = {"unique_chance": 0.0, "hostile_devices": 0}
+"""The parameters that they lack, with values that promise nothing."""
+NOT_STATED = ("unique_words", "thresholds")
+K_COVERS = "released words, and prefixes and words in doubt that devices are told, by holders in their cohort"
+K_STATED = ("k", "alpha", "covers", "printed_lemma", "reasons")
+
+
+def promise_of_format(number: int, promise: AnonymityPromise) -> AnonymityPromise:
+    """What a release of that format promises with its parameters."""
+    return replace(promise, passes=1) if number in PER_PASS_FORMATS else promise
+
+
+def statement_of_format(number: int, statement: Mapping[str, Any]) -> dict[str, Any]:
+    """A privacy statement as a release of that format has it."""
+    if number not in PER_PASS_FORMATS:
+        return dict(statement)
+    stated = {name: part for name, part in statement.items() if name not in NOT_STATED}
+    anonymity = {name: stated["k_anonymity"][name] for name in K_STATED} | {"covers": K_COVERS}
+    anonymity["reasons"] = {name: why for name, why in anonymity["reasons"].items() if name in K_STATED}
+    return stated | {"k_anonymity": anonymity}
