@@ -120,7 +120,7 @@ def nothing_to_measure(rate: float) -> Measurement:
 def evaluate_measurement(layer: ClosedLayer, tally: Tally, campaign: Campaign) -> Measurement:
     """What the votes of a closed layer say, about the users that the campaign is for."""
     candidates, listed = layer.randomizer.candidates, len(layer.words)
-    if tally.reports < campaign.parameters.smallest_layer:
+    if tally.reports < campaign.fewest_reports(candidates):
         return Measurement(layer.layer_size, tally.reports, candidates, layer.rate, decided=False)
     share, held = figures(layer.domain, tally, layer.rate, layer.layer_size, campaign.users)
     columns = (tally.votes[:listed], held.estimate, held.low, held.high)

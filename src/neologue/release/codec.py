@@ -8,7 +8,7 @@ written: a document names the known words and the targets by their number and di
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +160,13 @@ def read_release_file(path: Path) -> ReleaseDocument:
         return decode_release(file.read(LARGEST_FILE + 1), path)
 
 
+def _parameters(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a release; one from before there was a promise makes none."""
+    return {
+        each.name: stated[each.name] for each in fields(Parameters) if each.default is MISSING or each.name in stated
+    }
+
+
 def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
     """The release in a text, or a ReleaseError that says why it is none; `source` says in errors where it came from."""
     if len(text) > LARGEST_FILE:
@@ -188,7 +195,7 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
         return ReleaseDocument(
             provenance=provenance,
             simulated=provenance.simulated if older else msgspec.convert(whole["simulated"], bool),
-            parameters=msgspec.convert({field.name: stated[field.name] for field in fields(Parameters)}, Parameters),
+            parameters=msgspec.convert(_parameters(stated), Parameters),
             symbols=msgspec.convert(stated["alphabet"]["symbols"], int),
             users=msgspec.convert(whole["population"]["users"], int),
             layers=msgspec.convert([_pass_number(row) for row in whole["layers"]], tuple[LayerFacts, ...]),
