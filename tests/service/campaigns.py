@@ -11,6 +11,7 @@ from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
 from neologue.service.campaigns.coordinator import Coordinator
 from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.service_ledger import service_ledger
 from neologue.service.collect.layer_cache import LayerCache
 from neologue.service.ops.service_keys import load_keys
 from neologue.service.storage.database import Database
@@ -52,7 +53,8 @@ class Town:
         self.database = database
         self.storage = ReportStore(database)
         self.keys = load_keys(database)
-        self.coordinator = Coordinator(self.storage, self.keys, ledger, os.urandom(4).hex())
+        self.ledger = ledger or service_ledger(database)
+        self.coordinator = Coordinator(self.storage, self.keys, self.ledger, os.urandom(4).hex())
         self.layer_cache = LayerCache(database, self.keys)
 
     def layer(self, campaign: bytes) -> tuple[Layer | ClosedLayer, int] | None:

@@ -2,10 +2,8 @@
 
 import asyncio
 import os
-import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -16,14 +14,16 @@ from neologue.aggregation.kernels import Votes
 from neologue.device.contribution import contribute
 from neologue.errors import CampaignError, LedgerError
 from neologue.ledger.budget import Budget
-from neologue.ledger.ledger import Ledger, Spent
+from neologue.ledger.composition import composed_epsilon
+from neologue.ledger.ledger import Ledger
+from neologue.ledger.snapshot import PopulationSnapshot
 from neologue.protocol.layer import Layer
 from neologue.release.codec import release_document
 from neologue.release.foreseen import foreseen_charge
 from neologue.service.campaigns import campaign_store, coordinator
 from neologue.service.campaigns.campaign_store import CampaignRow
+from neologue.service.campaigns.service_ledger import service_ledger
 from neologue.service.collect.intake import Intake, IntakeLimits, Receipt
-from neologue.service.ops import access
 from neologue.service.storage import report_store
 from neologue.service.storage.database import Connection, Database, open_database
 from neologue.service.storage.migrations import migrate
@@ -36,23 +36,27 @@ PATIENT = IntakeLimits(patience=30.0, interval=0.01)
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    ledger = Ledger.create(tmp_path / "ledger.db")
-    ledger.add_population("people", Budget("item", 100.0, 1e-6))
-    return ledger
+def ledger(database: Database) -> Ledger:
+    return budgeted(database)
 
 
 @pytest.fixture
 def town(database: Database, ledger: Ledger) -> Town:
-    return Town(database, ledger)
+    return Town(database)
 
 
 @pytest.fixture
-def other(town: Town, url: str, ledger: Ledger) -> Iterator[Town]:
+def other(town: Town, url: str) -> Iterator[Town]:
     """Another worker, with connections of its own."""
     database = open_database(url)
-    yield Town(database, ledger)
+    yield Town(database)
     database.close()
+
+
+def budgeted(database: Database) -> Ledger:
+    ledger = service_ledger(database)
+    ledger.add_population("people", Budget("item", 100.0, 1e-6))
+    return ledger
 
 
 def opened(town: Town, **changes: Any) -> CampaignRow:  # noqa: ANN401 - checked by the definition itself
@@ -74,8 +78,8 @@ def counts(town: Town, entry: CampaignRow) -> tuple[str, list[int], list[int], s
 
 
 def charged(ledger: Ledger) -> tuple[str, list[int]]:
-    (entry,) = ledger.entries("people")
-    return entry.state, [layer_size.reports for layer_size in entry.collection.batches]
+    (only,) = ledger.snapshot("people").charges
+    return only.state, [batch.reports for batch in only.collection.batches]
 
 
 async def sent(
@@ -137,13 +141,14 @@ def test_a_batch_that_is_just_being_written_is_charged_and_erased(
 
 
 def test_sums_that_are_just_being_merged_are_erased(
-    postgres: Callable[[], str], ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    postgres: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also those of a layer that is closed: a worker may have been slow to cached."""
     url = postgres()
     database, second = open_database(url), open_database(url)
     migrate(database)
-    town, other = Town(database, ledger), Town(second, ledger)
+    budgeted(database)
+    town, other = Town(database), Town(second)
     entry = opened(town)
     town.answer(entry.id, 100)
     with database.transaction() as db:
@@ -191,7 +196,7 @@ def test_a_campaign_that_was_about_to_be_released_is_charged_once(
     town.coordinator.turn(101.0)
 
     def meanwhile(*given: Any, **named: Any) -> dict[str, object]:  # noqa: ANN401 - whatever it takes
-        assert charged(ledger)[0] == "settled"
+        assert charged(ledger)[0] == "collecting"
         other.coordinator.abort(entry.name, 1000.0)
         return release_document(*given, **named)
 
@@ -223,64 +228,35 @@ def test_a_layer_that_is_just_being_decided_does_not_go_on(
     town.coordinator.turn(2.0)
     abort.join(timeout=60)
     assert counts(town, entry) == ("aborted", [counted, 0], [], None)
-    assert charged(ledger) == ("settled", [counted])
+    assert charged(ledger) == ("settled", [counted, 0])
     for each in (town, other):
         each.coordinator.turn(1000.0)
         assert counts(town, entry) == ("aborted", [counted, 0], [], None)
     assert not town.storage.open_layers()
 
 
-def test_a_ledger_that_is_away_keeps_nothing_from_being_erased_and_is_told_later(
-    town: Town, ledger: Ledger, tmp_path: Path
-) -> None:
-    entry = opened(town)
-    town.answer(entry.id, 30)
-    (tmp_path / "ledger.db").rename(tmp_path / "away.db")
-    assert town.coordinator.abort(entry.name, 1.0, by="ada").state == "aborted"
-    assert counts(town, entry) == ("aborted", [30], [], None)
-    assert town.coordinator._scrubbed
-    with town.database.reading() as db:
-        assert [(deed.actor, deed.action) for deed in access.audit_entries(db, 1)] == [("ada", "abort campaign")]
-    with pytest.raises(LedgerError):
-        town.coordinator.turn(2.0)
-    (tmp_path / "away.db").rename(tmp_path / "ledger.db")
-    assert charged(ledger)[0] == "planned"
-    town.coordinator.turn(3.0)
-    assert charged(ledger) == ("settled", [30])
-
-
-def test_a_worker_that_was_killed_before_it_told_the_ledger_is_followed_by_one_that_does(
-    town: Town, other: Town, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    entry = opened(town)
-    town.answer(entry.id, 30)
-    monkeypatch.setattr(Ledger, "settle", _killed)
-    with pytest.raises(KeyboardInterrupt):
-        town.coordinator.abort(entry.name, 1.0)
-    monkeypatch.undo()
-    assert charged(ledger)[0] == "planned"
-    other.coordinator.turn(2.0)
-    assert charged(ledger) == ("settled", [30])
-
-
-def _killed(*given: object) -> None:
-    raise KeyboardInterrupt
-
-
 def test_a_draft_that_is_aborted_while_it_is_started_costs_nothing(
     town: Town, other: Town, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entry = town.coordinator.create(definition(population="people"), 0.0)
-    really = Ledger.plan
+    really = PopulationSnapshot.check_plan
 
-    def meanwhile(*given: Any) -> Spent:  # noqa: ANN401 - whatever it takes
+    def meanwhile(*given: Any) -> None:  # noqa: ANN401 - whatever it takes
         other.coordinator.abort(entry.name, 1.0)
-        return really(*given)
+        really(*given)
 
-    monkeypatch.setattr(Ledger, "plan", meanwhile)
+    monkeypatch.setattr(PopulationSnapshot, "check_plan", meanwhile)
     with pytest.raises(CampaignError, match="is aborted"):
         town.coordinator.start(entry.name, 1.0)
+    assert ledger.snapshot("people").charges == ()
+
+
+def test_a_campaign_that_is_aborted_before_anybody_was_invited_costs_nothing(town: Town, ledger: Ledger) -> None:
+    entry = town.coordinator.create(definition(population="people"), 0.0)
+    town.coordinator.start(entry.name, 0.0)
+    town.coordinator.abort(entry.name, 1.0)
     assert charged(ledger) == ("settled", [])
+    assert ledger.snapshot("people").spent.local_epsilon == 0
 
 
 def test_a_draft_that_is_aborted_leaves_the_charge_of_somebody_else_with_its_name_alone(
@@ -289,30 +265,44 @@ def test_a_draft_that_is_aborted_leaves_the_charge_of_somebody_else_with_its_nam
     entry = town.coordinator.create(definition(population="people"), 0.0)
     theirs = foreseen_charge(entry.definition.campaign, entry.definition.measuring)
     ledger.plan("people", entry.name, theirs)
+    with town.database.transaction() as db:
+        db.execute("UPDATE ledger_charges SET reference = 'theirs'")
     town.coordinator.abort(entry.name, 1.0)
     town.coordinator.turn(2.0)
-    (known,) = ledger.entries("people")
+    (known,) = ledger.snapshot("people").charges
     assert (known.state, known.collection) == ("planned", theirs)
 
 
-def test_what_was_collected_is_charged_even_if_it_was_thought_abandoned(town: Town, ledger: Ledger) -> None:
+def test_a_campaign_that_was_charged_before_there_were_references_is_settled(town: Town, ledger: Ledger) -> None:
     entry = opened(town)
     town.answer(entry.id, 30)
-    ledger.abandon(entry.name)
+    with town.database.transaction() as db:
+        db.execute("UPDATE ledger_charges SET reference = NULL")
     town.coordinator.abort(entry.name, 1.0)
     assert charged(ledger) == ("settled", [30])
 
 
-def test_a_campaign_that_was_charged_before_there_were_references_is_settled(
-    town: Town, ledger: Ledger, tmp_path: Path
-) -> None:
-    entry = opened(town)
-    town.answer(entry.id, 30)
-    with sqlite3.connect(tmp_path / "ledger.db") as db:
-        db.execute("UPDATE campaigns SET reference = NULL")
-    db.close()
-    town.coordinator.abort(entry.name, 1.0)
-    assert charged(ledger) == ("settled", [30])
+def test_whoever_was_invited_has_spent_whatever_became_of_the_reports(town: Town, ledger: Ledger) -> None:
+    """Three campaigns are aborted: one that nobody answered, one with fewer reports than a batch, one with some."""
+    for number, reports in enumerate((0, 9, 30), 1):
+        entry = opened(town, name=f"campaign {number}")
+        with pytest.raises(LedgerError, match="abort it instead"):
+            town.coordinator.charging.abandon(entry.name, 0.5, "ada")
+        with pytest.raises(LedgerError, match="has invited devices"):
+            ledger.abandon(entry.name)
+        assert town.answer(entry.id, reports) == (reports if reports >= 10 else 0)
+        before = ledger.snapshot("people").spent.local_epsilon
+        town.coordinator.abort(entry.name, 1.0)
+        assert ledger.snapshot("people").spent.local_epsilon == before == number * 10
+    spent = ledger.snapshot("people").spent
+    assert (spent.open, spent.settled) == (0, 3)
+    assert [[batch.reports for batch in each.collection.batches] for each in ledger.snapshot("people").charges] == [
+        [0],
+        [0],
+        [30],
+    ]
+    (counted,) = (each.collection for each in ledger.snapshot("people").charges if each.campaign == "campaign 3")
+    assert spent.epsilon == composed_epsilon([counted], 1e-6, "item"), "what was not counted is in no sum"
 
 
 def test_what_workers_know_of_a_campaign_is_gone_when_it_is_over(town: Town, other: Town) -> None:

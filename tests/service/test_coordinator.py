@@ -11,14 +11,18 @@ import pytest
 from neologue.errors import BudgetError, CampaignError, InputError, LedgerError, NoCampaignError, StorageError
 from neologue.layout.schedule import foreseen_collection
 from neologue.ledger.budget import Budget
+from neologue.ledger.charge import Anonymity, LedgerCharge
 from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger
+from neologue.ledger.ledger_document import population_document
 from neologue.release.certification import certify
 from neologue.release.codec import decode_release
 from neologue.release.foreseen import foreseen_charge
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
 from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.service_ledger import service_ledger
+from neologue.service.ops import access
 from neologue.service.storage.database import Database
 
 from .campaigns import PARAMETERS, WORDS, Town, definition
@@ -190,29 +194,37 @@ def test_what_is_aborted_is_never_released_and_leaves_no_votes(database: Databas
         town.coordinator.start(entry.name, 2.0)
 
 
-def budgeted(tmp_path: Path, epsilon: float) -> Ledger:
-    ledger = Ledger.create(tmp_path / "ledger.db")
+def budgeted(database: Database, epsilon: float) -> Ledger:
+    """The ledger of a service, with a population that may spend so much."""
+    ledger = service_ledger(database)
     ledger.add_population("people", Budget("item", epsilon, 1e-6))
     return ledger
 
 
-def test_a_campaign_is_charged_and_settled_with_what_was_collected(database: Database, tmp_path: Path) -> None:
-    ledger = budgeted(tmp_path, 100.0)
-    town = Town(database, ledger=ledger)
+def charge(ledger: Ledger) -> LedgerCharge:
+    (only,) = ledger.snapshot("people").charges
+    return only
+
+
+def test_a_campaign_is_charged_and_settled_with_what_was_collected(database: Database) -> None:
+    ledger = budgeted(database, 100.0)
+    town = Town(database)
     entry = started(town, population="people")
-    (planned,) = ledger.entries("people")
-    assert planned.state == "planned"
+    assert charge(ledger).state == "planned"
+    town.coordinator.turn(0.0)
+    assert charge(ledger).state == "collecting"
+    assert not charge(ledger).told
     town.run(entry.id)
-    (settled,) = ledger.entries("people")
-    assert settled.state == "settled"
+    settled = charge(ledger)
+    assert (settled.state, settled.told) == ("settled", True)
+    assert settled.anonymity == Anonymity(5, 0.05)
     document = json.loads(released(town, entry))
-    assert [layer_size.reports for layer_size in settled.collection.batches] == [
-        row["reports"] for row in document["layers"]
-    ]
+    assert [batch.reports for batch in settled.collection.batches] == [row["reports"] for row in document["layers"]]
 
 
-def test_a_campaign_over_budget_does_not_begin(database: Database, tmp_path: Path) -> None:
-    town = Town(database, ledger=budgeted(tmp_path, 0.01))
+def test_a_campaign_over_budget_does_not_begin(database: Database) -> None:
+    budgeted(database, 0.01)
+    town = Town(database)
     entry = town.coordinator.create(definition(population="people"), 0.0)
     with pytest.raises(BudgetError):
         town.coordinator.start(entry.name, 0.0)
@@ -221,12 +233,10 @@ def test_a_campaign_over_budget_does_not_begin(database: Database, tmp_path: Pat
 
 
 @pytest.mark.parametrize("ended", ["planned", "settled", "abandoned"])
-def test_a_name_that_somebody_else_has_charged_does_not_let_a_campaign_begin(
-    database: Database, tmp_path: Path, ended: str
-) -> None:
-    """Another service with the same ledger, or an earlier database of this one."""
-    ledger = budgeted(tmp_path, 100.0)
-    town = Town(database, ledger=ledger)
+def test_a_name_that_somebody_else_has_charged_does_not_let_a_campaign_begin(database: Database, ended: str) -> None:
+    """In a ledger that was imported, for example."""
+    ledger = budgeted(database, 100.0)
+    town = Town(database)
     entry = town.coordinator.create(definition(population="people"), 0.0)
     same = foreseen_charge(entry.definition.campaign, entry.definition.measuring)
     ledger.plan("people", entry.name, same)
@@ -240,55 +250,64 @@ def test_a_name_that_somebody_else_has_charged_does_not_let_a_campaign_begin(
         assert campaign_store.campaign_named(db, entry.name).state == "draft"
 
 
-def test_a_start_that_was_broken_off_behind_the_charge_can_be_repeated(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ledger = budgeted(tmp_path, 100.0)
-    town = Town(database, ledger=ledger)
-    entry = town.coordinator.create(definition(population="people"), 0.0)
-    with monkeypatch.context() as patch:
-        patch.setattr(campaign_store, "move", _away)
-        with pytest.raises(StorageError):
-            town.coordinator.start(entry.name, 0.0)
-    assert [known.state for known in ledger.entries("people")] == ["planned"]
-    assert town.coordinator.start(entry.name, 1.0).state == "running"
-    assert [known.state for known in ledger.entries("people")] == ["planned"]
-
-
-def _away(*given: object) -> bool:
-    raise StorageError("the database is away")
-
-
-def test_what_was_collected_beyond_the_budget_is_not_released(database: Database, tmp_path: Path) -> None:
-    ledger = budgeted(tmp_path, 100.0)
-    town = Town(database, ledger=ledger)
-    entry = started(town, population="people")
-    town.coordinator.turn(0.0)
-    ledger.set_budget("people", Budget("item", 0.01, 1e-6))
-    town.run(entry.id)
-    with database.reading() as db:
-        ended = campaign_store.campaign_named(db, entry.name)
-        assert ended.state == "refused"
-        assert campaign_store.release_of(db, entry.id) is None
-    assert "budget" in ended.note
-
-
-def test_an_aborted_campaign_stays_charged_for_what_it_collected(database: Database, tmp_path: Path) -> None:
-    ledger = budgeted(tmp_path, 100.0)
-    town = Town(database, ledger=ledger)
+def test_an_aborted_campaign_stays_charged_for_what_it_collected(database: Database) -> None:
+    ledger = budgeted(database, 100.0)
+    town = Town(database)
     entry = started(town, population="people")
     town.coordinator.turn(0.0)
     town.answer(entry.id, 50)
     town.coordinator.abort(entry.name, 1.0)
-    (settled,) = ledger.entries("people")
-    assert [layer_size.reports for layer_size in settled.collection.batches] == [50]
+    assert [batch.reports for batch in charge(ledger).collection.batches] == [50]
 
 
-def test_a_ledger_and_a_population_go_together(database: Database, tmp_path: Path) -> None:
-    with pytest.raises(CampaignError, match="say which of its populations"):
-        Town(database, ledger=budgeted(tmp_path, 1.0)).coordinator.create(definition(), 0.0)
-    with pytest.raises(CampaignError, match="start the service with --ledger"):
-        Town(database).coordinator.create(definition(population="people"), 0.0)
+def test_once_anybody_has_a_budget_every_campaign_names_who_pays(database: Database) -> None:
+    town = Town(database)
+    draft = town.coordinator.create(definition(name="early"), 0.0)
+    budgeted(database, 100.0)
+    with pytest.raises(CampaignError, match=r"say which population pays \(population\): this service has people"):
+        town.coordinator.create(definition(), 0.0)
+    with pytest.raises(CampaignError, match="say which population pays"):
+        town.coordinator.start(draft.name, 1.0)
+    with pytest.raises(LedgerError, match="the ledger of this service has no population 'nobody'; it has people"):
+        town.coordinator.create(definition(population="nobody"), 0.0)
+
+
+def test_nobody_gets_a_budget_while_a_campaign_runs_that_would_not_be_counted_in_it(database: Database) -> None:
+    town = Town(database)
+    entry = started(town)
+    charging, budget = town.coordinator.charging, Budget("item", 1.0, 1e-6)
+    with pytest.raises(LedgerError, match="'small' is running and charged to nobody: end it"):
+        charging.add_population("people", budget, 1.0, "ada")
+    assert town.ledger.populations() == []
+    town.coordinator.abort(entry.name, 2.0)
+    charging.add_population("people", budget, 3.0, "ada")
+    assert town.ledger.populations() == ["people"]
+    with database.reading() as db:
+        assert [(each.actor, each.action, each.subject) for each in access.audit_entries(db, 1)] == [
+            ("ada", "add population", "people")
+        ]
+
+
+def test_a_campaign_that_was_charged_to_a_ledger_elsewhere_waits_until_that_is_imported(
+    database: Database, tmp_path: Path
+) -> None:
+    """As one that ran when the service was brought up to date."""
+    budgeted(database, 100.0)
+    town = Town(database)
+    entry = started(town, population="people")
+    document = [population_document(snapshot) for snapshot in town.ledger.snapshots()]
+    with database.transaction() as db:
+        for table in ("ledger_charges", "ledger_budgets", "ledger_populations"):
+            db.execute(f"DELETE FROM {table}")
+    with pytest.raises(CampaignError, match="`neologue ledger import`"):
+        town.coordinator.turn(1.0)
+    assert not layers(town, entry), "nobody is asked anything"
+    for added in (["people"], []):
+        assert town.coordinator.charging.import_ledger(document, 2.0, "ada") == added
+    town.run(entry.id, 2.0)
+    assert charge(town.ledger).state == "settled"
+    assert town.coordinator.charging.import_ledger(document, 3.0, "ada") == [], "it has gone on since"
+    assert charge(town.ledger).state == "settled"
 
 
 def test_names_are_used_once_and_must_be_known(database: Database) -> None:
@@ -329,45 +348,17 @@ def test_a_definition_that_can_t_be_run_is_refused(changes: dict[str, object], m
         msgspec.convert(given, Definition).check()
 
 
-def test_a_worker_without_the_ledger_neither_starts_nor_moves_what_a_population_pays(
-    database: Database, tmp_path: Path
-) -> None:
-    ledger = budgeted(tmp_path, 100.0)
-    paying, forgetful = Town(database, ledger=ledger), Town(database)
-    entry = paying.coordinator.create(definition(population="people"), 0.0)
-    with pytest.raises(CampaignError, match="start the service with --ledger"):
-        forgetful.coordinator.start(entry.name, 1.0)
-    assert not ledger.entries("people")
-    paying.coordinator.start(entry.name, 1.0)
-    with pytest.raises(CampaignError, match="start the service with --ledger"):
-        forgetful.coordinator.turn(2.0)
-    with database.reading() as db:
-        assert not campaign_store.layers_of(db, entry.id), "nobody is asked anything"
-    paying.coordinator.pause(entry.name, 3.0)
-    with pytest.raises(CampaignError, match="start the service with --ledger"):
-        forgetful.coordinator.start(entry.name, 4.0)
-
-
-def test_a_draft_from_before_there_was_a_ledger_is_not_started_for_nothing(database: Database, tmp_path: Path) -> None:
-    entry = Town(database).coordinator.create(definition(), 0.0)
-    with pytest.raises(CampaignError, match="say which of its populations pays"):
-        Town(database, ledger=budgeted(tmp_path, 100.0)).coordinator.start(entry.name, 1.0)
-
-
-def test_the_ledger_is_charged_for_what_the_certificate_states_with_colluders(
-    database: Database, tmp_path: Path
-) -> None:
+def test_the_ledger_is_charged_for_what_the_certificate_states_with_colluders(database: Database) -> None:
     """Half of the reports hide nobody, so that half as many reports are charged for, planned and settled."""
-    ledger = budgeted(tmp_path, 100.0)
-    town = Town(database, ledger=ledger)
+    ledger = budgeted(database, 100.0)
+    town = Town(database)
     parameters = {**PARAMETERS, "colluders": 0.5}
     entry = town.coordinator.create(definition(population="people", parameters=parameters), 0.0)
     town.coordinator.start(entry.name, 0.0)
     whole = foreseen_collection(entry.definition.campaign).batches
-    (planned,) = ledger.entries("people")
-    assert [batch.reports for batch in planned.collection.batches] == [batch.reports // 2 for batch in whole]
+    assert [batch.reports for batch in charge(ledger).collection.batches] == [batch.reports // 2 for batch in whole]
     town.run(entry.id)
-    (settled,) = ledger.entries("people")
+    settled = charge(ledger)
     document = json.loads(released(town, entry))
     assert [batch.reports for batch in settled.collection.batches] == [
         row["reports"] // 2 for row in document["layers"]

@@ -9,6 +9,7 @@ from typing import Any
 from neologue.campaign.local_epsilon import local_epsilon
 from neologue.campaign.parameters import Parameters
 from neologue.campaign.profiles import profile as profile_named
+from neologue.campaign.promise import fewest_reports, fewest_users
 from neologue.errors import LanguageError, ParameterError
 from neologue.language.alphabet import Alphabet, normalise
 from neologue.language.vocabulary import Vocabulary
@@ -66,6 +67,16 @@ class Campaign:
                 "take more users, fewer passes or a smaller depth",
                 parameter="users",
             )
+        # The first layer of a pass asks about pairs at least, and has the users of the pass to choose from.
+        first = self.users // (self.parameters.passes if self.parameters.adaptive else layers)
+        least = fewest_users(self.parameters, pairs)
+        if first < least:
+            raise ParameterError(
+                f"{self.users:,} users are too few to promise a central ε of {self.parameters.promised_epsilon:g} for "
+                f"one {self.parameters.promised_unit} with a local ε of {self.epsilon:g}: a layer would need "
+                f"{least:,}, and gets {first:,}; take more users, or a smaller local ε",
+                parameter="users",
+            )
 
     @classmethod
     def from_profile(
@@ -104,6 +115,10 @@ class Campaign:
         """The local ε of one word."""
         assert self.parameters.epsilon is not None
         return self.parameters.epsilon
+
+    def fewest_reports(self, candidates: int) -> int:
+        """The fewest reports from which a layer on so many candidates is decided."""
+        return fewest_reports(self.parameters, candidates)
 
     def _check_levels(self) -> None:
         """Refuse levels at which the privacy statement would promise nothing."""

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from neologue.campaign.campaign import MOST_USERS, Campaign
+from neologue.campaign.promise import fewest_users
 from neologue.errors import ParameterError
 from neologue.protocol.closed_layer import check_rate
 from neologue.protocol.limits import check_whole
+from neologue.randomizers.closed import closed_domain
 
 
 @dataclass(frozen=True)
@@ -22,10 +24,14 @@ class Measuring:
 
     def check(self, campaign: Campaign, users: int) -> None:
         """Refuse to measure by too few to say anything of, or by somebody whom the campaign may ask too."""
-        least = campaign.parameters.smallest_layer
+        parameters = campaign.parameters
+        least = parameters.smallest_layer
+        if parameters.promised_epsilon is not None:
+            shortest = closed_domain(parameters.randomizer, 1, campaign.epsilon, parameters.words_per_user)
+            least = fewest_users(parameters, shortest.randomizer.candidates)
         if self.users < least:
             raise ParameterError(
-                f"{self.users:,} users who measure are too few: nothing is said of fewer than {least}",
+                f"{self.users:,} users who measure are too few: nothing is said of fewer than {least:,}",
                 parameter="measure_users",
             )
         if campaign.users + self.users > users:

@@ -13,6 +13,8 @@ from neologue.randomizers.thresholds import check_epsilon
 
 RULE_NAMES = ("top", "significant")
 """The rules that `neologue.discovery.selection` has."""
+MOST_PROMISED = 1000.0
+"""The largest central ε that can be promised."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +67,11 @@ class Parameters:
     """The δ of the central privacy statement."""
     colluders: float
     """The assumed share of reports that hide nobody, because whoever looks at the sums made them up or knows them."""
+    promised_epsilon: float | None = None
+    """The central ε that no release costs more than: a layer with too few reports for it is not decided. None promises
+    nothing."""
+    promised_unit: str = "item"
+    """What that ε protects: one word (item), or all words of a user (user)."""
 
     def __post_init__(self) -> None:
         _choice("randomizer", self.randomizer, RANDOMIZERS)
@@ -91,6 +98,13 @@ class Parameters:
         if not 0 <= self.colluders < 1:
             raise ParameterError(
                 f"colluders must be a share from 0 to below 1, not {self.colluders}", parameter="colluders"
+            )
+        _choice("promised_unit", self.promised_unit, ("item", "user"))
+        promised = self.promised_epsilon
+        if promised is not None and not 0 < promised <= MOST_PROMISED:
+            raise ParameterError(
+                f"the promised central epsilon must be above 0 and at most {MOST_PROMISED:g}, not {promised}",
+                parameter="promised_epsilon",
             )
 
     @property

@@ -59,7 +59,7 @@ class Question:
         """Apply the campaign's rule to the votes."""
         parameters = self.campaign.parameters
         nothing = np.empty(0, np.int64)
-        if tally.reports < parameters.smallest_layer:
+        if tally.reports < self.campaign.fewest_reports(self.layer.randomizer.candidates):
             return Decision(tally.reports, made=False, index=nothing, votes=nothing, thresholds=nothing)
         expected = None
         if RULES[parameters.rule].weighs:

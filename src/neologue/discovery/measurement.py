@@ -122,7 +122,7 @@ def nothing_to_measure(rate: float) -> Measurement:
 def evaluate_measurement(layer: ClosedLayer, tally: Tally, campaign: Campaign) -> Measurement:
     """What the votes of a closed layer say, about the users that the campaign is for."""
     candidates, listed = layer.randomizer.candidates, len(layer.words)
-    if tally.reports < campaign.parameters.smallest_layer:
+    if tally.reports < campaign.fewest_reports(candidates):
         return Measurement(
             layer.layer_size, tally.reports, candidates, layer.rate, decided=False, digest=layer.digest.hex()
         )

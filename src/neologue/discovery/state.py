@@ -49,7 +49,8 @@ class DiscoveryState:
         """What the votes on the present layer decide. All votes of a measurement are published, and are kept."""
         if self._question:
             return self._question.decide(tally, trace)
-        made = tally.reports >= self._campaign.parameters.smallest_layer
+        assert self._closed is not None
+        made = tally.reports >= self._campaign.fewest_reports(self._closed.randomizer.candidates)
         every = np.arange(len(tally.votes))
         return Decision(tally.reports, made, index=every, votes=tally.votes, thresholds=np.zeros_like(every))
 

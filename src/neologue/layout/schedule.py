@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from neologue.campaign.campaign import Campaign
+from neologue.campaign.promise import fewest_users
 from neologue.language.candidates import Strings, extensions
 from neologue.language.spelling import Spelling
 from neologue.language.vocabulary import Vocabulary
@@ -68,15 +69,17 @@ class Schedule:
         They are then spent. The words in doubt need room among the candidates.
         """
         shape = self._shape(doubtful)
-        layer_size = self._layer_size(shape, prefixes, length)
-        if layer_size < self.campaign.parameters.smallest_layer:
+        extension, ways = 1, self.campaign.alphabet.size
+        if self.campaign.parameters.adaptive:
+            extension = shape.extension(prefixes, length)
+            ways = shape.ways(prefixes, extension)
+        least = fewest_users(self.campaign.parameters, prefixes * ways)
+        layer_size = self._layer_size(shape, prefixes, length, least)
+        if layer_size < least:
             return None
         self.number += 1
         self.users_left -= layer_size
-        if not self.campaign.parameters.adaptive:
-            return 1, self.campaign.alphabet.size, layer_size
-        extension = shape.extension(prefixes, length)
-        return extension, shape.ways(prefixes, extension), layer_size
+        return extension, ways, layer_size
 
     def foreseen_batches(self) -> Iterator[Batch]:
         """The batches of the pass, if prefixes die out as known words do; the users in them are then spent."""
@@ -89,11 +92,11 @@ class Schedule:
             most = min(parameters.frontier, self.campaign.largest_layer // self.campaign.alphabet.size)
             prefixes = max(1, round(most * self._shape().reaching(length))) if parameters.adaptive else most
 
-    def _layer_size(self, shape: Shape, prefixes: int, length: int) -> int:
+    def _layer_size(self, shape: Shape, prefixes: int, length: int, least: int) -> int:
         parameters = self.campaign.parameters
         if parameters.adaptive:
             planned = shape.layer_size(self.users_left, prefixes, length)
-            return min(self.users_left, max(planned, parameters.smallest_layer))
+            return min(self.users_left, max(planned, least))
         return self.campaign.users // (parameters.passes * parameters.depth)
 
     def _shape(self, doubtful: int = 0) -> Shape:

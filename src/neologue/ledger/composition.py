@@ -81,8 +81,11 @@ def composed_epsilon(collections: Iterable[Collection], delta: float, unit: str)
 
 
 def local_sum(collections: Iterable[Collection]) -> Decimal:
-    """The local ε of one word in all collections together, whatever becomes of the reports."""
-    return sum((decimal(collection.epsilon) for collection in collections if happened(collection)), Decimal(0))
+    """The local ε of one word in all collections together, whatever becomes of the reports.
+
+    A batch is enough, even one without a report: its users were invited, and what they sent may have been seen.
+    """
+    return sum((decimal(collection.epsilon) for collection in collections if collection.batches), Decimal(0))
 
 
 def fits(collections: Sequence[Collection], budget: Budget) -> bool:
@@ -117,7 +120,7 @@ def largest_fitting(spent: Sequence[Collection], planned: Collection, budget: Bu
 
 
 def happened(collection: Collection) -> bool:
-    """Whether anybody took part."""
+    """Whether any report was counted."""
     return any(batch.reports > 0 for batch in collection.batches)
 
 

@@ -15,6 +15,8 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from neologue.campaign.campaign import MOST_USERS, largest_layer
+from neologue.campaign.parameters import Parameters
+from neologue.campaign.promise import fewest_reports
 from neologue.discovery.estimates import VoteLaw, estimate_holders
 from neologue.discovery.measurement import figures
 from neologue.discovery.result import ReleasedWord
@@ -22,6 +24,7 @@ from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
 from neologue.language.candidates import extensions
 from neologue.layout.shape import ways_asked
+from neologue.privacy.cost import central_epsilon
 from neologue.privacy.statement import PrivacyFacts, privacy_statement
 from neologue.protocol.closed_layer import check_rate
 from neologue.protocol.signed_document import check_signature
@@ -97,6 +100,7 @@ def certify(
     objections += [*_wrong_layers(document), *_wrong_words(document), *_wrong_measurement(document)]
     objections += wrong_documents(document, documents)
     facts = privacy_facts(document.parameters, document.layers, document.measurement, document.exposure)
+    objections += _wrong_promise(document.parameters, facts)
     facts = replace(facts, anonymity=document.anonymity)
     recomputed = statement_of_format(document.format, privacy_statement(facts, document.provenance.source))
     claims = tuple(_claims("", recomputed, document.privacy))
@@ -108,6 +112,10 @@ def _impossible(document: ReleaseDocument) -> Iterator[str]:
     parameters = document.parameters
     if parameters.epsilon is None:
         yield "the parameters state no ε"
+    try:
+        fewest_reports(parameters, 1)
+    except ParameterError as error:
+        yield str(error)
     if not 1 <= document.users <= MOST_USERS:
         yield f"there are {document.users:,} users"
     if any(seen is not None and seen < 1 for seen in (document.exposure.disk, document.exposure.server)):
@@ -132,6 +140,15 @@ def _impossible(document: ReleaseDocument) -> Iterator[str]:
         yield f"the measurement has {measurement.candidates:,} candidates, and {_places(document):,} are right"
 
 
+def _wrong_promise(parameters: Parameters, facts: PrivacyFacts) -> Iterator[str]:
+    promised, unit = parameters.promised_epsilon, parameters.promised_unit
+    if promised is None:
+        return
+    spent = central_epsilon(facts.collection.in_sums_of(None, facts.colluders), facts.delta, unit)
+    if spent > promised:
+        yield f"a central ε of {promised:g} for one {unit} was promised, and it is {spent:g}"
+
+
 def _wrong_layers(document: ReleaseDocument) -> Iterator[str]:
     parameters = document.parameters
     asked = sum(layer.asked for layer in document.layers)
@@ -140,8 +157,9 @@ def _wrong_layers(document: ReleaseDocument) -> Iterator[str]:
     for layer in document.layers:
         if layer.reports > layer.asked:
             yield f"{layer_name(layer)} has {layer.reports:,} reports from {layer.asked:,} users"
-        if layer.decided != (layer.reports >= parameters.smallest_layer):
-            yield f"{layer_name(layer)} has {layer.reports:,} reports, and {parameters.smallest_layer:,} decide a layer"
+        fewest = fewest_reports(parameters, layer.candidates)
+        if layer.decided != (layer.reports >= fewest):
+            yield f"{layer_name(layer)} has {layer.reports:,} reports, and {fewest:,} decide a layer"
         if layer.kept > parameters.frontier or layer.kept + layer.words + layer.doubtful > layer.candidates:
             yield f"{layer_name(layer)} kept {layer.kept:,} prefixes and {layer.words:,} words, more than it may"
         if layer.doubtful > parameters.doubtful:
@@ -246,8 +264,9 @@ def _wrong_measurement(document: ReleaseDocument) -> Iterator[str]:
     measurement, parameters = document.measurement, document.parameters
     if measurement is None:
         return
-    if measurement.decided != (measurement.asked > 0 and measurement.reports >= parameters.smallest_layer):
-        yield f"the measurement has {measurement.reports:,} reports, and {parameters.smallest_layer:,} decide it"
+    fewest = fewest_reports(parameters, max(1, measurement.candidates))
+    if measurement.decided != (measurement.asked > 0 and measurement.reports >= fewest):
+        yield f"the measurement has {measurement.reports:,} reports, and {fewest:,} decide it"
     if not measurement.decided:
         if measurement.words or measurement.other_votes or measurement.coverage:
             yield "the measurement is not decided, but something of it was released"

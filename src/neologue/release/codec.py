@@ -25,7 +25,7 @@ from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.statement import APPLIES_TO, Exposure, Source, privacy_statement
 from neologue.protocol.signed_document import digest
 from neologue.release.facts import release_facts
-from neologue.release.older_formats import NO_UNIQUE_PROMISE, PER_PASS_FORMATS, promise_of_format
+from neologue.release.older_formats import LACKING_PARAMETERS, PER_PASS_FORMATS, promise_of_format
 
 FORMAT = 3
 FORMAT_WITH_SCORE = 1
@@ -200,7 +200,7 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
         )
     try:
         said = digest(whole)
-        stated = (NO_UNIQUE_PROMISE if whole["format"] in PER_PASS_FORMATS else {}) | whole["parameters"]
+        stated = (LACKING_PARAMETERS if whole["format"] in PER_PASS_FORMATS else {}) | whole["parameters"]
         parameters = msgspec.convert({field.name: stated[field.name] for field in fields(Parameters)}, Parameters)
         provenance = Provenance(
             msgspec.convert(whole["population"]["description"], str),

@@ -1,10 +1,12 @@
 """What a campaign may collect, as far as can be told before anyone is asked, and the privacy that follows from it."""
 
+from dataclasses import replace
+
 from neologue.campaign.campaign import Campaign
 from neologue.campaign.measuring import Measuring
 from neologue.discovery.measurement import foreseen_batch
 from neologue.layout.schedule import foreseen_collection
-from neologue.privacy.collection import Collection
+from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts
 from neologue.release.facts import facts_of
 
@@ -18,4 +20,21 @@ def foreseen_facts(campaign: Campaign, measuring: Measuring | None, exposure: Ex
 
 def foreseen_charge(campaign: Campaign, measuring: Measuring | None) -> Collection:
     """What a ledger is charged when a campaign starts; who sees which sums does not change what is collected."""
-    return foreseen_facts(campaign, measuring, Exposure()).charged
+    every = foreseen_facts(campaign, measuring, Exposure()).received
+    batches = tuple(charged_layer(campaign, batch) for batch in every.batches)
+    return replace(every, batches=batches)
+
+
+def charged_layer(campaign: Campaign, batch: Batch) -> Batch:
+    """The honest reports that are charged for a layer before anyone answers it.
+
+    All that it asks for; or, where a central ε is promised, the fewest with which it can be decided.
+    """
+    parameters = campaign.parameters
+    reports = batch.reports
+    if parameters.promised_epsilon is not None:
+        reports = min(reports, campaign.fewest_reports(batch.candidates))
+    asked = Collection(
+        parameters.randomizer, campaign.epsilon, parameters.words_per_user, (replace(batch, reports=reports),)
+    )
+    return asked.in_sums_of(None, parameters.colluders).batches[0]

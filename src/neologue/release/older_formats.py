@@ -8,7 +8,7 @@ from neologue.privacy.anonymity import AnonymityPromise
 
 PER_PASS_FORMATS = (1, 2)
 """They promise k in each layer, so that several passes add up, and nothing of unique words."""
-NO_UNIQUE_PROMISE = {"unique_chance": 0.0, "hostile_devices": 0}
+LACKING_PARAMETERS = {"unique_chance": 0.0, "hostile_devices": 0, "promised_epsilon": None, "promised_unit": "item"}
 """The parameters that they lack, with values that promise nothing."""
 NOT_STATED = ("unique_words", "thresholds")
 K_COVERS = "released words, and prefixes and words in doubt that devices are told, by holders in their cohort"

@@ -19,7 +19,6 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from neologue.errors import StorageError
-from neologue.ledger.ledger import Ledger
 from neologue.service.api.device_routes import CHECK_IN, KNOWN, LAYERS, DeviceRoutes
 from neologue.service.api.group_routes import GroupRoutes
 from neologue.service.api.openapi import description
@@ -33,6 +32,7 @@ from neologue.service.api.responses import HANDLERS, SHARED, answer, failure
 from neologue.service.api.schemas import Health
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.coordinator import Coordinator
+from neologue.service.campaigns.service_ledger import service_ledger
 from neologue.service.collect.check_ins import CheckIns
 from neologue.service.collect.intake import Intake, IntakeLimits
 from neologue.service.collect.late_reports import LateReports
@@ -87,7 +87,7 @@ class Worker:
         migrate(self.database)
         self._storage = ReportStore(self.database)
         self._keys = keys = load_keys(self.database)
-        self.ledger = Ledger(settings.ledger) if settings.ledger else None
+        self.ledger = service_ledger(self.database)
         name = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
         self.coordinator = Coordinator(self._storage, keys, self.ledger, name)
         self.layer_cache = LayerCache(self.database, keys, clock)

@@ -1,7 +1,8 @@
 """The coordinator: carries out what operators do to campaigns, and advances running campaigns as time passes.
 
 All its state is in the database: a worker that dies at any moment is replaced by another, which arrives at the same
-layers and the same words, because a discovery is a function of its decisions, and a decision one of its votes.
+layers and the same words, because a discovery is a function of its decisions, and a decision one of its votes. Every
+step is one transaction, together with its charge to the population that pays: none is taken that is not paid for.
 """
 
 import os
@@ -11,20 +12,19 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from neologue.discovery.plausibility import find_implausible
-from neologue.discovery.result import LayerFacts, Release
+from neologue.discovery.result import LayerFacts
 from neologue.discovery.state import DiscoveryState
-from neologue.errors import BudgetError, CampaignError, LedgerError, StorageError
-from neologue.ledger.ledger import ChargeState, Ledger
-from neologue.privacy.collection import Batch, Collection
+from neologue.errors import CampaignError, StorageError
+from neologue.ledger.ledger import Ledger
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_document
 from neologue.protocol.invitation import CAMPAIGN_BYTES
 from neologue.protocol.ticket import SECRET_BYTES
 from neologue.release.codec import LIVE, REHEARSAL, Provenance, release_document, release_text
-from neologue.release.foreseen import foreseen_charge
 from neologue.release.signature import sign_document
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerOutcome, LayerRow
+from neologue.service.campaigns.charging import Charging, Due
 from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.rounds import advance_round, open_round, resume_round
 from neologue.service.masked.group_store import under_way
@@ -56,22 +56,20 @@ class CampaignProgress:
 class Coordinator:
     """Creates, starts, pauses, aborts and advances campaigns."""
 
-    def __init__(self, storage: ReportStore, keys: Keys, ledger: Ledger | None, worker: str) -> None:
-        self._storage, self._keys, self._ledger, self._worker = storage, keys, ledger, worker
+    def __init__(self, storage: ReportStore, keys: Keys, ledger: Ledger, worker: str) -> None:
+        self._storage, self._keys, self._worker = storage, keys, worker
         self._database = storage.database
+        self.charging = Charging(storage.database, ledger)
         self._progress: dict[bytes, CampaignProgress] = {}
         self.leading: frozenset[bytes] = frozenset()
         """The campaigns that this worker advanced in its last turn."""
         self._scrubbing = threading.Lock()
         self._scrubbed = False
         """Whether nothing is left of deleted sums on disk; a worker before this one may have been killed halfway."""
-        self._settling = threading.Lock()
-        self._settled = False
-        """Whether the ledger knows what aborted campaigns have collected."""
 
     def create(self, definition: Definition, now: float, by: str = NOBODY) -> CampaignRow:
         """Create a draft; no device is asked yet."""
-        self._check_payer(definition)
+        self.charging.check_payer(definition)
         entry = CampaignRow(
             id=os.urandom(CAMPAIGN_BYTES),
             name=definition.name,
@@ -95,20 +93,17 @@ class Coordinator:
         with self._database.reading() as db:
             entry = campaign_store.campaign_named(db, name)
         if entry.state == CampaignState.PAUSED:
-            self._check_ledger(entry.definition)
+            self.charging.require_charged(entry)
             return self._resume(entry, now, by)
         if entry.state != CampaignState.DRAFT:
             raise CampaignError(f"the campaign {name!r} is {entry.state}: only a draft or a paused one can be started")
-        self._check_payer(entry.definition)
-        self._charge(entry)
-        try:
+        while True:
+            due = self.charging.due_at_start(entry)
             with self._database.transaction() as db:
-                started = _move(db, entry, (CampaignState.DRAFT,), CampaignState.RUNNING, now)
-                access.audit(db, by, START, name, now)
-        except CampaignError:
-            self._settle_if_possible()  # it was aborted meanwhile, and is charged
-            raise
-        return started
+                if self.charging.charge_start(db, entry, due):
+                    started = _move(db, entry, (CampaignState.DRAFT,), CampaignState.RUNNING, now)
+                    access.audit(db, by, START, name, now)
+                    return started
 
     def pause(self, name: str, now: float, by: str = NOBODY) -> CampaignRow:
         """Ask no device and count no report until the campaign is started again."""
@@ -131,12 +126,12 @@ class Coordinator:
                 now,
             )
             campaign_store.drop_layers(db, entry.id)
+            # Only now: until its layers were closed, more could be collected.
+            self.charging.settle(db, entry)
             access.audit(db, by, "abort campaign", name, now)
         # It has ended, even if the rest fails: the next turn tries again, and reports the error.
         with suppress(StorageError):
             self._scrub()
-        # Only now: until its layers were closed, more could be collected.
-        self._settle_if_possible()
         return ended
 
     def turn(self, now: float, on_event: Callable[[str, CampaignRow], None] = lambda what, entry: None) -> None:
@@ -147,11 +142,6 @@ class Coordinator:
         if not self._scrubbed:
             self._scrub()
         wrong: list[Exception] = []
-        if not self._settled:
-            try:
-                self._settle_aborted()
-            except LedgerError as error:
-                wrong.append(error)
         with self._database.reading() as db:
             running = [entry for entry in campaign_store.all_campaigns(db) if entry.state == CampaignState.RUNNING]
         for ended in self._progress.keys() - {entry.id for entry in running}:
@@ -191,8 +181,7 @@ class Coordinator:
         return False
 
     def _advance(self, entry: CampaignRow, now: float, on_event: Callable[[str, CampaignRow], None]) -> None:
-        # A worker that was started without the ledger must not publish what nobody paid for.
-        self._check_ledger(entry.definition)
+        self.charging.require_charged(entry)
         with self._database.reading() as db:
             layers = campaign_store.layers_of(db, entry.id)
         if not layers:
@@ -203,19 +192,46 @@ class Coordinator:
         if last.state == LayerState.OPEN and self._check_round(entry, last, now):
             last = replace(last, state=LayerState.CLOSED)
         if last.state == LayerState.CLOSED:
-            if self._decide(entry, last, now):
+            if self._decide(entry, [*layers[:-1], last], now):
                 on_event("layer decided", entry)
-        elif last.state == LayerState.DECIDED and self._finish(entry, self._load_progress(entry).state.release, now):
+        elif last.state == LayerState.DECIDED and self._finish(entry, layers, now):
             on_event("campaign ended", entry)
 
     def _begin(self, entry: CampaignRow, now: float) -> bool:
         """Open the first layer; whether this worker did it."""
         progress = self._load_progress(entry)
-        with self._database.transaction() as db:
-            leads = self._leads(db, entry, now)
-            if leads:
-                self._open(db, entry, progress, layer_index=0, low=0, now=now)
-        return leads
+
+        def open_first(db: Connection, due: Due) -> bool:
+            self._open(db, entry, progress, layer_index=0, low=0, now=now)
+            self.charging.charge_next(db, entry, due, told=False)
+            return True
+
+        return self._step(entry, now, lambda: self.charging.due_next(entry, [], progress.state.layer), open_first)
+
+    def _step(
+        self, entry: CampaignRow, now: float, assess: Callable[[], Due], take: Callable[[Connection, Due], bool]
+    ) -> bool:
+        """Take the next step of a campaign in one transaction with its charge; whether this worker did anything.
+
+        If the population's budget does not cover the step, the campaign ends instead: its votes are erased, and what it
+        collected is charged.
+        """
+        while True:
+            due = assess()
+            with self._database.transaction() as db:
+                # Not if the campaign was paused or aborted meanwhile.
+                if not self._leads(db, entry, now):
+                    return False
+                if not due.claim(db):
+                    continue  # others have spent or changed the budget meanwhile
+                if due.refusal is None:
+                    return take(db, due)
+                _move(db, entry, (CampaignState.RUNNING,), CampaignState.REFUSED, now, note=str(due.refusal))
+                campaign_store.drop_layers(db, entry.id)
+                self.charging.settle(db, entry)
+            self._progress.pop(entry.id, None)
+            self._scrub()
+            return True
 
     def _check_round(self, entry: CampaignRow, last: LayerRow, now: float) -> bool:
         """Give an open layer more devices or time if it needs them, or close it if it is over; whether it is closed."""
@@ -226,7 +242,7 @@ class Coordinator:
             coming = under_way(db, entry.id, last.layer_index, now)
             coming += sum(kept_places(db, entry.id, last.layer_index, now).values())
             with_them = replace(last.round, reports=last.round.reports + coming)
-            later = advance_round(with_them, entry.definition.rules, now)
+            later = advance_round(with_them, entry.definition.rules_for(last.candidates), now)
             if later is None and coming:
                 return False  # they may still arrive, and nobody else is invited
             if later is None:
@@ -237,9 +253,12 @@ class Coordinator:
             self._storage.merge_sums(entry.id, last.layer_index, SUMS)
         return later is None
 
-    def _decide(self, entry: CampaignRow, last: LayerRow, now: float) -> bool:
-        """Decide a closed layer, erase its votes and open the next one, in one transaction; whether it was done."""
-        progress = self._load_progress(entry)
+    def _decide(self, entry: CampaignRow, layers: list[LayerRow], now: float) -> bool:
+        """Decide the last layer, which is closed, erase its votes and open the next one, in one transaction.
+
+        Whether it was done, or the campaign ended because its population's budget does not cover it.
+        """
+        last, progress = layers[-1], self._load_progress(entry)
         layer = progress.state.layer
         if layer is None or layer.digest != last.digest:
             raise CampaignError(
@@ -247,18 +266,25 @@ class Coordinator:
                 "or abort it"
             )
         tally = self._storage.tally(entry.id, last.layer_index)
+        # Some may have been counted just before it was closed.
+        counted = [*layers[:-1], replace(last, round=replace(last.round, reports=tally.reports))]
         decision = progress.state.decide(tally)
         warnings = find_implausible(layer, tally)
         progress.state.take(decision)
         progress.taken += 1
         facts = LayerOutcome(None if isinstance(layer, ClosedLayer) else progress.facts[-1], warnings)
-        with self._database.transaction() as db:
-            # Not if the campaign was paused or aborted meanwhile.
-            settled = self._leads(db, entry, now) and campaign_store.settle_layer(
-                db, entry.id, last.layer_index, decision, facts
-            )
-            if settled and progress.state.layer is not None:
+
+        def settle_and_open(db: Connection, due: Due) -> bool:
+            if not campaign_store.settle_layer(db, entry.id, last.layer_index, decision, facts):
+                return False
+            if progress.state.layer is not None:
                 self._open(db, entry, progress, layer_index=last.layer_index + 1, low=last.round.high, now=now)
+            self.charging.charge_next(db, entry, due, told=True)
+            return True
+
+        settled = self._step(
+            entry, now, lambda: self.charging.due_next(entry, counted, progress.state.layer), settle_and_open
+        )
         self._scrub()
         if not settled:
             # Another worker was faster, or the campaign was paused: what this worker knows is outdated.
@@ -274,22 +300,19 @@ class Coordinator:
         row = LayerRow(layer_index, layer.digest, layer.randomizer.candidates, LayerState.OPEN, round_, None)
         campaign_store.open_layer(db, entry.id, row, layer.document)
 
-    def _finish(self, entry: CampaignRow, release: Release, now: float) -> bool:
+    def _finish(self, entry: CampaignRow, layers: list[LayerRow], now: float) -> bool:
         """Release what was found, if the population's budget covers what was collected; whether it was done."""
-        try:
-            self._settle(entry)
-        except BudgetError as error:
-            with self._database.transaction() as db:
-                _move(db, entry, (CampaignState.RUNNING,), CampaignState.REFUSED, now, note=str(error))
-            return True
-        release = replace(release, exposure=entry.definition.aggregator.exposure)
+        release = replace(self._load_progress(entry).state.release, exposure=entry.definition.aggregator.exposure)
         fidelity = REHEARSAL if entry.definition.rehearsal else LIVE
         document = release_document(release, Provenance(_describe_population(entry), fidelity, campaign=entry.id.hex()))
-        with self._database.transaction() as db:
-            ended = campaign_store.move(db, entry.id, (CampaignState.RUNNING,), CampaignState.RELEASED, now)
-            if ended:
-                campaign_store.keep_release(db, entry.id, release_text(sign_document(document, self._keys.operator)))
-        return ended
+        text = release_text(sign_document(document, self._keys.operator))
+
+        def publish(db: Connection, due: Due) -> bool:
+            self.charging.settle(db, entry, told=True)
+            campaign_store.keep_release(db, entry.id, text)
+            return campaign_store.move(db, entry.id, (CampaignState.RUNNING,), CampaignState.RELEASED, now)
+
+        return self._step(entry, now, lambda: self.charging.due_at_release(entry, layers), publish)
 
     def _load_progress(self, entry: CampaignRow) -> CampaignProgress:
         """How far the campaign has come, from memory and the decisions in the database."""
@@ -317,75 +340,6 @@ class Coordinator:
                     )
             access.audit(db, by, START, entry.name, now)
         return running
-
-    def _check_payer(self, definition: Definition) -> None:
-        """Refuse a new campaign unless its population can be charged, or there is no ledger at all."""
-        self._check_ledger(definition)
-        if self._ledger and definition.population is None:
-            raise CampaignError(
-                "this service has a ledger: say which of its populations pays (population)", parameter="population"
-            )
-
-    def _check_ledger(self, definition: Definition) -> None:
-        """Refuse a campaign that is charged to a population, if this worker was started without a ledger."""
-        if definition.population is not None and not self._ledger:
-            raise CampaignError(
-                f"the population {definition.population!r} needs a ledger: start the service with --ledger",
-                parameter="population",
-            )
-
-    def _charge(self, entry: CampaignRow) -> None:
-        population = entry.definition.population
-        if not self._ledger or population is None:
-            return
-        # With its reference, so that a campaign of somebody else with the same name is not taken for this one.
-        planned = foreseen_charge(entry.definition.campaign, entry.definition.measuring)
-        self._ledger.plan(population, entry.name, planned, entry.id.hex())
-
-    def _settle(self, entry: CampaignRow) -> None:
-        """Record in the ledger what was collected; then raise a BudgetError if that is over the budget."""
-        if self._ledger:
-            self._ledger.settle(entry.name, self._collection(entry))
-
-    def _settle_aborted(self) -> None:
-        """Record in the ledger what aborted campaigns have collected, where it is not recorded yet."""
-        with self._settling:  # an earlier call must not vouch for a campaign that was aborted after it
-            self._settled = False
-            with self._database.reading() as db:
-                aborted = [entry for entry in campaign_store.all_campaigns(db) if entry.state == CampaignState.ABORTED]
-            for entry in filter(self._awaits_settlement, aborted):
-                with suppress(BudgetError):  # over budget or not, it has ended
-                    self._settle(entry)
-            self._settled = True
-
-    def _settle_if_possible(self) -> None:
-        """Do so now, or at a later turn if it fails."""
-        with suppress(LedgerError, StorageError):
-            self._settle_aborted()
-
-    def _awaits_settlement(self, entry: CampaignRow) -> bool:
-        """Whether the ledger still has to learn what a campaign collected; charges that may not be ours stay alone."""
-        population = entry.definition.population
-        if not self._ledger or population is None:
-            return False
-        entries = self._ledger.entries(population)
-        known = next((known for known in entries if known.campaign == entry.name), None)
-        if known is None or known.state == ChargeState.SETTLED:
-            return False
-        if self._collection(entry).batches:
-            # It was collected, even if the charge was abandoned; campaigns older than references have none.
-            return known.reference in (None, entry.id.hex())
-        return known.state == ChargeState.PLANNED and known.reference == entry.id.hex()
-
-    def _collection(self, entry: CampaignRow) -> Collection:
-        """The honest reports that a campaign has collected, whether their layers were decided or not."""
-        with self._database.reading() as db:
-            layers = campaign_store.layers_of(db, entry.id)
-        batches = (Batch(layer.round.reports, layer.candidates) for layer in layers if layer.round.reports)
-        campaign = entry.definition.campaign
-        parameters = campaign.parameters
-        collected = Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, tuple(batches))
-        return collected.in_sums_of(None, parameters.colluders)
 
     def _scrub(self) -> None:
         """Erase what deleted sums have left on disk, now or, while somebody reads the database, at a later turn."""

@@ -1,6 +1,6 @@
 """The definition of a live campaign: everything that an operator decides before any device is asked."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -156,9 +156,13 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         """How reports become sums."""
         return aggregator_of(self.aggregation, self)
 
+    def rules_for(self, candidates: int) -> Rules:
+        """The rules of the round of a layer on so many candidates: how long it waits, and for how many."""
+        return replace(self.rules, smallest=self.campaign.fewest_reports(candidates))
+
     @property
     def rules(self) -> Rules:
-        """The rules of its rounds: how long layers wait, and for how many."""
+        """What all of its rounds have in common."""
         return Rules(
             devices=self.devices,
             reserve=self.reserve,

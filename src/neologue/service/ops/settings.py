@@ -1,7 +1,6 @@
 """The settings of a worker: everything that is not in its database."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from neologue.errors import ParameterError
 
@@ -25,8 +24,6 @@ class Settings:
 
     database: str
     """A file, or postgresql://…"""
-    ledger: Path | None = None
-    """The ledger that campaigns are charged to."""
     largest_request: int = 64 * MEGABYTE
     """The most bytes of what an operator sends: a list of known words may be long."""
     seconds_to_send: float = 30.0

@@ -17,7 +17,7 @@ class CampaignState(StrEnum):
     PAUSED = "paused"
     RELEASED = "released"
     REFUSED = "refused"
-    """What was collected is over the population's budget."""
+    """The population's budget did not cover what was collected and what would have come."""
     ABORTED = "aborted"
 
 

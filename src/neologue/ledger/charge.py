@@ -1,0 +1,121 @@
+"""The charge of one campaign to a population: its state, and the facts that its cost follows from."""
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+
+from neologue.errors import ParameterError
+from neologue.ledger.budget import decimal
+from neologue.ledger.composition import happened
+from neologue.privacy.collection import Batch, Collection
+from neologue.randomizers.registry import RANDOMIZERS
+from neologue.randomizers.thresholds import check_epsilon
+
+
+class ChargeState(StrEnum):
+    """The state of a charge.
+
+    planned ──► collecting ──► settled        a planned one is settled at once where nobody is invited
+    └──► abandoned ──► settled                what was thought abandoned, and happened
+    """
+
+    PLANNED = "planned"
+    """Charged with what it may collect; nobody was asked yet."""
+    COLLECTING = "collecting"
+    """Charged with what it has collected and may still collect. Devices are invited: it can't be abandoned."""
+    SETTLED = "settled"
+    """Charged with what it collected."""
+    ABANDONED = "abandoned"
+    """Not charged: nobody was asked."""
+
+
+@dataclass(frozen=True)
+class Anonymity:
+    """What a campaign promises for rare words: what fewer than k hold is published with a chance of at most 1-α."""
+
+    k: int
+    """0 for no promise."""
+    chance: float
+    """1-α."""
+
+    @classmethod
+    def of(cls, k: int, alpha: float) -> "Anonymity":
+        """The promise of k with certainty α."""
+        return cls(k, float(1 - decimal(alpha)))
+
+
+@dataclass(frozen=True)
+class LedgerCharge:
+    """What one campaign is charged to a population."""
+
+    campaign: str
+    population: str
+    state: ChargeState
+    planned: Collection
+    """What was planned at first."""
+    collection: Collection
+    """What is charged: what happened if it is settled, and otherwise what may still happen too."""
+    planned_day: int
+    """Days since 1970-01-01."""
+    ended_day: int | None = None
+    reference: str | None = None
+    """What whoever planned it knows it by, and nobody else."""
+    anonymity: Anonymity | None = None
+    """None if nobody said."""
+    told: bool = False
+    """Whether anything that its votes decided may have been told: to devices of a later layer, or in a release."""
+
+    @property
+    def charged(self) -> bool:
+        """Whether it counts as spent."""
+        return self.state != ChargeState.ABANDONED
+
+
+def encode_collection(collection: Collection) -> str:
+    """A collection as JSON."""
+    return json.dumps(
+        {
+            "mechanism": collection.mechanism,
+            "epsilon": collection.epsilon,
+            "words_per_user": collection.words_per_user,
+            "cohorts": [{"reports": batch.reports, "candidates": batch.candidates} for batch in collection.batches],
+        }
+    )
+
+
+def decode_collection(text: str) -> Collection:
+    """The collection of `encode_collection`; raises what `json` or a look-up does, or a ParameterError."""
+    facts = json.loads(text)
+    batches = tuple(Batch(batch["reports"], batch["candidates"]) for batch in facts["cohorts"])
+    collection = Collection(facts["mechanism"], facts["epsilon"], facts["words_per_user"], batches)
+    check_collection(collection)
+    return collection
+
+
+def check_collection(collection: Collection) -> None:
+    """Refuse facts that no collection can have."""
+    if collection.mechanism not in RANDOMIZERS:
+        raise ParameterError(f"no randomizer is called {collection.mechanism!r}; there are {', '.join(RANDOMIZERS)}")
+    check_epsilon(collection.epsilon)
+    for what, least, numbers in (
+        ("words per user", 1, [collection.words_per_user]),
+        ("reports of a batch", 0, [batch.reports for batch in collection.batches]),
+        ("candidates of a batch", 1, [batch.candidates for batch in collection.batches]),
+    ):
+        for number in numbers:
+            if not isinstance(number, int) or number < least:
+                raise ParameterError(f"the {what} must be a whole number from {least} up, not {number!r}")
+
+
+def check_plan(campaign: str, collection: Collection) -> None:
+    """Refuse a plan that can't be charged."""
+    check_name("campaign", campaign)
+    check_collection(collection)
+    if not happened(collection):
+        raise ParameterError(f"the campaign {campaign!r} plans no reports: give batches of 1 report at least")
+
+
+def check_name(what: str, name: str) -> None:
+    """Refuse a name that can't be read or printed."""
+    if not name.strip() or not name.isprintable():
+        raise ParameterError(f"a {what} needs a name of printable characters, not {name!r}")

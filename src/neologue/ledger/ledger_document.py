@@ -1,0 +1,229 @@
+"""A ledger as a document: what people and programs read of it, and what another ledger imports."""
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime
+
+import msgspec
+
+from neologue.clock import SECONDS_PER_DAY
+from neologue.errors import LedgerError
+from neologue.ledger import ledger_rows
+from neologue.ledger.budget import Budget
+from neologue.ledger.charge import Anonymity, ChargeState, LedgerCharge, check_collection, check_name
+from neologue.ledger.ledger_rows import LedgerConnection
+from neologue.ledger.snapshot import PopulationSnapshot
+from neologue.privacy.collection import Batch, Collection
+from neologue.privacy.levels import check_alpha
+
+
+class BatchDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A layer: how many reports came, or may come, and on how many candidates."""
+
+    reports: int
+    candidates: int
+
+
+class CollectionDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The facts that the cost of a campaign follows from."""
+
+    mechanism: str
+    epsilon: float
+    words_per_user: int
+    cohorts: list[BatchDocument]
+
+
+class ChargeDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a campaign is charged; without the four fields of `planned`, it is for what was planned."""
+
+    campaign: str
+    state: ChargeState
+    mechanism: str
+    epsilon: float
+    words_per_user: int
+    cohorts: list[BatchDocument]
+    planned: CollectionDocument
+    planned_on: str
+    ended_on: str | None
+    reference: str | None
+    k: int | None
+    chance: float | None
+    told: bool
+
+
+class BudgetDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A budget, and the day from which on it counts."""
+
+    from_: str = msgspec.field(name="from")
+    unit: str
+    epsilon: float
+    delta: float
+    local_epsilon: float | None
+
+
+class RareWordsDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A word that fewer than k hold is published by any of the campaigns with at most this chance."""
+
+    k: int | None
+    chance: float
+    campaigns: int
+
+
+class PopulationDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a population may spend and has spent. An import reads `population`, `campaigns` and `budgets`."""
+
+    population: str
+    unit: str
+    delta: float
+    budget: float
+    spent: float
+    left: float
+    within_budget: bool
+    local_budget: float | None
+    local_spent: float
+    rare_words: RareWordsDocument
+    campaigns: list[ChargeDocument]
+    budgets: list[BudgetDocument]
+
+
+def population_document(snapshot: PopulationSnapshot) -> PopulationDocument:
+    """A population as a document."""
+    spent, rare = snapshot.spent, snapshot.rare_words
+    return PopulationDocument(
+        population=snapshot.name,
+        unit=spent.budget.unit,
+        delta=spent.budget.delta,
+        budget=spent.budget.epsilon,
+        spent=spent.epsilon,
+        left=spent.left,
+        within_budget=spent.within_budget,
+        local_budget=spent.budget.local_epsilon,
+        local_spent=float(spent.local_epsilon),
+        rare_words=RareWordsDocument(rare.k or None, rare.chance, rare.campaigns),
+        campaigns=[_charge_document(charge) for charge in snapshot.charges],
+        budgets=[
+            BudgetDocument(_format_day(day), budget.unit, budget.epsilon, budget.delta, budget.local_epsilon)
+            for day, budget in snapshot.budgets
+        ],
+    )
+
+
+def import_populations(db: LedgerConnection, documents: Iterable[PopulationDocument]) -> list[str]:
+    """Add populations with their budgets and charges, in the transaction of the caller; the names of those added.
+
+    One that is there already with the same budgets and charges, or more of both, is left as it is. A LedgerError says
+    what collides: the caller's transaction is then undone as a whole.
+    """
+    added = []
+    for document in documents:
+        given = _read_document(document)
+        known = ledger_rows.read_population(db, given.name)
+        if known is not None:
+            _require_contained(given, known)
+            continue
+        ledger_rows.add_population(db, given.name)
+        for day, budget in given.budgets:
+            ledger_rows.add_budget(db, given.name, budget, day)
+        for charge in given.charges:
+            ledger_rows.add_charge(db, charge)
+        added.append(given.name)
+    return added
+
+
+def _require_contained(given: PopulationSnapshot, known: PopulationSnapshot) -> None:
+    """Raise a LedgerError unless a population has all budgets and charges that are to be imported."""
+    planned = {_identity(charge) for charge in known.charges}
+    if known.budgets[: len(given.budgets)] != given.budgets or not planned.issuperset(map(_identity, given.charges)):
+        raise LedgerError(
+            f"the population {given.name!r} is there already, with other budgets or charges: nothing was imported; "
+            "only populations that are new, or were imported before, can be"
+        )
+
+
+def _identity(charge: LedgerCharge) -> tuple[str, Collection, int, str | None]:
+    """What stays the same of a charge, whatever becomes of its campaign."""
+    return charge.campaign, charge.planned, charge.planned_day, charge.reference
+
+
+def _charge_document(charge: LedgerCharge) -> ChargeDocument:
+    facts, rare = charge.collection, charge.anonymity
+    return ChargeDocument(
+        campaign=charge.campaign,
+        state=charge.state,
+        mechanism=facts.mechanism,
+        epsilon=facts.epsilon,
+        words_per_user=facts.words_per_user,
+        cohorts=_batch_documents(facts),
+        planned=CollectionDocument(
+            charge.planned.mechanism,
+            charge.planned.epsilon,
+            charge.planned.words_per_user,
+            _batch_documents(charge.planned),
+        ),
+        planned_on=_format_day(charge.planned_day),
+        ended_on=None if charge.ended_day is None else _format_day(charge.ended_day),
+        reference=charge.reference,
+        k=None if rare is None else rare.k,
+        chance=None if rare is None else rare.chance,
+        told=charge.told,
+    )
+
+
+def _batch_documents(collection: Collection) -> list[BatchDocument]:
+    return [BatchDocument(batch.reports, batch.candidates) for batch in collection.batches]
+
+
+def _read_document(document: PopulationDocument) -> PopulationSnapshot:
+    check_name("population", document.population)
+    if not document.budgets:
+        raise LedgerError(f"the population {document.population!r} has no budget: import a whole ledger")
+    return PopulationSnapshot(
+        document.population,
+        0,
+        tuple(
+            (_read_day(each.from_), Budget(each.unit, each.epsilon, each.delta, each.local_epsilon))
+            for each in document.budgets
+        ),
+        tuple(_read_charge(document.population, each) for each in document.campaigns),
+    )
+
+
+def _read_charge(population: str, given: ChargeDocument) -> LedgerCharge:
+    check_name("campaign", given.campaign)
+    ended = given.state in (ChargeState.SETTLED, ChargeState.ABANDONED)
+    if ended != (given.ended_on is not None):
+        raise LedgerError(f"the campaign {given.campaign!r} is {given.state}, which its day of ending contradicts")
+    if (given.k is None) != (given.chance is None) or (given.k or 0) < 0:
+        raise LedgerError(f"the campaign {given.campaign!r} has a k without a chance, or no k that can be")
+    if given.chance is not None:
+        check_alpha(given.chance)
+    facts = CollectionDocument(given.mechanism, given.epsilon, given.words_per_user, given.cohorts)
+    return LedgerCharge(
+        given.campaign,
+        population,
+        given.state,
+        planned=_read_collection(given.planned),
+        collection=_read_collection(facts),
+        planned_day=_read_day(given.planned_on),
+        ended_day=None if given.ended_on is None else _read_day(given.ended_on),
+        reference=given.reference,
+        anonymity=None if given.k is None or given.chance is None else Anonymity(given.k, given.chance),
+        told=given.told,
+    )
+
+
+def _read_collection(given: CollectionDocument) -> Collection:
+    batches = tuple(Batch(batch.reports, batch.candidates) for batch in given.cohorts)
+    collection = Collection(given.mechanism, given.epsilon, given.words_per_user, batches)
+    check_collection(collection)
+    return collection
+
+
+def _format_day(day: int) -> str:
+    return datetime.fromtimestamp(day * SECONDS_PER_DAY, UTC).date().isoformat()
+
+
+def _read_day(text: str) -> int:
+    try:
+        return (date.fromisoformat(text) - date(1970, 1, 1)).days
+    except ValueError as error:
+        raise LedgerError(f"{text[:40]!r} is no day: give one like 2026-11-17") from error

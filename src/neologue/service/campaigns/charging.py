@@ -1,0 +1,223 @@
+"""What campaigns are charged, in the very transactions in which they start, open layers and end.
+
+What a charge leads to takes a while to compute, so nobody waits for it: it is computed on a snapshot of the population
+before a transaction, which writes it only if the population has not changed meanwhile. `Due` is what lies between.
+
+A layer that is told to devices, and a release, were charged before: with the honest reports that came in all layers so
+far, and with what may still come. Until the last layer, that is all that was foreseen when the campaign was started,
+with the layer that is opened next as it really is.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from neologue.errors import BudgetError, CampaignError, LedgerError
+from neologue.ledger import ledger_rows
+from neologue.ledger.budget import Budget
+from neologue.ledger.charge import Anonymity, ChargeState, LedgerCharge, check_plan
+from neologue.ledger.ledger import Ledger
+from neologue.ledger.ledger_document import PopulationDocument, import_populations
+from neologue.ledger.snapshot import PopulationSnapshot
+from neologue.privacy.collection import Batch, Collection
+from neologue.protocol.closed_layer import ClosedLayer
+from neologue.protocol.layer import Layer
+from neologue.release.foreseen import charged_layer, foreseen_charge
+from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
+from neologue.service.campaigns.definition import Definition
+from neologue.service.ops import access
+from neologue.service.storage.database import Connection, Database
+from neologue.service.storage.states import CampaignState
+
+Check = Callable[[PopulationSnapshot, str, Collection], None]
+"""Raises a BudgetError unless a campaign may be charged so much in all."""
+
+
+@dataclass(frozen=True)
+class Due:
+    """What a campaign has to be charged before its next step, as far as a snapshot of its population tells."""
+
+    snapshot: PopulationSnapshot | None
+    """None if it is charged to nobody."""
+    collection: Collection
+    refusal: BudgetError | None = None
+    """Why the step must not be taken."""
+
+    def claim(self, db: Connection) -> bool:
+        """Keep the population as it is in the snapshot until the transaction ends; False if it has changed."""
+        return self.snapshot is None or ledger_rows.claim(db, self.snapshot)
+
+
+class Charging:
+    """The charges of a service's campaigns."""
+
+    def __init__(self, database: Database, ledger: Ledger) -> None:
+        self._database, self._ledger = database, ledger
+
+    def check_payer(self, definition: Definition) -> None:
+        """Refuse a new campaign that names a population which is not there, or none although there are some."""
+        if definition.population is not None:
+            self._ledger.snapshot(definition.population)
+        else:
+            with self._database.reading() as db:
+                _require_no_population(db)
+
+    def due_at_start(self, entry: CampaignRow) -> Due:
+        """What a draft is charged when it is started; raises a BudgetError that says what would fit."""
+        collection = foreseen_charge(entry.definition.campaign, entry.definition.measuring)
+        population = entry.definition.population
+        if population is None:
+            return Due(None, collection)
+        check_plan(entry.name, collection)
+        snapshot = self._ledger.snapshot(population)
+        snapshot.check_plan(entry.name, collection)
+        return Due(snapshot, collection)
+
+    def charge_start(self, db: Connection, entry: CampaignRow, due: Due) -> bool:
+        """Charge a campaign that is started in this transaction; False if what is due is outdated."""
+        if due.snapshot is None:
+            db.lock_alone()
+            _require_no_population(db)
+            return True
+        parameters = entry.definition.campaign.parameters
+        rare = Anonymity.of(parameters.k_anonymity, parameters.alpha)
+        return self._ledger.plan_in(db, due.snapshot, entry.name, due.collection, rare, entry.id.hex())
+
+    def require_charged(self, entry: CampaignRow) -> None:
+        """Refuse to go on with a campaign that a population should pay for and is not charged."""
+        if entry.definition.population is None:
+            return
+        with self._database.reading() as db:
+            charge = _charge_of(db, entry)
+        if charge is None or charge.state not in (ChargeState.PLANNED, ChargeState.COLLECTING):
+            raise CampaignError(
+                f"the campaign {entry.name!r} is not charged to the population {entry.definition.population!r} in this "
+                "service's ledger: import the ledger that it was charged to with `neologue ledger import`, or abort it"
+            )
+
+    def due_next(self, entry: CampaignRow, layers: Sequence[LayerRow], opens: Layer | ClosedLayer | None) -> Due:
+        """What is due before the next layer is opened, or before a last decision is stored."""
+        due = self._due(entry, layers, _coming(entry, opens))
+        return self._checked(entry, due, PopulationSnapshot.check_going_on)
+
+    def due_at_release(self, entry: CampaignRow, layers: Sequence[LayerRow]) -> Due:
+        """What is due before a campaign is released."""
+        return self._checked(entry, self._due(entry, layers, ()), PopulationSnapshot.check_release)
+
+    def charge_next(self, db: Connection, entry: CampaignRow, due: Due, *, told: bool) -> None:
+        """Charge what is due, in the transaction that opens a layer or stores a decision."""
+        charge = _charge_of(db, entry)
+        if charge is not None:
+            ledger_rows.change_charge(db, charge, ChargeState.COLLECTING, due.collection, told=told)
+
+    def settle(self, db: Connection, entry: CampaignRow, *, told: bool = False) -> None:
+        """Charge what a campaign that ends in this transaction has collected, and no more."""
+        charge = _charge_of(db, entry)
+        if charge is not None and charge.state != ChargeState.SETTLED:
+            layers = campaign_store.layers_of(db, entry.id)
+            self._ledger.settle_in(db, charge, collected(entry.definition, layers), told=told)
+
+    def add_population(self, name: str, budget: Budget, now: float, by: str) -> None:
+        """Give a population a budget; with the first one, every campaign needs one that pays."""
+        with self._database.transaction() as db:
+            db.lock_alone()
+            _require_nobody_unpaid(db)
+            self._ledger.add_population_in(db, name, budget)
+            access.audit(db, by, "add population", name, now)
+
+    def set_budget(self, name: str, budget: Budget, now: float, by: str) -> None:
+        """Change the budget of a population; those before stay on record."""
+        with self._database.transaction() as db:
+            self._ledger.set_budget_in(db, name, budget)
+            access.audit(db, by, f"set budget to ε = {budget.epsilon:g} per {budget.unit}", name, now)
+
+    def abandon(self, campaign: str, now: float, by: str) -> None:
+        """Give back the charge of a campaign that was planned elsewhere, and in which nobody was asked."""
+        with self._database.transaction() as db:
+            charge = ledger_rows.charge_of(db, campaign)
+            ours = {entry.id.hex() for entry in campaign_store.all_campaigns(db)}
+            if charge is not None and charge.reference in ours:
+                raise LedgerError(f"the campaign {campaign!r} runs in this service: abort it instead")
+            self._ledger.abandon_in(db, campaign)
+            access.audit(db, by, "abandon charge", campaign, now)
+
+    def import_ledger(self, populations: Iterable[PopulationDocument], now: float, by: str) -> list[str]:
+        """Import the populations of another ledger, all or none; the names of those that are new."""
+        with self._database.transaction() as db:
+            db.lock_alone()
+            _require_nobody_unpaid(db)
+            added = import_populations(db, populations)
+            for name in added:
+                access.audit(db, by, "import population", name, now)
+        return added
+
+    def _due(self, entry: CampaignRow, layers: Sequence[LayerRow], coming: tuple[Batch, ...]) -> Due:
+        so_far = collected(entry.definition, layers)
+        population = entry.definition.population
+        snapshot = None if population is None else self._ledger.snapshot(population)
+        return Due(snapshot, replace(so_far, batches=(*so_far.batches, *coming)))
+
+    def _checked(self, entry: CampaignRow, due: Due, check: Check) -> Due:
+        if due.snapshot is None:
+            return due
+        try:
+            check(due.snapshot, entry.name, due.collection)
+        except BudgetError as error:
+            return replace(due, refusal=error)
+        return due
+
+
+def collected(definition: Definition, layers: Iterable[LayerRow]) -> Collection:
+    """The honest reports of a campaign's layers, decided or not.
+
+    A layer without reports is one too: its devices were invited, and what they sent may have been seen.
+    """
+    parameters = definition.campaign.parameters
+    batches = tuple(Batch(layer.round.reports, layer.candidates) for layer in layers)
+    counted = tuple(batch for batch in batches if batch.reports)
+    every = Collection(parameters.randomizer, definition.campaign.epsilon, parameters.words_per_user, counted)
+    honest = every.in_sums_of(None, parameters.colluders)
+    return replace(honest, batches=(*honest.batches, *(batch for batch in batches if not batch.reports)))
+
+
+def _coming(entry: CampaignRow, opens: Layer | ClosedLayer | None) -> tuple[Batch, ...]:
+    """What may still be collected: all that was foreseen at first, with the next layer as it really is."""
+    if opens is None:
+        return ()
+    campaign = entry.definition.campaign
+    foreseen = foreseen_charge(campaign, entry.definition.measuring).batches
+    return (*foreseen, charged_layer(campaign, Batch(opens.layer_size, opens.randomizer.candidates)))
+
+
+def _charge_of(db: Connection, entry: CampaignRow) -> LedgerCharge | None:
+    """The charge of a campaign; one of somebody else that has the same name is not taken for it.
+
+    Campaigns that were charged before there were references have none.
+    """
+    charge = ledger_rows.charge_of(db, entry.name)
+    if charge is None or charge.reference not in (None, entry.id.hex()):
+        return None
+    return charge if charge.population == entry.definition.population else None
+
+
+def _require_no_population(db: Connection) -> None:
+    """Refuse a campaign that is charged to nobody, once there is anybody."""
+    names = ledger_rows.population_names(db)
+    if names:
+        raise CampaignError(
+            f"say which population pays (population): this service has {', '.join(names)}", parameter="population"
+        )
+
+
+def _require_nobody_unpaid(db: Connection) -> None:
+    """Refuse a population while a campaign that is charged to nobody may be asking its people."""
+    unpaid = [
+        entry.name
+        for entry in campaign_store.all_campaigns(db)
+        if entry.definition.population is None and entry.state in (CampaignState.RUNNING, CampaignState.PAUSED)
+    ]
+    if unpaid:
+        raise LedgerError(
+            f"the campaign {unpaid[0]!r} is running and charged to nobody: end it before you give anybody a budget "
+            "that it would not be counted in"
+        )

@@ -1,0 +1,273 @@
+"""What is told was paid for: each step of a campaign and its charge are one transaction, checked before."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neologue.errors import BudgetError
+from neologue.ledger.budget import Budget
+from neologue.ledger.charge import LedgerCharge
+from neologue.ledger.composition import composed_epsilon
+from neologue.ledger.ledger import Ledger
+from neologue.ledger.snapshot import PopulationSnapshot
+from neologue.privacy.collection import Batch
+from neologue.release.foreseen import foreseen_charge
+from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns.campaign_store import CampaignRow
+from neologue.service.campaigns.charging import collected
+from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.service_ledger import service_ledger
+from neologue.service.storage.database import Connection, Database, SqliteDatabase
+from neologue.service.storage.migrations import migrate
+from service.campaigns import Town, definition
+
+DELTA = 1e-6
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Iterator[Database]:
+    database = SqliteDatabase(str(tmp_path / "service.db"))
+    migrate(database)
+    yield database
+    database.close()
+
+
+def budgeted(database: Database, described: Definition, times: float, unit: str = "item") -> Ledger:
+    """A ledger that allows so many times what the campaign is foreseen to cost."""
+    ledger = service_ledger(database)
+    foreseen = composed_epsilon([foreseen_charge(described.campaign, described.measuring)], DELTA, unit)
+    ledger.add_population("people", Budget(unit, times * foreseen, DELTA))
+    return ledger
+
+
+def paid(**changes: Any) -> Definition:  # noqa: ANN401 - checked by the definition itself
+    return definition(population="people", **changes)
+
+
+def begun(town: Town, described: Definition) -> CampaignRow:
+    town.coordinator.create(described, 0.0)
+    entry = town.coordinator.start(described.name, 0.0)
+    town.coordinator.turn(0.0)
+    return entry
+
+
+def now_of(town: Town, entry: CampaignRow) -> CampaignRow:
+    with town.database.reading() as db:
+        return campaign_store.campaign_named(db, entry.name)
+
+
+def charge_of(ledger: Ledger) -> LedgerCharge:
+    (only,) = ledger.snapshot("people").charges
+    return only
+
+
+@pytest.mark.parametrize(
+    "short",
+    [
+        0,  # the first layer
+        2,  # a later one
+        3,  # the last one, before the words are told to those who measure
+        4,  # those who measure, before the release
+    ],
+)
+def test_where_fewer_reports_came_than_the_budget_covers_nothing_more_is_told(database: Database, short: int) -> None:
+    described = paid(devices=1200, measure_devices=200, too_few="end")
+    ledger = budgeted(database, described, times=1.1)
+    town = Town(database)
+    entry = begun(town, described)
+    now = 0.0
+    for index in range(short + 1):
+        asked = town.layer(entry.id)
+        assert asked
+        assert asked[1] == index
+        few = index == short
+        assert town.answer(entry.id, 60 if few else asked[0].layer_size) > 0
+        # It is over when it is full, or else at its deadline.
+        now += 101.0 if few else 1.0
+        town.coordinator.turn(now)
+    ended = now_of(town, entry)
+    assert ended.state == "refused"
+    assert "ends here, and nothing more of it is told" in ended.note
+    assert "of a budget of" in ended.note
+    with database.reading() as db:
+        layers = campaign_store.layers_of(db, entry.id)
+        assert [layer.state for layer in layers] == ["decided"] * short + ["closed"], "no layer is opened or decided"
+        assert len(campaign_store.decisions(db, entry.id)) == short
+        assert not db.execute("SELECT 1 FROM sums"), "the votes are erased"
+        assert campaign_store.release_of(db, entry.id) is None
+    charge = charge_of(ledger)
+    assert (charge.state, charge.told) == ("settled", short > 0)
+    assert charge.collection == collected(described, layers)
+    assert min(batch.reports for batch in charge.collection.batches) == 60
+    town.coordinator.turn(now + 1000.0)
+    assert now_of(town, entry).state == "refused"
+
+
+def test_a_budget_that_is_lowered_counts_from_the_next_layer_on(database: Database) -> None:
+    described = paid()
+    ledger = budgeted(database, described, times=1.2)
+    town = Town(database)
+    entry = begun(town, described)
+    ledger.set_budget("people", Budget("item", 0.01, DELTA))
+    town.run(entry.id)
+    assert now_of(town, entry).state == "refused"
+    with database.reading() as db:
+        assert len(campaign_store.layers_of(db, entry.id)) == 1
+
+
+def test_what_is_spent_while_a_step_is_weighed_is_weighed_too(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described = paid()
+    ledger = budgeted(database, described, times=1.2)
+    town = Town(database)
+    entry = begun(town, described)
+    really, weighed = PopulationSnapshot.check_going_on, []
+
+    def meanwhile(snapshot: PopulationSnapshot, *given: Any) -> None:  # noqa: ANN401 - whatever it takes
+        weighed.append(snapshot.version)
+        really(snapshot, *given)
+        ledger.set_budget("people", Budget("item", 0.01, DELTA))
+
+    monkeypatch.setattr(PopulationSnapshot, "check_going_on", meanwhile)
+    asked = town.layer(entry.id)
+    assert asked
+    town.answer(entry.id, asked[0].layer_size)
+    town.coordinator.turn(1.0)
+    assert len(weighed) == 2, "it fitted at first"
+    assert now_of(town, entry).state == "refused"
+
+
+def test_of_two_campaigns_that_are_started_at_once_only_what_fits_is_charged(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = paid(name="one"), paid(name="other")
+    ledger = budgeted(database, one, times=1.2)
+    town = Town(database)
+    for described in (one, other):
+        town.coordinator.create(described, 0.0)
+    really = PopulationSnapshot.check_plan
+
+    def meanwhile(snapshot: PopulationSnapshot, *given: Any) -> None:  # noqa: ANN401 - whatever it takes
+        really(snapshot, *given)
+        monkeypatch.setattr(PopulationSnapshot, "check_plan", really)
+        Town(database).coordinator.start("other", 0.0)
+
+    monkeypatch.setattr(PopulationSnapshot, "check_plan", meanwhile)
+    with pytest.raises(BudgetError):
+        town.coordinator.start("one", 0.0)
+    assert [(charge.campaign, charge.state) for charge in ledger.snapshot("people").charges] == [("other", "planned")]
+
+
+# Killed between any two steps
+
+
+class Killed(BaseException):
+    """The end of a worker, which it can't catch."""
+
+
+class _CountedConnection(Connection):
+    def __init__(self, db: Connection, step: Callable[[], None]) -> None:
+        self._db, self._step, self.dialect = db, step, db.dialect
+
+    def execute(self, sql: str, parameters: Any = ()) -> list[Any]:  # noqa: ANN401 - as in every connection
+        self._step()
+        return self._db.execute(sql, parameters)
+
+    def executemany(self, sql: str, rows: Any) -> None:  # noqa: ANN401
+        self._step()
+        self._db.executemany(sql, rows)
+
+    def select_for_update(self, sql: str, parameters: Any = ()) -> list[Any]:  # noqa: ANN401
+        self._step()
+        return self._db.select_for_update(sql, parameters)
+
+    def lock_alone(self) -> None:
+        self._db.lock_alone()
+
+
+class MortalDatabase(SqliteDatabase):
+    """A database whose worker is killed before the n-th statement that it writes with, or around a commit."""
+
+    left: int | None = None
+
+    def step(self) -> None:
+        if self.left is not None:
+            self.left -= 1
+            if self.left == 0:
+                raise Killed
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        with super().transaction() as db:
+            yield _CountedConnection(db, self.step)
+            self.step()
+        self.step()
+
+
+def check_paid(database: Database, described: Definition) -> None:
+    """Neither a layer or a release without a charge, nor a charge without a campaign that it pays for."""
+    with database.reading() as db:
+        entry = campaign_store.campaign_named(db, described.name)
+        layers = campaign_store.layers_of(db, entry.id)
+        release = campaign_store.release_of(db, entry.id)
+    charges = service_ledger(database).snapshot("people").charges
+    if entry.state == "draft":
+        assert not charges
+        return
+    (charge,) = charges
+    assert charge.reference == entry.id.hex()
+    if entry.state == "released":
+        assert release
+        assert (charge.state, charge.collection, charge.told) == ("settled", collected(described, layers), True)
+        return
+    assert entry.state == "running"
+    assert release is None
+    assert charge.state == ("collecting" if layers else "planned")
+    for layer in layers:
+        paid_for = layer.round.reports if layer.state == "decided" else layer.round.layer_size
+        assert Batch(paid_for, layer.candidates) in charge.collection.batches
+    assert charge.told == any(layer.state == "decided" for layer in layers)
+
+
+def test_a_worker_that_is_killed_at_any_moment_leaves_nothing_unpaid_and_no_charge_for_nothing(tmp_path: Path) -> None:
+    """Before each statement and around each commit, from the start to the release; another worker goes on each time."""
+    database = MortalDatabase(str(tmp_path / "service.db"))
+    migrate(database)
+    described = paid(devices=300, parameters={"depth": 2})
+    budgeted(database, described, times=1.2)
+    town, clock, kills = Town(database), count(60.0, 60.0), 0
+    town.coordinator.create(described, 0.0)
+
+    def start(worker: Town, now: float) -> None:
+        if now_of(worker, entry).state == "draft":
+            worker.coordinator.start(described.name, now)
+
+    def turn(worker: Town, now: float) -> None:
+        worker.coordinator.turn(now)
+
+    with database.reading() as db:
+        entry = campaign_store.campaign_named(db, described.name)
+    act = start
+    while now_of(town, entry).state != "released":
+        for moment in count(1):
+            database.left = moment
+            try:
+                act(Town(database), next(clock))
+                break
+            except Killed:
+                kills += 1
+            finally:
+                database.left = None
+                check_paid(database, described)
+        act = turn
+        asked = town.layer(entry.id) if now_of(town, entry).state == "running" else None
+        if asked:
+            town.answer(entry.id, asked[0].layer_size)
+    assert kills > 30
+    assert {charge.state for charge in service_ledger(database).snapshot("people").charges} == {"settled"}
+    database.close()
