@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from neologue.clock import Clock, system_days
 from neologue.device import receipt
 from neologue.device.answers import (
@@ -30,6 +32,7 @@ from neologue.device.answers import (
 )
 from neologue.device.diary import Diary
 from neologue.device.library import Library
+from neologue.device.masked import Identity
 from neologue.device.membership import AnsweredInvitation, End, Joined, Membership
 from neologue.device.participation import GroupOutcome, Participation, Refused, Waiting
 from neologue.device.policy import SWITCHED_OFF, Policy
@@ -45,7 +48,7 @@ from neologue.errors import (
     PolicyError,
     SpendingRecordError,
 )
-from neologue.masking.terms import PROMISE_BYTES, Promise, Terms
+from neologue.masking.terms import Promise, Terms
 from neologue.protocol.credential import Credential
 from neologue.protocol.invitation import KEY_BYTES, SIGNATURE_BYTES, Invitation
 from neologue.protocol.submission import Submission
@@ -298,7 +301,7 @@ class Client:
         if self._membership.withdrawn:  # while it was fetched, in another process
             return _OUT
         if invitation.masked is not None:
-            return self._take_part(invitation, asked, campaign + credential.serial + asked.ticket)
+            return self._take_part(invitation, asked, credential)
         body = bytes(Submission(campaign, credential.serial, asked.ticket, self._report(invitation, asked)))
         return self._read_reply(self._transport.request("POST", "/v1/reports", body, OCTETS), campaign)
 
@@ -319,9 +322,10 @@ class Client:
             self._membership.send(asked, sentence)
         return report
 
-    def _take_part(self, invitation: Invitation, asked: AnsweredInvitation, head: bytes) -> Tick:
+    def _take_part(self, invitation: Invitation, asked: AnsweredInvitation, credential: Credential) -> Tick:
         """Take one step in a group, or towards one."""
         campaign = invitation.campaign_id
+        identity = _identity(credential)
         try:
             # Now, and not when others wait for its votes.
             self._record.check(invitation, self._policy)
@@ -331,9 +335,11 @@ class Client:
         part = self._participation
         if part is None or not part.in_group or part.invitation.campaign_id != campaign:
             report = partial(self._report, invitation, asked)
-            part = self._participation = Participation(invitation, report, self._record, self._file_masking_receipt)
+            part = self._participation = Participation(
+                invitation, identity, report, self._record, self._file_masking_receipt
+            )
         self._group_invitation = asked
-        result = part.advance(self._transport, head)
+        result = part.advance(self._transport, campaign + credential.serial + asked.ticket)
         made = self._answer(campaign) is not None
         match result:
             case GroupOutcome.CLOSED if not made:
@@ -353,12 +359,10 @@ class Client:
                 return Tick(State.REFUSED, _REFUSED_DELAY, message)
             case GroupOutcome.FINAL:
                 return self._end(End.FINAL, campaign, "the votes were counted in a sum and erased from this device")
-            case GroupOutcome.CLOSED:
-                return self._end(End.CLOSED, campaign, "the votes are not in a sum that is counted; they were erased")
-        return self._end(End.CLOSED, campaign, "too many groups with the votes yielded nothing; they were erased")
+        return self._end(End.CLOSED, campaign, "the votes are not in a sum that is counted; they were erased")
 
-    def _file_masking_receipt(self, terms: Terms, size: int, times: int) -> None:
-        self._membership.file(receipt.masking_receipt(self._clock(), terms, size, times))
+    def _file_masking_receipt(self, terms: Terms, size: int) -> None:
+        self._membership.file(receipt.masking_receipt(self._clock(), terms, size))
 
     def _check_in(self, credential: Credential, waits: bool) -> AnsweredInvitation | Tick:
         """Ask the service for an invitation; a Tick if there is none."""
@@ -381,7 +385,7 @@ class Client:
                     hex_bytes(reply, "operator", KEY_BYTES),
                     hex_bytes(reply, "signature", SIGNATURE_BYTES),
                     hex_bytes(reply, "ticket", TICKET_BYTES),
-                    None if reply.get("masked") is None else hex_bytes(reply, "masked", PROMISE_BYTES),
+                    optional_hex_bytes(reply, "masked"),
                     optional_hex_bytes(reply, "proof"),
                 )
         raise bad_answer()
@@ -450,6 +454,17 @@ def _parse_promise(asked: AnsweredInvitation) -> Promise | None:
         return None if asked.masked is None else Promise.parse(asked.masked)
     except MaskingError as error:
         raise PolicyError(f"the invitation can't be used: {error}") from None
+
+
+def _identity(credential: Credential) -> Identity:
+    """By what the others of a group know this device."""
+    if not credential.signing_key:
+        raise PolicyError(
+            "votes are masked together with devices that know each other by their signing keys, and nobody vouches for "
+            "one of this device: join with a credential for campaigns under masks"
+        )
+    signer = Ed25519PrivateKey.from_private_bytes(credential.signing_key)
+    return Identity(credential.campaign_id, signer, credential.voucher)
 
 
 def _refusal_tick(response: Response, what: str) -> Tick:

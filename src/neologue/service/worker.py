@@ -95,7 +95,6 @@ class Worker:
         self.intake = Intake(self._storage, limits, on_fault)
         self.groups = MaskingGroups(
             self._storage,
-            keys.operator,
             leads=self.coordinator.is_leading,
             patience=settings.group_patience,
             clock=clock,

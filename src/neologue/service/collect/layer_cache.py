@@ -127,7 +127,7 @@ class LayerCache:
             return Wait(entry.definition.check_in_seconds * max(1, rounds))
         if layer.full:
             return wait
-        promise = aggregator.promise
+        promise = aggregator.promise(self._vouching(entry))
         return Invited(
             layer=layer.digest.hex(),
             operator=self._keys.public.hex(),
@@ -136,13 +136,18 @@ class LayerCache:
             masked=None if promise is None else bytes(promise).hex(),
         )
 
+    def _vouching(self, entry: CampaignRow) -> tuple[bytes, ...]:
+        """The issuers that vouch for the signing keys of devices."""
+        return tuple(map(bytes.fromhex, entry.definition.issuers)) or (self._issuer,)
+
     def _serve(self, entry: CampaignRow, row: LayerRow) -> ServedLayer:
         before = self._layers.get(row.digest)
         if before and before.campaign_id == entry.id:
             return replace(before, round=row.round)
         layer, aggregator = self._stored.read(row.digest), entry.definition.aggregator
-        invitation = invite(entry.id, layer, self._keys.operator, aggregator.promise)
-        collecting = aggregator.collecting(entry.id, row.layer_index, layer)
+        issuers = self._vouching(entry)
+        invitation = invite(entry.id, layer, self._keys.operator, aggregator.promise(issuers))
+        collecting = aggregator.collecting(entry.id, row.layer_index, layer, issuers)
         return ServedLayer(entry.id, row.layer_index, row.digest, row.round, invitation.signature, collecting)
 
 
