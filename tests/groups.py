@@ -3,21 +3,24 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import InitVar, dataclass, field
+from functools import cache
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
 from neologue.aggregation.masked_group import GroupServer, Stage
-from neologue.device.masked import Ballot, Member
+from neologue.device.masked import Ballot, Identity, Member
 from neologue.entropy import Entropy, SeededEntropy
 from neologue.errors import MaskingError
 from neologue.masking.terms import Promise, Terms
+from neologue.masking.voucher import Issuers, vouch
 
-OPERATOR = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
-OPERATOR_KEY = OPERATOR.public_key().public_bytes_raw()
+ISSUER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+CAMPAIGN = b"a campaign, 16 b"
+ISSUERS = Issuers(CAMPAIGN, (ISSUER.public_key().public_bytes_raw(),))
 LAYER = bytes(range(32))
-PROMISE = Promise(smallest=3, corruption=0)
+PROMISE = Promise(smallest=3, corrupt=0, issuers=ISSUERS.keys)
 
 Counts = NDArray[np.int64]
 
@@ -27,14 +30,21 @@ def some_terms(
     votes: int = 1,
     smallest: int = 3,
     dropout: int = 20,
-    corruption: int = 0,
+    corrupt: int = 0,
     group_id: bytes = b"a cohort, 16 b.",
 ) -> Terms:
-    return Terms(group_id.ljust(16), LAYER, entries, votes, smallest, dropout, corruption)
+    return Terms(group_id.ljust(16), LAYER, entries, votes, smallest, dropout, corrupt)
 
 
 def ballot(counts: Sequence[int] | Counts, most: int = 1) -> Ballot:
-    return Ballot.of_votes(LAYER, np.asarray(counts, np.int64), most, OPERATOR_KEY)
+    return Ballot.of_votes(LAYER, np.asarray(counts, np.int64), most)
+
+
+@cache
+def identity(number: int, issuer: Ed25519PrivateKey = ISSUER) -> Identity:
+    """Of a device for whose key an issuer vouches."""
+    signer = Ed25519PrivateKey.from_private_bytes(number.to_bytes(32, "big"))
+    return Identity(CAMPAIGN, signer, vouch(CAMPAIGN, signer.public_key().public_bytes_raw(), issuer))
 
 
 def name(number: int) -> bytes:
@@ -55,11 +65,15 @@ class Run:
 
     def __post_init__(self, votes: Sequence[Sequence[int] | Counts]) -> None:
         self.vectors = [np.asarray(vector, np.int64) for vector in votes]
-        self.server = GroupServer(self.terms, self._entropy(0))
+        self.server = GroupServer(self.terms, ISSUERS)
         self.members = {
-            name(number): Member(self.terms, ballot(vector, self.terms.votes), PROMISE, self._entropy(1 + number))
+            name(number): self.member(number, ballot(vector, self.terms.votes))
             for number, vector in enumerate(self.vectors)
         }
+
+    def member(self, number: int, votes: Ballot) -> Member:
+        """The device with a number."""
+        return Member(self.terms, votes, PROMISE, identity(number), self._entropy(1 + number))
 
     def _entropy(self, part: int) -> Entropy:
         return SeededEntropy(self.seed, part)
@@ -84,6 +98,7 @@ class Run:
         steps: Mapping[Stage, Callable[[bytes], bytes]] = {
             Stage.SHARING: member.share,
             Stage.MASKING: member.mask,
+            Stage.CONFIRMING: member.confirm,
             Stage.UNMASKING: member.unmask,
         }
         return steps[self.server.stage](message)

@@ -16,6 +16,10 @@ class AggregationSettings(Protocol):
     """What an operator has stated about a campaign; each mode reads what it needs."""
 
     @property
+    def devices(self) -> int:
+        """How many devices are expected."""
+
+    @property
     def batch(self) -> int:
         """The fewest reports that are written together."""
 
@@ -33,7 +37,11 @@ class AggregationSettings(Protocol):
 
     @property
     def corruption(self) -> int:
-        """The corrupt devices that a group withstands, in per cent."""
+        """The share of all devices that may be corrupt, in per cent."""
+
+    @property
+    def corruption_risk(self) -> float:
+        """The chance that any group has more corrupt devices than it withstands."""
 
     @property
     def gather_seconds(self) -> float:
@@ -83,10 +91,9 @@ class Aggregator(ABC):
     def spoilt_by_one(self) -> int:
         """How many reports one hostile device can spoil."""
 
-    @property
     @abstractmethod
-    def promise(self) -> Promise | None:
-        """What an invitation promises of groups, if there are any."""
+    def promise(self, issuers: tuple[bytes, ...]) -> Promise | None:
+        """What an invitation promises of groups, if there are any, of devices for which these issuers vouch."""
 
     @property
     @abstractmethod
@@ -94,8 +101,8 @@ class Aggregator(ABC):
         """What observers see before the release."""
 
     @abstractmethod
-    def collecting(self, campaign: bytes, layer_index: int, layer: Asks) -> CollectingLayer:
-        """An open layer that takes what its devices send."""
+    def collecting(self, campaign: bytes, layer_index: int, layer: Asks, issuers: tuple[bytes, ...]) -> CollectingLayer:
+        """An open layer that takes what its devices send, for whom these issuers vouch."""
 
     @abstractmethod
     def has_room(self, missing: int, under_way: int) -> bool:

@@ -75,17 +75,15 @@ class EphemeralAggregator(Aggregator):
         """Its own report."""
         return 1
 
-    @property
-    def promise(self) -> None:
+    def promise(self, issuers: tuple[bytes, ...]) -> None:
         """There are no groups."""
-        return
 
     @property
     def exposure(self) -> Exposure:
         """Batches on a disk, single reports in memory."""
         return Exposure(disk=self.batch)
 
-    def collecting(self, campaign: bytes, layer_index: int, layer: Asks) -> IntakeLayer:
+    def collecting(self, campaign: bytes, layer_index: int, layer: Asks, issuers: tuple[bytes, ...]) -> IntakeLayer:
         """A layer that takes reports as they are."""
         return IntakeLayer(layer_index, layer, self.batch)
 

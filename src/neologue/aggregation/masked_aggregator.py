@@ -6,9 +6,10 @@ from typing import ClassVar, Final
 
 from neologue.aggregation.aggregator import AggregationSettings, Aggregator
 from neologue.masking.messages import DEAL_BYTES
-from neologue.masking.rules import GroupRules
+from neologue.masking.rules import GroupRules, groups_of
 from neologue.masking.terms import Promise
 from neologue.masking.vote_packing import packed_bytes
+from neologue.masking.voucher import Issuers
 from neologue.privacy.statement import Exposure
 from neologue.protocol.report import Asks
 
@@ -23,6 +24,7 @@ class GatheringLayer:
     campaign: bytes
     layer_index: int
     asks: Asks
+    issuers: Issuers
     rules: GroupRules
     gather_seconds: float
     stage_seconds: float
@@ -59,7 +61,14 @@ class MaskedAggregator(Aggregator):
     @classmethod
     def of(cls, settings: AggregationSettings) -> "MaskedAggregator":
         """The mode with the settings of a campaign; a ParameterError if groups of that size can't be safe."""
-        rules = GroupRules(settings.cohort_size, settings.smallest_cohort, settings.dropout, settings.corruption)
+        rules = GroupRules(
+            settings.cohort_size,
+            settings.smallest_cohort,
+            settings.dropout,
+            settings.corruption,
+            settings.corruption_risk,
+            groups_of(settings.devices, settings.smallest_cohort),
+        )
         return cls(rules, settings.gather_seconds, settings.stage_seconds, settings.batch)
 
     @property
@@ -77,19 +86,21 @@ class MaskedAggregator(Aggregator):
         """A whole group: under a mask no vote can be checked."""
         return self.rules.size
 
-    @property
-    def promise(self) -> Promise:
+    def promise(self, issuers: tuple[bytes, ...]) -> Promise:
         """What devices hold the service to."""
-        return self.rules.promise
+        return self.rules.promise(issuers)
 
     @property
     def exposure(self) -> Exposure:
         """Sums of groups."""
         return Exposure(disk=self.batch, masked=self.rules)
 
-    def collecting(self, campaign: bytes, layer_index: int, layer: Asks) -> GatheringLayer:
+    def collecting(self, campaign: bytes, layer_index: int, layer: Asks, issuers: tuple[bytes, ...]) -> GatheringLayer:
         """A layer that gathers groups."""
-        return GatheringLayer(campaign, layer_index, layer, self.rules, self.gather_seconds, self.stage_seconds)
+        vouching = Issuers(campaign, issuers)
+        return GatheringLayer(
+            campaign, layer_index, layer, vouching, self.rules, self.gather_seconds, self.stage_seconds
+        )
 
     def has_room(self, missing: int, under_way: int) -> bool:
         """Whether another group would find room beside those under way."""

@@ -5,35 +5,26 @@ that sends no other one in time is treated as one that has dropped out, and the 
 """
 
 import hashlib
+from bisect import bisect_left
 from collections.abc import Container
 from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
-from neologue.entropy import Entropy, SecureEntropy
 from neologue.errors import MaskingError
 from neologue.masking import shamir
-from neologue.masking.graph import circle
+from neologue.masking.agreement import Confirmation, Request, Survivors, signed_shared, signed_survivors
+from neologue.masking.graph import circle, neighbours_at
 from neologue.masking.keys import mask_pair, pairwise_mask_key, self_mask_key, tag
 from neologue.masking.masks import add_mask, subtract_mask
-from neologue.masking.messages import (
-    Advertisement,
-    Deal,
-    Delivery,
-    Kind,
-    MaskedVector,
-    Request,
-    Roster,
-    Sharing,
-    Unmasking,
-)
+from neologue.masking.messages import Deal, Delivery, Kind, MaskedVector, Sharing, Unmasking
 from neologue.masking.neighbourhood import LARGEST_GROUP
+from neologue.masking.roster import Advertisement, Roster, roster_digest
 from neologue.masking.terms import MaskingGroup, Terms
-from neologue.masking.void_group import sign_void_statement
 from neologue.masking.vote_packing import Entries, unpack
+from neologue.masking.voucher import Issuers, is_signature
 from neologue.protocol.report import Asks
 
 
@@ -43,8 +34,9 @@ class Stage(IntEnum):
     ADVERTISING = 1
     SHARING = 2
     MASKING = 3
-    UNMASKING = 4
-    OVER = 5
+    CONFIRMING = 4
+    UNMASKING = 5
+    OVER = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +61,8 @@ class NoSum:
     reason: str
 
 
-def terms_for(layer: Asks, group_id: bytes, smallest: int, dropout: int, corruption: int) -> Terms:
-    """The terms of a group that answers a layer; the rates in per cent."""
+def terms_for(layer: Asks, group_id: bytes, smallest: int, dropout: int, corrupt: int) -> Terms:
+    """The terms of a group that answers a layer; the dropouts in per cent."""
     randomizer = layer.randomizer
     return Terms(
         group_id,
@@ -79,7 +71,7 @@ def terms_for(layer: Asks, group_id: bytes, smallest: int, dropout: int, corrupt
         randomizer.channel.contributions,
         smallest,
         dropout,
-        corruption,
+        corrupt,
     )
 
 
@@ -89,12 +81,13 @@ class GroupServer:
     A device is known by whatever bytes the service knows it by; the other devices never see them.
     """
 
-    def __init__(self, terms: Terms, entropy: Entropy | None = None) -> None:
+    def __init__(self, terms: Terms, issuers: Issuers) -> None:
+        """`issuers` vouch for its devices."""
         self.terms = terms
+        self._issuers = issuers
         self.stage = Stage.ADVERTISING
         self.outcome: GroupSum | NoSum | None = None
         """None until the group is over."""
-        self._entropy = SecureEntropy() if entropy is None else entropy
         self._received: dict[bytes, set[bytes]] = {}
         """By device, the digests of all messages taken: one that comes again is taken, and does nothing."""
         self._forget()
@@ -105,9 +98,14 @@ class GroupServer:
         self._index: dict[bytes, int] = {}
         self._advertised: list[Advertisement] = []
         self._keys: set[bytes] = set()
+        self._roster = b""
+        """The digest of the roster."""
         self._neighbours: list[tuple[int, ...]] = []
         self._shared: dict[int, Sharing] = {}
-        self._arrived: set[int] = set()
+        self._arrived: dict[int, bytes] = {}
+        """By device whose vector has arrived, its signature of who has shared."""
+        self._confirmed: dict[int, bytes] = {}
+        """By device that has signed the survivors, its signature."""
         self._total: Entries = np.zeros(0, np.uint8)
         self._shares: dict[int, dict[int, int]] = {}
         """By owner, its shares at hand, by point: of the seed if its vector has arrived, of the key if not."""
@@ -126,15 +124,17 @@ class GroupServer:
                 return len(self._shared) == len(self._index)
             case Stage.MASKING:
                 return len(self._arrived) == len(self._shared)
+            case Stage.CONFIRMING:
+                return len(self._confirmed) == len(self._arrived)
             case Stage.UNMASKING:
-                return self._missing_secret() is None or len(self._answered) == len(self._arrived)
+                return self._missing_secret() is None or len(self._answered) == len(self._confirmed)
         return False
 
     @property
     def devices(self) -> int:
         """How many devices have sent what is awaited in this stage."""
-        taken = (len(self._index), len(self._shared), len(self._arrived), len(self._answered), 0)
-        return taken[self.stage - 1]
+        taken = (self._index, self._shared, self._arrived, self._confirmed, self._answered, ())
+        return len(taken[self.stage - 1])
 
     def awaits(self, device: bytes) -> bool:
         """Whether a message of this device is missing in this stage."""
@@ -146,26 +146,27 @@ class GroupServer:
                 return index is not None and index not in self._shared
             case Stage.MASKING:
                 return index in self._shared and index not in self._arrived
+            case Stage.CONFIRMING:
+                return index in self._arrived and index not in self._confirmed
             case Stage.UNMASKING:
-                return index in self._arrived and index not in self._answered
+                return index in self._confirmed and index not in self._answered
         return False
 
     def message_for(self, device: bytes) -> bytes | None:
-        """What a device is to answer in this stage: a roster, a delivery or a request; None if it is out."""
+        """What a device is to answer in this stage; None if it is out."""
         index = self._index.get(device)
         if index is None or self._group is None:
             return None
-        around = self._neighbours[index]
         match self.stage:
             case Stage.SHARING:
-                advertised = {other: self._advertised[other] for other in around}
-                return Roster(self._group, index, advertised).body()
+                return Roster(self._group, index, tuple(self._advertised)).body()
             case Stage.MASKING if index in self._shared:
-                deals = tuple(self._deal(other, index) if other in self._shared else None for other in around)
-                return Delivery(index, deals).body(self._group)
-            case Stage.UNMASKING if index in self._arrived:
-                wanted = tuple(self._wanted_share(other) for other in around)
-                return Request(index, len(self._arrived), wanted).body(self._group)
+                deals = tuple(self._deal(other, index) for other in self._neighbours[index] if other in self._shared)
+                return Delivery(index, frozenset(self._shared), deals).body(self._group)
+            case Stage.CONFIRMING if index in self._arrived:
+                return Survivors(index, self._arrived).body(self._group)
+            case Stage.UNMASKING if index in self._confirmed:
+                return Request(index, self._confirmed).body(self._group)
         return None
 
     def receive(self, device: bytes, message: bytes) -> None:
@@ -181,6 +182,8 @@ class GroupServer:
                 self._take_sharing(device, message)
             case Stage.MASKING:
                 self._take_vector(device, message)
+            case Stage.CONFIRMING:
+                self._take_confirmation(device, message)
             case Stage.UNMASKING:
                 self._take_unmasking(device, message)
             case Stage.OVER:
@@ -195,6 +198,8 @@ class GroupServer:
             case Stage.SHARING:
                 self._begin_masking()
             case Stage.MASKING:
+                self._begin_confirming()
+            case Stage.CONFIRMING:
                 self._begin_unmasking()
             case Stage.UNMASKING:
                 self._finish()
@@ -205,12 +210,6 @@ class GroupServer:
         """Give the group up, whatever its stage; one that is over has its outcome."""
         if self.stage is not Stage.OVER:
             self._end(NoSum(reason))
-
-    def statement(self, operator: Ed25519PrivateKey) -> bytes:
-        """The signed statement that the group yielded nothing; a MaskingError unless that is true and certain."""
-        if not isinstance(self.outcome, NoSum):
-            raise MaskingError("a group that yielded a sum, or still may, can't be declared to have yielded nothing")
-        return sign_void_statement(self.terms, operator)
 
     @property
     def _formed_group(self) -> MaskingGroup:
@@ -228,10 +227,12 @@ class GroupServer:
         advertised = Advertisement.parse(message, self.terms)
         if not advertised.keys.usable:
             raise MaskingError("a public key leads to no secret")
-        if advertised.signer and not advertised.is_genuine(self.terms):
+        if not advertised.is_vouched(self._issuers):
+            raise MaskingError("no issuer of the campaign vouches for the signing key")
+        if not advertised.is_genuine(self.terms):
             raise MaskingError("the keys are not signed by the signer that is named")
-        keys = {advertised.keys.sealing, advertised.keys.masking}
-        if len(keys) < 2 or keys & self._keys:
+        keys = {advertised.signer, advertised.keys.sealing, advertised.keys.masking}
+        if len(keys) < 3 or keys & self._keys:
             raise MaskingError("a public key that is in the group already")
         self._keys |= keys
         self._index[device] = len(self._advertised)
@@ -247,12 +248,21 @@ class GroupServer:
         index, group = self._expected(device, self._shared, self._arrived)
         vector = MaskedVector.parse(message, group)
         _check_sender(vector.index, index)
+        self._check_signature(index, vector.signature, signed_shared(self._roster, group, frozenset(self._shared)))
         entries = unpack(vector.packed, group.bits, self.terms.entries)
         self._total += entries
-        self._arrived.add(index)
+        self._arrived[index] = vector.signature
+
+    def _take_confirmation(self, device: bytes, message: bytes) -> None:
+        index, group = self._expected(device, self._arrived, self._confirmed)
+        confirmation = Confirmation.parse(message, group)
+        _check_sender(confirmation.index, index)
+        agreed = signed_survivors(self._roster, group, frozenset(self._shared), frozenset(self._arrived))
+        self._check_signature(index, confirmation.signature, agreed)
+        self._confirmed[index] = confirmation.signature
 
     def _take_unmasking(self, device: bytes, message: bytes) -> None:
-        index, group = self._expected(device, self._arrived, self._answered)
+        index, group = self._expected(device, self._confirmed, self._answered)
         unmasking = Unmasking.parse(message, group)
         _check_sender(unmasking.index, index)
         around = self._neighbours[index]
@@ -279,9 +289,13 @@ class GroupServer:
             raise MaskingError("the device has sent another message in this stage before")
         return index, self._group
 
+    def _check_signature(self, index: int, signature: bytes, message: bytes) -> None:
+        if not is_signature(signature, self._advertised[index].signer, message):
+            raise MaskingError(f"device {index} has not signed what it was told")
+
     def _deal(self, owner: int, holder: int) -> Deal:
         """What a device that has shared gave one of its neighbours."""
-        return self._shared[owner].deals[self._neighbours[owner].index(holder)]
+        return self._shared[owner].deal(bisect_left(self._neighbours[owner], holder))
 
     def _wanted_share(self, owner: int) -> Kind:
         """Of which secret of a device shares are asked for."""
@@ -300,7 +314,10 @@ class GroupServer:
             self._end(NoSum(str(error)))
             return
         self._group = group
-        self._neighbours = circle(size, degree, self._entropy)
+        self._roster = roster_digest(group, tuple(self._advertised))
+        order = circle(size, self._roster)
+        around = {device: neighbours_at(order, place, degree) for place, device in enumerate(order)}
+        self._neighbours = [around[device] for device in range(size)]
         self.stage = Stage.SHARING
 
     def _begin_masking(self) -> None:
@@ -309,30 +326,38 @@ class GroupServer:
         self._total = np.zeros(self.terms.entries, self._formed_group.entry_dtype)
         self.stage = Stage.MASKING
 
+    def _begin_confirming(self) -> None:
+        if not self._too_few(len(self._arrived), "have sent their votes") and not self._out_of_reach(self._arrived):
+            self.stage = Stage.CONFIRMING
+
     def _begin_unmasking(self) -> None:
-        if self._too_few(len(self._arrived), "have sent their votes"):
+        if self._too_few(len(self._confirmed), "have signed the survivors") or self._out_of_reach(self._confirmed):
             return
-        threshold = self._formed_group.neighbourhood.threshold
-        for owner in self._shared:
-            holders = sum(other in self._arrived for other in self._neighbours[owner])
-            if holders < threshold:
-                self._end(NoSum(f"{holders} neighbours of a device are left, and it takes {threshold}"))
-                return
         self._shares = {owner: {} for owner in self._shared}
         self.stage = Stage.UNMASKING
 
     def _too_few(self, devices: int, what: str) -> bool:
-        if devices < self.terms.smallest:
-            self._end(NoSum(f"{devices:,} devices {what}, and {self.terms.smallest:,} were promised"))
+        """Whether so many devices can't go on; then the group is over."""
+        if devices < self._formed_group.quorum:
+            self._end(NoSum(f"{devices:,} devices {what}, and it takes {self._formed_group.quorum:,}"))
         return self.stage is Stage.OVER
+
+    def _out_of_reach(self, left: Container[int]) -> bool:
+        """Whether a secret can't be had from the devices that are left; then the group is over."""
+        threshold = self._formed_group.neighbourhood.threshold
+        for owner in self._shared:
+            holders = sum(other in left for other in self._neighbours[owner])
+            if holders < threshold:
+                self._end(NoSum(f"{holders} neighbours of a device are left, and it takes {threshold}"))
+                return True
+        return False
 
     def _finish(self) -> None:
         """Take all masks off the sum; or leave them on for ever."""
-        if (missing := self._missing_secret()) is not None:
-            have, threshold = len(self._shares[missing]), self._formed_group.neighbourhood.threshold
-            self._end(NoSum(f"{have} shares of a secret have come, and it takes {threshold}"))
-            return
         threshold = self._formed_group.neighbourhood.threshold
+        if (missing := self._missing_secret()) is not None:
+            self._end(NoSum(f"{len(self._shares[missing])} shares of a secret have come, and it takes {threshold}"))
+            return
         secrets = {owner: shamir.reconstruct(held, threshold) for owner, held in self._shares.items()}
         if not all(self._is_secret(owner, secret) for owner, secret in secrets.items()):
             self._end(NoSum("a device has shared something else than its secret"))

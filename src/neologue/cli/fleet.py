@@ -30,7 +30,15 @@ AT_ONCE = 100_000
 SHOWN_WORDS = 20
 OVER = ("released", "refused", "aborted")
 SECONDS_TO_START = 60
-GROUP_OPTIONS = ("cohort_size", "smallest_cohort", "dropout", "corruption", "gather_seconds", "stage_seconds")
+GROUP_OPTIONS = (
+    "cohort_size",
+    "smallest_cohort",
+    "dropout",
+    "corruption",
+    "corruption_risk",
+    "gather_seconds",
+    "stage_seconds",
+)
 
 
 @click.command()

@@ -7,7 +7,16 @@ import click
 
 from neologue.errors import ParameterError
 
-MASKED_ONLY = ("cohort_size", "smallest_cohort", "dropout", "corruption", "gather_seconds", "stage_seconds", "leaving")
+MASKED_ONLY = (
+    "cohort_size",
+    "smallest_cohort",
+    "dropout",
+    "corruption",
+    "corruption_risk",
+    "gather_seconds",
+    "stage_seconds",
+    "leaving",
+)
 """Options that only make sense with masked votes."""
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -16,10 +25,15 @@ Command = TypeVar("Command", bound=Callable[..., object])
 def group_options(command: Command) -> Command:
     """Add the options of masked votes to a command; the service has defaults for those not given."""
     for option in (
-        click.option("--corruption", type=int, help="Percentage of a group that may be corrupt  [default: 5]"),
+        click.option(
+            "--corruption-risk",
+            type=float,
+            help="The chance that any group has more corrupt devices than it withstands  [default: 1e-06]",
+        ),
+        click.option("--corruption", type=int, help="Percentage of all devices that may be corrupt  [default: 5]"),
         click.option("--dropout", type=int, help="Percentage of a group that may drop out  [default: 20]"),
         click.option(
-            "--smallest-cohort", type=int, help="The fewest devices whose masked votes are summed  [default: 50]"
+            "--smallest-cohort", type=int, help="The fewest devices whose masked votes are summed  [default: 70]"
         ),
         click.option(
             "--cohort-size", type=int, help="How many devices mask their votes for each other  [default: 100]"

@@ -163,13 +163,23 @@ def _make_plan(options: dict[str, Any], print_line: Any) -> "Plan":  # noqa: ANN
 
 def _group_rules(options: dict[str, Any]) -> "GroupRules | None":
     """The rules of masking, if votes are masked."""
-    from neologue.masking.rules import GroupRules
+    from neologue.campaign.campaign import MOST_USERS
+    from neologue.masking.rules import GroupRules, groups_of
 
     require_masks(options)
     if options["aggregation"] != "secure":
         return None
-    names = {"size": "cohort_size", "smallest": "smallest_cohort", "dropout": "dropout", "corruption": "corruption"}
-    return GroupRules(**{name: options[option] for name, option in names.items() if options[option] is not None})
+    names = {
+        "size": "cohort_size",
+        "smallest": "smallest_cohort",
+        "dropout": "dropout",
+        "corruption": "corruption",
+        "risk": "corruption_risk",
+    }
+    given = {name: options[option] for name, option in names.items() if options[option] is not None}
+    # As many groups as there can be, if the users are yet to be chosen.
+    groups = groups_of(options["users"] or MOST_USERS, given.get("smallest", GroupRules.smallest))
+    return GroupRules(**given, groups=groups)
 
 
 def _most_votes(randomizer: str, words_per_user: int) -> int:

@@ -8,7 +8,7 @@ from neologue.device.membership import AnsweredInvitation
 from neologue.device.tick import State, Tick, refusal_tick
 from neologue.device.transport import Transport
 from neologue.errors import MaskingError, PolicyError
-from neologue.masking.terms import PROMISE_BYTES, Promise
+from neologue.masking.terms import Promise
 from neologue.protocol.credential import Credential
 from neologue.protocol.invitation import KEY_BYTES, SIGNATURE_BYTES
 from neologue.protocol.ticket import TICKET_BYTES
@@ -34,7 +34,7 @@ def check_in(transport: Transport, credential: Credential) -> AnsweredInvitation
                 hex_bytes(reply, "operator", KEY_BYTES),
                 hex_bytes(reply, "signature", SIGNATURE_BYTES),
                 hex_bytes(reply, "ticket", TICKET_BYTES),
-                None if reply.get("masked") is None else hex_bytes(reply, "masked", PROMISE_BYTES),
+                optional_hex_bytes(reply, "masked"),
                 optional_hex_bytes(reply, "proof"),
             )
     raise bad_answer()

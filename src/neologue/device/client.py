@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from neologue.clock import Clock, system_days
 from neologue.device import receipt
 from neologue.device.answers import LATEST, SOONEST, bad_answer, clamp_delay, json_object, retry_after_seconds
@@ -21,6 +23,7 @@ from neologue.device.backoff import Backoff
 from neologue.device.check_in import check_in, parse_promise
 from neologue.device.diary import Diary
 from neologue.device.library import Library
+from neologue.device.masked import Identity
 from neologue.device.membership import AnsweredInvitation, End, Joined, Membership
 from neologue.device.participation import GroupOutcome, Participation, Refused, Waiting
 from neologue.device.policy import SWITCHED_OFF, Policy
@@ -267,7 +270,7 @@ class Client:
         invitation = Invitation(layer, campaign, asked.operator, asked.signature, parse_promise(asked), asked.proof)
         self._check_consent()  # the owner may have opted out while it was fetched, in another process
         if invitation.masked is not None:
-            return self._take_part(invitation, asked, campaign + credential.serial + asked.ticket)
+            return self._take_part(invitation, asked, credential)
         with self._hide():
             report = self._report(invitation, asked)
         body = bytes(Submission(campaign, credential.serial, asked.ticket, report))
@@ -300,9 +303,10 @@ class Client:
             self._membership.send(asked, sentence)
         return report
 
-    def _take_part(self, invitation: Invitation, asked: AnsweredInvitation, head: bytes) -> Tick:
+    def _take_part(self, invitation: Invitation, asked: AnsweredInvitation, credential: Credential) -> Tick:
         """Take one step in a group, or towards one."""
         campaign = invitation.campaign_id
+        identity = _identity(credential)
         try:
             # Now, and not when others wait for its votes.
             self._record.check(invitation, self._policy)
@@ -313,10 +317,10 @@ class Client:
         if part is None or not part.in_group or part.invitation.campaign_id != campaign:
             report = partial(self._report, invitation, asked)
             part = self._participation = Participation(
-                invitation, report, self._record, self._file_masking_receipt, self._hide
+                invitation, identity, report, self._record, self._file_masking_receipt, self._hide
             )
         self._group_invitation = asked
-        result = part.advance(self._transport, head)
+        result = part.advance(self._transport, campaign + credential.serial + asked.ticket)
         made = self._answer(campaign) is not None
         match result:
             case GroupOutcome.CLOSED if not made:
@@ -336,12 +340,10 @@ class Client:
                 return Tick(State.REFUSED, REFUSED_DELAY, message)
             case GroupOutcome.FINAL:
                 return self._end(End.FINAL, campaign, "the votes were counted in a sum and erased from this device")
-            case GroupOutcome.CLOSED:
-                return self._end(End.CLOSED, campaign, "the votes are not in a sum that is counted; they were erased")
-        return self._end(End.CLOSED, campaign, "too many groups with the votes yielded nothing; they were erased")
+        return self._end(End.CLOSED, campaign, "the votes are not in a sum that is counted; they were erased")
 
-    def _file_masking_receipt(self, terms: Terms, size: int, times: int) -> None:
-        self._membership.file(receipt.masking_receipt(self._clock(), terms, size, times))
+    def _file_masking_receipt(self, terms: Terms, size: int) -> None:
+        self._membership.file(receipt.masking_receipt(self._clock(), terms, size))
 
     def _fetch(self, path: str, most: int) -> bytes:
         response = self._transport.request("GET", path, most=most)
@@ -391,3 +393,14 @@ class Client:
 
     def _answer(self, campaign: bytes) -> Answer | None:
         return next((answer for answer in self._record.answers() if answer.campaign_id == campaign), None)
+
+
+def _identity(credential: Credential) -> Identity:
+    """By what the others of a group know this device."""
+    if not credential.signing_key:
+        raise PolicyError(
+            "votes are masked together with devices that know each other by their signing keys, and nobody vouches for "
+            "one of this device: join with a credential for campaigns under masks"
+        )
+    signer = Ed25519PrivateKey.from_private_bytes(credential.signing_key)
+    return Identity(credential.campaign_id, signer, credential.voucher)

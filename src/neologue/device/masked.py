@@ -1,11 +1,11 @@
 """A device in a group of secure aggregation: messages in, messages out, and what it refuses.
 
-Its votes are randomized once and stay the same. Each group that it joins gets them under fresh masks. Once it has
-masked them for a group, it joins another only with the operator's signed statement that the first one failed: two sums
-with the same votes would reveal more than one.
+Its votes are randomized once, and masked for one group: two sums with the same votes would reveal more than one, and a
+device can't know that a group yielded nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from neologue.entropy import Entropy, SecureEntropy
 from neologue.errors import MaskingError
 from neologue.masking import field, shamir
+from neologue.masking.agreement import Confirmation, Request, Survivors, signed_shared, signed_survivors
 from neologue.masking.keys import (
     KEY_BYTES,
     PublicKeys,
@@ -27,53 +28,33 @@ from neologue.masking.keys import (
     unseal,
 )
 from neologue.masking.masks import add_mask, subtract_mask
-from neologue.masking.messages import (
-    Advertisement,
-    Deal,
-    Delivery,
-    Kind,
-    MaskedVector,
-    Request,
-    Roster,
-    Sharing,
-    Unmasking,
-)
+from neologue.masking.messages import Deal, Delivery, Kind, MaskedVector, Sharing, Unmasking
+from neologue.masking.roster import Advertisement, Roster
 from neologue.masking.terms import MaskingGroup, Promise, Terms
-from neologue.masking.void_group import is_void_statement
 from neologue.masking.vote_packing import pack
+from neologue.masking.voucher import Issuers, is_signature
 from neologue.protocol.report import Asks, read_report
 
 
 class Ballot:
     """The randomized votes of a device in a layer, and the group that may have them in its sum."""
 
-    def __init__(
-        self,
-        layer: bytes,
-        entries: int,
-        votes: Callable[[], NDArray[np.int64]],
-        most: int,
-        operator: bytes,
-        pending: Terms | None = None,
-    ) -> None:
+    def __init__(self, layer: bytes, entries: int, votes: Callable[[], NDArray[np.int64]], most: int) -> None:
         self.layer = layer
         self.entries = entries
         self.votes = votes
         """Returns the votes for each candidate, from 0 to `most`, the same on every call."""
         self.most = most
-        self._operator = operator
-        self.pending = pending
-        """The terms of the group they were masked for; recorded on disk before the masked vector is sent."""
+        self.group: bytes | None = None
+        """The identity of the group they were masked for; recorded on disk before the masked vector is sent."""
 
     @classmethod
-    def of_votes(
-        cls, layer: bytes, counts: NDArray[np.int64], most: int, operator: bytes, pending: Terms | None = None
-    ) -> Self:
+    def of_votes(cls, layer: bytes, counts: NDArray[np.int64], most: int) -> Self:
         """A ballot of given votes."""
-        return cls(layer, len(counts), lambda: counts, most, operator, pending)
+        return cls(layer, len(counts), lambda: counts, most)
 
     @classmethod
-    def of_report(cls, layer: Asks, report: Callable[[], bytes], operator: bytes, pending: Terms | None = None) -> Self:
+    def of_report(cls, layer: Asks, report: Callable[[], bytes]) -> Self:
         """A ballot of the votes in the device's report, which is made when they are masked and not before."""
         randomizer = layer.randomizer
         entries = randomizer.candidates
@@ -81,23 +62,27 @@ class Ballot:
         def votes() -> NDArray[np.int64]:
             return np.bincount(read_report(layer, report()), minlength=entries)
 
-        return cls(layer.digest, entries, votes, randomizer.channel.contributions, operator, pending)
+        return cls(layer.digest, entries, votes, randomizer.channel.contributions)
 
     def check(self, terms: Terms) -> None:
-        """Refuse terms that are for other votes than these, or while an earlier group may have them in its sum."""
+        """Refuse terms that are for other votes than these, or after the votes were masked."""
         if (terms.layer, terms.entries, terms.votes) != (self.layer, self.entries, self.most):
             raise MaskingError("the group answers another layer than these votes")
-        if self.pending is not None:
+        if self.group is not None:
             raise MaskingError(
-                f"the votes are masked for the group {self.pending.group_id.hex()}: join another one with the "
-                "operator's signed statement that it failed"
+                f"the votes were masked for the group {self.group.hex()}, and are masked for no other: the difference "
+                "of two sums could be the votes of one device"
             )
 
-    def release(self, statement: bytes) -> None:
-        """Allow the votes to be masked again, if the operator has signed that the group failed."""
-        if self.pending is None or not is_void_statement(statement, self.pending, self._operator):
-            raise MaskingError("the statement is not the operator's, or not about the group that has these votes")
-        self.pending = None
+
+@dataclass(frozen=True)
+class Identity:
+    """By what the other devices of a campaign know that this one belongs to it."""
+
+    campaign_id: bytes
+    signer: Ed25519PrivateKey
+    voucher: bytes
+    """An issuer's, for the signer's public key."""
 
 
 class Member:
@@ -107,44 +92,37 @@ class Member:
     """
 
     def __init__(
-        self,
-        terms: Terms,
-        ballot: Ballot,
-        promise: Promise,
-        entropy: Entropy | None = None,
-        *,
-        signer: Ed25519PrivateKey | None = None,
-        trusts: Callable[[bytes], bool] | None = None,
+        self, terms: Terms, ballot: Ballot, promise: Promise, identity: Identity, entropy: Entropy | None = None
     ) -> None:
-        """With a `signer` the device signs its keys; with `trusts` it takes only keys whose signer that accepts."""
         promise.check(terms)
         ballot.check(terms)
         self._terms = terms
         self._ballot = ballot
         self._entropy = SecureEntropy() if entropy is None else entropy
-        self._signer = signer
-        self._trusts = trusts
+        self._issuers = Issuers(identity.campaign_id, promise.issuers)
+        self._signer = identity.signer
         self._sealing = X25519PrivateKey.from_private_bytes(self._entropy.octets(KEY_BYTES))
         self._secrets = {Kind.SEED: field.draw(self._entropy), Kind.KEY: field.draw(self._entropy)}
         self._masking = mask_pair(self._secrets[Kind.KEY], terms.digest)
+        self._advertised = self._sign_keys(identity.voucher)
         self._roster: Roster | None = None
-        self._shared: dict[int, dict[Kind, int]] | None = None
-        """The neighbours that have shared, and what they have; nothing if it can't be read."""
-        self._answered: Request | None = None
+        self._shared: frozenset[int] | None = None
+        """The devices of the whole group that have shared, once the votes are masked for them."""
+        self._held: dict[int, dict[Kind, int]] = {}
+        """By neighbour that has shared, its shares; nothing if they can't be read."""
+        self._survivors: frozenset[int] | None = None
+        """The one set of survivors that this device has signed."""
 
     def advertise(self) -> bytes:
         """The first message: this device's public keys."""
-        keys = PublicKeys(self._sealing.public_key().public_bytes_raw(), self._masking.public_key().public_bytes_raw())
-        if self._signer is None:
-            return Advertisement(keys).body(self._terms)
-        return Advertisement.sign(keys, self._terms, self._signer).body(self._terms)
+        return self._advertised.body(self._terms)
 
     def share(self, message: bytes) -> bytes:
         """The answer to a roster: shares of both secrets, sealed for the neighbours."""
         if self._roster is not None:
             raise MaskingError("this device has shared its secrets already, and does so once")
         roster = Roster.parse(message, self._terms)
-        self._check_signatures(roster)
+        self._check_roster(roster)
         group, index = roster.group, roster.index
         points = [_point(other) for other in roster.neighbours]
         dealt = {
@@ -152,98 +130,137 @@ class Member:
             for kind, secret in self._secrets.items()
         }
         deals: list[Deal] = []
-        for position, (other, advertised) in enumerate(roster.neighbours.items()):
+        for position, other in enumerate(roster.neighbours):
             pair = {kind: shares[position] for kind, shares in dealt.items()}
             plain = b"".join(map(field.to_bytes, pair.values()))
-            sealed = seal(plain, self._sealing, advertised.keys.sealing, group, index, other)
+            sealed = seal(plain, self._sealing, roster.advertised[other].keys.sealing, group, index, other)
             seed_tag, key_tag = (tag(share, group, kind, index, other) for kind, share in pair.items())
             deals.append(Deal(sealed, (seed_tag, key_tag)))
         self._roster = roster
         seed_tag = tag(self._secrets[Kind.SEED], group, Kind.SEED, index, index)
-        return Sharing(index, seed_tag, tuple(deals)).body(group)
+        return Sharing(index, seed_tag, b"".join(map(bytes, deals))).body(group)
 
     def mask(self, message: bytes) -> bytes:
-        """The answer to a delivery: the votes under all masks.
+        """The answer to a delivery: the votes under all masks, and a signature of whom they are masked with.
 
-        Before it is sent, `Ballot.pending` must be on the disk: after a crash the device would not know that it was.
+        Before it is sent, `Ballot.group` must be on the disk: after a crash the device would not know that it was.
         """
         roster = self._roster
         if roster is None or self._shared is not None:
             raise MaskingError("this device masks its votes once, after sharing its secrets")
         group, index = roster.group, roster.index
-        delivery = Delivery.parse(message, group)
+        delivery = Delivery.parse(message, group, roster.neighbours)
         _check_index(delivery.index, index)
-        shared = {
-            other: self._open(deal, group, other, index)
-            for other, deal in zip(roster.neighbours, delivery.deals, strict=True)
-            if deal is not None
+        _check_set("have shared their secrets", delivery.shared, group, index)
+        around = [other for other in roster.neighbours if other in delivery.shared]
+        held = {
+            other: self._open(deal, group, other, index) for other, deal in zip(around, delivery.deals, strict=True)
         }
-        if (readable := sum(map(bool, shared.values()))) < group.neighbourhood.threshold:
+        if (readable := sum(map(bool, held.values()))) < group.neighbourhood.threshold:
             raise MaskingError(
                 f"{readable} neighbours have shared their secrets with this device, "
                 f"and it takes {group.neighbourhood.threshold}"
             )
         keys = {
-            other: pairwise_mask_key(self._masking, roster.neighbours[other].keys.masking, group, (index, other))
-            for other in shared
+            other: pairwise_mask_key(self._masking, roster.advertised[other].keys.masking, group, (index, other))
+            for other in around
         }
         self._ballot.check(self._terms)
         votes = self._ballot.votes()
         # From here on nothing is refused.
-        self._ballot.pending = self._terms
-        self._shared = shared
+        self._ballot.group = self._terms.group_id
+        self._shared, self._held = delivery.shared, held
         entries = votes.astype(group.entry_dtype)
         add_mask(entries, self_mask_key(self._secrets[Kind.SEED], group, index))
         for other, key in keys.items():
             (add_mask if index < other else subtract_mask)(entries, key)
-        return MaskedVector(index, pack(entries, group.bits)).body(group)
+        signature = self._signer.sign(signed_shared(roster.digest, group, delivery.shared))
+        return MaskedVector(index, signature, pack(entries, group.bits)).body(group)
+
+    def confirm(self, message: bytes) -> bytes:
+        """The answer to the survivors: this device's signature of them.
+
+        The same survivors are signed again; others are refused once some were signed.
+        """
+        roster, shared = self._masked()
+        group, index = roster.group, roster.index
+        told = Survivors.parse(message, group)
+        _check_index(told.index, index)
+        survivors = frozenset(told.signatures)
+        if self._survivors not in (None, survivors):
+            raise MaskingError("this device has signed other survivors in this group, and signs no second ones")
+        _check_set("are in the sum", survivors, group, index)
+        if not survivors <= shared:
+            raise MaskingError("the survivors contradict the delivery about who has shared")
+        around = sum(other in survivors for other in roster.neighbours)
+        if around < group.neighbourhood.threshold:
+            raise MaskingError(
+                f"the votes of {around} neighbours have arrived, and it takes {group.neighbourhood.threshold}"
+            )
+        # Whoever masked for others than this device would not be hidden among those it can see.
+        self._check_signatures(told.signatures, signed_shared(roster.digest, group, shared))
+        self._survivors = survivors
+        return Confirmation(index, self._signer.sign(self._signed_survivors(roster, shared, survivors))).body(group)
 
     def unmask(self, message: bytes) -> bytes:
-        """The answer to a request: of each neighbour a share of one of its secrets, and never of both.
-
-        The same request gets the same answer again; another one is refused once one was answered.
-        """
-        if self._roster is None or self._shared is None:
-            raise MaskingError("this device gives no shares away before its votes are masked")
-        group, index = self._roster.group, self._roster.index
+        """The answer to a request: of each neighbour a share of one of its secrets, as the survivors determine."""
+        roster, shared = self._masked()
+        if self._survivors is None:
+            raise MaskingError("this device gives no shares away before it has signed the survivors")
+        group, index, survivors = roster.group, roster.index, self._survivors
         request = Request.parse(message, group)
         _check_index(request.index, index)
-        if self._answered is not None and request != self._answered:
-            raise MaskingError("this device has answered another request in this group, and answers no second one")
-        for other, kind in zip(self._roster.neighbours, request.wanted, strict=True):
-            if (kind is not Kind.NEITHER) != (other in self._shared):
-                raise MaskingError(f"the request contradicts the delivery about whether device {other} has shared")
-        arrived = request.wanted.count(Kind.SEED)
-        if arrived < group.neighbourhood.threshold:
+        if len(request.signatures) < group.quorum:
             raise MaskingError(
-                f"the votes of {arrived} neighbours have arrived, and it takes {group.neighbourhood.threshold}"
+                f"{len(request.signatures):,} devices have signed the survivors, and it takes {group.quorum:,}"
             )
-        if not max(self._terms.smallest, arrived + 1) <= request.arrived <= group.size:
-            raise MaskingError(
-                f"a sum of {request.arrived:,} devices, where {self._terms.smallest:,} were promised, "
-                f"the group has {group.size:,} and {arrived + 1:,} are in sight"
-            )
-        self._answered = request
-        return Unmasking(
-            index,
-            tuple(
-                (kind, self._shared[other][kind]) if self._shared.get(other) else (Kind.NEITHER, 0)
-                for other, kind in zip(self._roster.neighbours, request.wanted, strict=True)
-            ),
-        ).body(group)
+        self._check_signatures(request.signatures, self._signed_survivors(roster, shared, survivors))
+        shares: list[tuple[Kind, int]] = []
+        for other in roster.neighbours:
+            kind = Kind.SEED if other in survivors else Kind.KEY
+            held = self._held.get(other)
+            shares.append((kind, held[kind]) if held else (Kind.NEITHER, 0))
+        return Unmasking(index, tuple(shares)).body(group)
 
-    def _check_signatures(self, roster: Roster) -> None:
-        if self._trusts is None:
-            return
-        for other, advertised in roster.neighbours.items():
-            if not advertised.is_genuine(self._terms) or not self._trusts(advertised.signer):
-                raise MaskingError(f"the keys of device {other} are not signed by anyone this device trusts")
+    def _sign_keys(self, voucher: bytes) -> Advertisement:
+        issuer = self._issuers.issuer_of(self._signer.public_key().public_bytes_raw(), voucher)
+        if issuer is None:
+            raise MaskingError("no issuer of the campaign vouches for this device's signing key")
+        keys = PublicKeys(self._sealing.public_key().public_bytes_raw(), self._masking.public_key().public_bytes_raw())
+        return Advertisement.sign(keys, self._terms, self._signer, issuer, voucher)
+
+    def _check_roster(self, roster: Roster) -> None:
+        """Refuse a roster without this device, with strangers, or with false keys of a neighbour."""
+        if roster.advertised[roster.index] != self._advertised:
+            raise MaskingError(f"device {roster.index} of the roster has other keys than this device")
+        for other, advertised in enumerate(roster.advertised):
+            if not advertised.is_vouched(self._issuers):
+                raise MaskingError(f"nobody whom this device trusts vouches for device {other}")
+        for other in roster.neighbours:
+            if not roster.advertised[other].is_genuine(self._terms):
+                raise MaskingError(f"the keys of device {other} are not signed by it")
+
+    def _check_signatures(self, signatures: Mapping[int, bytes], message: bytes) -> None:
+        assert self._roster is not None
+        for other, signature in signatures.items():
+            if not is_signature(signature, self._roster.advertised[other].signer, message):
+                raise MaskingError(f"device {other} has not signed what this device was told")
+
+    def _masked(self) -> tuple[Roster, frozenset[int]]:
+        """The roster and who has shared, once the votes are masked."""
+        if self._roster is None or self._shared is None:
+            raise MaskingError("this device signs no survivors and gives no shares away before its votes are masked")
+        return self._roster, self._shared
+
+    @staticmethod
+    def _signed_survivors(roster: Roster, shared: frozenset[int], survivors: frozenset[int]) -> bytes:
+        return signed_survivors(roster.digest, roster.group, shared, survivors)
 
     def _open(self, deal: Deal, group: MaskingGroup, other: int, index: int) -> dict[Kind, int]:
         """The shares in a deal; none if the neighbour has sealed nonsense, which must not stop the others."""
         assert self._roster is not None
         try:
-            plain = unseal(deal.sealed, self._sealing, self._roster.neighbours[other].keys.sealing, group, other, index)
+            plain = unseal(deal.sealed, self._sealing, self._roster.advertised[other].keys.sealing, group, other, index)
             seed, key = field.from_bytes(plain[: field.ELEMENT_BYTES]), field.from_bytes(plain[field.ELEMENT_BYTES :])
         except MaskingError:
             return {}
@@ -260,3 +277,10 @@ def _point(index: int) -> int:
 def _check_index(given: int, own: int) -> None:
     if given != own:
         raise MaskingError(f"a message for device {given}, and this is device {own}")
+
+
+def _check_set(what: str, devices: frozenset[int], group: MaskingGroup, own: int) -> None:
+    if own not in devices:
+        raise MaskingError(f"this device is not among those that {what}")
+    if len(devices) < group.quorum:
+        raise MaskingError(f"{len(devices):,} devices {what}, and it takes {group.quorum:,}")

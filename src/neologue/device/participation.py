@@ -1,4 +1,4 @@
-"""A device's part in the groups of a layer: it joins a group, answers its messages, and joins another if it may.
+"""A device's part in the groups of a layer: it joins one after the other, until its votes are masked for one.
 
 A device makes its votes when it masks them: while it waits for a group, or if its group is never formed, it has spent
 nothing. Before the votes leave the device, they and the terms of their group are in the spending record. All else is in
@@ -12,20 +12,19 @@ from enum import Enum
 from typing import Final
 
 from neologue.device.answers import SOONEST, bad_answer, clamp_delay, hex_bytes, json_object, refusal
-from neologue.device.masked import Ballot, Member
+from neologue.device.masked import Ballot, Identity, Member
 from neologue.device.spending_record import SpendingRecord
 from neologue.device.transport import OCTETS, SMALL_ANSWER, Response, Transport
 from neologue.errors import LaterError, MaskingError, PolicyError
-from neologue.masking.messages import DEAL_BYTES, Delivery, Request, Roster
+from neologue.masking.agreement import Request, Survivors
+from neologue.masking.messages import Delivery
 from neologue.masking.neighbourhood import LARGEST_GROUP
+from neologue.masking.roster import ADVERTISED_BYTES, Roster
 from neologue.masking.terms import TERMS_BYTES, Promise, Terms
-from neologue.protocol.invitation import SIGNATURE_BYTES, Invitation
-
-MOST_TIMES = 5
-"""For how many groups votes are masked, at most: each that yields nothing costs its devices time and traffic."""
+from neologue.protocol.invitation import Invitation
 
 _PATH: Final = "/v1/cohorts"
-_MESSAGE_BYTES: Final = SMALL_ANSWER + 2 * LARGEST_GROUP * DEAL_BYTES
+_MESSAGE_BYTES: Final = SMALL_ANSWER + LARGEST_GROUP * ADVERTISED_BYTES
 """The most bytes of a message of the service: no group has a longer one."""
 
 
@@ -51,8 +50,6 @@ class GroupOutcome(Enum):
     """The votes were counted."""
     CLOSED = "closed"
     """They were not. If the device has no votes yet, it may be asked about another layer."""
-    GIVEN_UP = "given up"
-    """They were masked for as many groups as they may be."""
 
 
 StepResult = Waiting | Refused | GroupOutcome
@@ -63,7 +60,6 @@ class _Seat:
     """The device's part in one group."""
 
     terms: Terms
-    ballot: Ballot
     member: Member
     message: bytes
     """The message to send until it is answered."""
@@ -75,20 +71,22 @@ class Participation:
     def __init__(
         self,
         invitation: Invitation,
+        identity: Identity,
         report: Callable[[], bytes],
         record: SpendingRecord,
-        on_masking: Callable[[Terms, int, int], None],
+        on_masking: Callable[[Terms, int], None],
         hide: Callable[[], AbstractContextManager[None]],
     ) -> None:
         """`report` returns the device's recorded report for the layer, the same on every call.
 
-        `on_masking` is called before masked votes leave: with the terms, their size in bytes, and for how many groups
-        they have been masked so far. Votes are masked within `hide`, which hides how long it takes.
+        `on_masking` is called before masked votes leave, with the terms and their size in bytes. Votes are masked within
+        `hide`, which hides how long it takes.
         """
         if invitation.masked is None:
             raise PolicyError("the invitation is to a report without masks, and promises nothing about a group")
         self.invitation = invitation
         self._promise: Promise = invitation.masked
+        self._identity = identity
         self._report, self._record, self._on_masking, self._hide = report, record, on_masking, hide
         self._seat: _Seat | None = None
 
@@ -101,20 +99,18 @@ class Participation:
         """Take all steps that are possible now; `head` is the campaign, the serial and the ticket."""
         head += self.invitation.layer.digest
         if self._seat is None:
-            waiting = self._record.masked_votes(self.invitation.campaign_id)
-            if waiting.terms is not None:
-                return self._read_reply(self._send(transport, head, waiting.terms, b""), self._ballot(waiting.terms))
-            if waiting.times >= MOST_TIMES:
-                return GroupOutcome.GIVEN_UP
+            masked_for = self._record.masking_group(self.invitation.campaign_id)
+            if masked_for is not None:
+                return self._read_reply(self._send(transport, head, masked_for, b""))
             joined = self._join(transport, head)
             if not isinstance(joined, _Seat):
                 return joined
             self._seat = joined
         while True:
             seat = self._seat
-            response = self._send(transport, head, seat.terms, seat.message)
+            response = self._send(transport, head, seat.terms.group_id, seat.message)
             if response.status != 200 or response.body[:1] == b"{":
-                return self._read_reply(response, seat.ballot)
+                return self._read_reply(response)
             try:
                 self._answer(seat, response.body)
             except MaskingError as error:
@@ -133,13 +129,13 @@ class Participation:
             return GroupOutcome.FINAL
         if reply.get("state") != "cohort":
             raise bad_answer()
-        ballot = self._ballot(None)
+        ballot = Ballot.of_report(self.invitation.layer, self._report)
         try:
             terms = Terms.parse(hex_bytes(reply, "terms", TERMS_BYTES))
-            member = Member(terms, ballot, self._promise)
+            member = Member(terms, ballot, self._promise, self._identity)
         except MaskingError as error:
             raise PolicyError(f"this device does not join the group: {error}") from None
-        return _Seat(terms, ballot, member, member.advertise())
+        return _Seat(terms, member, member.advertise())
 
     def _answer(self, seat: _Seat, message: bytes) -> None:
         """Answer a message of the service; masked votes are on record when this returns."""
@@ -150,49 +146,33 @@ class Participation:
                 with self._hide():
                     masked = seat.member.mask(message)
                     self._record.record_masking(self.invitation.campaign_id, seat.terms)
-                    times = self._record.masked_votes(self.invitation.campaign_id).times
-                    self._on_masking(seat.terms, len(masked), times)
+                    self._on_masking(seat.terms, len(masked))
                 seat.message = masked
+            case Survivors.number:
+                seat.message = seat.member.confirm(message)
             case Request.number:
                 seat.message = seat.member.unmask(message)
             case _:
                 raise bad_answer()
 
-    def _read_reply(self, response: Response, ballot: Ballot) -> StepResult:
+    def _read_reply(self, response: Response) -> StepResult:
         """The result of a group, or that there is none yet."""
         if response.status == 202:
             return Waiting(clamp_delay(json_object(response).get("retry_after")))
         if response.status in (409, 410):
             self._seat = None
-            # Votes that may be in a sum are masked for no other group without the operator's signed statement.
-            return Waiting(SOONEST) if response.status == 409 and ballot.pending is None else GroupOutcome.CLOSED
+            # Votes that were masked are masked for no other group, whatever the service says of the first one.
+            masked = self._record.masking_group(self.invitation.campaign_id) is not None
+            return GroupOutcome.CLOSED if response.status == 410 or masked else Waiting(SOONEST)
         if response.status != 200:
             refused = refusal(response, "message to a group")
             self._seat = None
             return Refused(response.status, refused)
-        reply = json_object(response)
-        if reply.get("state") == "final":
+        if json_object(response).get("state") == "final":
             return GroupOutcome.FINAL
-        if reply.get("state") != "nothing":
-            raise bad_answer()
-        return self._release(hex_bytes(reply, "statement", SIGNATURE_BYTES), ballot)
-
-    def _release(self, statement: bytes, ballot: Ballot) -> Waiting:
-        """Let the votes be masked once more, if the operator has signed that the group yielded nothing."""
-        self._seat = None
-        if ballot.pending is not None:
-            terms = ballot.pending
-            try:
-                ballot.release(statement)
-            except MaskingError as error:
-                raise PolicyError(f"this device joins no other group: {error}") from None
-            self._record.record_void_group(self.invitation.campaign_id, terms)
-        return Waiting(SOONEST)
-
-    def _ballot(self, pending: Terms | None) -> Ballot:
-        return Ballot.of_report(self.invitation.layer, self._report, self.invitation.operator, pending)
+        raise bad_answer()
 
     @staticmethod
-    def _send(transport: Transport, head: bytes, terms: Terms, message: bytes) -> Response:
-        path = f"{_PATH}/{terms.group_id.hex()}"
+    def _send(transport: Transport, head: bytes, group_id: bytes, message: bytes) -> Response:
+        path = f"{_PATH}/{group_id.hex()}"
         return transport.request("POST", path, head + message, OCTETS, _MESSAGE_BYTES)

@@ -49,6 +49,8 @@ class Policy:
     """The most candidates of a layer."""
     largest_report: int = 10_000
     """The most bytes of a report."""
+    issuers: frozenset[bytes] = frozenset()
+    """The raw public keys of those who may vouch for the devices of a group; with none, whomever the operator names."""
     smallest_group: int = 0
     """The fewest devices whose votes may be summed under masks; 0 answers layers without masks too."""
     largest_masked: int = 1 << 22
@@ -59,8 +61,12 @@ class Policy:
     def __post_init__(self) -> None:
         if not isinstance(self.operators, frozenset):
             raise ParameterError(f"operators must be a frozenset of public keys, not {type(self.operators).__name__}")
+        if not isinstance(self.issuers, frozenset):
+            raise ParameterError(f"issuers must be a frozenset of public keys, not {type(self.issuers).__name__}")
         for key in self.operators:
             check_bytes("an operator's public key", key, KEY_BYTES)
+        for key in self.issuers:
+            check_bytes("an issuer's public key", key, KEY_BYTES)
         if not isinstance(self.enabled, bool):
             raise ParameterError(f"enabled must be True or False, not {self.enabled!r}")
         _check_limit("largest epsilon", self.largest_epsilon)
@@ -148,6 +154,12 @@ class Policy:
             yield _over_limit(
                 f"sums of {masked.smallest:,} devices are possible, below the {self.smallest_group:,}",
                 "smallest_group",
+            )
+        strangers = [issuer for issuer in masked.issuers if issuer not in self.issuers]
+        if self.issuers and strangers:
+            yield (
+                f"the issuer with the public key {strangers[0].hex()} vouches for devices of groups, and is not one of "
+                f"the {len(self.issuers)} that this device trusts; its owner can add the key to issuers"
             )
         randomizer = layer.randomizer
         bits = (randomizer.channel.contributions * LARGEST_GROUP).bit_length()

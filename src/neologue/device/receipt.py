@@ -54,13 +54,13 @@ def report_receipt(day: int, invitation: Invitation, size: int, spent: float, li
     )
 
 
-def masking_receipt(day: int, terms: Terms, size: int, times: int) -> str:
-    """For votes that leave under masks, for so many groups so far, and what can be read of them."""
-    again = "" if times == 1 else f" They are the same votes as before, under other masks, for {times} groups so far."
+def masking_receipt(day: int, terms: Terms, size: int) -> str:
+    """For votes that leave under masks, and what can be read of them."""
     return (
         f"On {date(day)} this device sent its votes under masks, {size:,} bytes, to the group "
-        f"{terms.group_id.hex()[:16]}…: according to the operator at least {terms.smallest:,} devices are summed, "
-        f"and only their sum can be read.{again}"
+        f"{terms.group_id.hex()[:16]}…: only their sum with those of others can be read, of at least "
+        f"{terms.smallest:,} devices together, if not more than {terms.corrupt:,} of these work with the operator "
+        "and those who admit devices to the campaign do not."
     )
 
 

@@ -17,7 +17,7 @@ from neologue.device.contribution import contribute
 from neologue.device.policy import Policy, epsilon_of, round_up
 from neologue.entropy import Entropy
 from neologue.errors import AnsweredError, SpendingRecordError
-from neologue.masking.terms import Promise, Terms
+from neologue.masking.terms import GROUP_BYTES, TERMS_BYTES, Promise, Terms
 from neologue.protocol.invitation import Invitation
 from neologue.sqlite_file import FileKind, VersionedFile
 
@@ -26,8 +26,8 @@ _PATIENCE: Final = 60.0  # seconds to wait for another process that makes its re
 _MASKINGS: Final = """
     CREATE TABLE maskings (
         campaign BLOB PRIMARY KEY,      -- answers.campaign, if its votes are for groups
-        times    INTEGER NOT NULL,      -- for how many groups its votes were masked
-        terms    BLOB                   -- of the group that may have them in its sum; none if it yielded nothing
+        times    INTEGER NOT NULL,      -- 1 if its votes were masked; earlier versions masked them again
+        terms    BLOB                   -- of the group that may have them in its sum
     ) WITHOUT ROWID
     """
 
@@ -98,16 +98,6 @@ class Answer:
     masked: Promise | None = None
 
 
-@dataclass(frozen=True)
-class MaskedVotes:
-    """The groups that the votes of a campaign were masked for."""
-
-    times: int
-    """For how many groups."""
-    terms: Terms | None
-    """Those of the group whose sum may include them."""
-
-
 class SpendingRecord:
     """What this device has answered and spent, in a file of its own that several processes and threads may share."""
 
@@ -163,12 +153,12 @@ class SpendingRecord:
             db.execute("DELETE FROM reports")
             db.executemany("INSERT INTO reports VALUES (?, ?)", waiting)
 
-    def masked_votes(self, campaign_id: bytes) -> MaskedVotes:
-        """The groups that the votes of a campaign were masked for so far."""
+    def masking_group(self, campaign_id: bytes) -> bytes | None:
+        """The identity of the group that the votes of a campaign were masked for, if they were."""
         with self._file.transaction() as db:
-            row = db.execute("SELECT times, terms FROM maskings WHERE campaign = ?", (campaign_id,)).fetchone()
-        times, terms = row or (0, None)
-        return MaskedVotes(times, None if terms is None else Terms.parse(terms))
+            row = db.execute("SELECT terms FROM maskings WHERE campaign = ? AND times > 0", (campaign_id,)).fetchone()
+        # Terms of any version begin alike. An earlier version has erased those of a group that yielded nothing.
+        return None if row is None else bytes(row[0] or bytes(TERMS_BYTES))[1 : 1 + GROUP_BYTES]
 
     def record_masking(self, campaign_id: bytes, terms: Terms) -> None:
         """Record that the votes are masked for a group: they may leave the device as soon as this returns."""
@@ -176,19 +166,13 @@ class SpendingRecord:
             self._require_answer(db, campaign_id)
             held = db.execute(
                 "INSERT INTO maskings VALUES (?, 1, ?) ON CONFLICT DO UPDATE"
-                " SET times = times + 1, terms = excluded.terms WHERE terms IS NULL RETURNING 1",
+                " SET times = 1, terms = excluded.terms WHERE times = 0 RETURNING 1",
                 (campaign_id, bytes(terms)),
             ).fetchone()
             if not held:
                 raise AnsweredError(
-                    f"the votes for the campaign {campaign_id.hex()} are masked for another group, and no other "
-                    "group gets them without the operator's statement that the first one failed"
+                    f"the votes for the campaign {campaign_id.hex()} were masked for a group, and no other gets them"
                 )
-
-    def record_void_group(self, campaign_id: bytes, terms: Terms) -> None:
-        """Record that a group failed, by the operator's statement, which the caller has checked."""
-        with self._file.transaction() as db:
-            db.execute("UPDATE maskings SET terms = NULL WHERE campaign = ? AND terms = ?", (campaign_id, bytes(terms)))
 
     @property
     def spent(self) -> float:

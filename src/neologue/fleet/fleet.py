@@ -28,6 +28,7 @@ from neologue.device.policy import Policy
 from neologue.device.sending_time import SendingTime, SendingWindow
 from neologue.device.transport import JSON, SMALL_ANSWER, HttpTransport, Response, Transport
 from neologue.errors import LaterError, ParameterError
+from neologue.masking.agreement import Confirmation
 from neologue.masking.messages import MaskedVector, Sharing, Unmasking
 from neologue.populations.holdings import Holdings
 from neologue.populations.population import Population
@@ -39,7 +40,7 @@ GROUPS = 4
 LONGEST_DELAY = 20.0
 LOOK = 0.2
 """How often a process looks whether it is to end, in seconds."""
-_MESSAGES = (Sharing.number, MaskedVector.number, Unmasking.number)
+_MESSAGES = (Sharing.number, MaskedVector.number, Confirmation.number, Unmasking.number)
 _MESSAGE_NUMBER = 81
 """Where the number of a message stands in the body of a request: behind its sender, the layer and a version."""
 SENDING_WINDOW = SendingWindow(0.0, 0.1)
@@ -354,7 +355,8 @@ class FaultyTransport:
 
 def peek(transport: Transport, credential: str) -> tuple[str, float]:
     """The state that a check-in of a device would return now, and the seconds until it may check in again."""
-    answer = transport.request("POST", "/v1/check-in", json.dumps({"credential": credential}).encode())
+    sent, _, _ = credential.partition(".")  # without its signing key, if it has one
+    answer = transport.request("POST", "/v1/check-in", json.dumps({"credential": sent}).encode())
     if answer.status != 200:
         raise LaterError(f"the service answers {answer.status}")
     told = json.loads(answer.body)

@@ -26,11 +26,11 @@ TAG_BYTES: Final = 16
 SEAL_BYTES: Final = 16
 INDEX_BYTES: Final = 2
 
-_MASK_PAIR: Final = b"neologue masking v1 mask pair\0"
-_SELF: Final = b"neologue masking v1 self mask\0"
-_PAIRWISE: Final = b"neologue masking v1 pairwise mask\0"
-_SEAL: Final = b"neologue masking v1 seal\0"
-_TAG: Final = b"neologue masking v1 tag\0"
+_MASK_PAIR: Final = b"neologue masking v2 mask pair\0"
+_SELF: Final = b"neologue masking v2 self mask\0"
+_PAIRWISE: Final = b"neologue masking v2 pairwise mask\0"
+_SEAL: Final = b"neologue masking v2 seal\0"
+_TAG: Final = b"neologue masking v2 tag\0"
 _NONCE: Final = bytes(12)
 """Every key seals one message."""
 

@@ -1,13 +1,13 @@
 """The terms of a group: what a device is told before it joins, and what follows from them once its size is known.
 
-    byte 0         the version, 1
+    byte 0         the version, 2
     bytes 1–16     the identity of the group, 16 random bytes
     bytes 17–48    the digest of the layer
     bytes 49–52    the entries of a vector
     bytes 53–54    the most votes that one device gives one entry
     bytes 55–56    the fewest devices whose votes may be summed
     byte 57        the dropouts that the group must survive, in per cent
-    byte 58        the corrupt devices that it must withstand, in per cent
+    bytes 58–59    the corrupt devices that it must withstand
 
 Numbers are big-endian. All devices of a group derive their keys from the digest of these bytes, so that two with
 different terms can't work together.
@@ -25,17 +25,18 @@ from neologue.errors import MaskingError, ParameterError
 from neologue.masking.neighbourhood import LARGEST_GROUP, Neighbourhood, check_group, neighbourhood
 from neologue.masking.vote_packing import entry_dtype, packed_bytes
 
-VERSION: Final = 1
+VERSION: Final = 2
 GROUP_BYTES: Final = 16
 LAYER_BYTES: Final = 32
+ISSUER_BYTES: Final = 32
 MOST_ENTRIES: Final = 1 << 27
 MOST_VOTES: Final = 1 << 12
 
-PROMISE_BYTES: Final = 3
+MOST_ISSUERS: Final = 16
 
-_FORM: Final = struct.Struct(f">B{GROUP_BYTES}s{LAYER_BYTES}sIHHBB")
+_FORM: Final = struct.Struct(f">B{GROUP_BYTES}s{LAYER_BYTES}sIHHBH")
 TERMS_BYTES: Final = _FORM.size
-_PROMISE: Final = struct.Struct(">HB")
+_PROMISE: Final = struct.Struct(">HHB")
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class Terms:
     """The fewest devices whose votes may be summed."""
     dropout: int
     """The dropouts that the group must survive, in per cent."""
-    corruption: int
-    """The corrupt devices that it must withstand, in per cent."""
+    corrupt: int
+    """The most corrupt devices that it must withstand."""
 
     def __post_init__(self) -> None:
         if len(self.group_id) != GROUP_BYTES or len(self.layer) != LAYER_BYTES:
@@ -65,7 +66,7 @@ class Terms:
             raise ParameterError(f"a vector has 1 to {MOST_ENTRIES:,} entries, not {self.entries:,}")
         if not 1 <= self.votes <= MOST_VOTES:
             raise ParameterError(f"a device gives an entry at most 1 to {MOST_VOTES:,} votes, not {self.votes:,}")
-        check_group(self.smallest, self.dropout, self.corruption)
+        check_group(self.smallest, self.dropout, self.corrupt)
 
     @classmethod
     def parse(cls, body: bytes) -> Self:
@@ -89,7 +90,7 @@ class Terms:
             self.votes,
             self.smallest,
             self.dropout,
-            self.corruption,
+            self.corrupt,
         )
 
     @cached_property
@@ -100,27 +101,41 @@ class Terms:
 
 @dataclass(frozen=True)
 class Promise:
-    """What a device was promised about its groups, or what its owner requires."""
+    """What a device was promised about its groups."""
 
     smallest: int
     """The fewest devices whose votes are summed."""
-    corruption: int
-    """The corrupt devices that a group withstands, in per cent."""
+    corrupt: int
+    """The most corrupt devices that a group withstands."""
+    issuers: tuple[bytes, ...]
+    """The raw Ed25519 public keys of those who vouch for the signing keys of devices."""
+
+    def __post_init__(self) -> None:
+        check_group(self.smallest, 0, self.corrupt)
+        if not 1 <= len(self.issuers) <= MOST_ISSUERS or len(set(self.issuers)) < len(self.issuers):
+            raise ParameterError(
+                f"1 to {MOST_ISSUERS} different issuers vouch for the devices of a campaign, not {len(self.issuers)}"
+            )
+        if any(len(issuer) != ISSUER_BYTES for issuer in self.issuers):
+            raise ParameterError(f"an issuer's public key has {ISSUER_BYTES} bytes")
 
     @classmethod
     def parse(cls, body: bytes) -> Self:
-        """The promise in some bytes: 2 for the devices, 1 for the rate; or a MaskingError."""
-        if len(body) != PROMISE_BYTES:
-            raise MaskingError(f"{len(body):,} bytes where a promise has {PROMISE_BYTES}")
-        promise = cls(*_PROMISE.unpack(body))
+        """The promise in some bytes: 2 for the devices, 2 for the corrupt ones, 1 for the issuers, and 32 for each."""
+        if len(body) < _PROMISE.size:
+            raise MaskingError(f"{len(body):,} bytes are no promise")
+        smallest, corrupt, count = _PROMISE.unpack_from(body)
+        keys = body[_PROMISE.size :]
+        if len(keys) != count * ISSUER_BYTES:
+            raise MaskingError(f"{len(body):,} bytes are no promise with {count} issuers")
         try:
-            check_group(promise.smallest, 0, promise.corruption)
+            issuers = tuple(keys[place : place + ISSUER_BYTES] for place in range(0, len(keys), ISSUER_BYTES))
+            return cls(smallest, corrupt, issuers)
         except ParameterError as error:
             raise MaskingError(f"the promise can't be kept: {error}") from None
-        return promise
 
     def __bytes__(self) -> bytes:
-        return _PROMISE.pack(self.smallest, self.corruption)
+        return _PROMISE.pack(self.smallest, self.corrupt, len(self.issuers)) + b"".join(self.issuers)
 
     def check(self, terms: Terms) -> None:
         """Refuse terms that are worse, with a MaskingError."""
@@ -128,10 +143,9 @@ class Promise:
             raise MaskingError(
                 f"the group may sum the votes of {terms.smallest:,} devices, and {self.smallest:,} were promised"
             )
-        if terms.corruption < self.corruption:
+        if terms.corrupt < self.corrupt:
             raise MaskingError(
-                f"the group withstands {terms.corruption} per cent of corrupt devices, "
-                f"and {self.corruption} were promised"
+                f"the group withstands {terms.corrupt:,} corrupt devices, and {self.corrupt:,} were promised"
             )
 
 
@@ -153,9 +167,18 @@ class MaskingGroup:
     def neighbourhood(self) -> Neighbourhood:
         """The neighbours of each device, and the threshold; or a MaskingError if no number of them would do."""
         try:
-            return neighbourhood(self.size, self.terms.dropout, self.terms.corruption)
+            return neighbourhood(self.size, self.terms.dropout, self.terms.corrupt)
         except ParameterError as error:
             raise MaskingError(str(error)) from None
+
+    @property
+    def quorum(self) -> int:
+        """How many devices must have signed the same set before any gives shares away, and be in a sum.
+
+        They are more than half of the honest ones even if all corrupt ones have signed, so that no two sets have as
+        many; and no fewer than promised.
+        """
+        return max(self.terms.smallest, (self.size + self.terms.corrupt) // 2 + 1)
 
     @property
     def bits(self) -> int:

@@ -8,14 +8,18 @@ from statistics import median
 from typing import Final, TypeVar
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from neologue.aggregation.masked_group import GroupServer
-from neologue.device.masked import Ballot, Member
-from neologue.masking.messages import Kind, Request, Roster
-from neologue.masking.neighbourhood import SMALLEST_GROUP
+from neologue.device.masked import Ballot, Identity, Member
+from neologue.masking.agreement import Request, Survivors, signed_shared, signed_survivors
+from neologue.masking.messages import Deal, Delivery, Sharing
+from neologue.masking.roster import Roster
 from neologue.masking.rules import GroupRules
 from neologue.masking.terms import GROUP_BYTES, LAYER_BYTES, MaskingGroup, Promise, Terms
 from neologue.masking.traffic import download_bytes, entries_within, upload_bytes
+from neologue.masking.voucher import Issuers, vouch
+from neologue.protocol.invitation import CAMPAIGN_BYTES
 
 _ROUNDS: Final = 3
 
@@ -55,27 +59,19 @@ def candidates_within(upload: int, rules: GroupRules, votes: int) -> int:
 
 def _group(rules: GroupRules, candidates: int, votes: int) -> MaskingGroup:
     terms = Terms(
-        os.urandom(GROUP_BYTES), bytes(LAYER_BYTES), candidates, votes, rules.smallest, rules.dropout, rules.corruption
+        os.urandom(GROUP_BYTES), bytes(LAYER_BYTES), candidates, votes, rules.smallest, rules.dropout, rules.corrupt
     )
     return MaskingGroup(terms, rules.size)
 
 
-def device_seconds(full: MaskingGroup) -> float:
-    """The CPU time of one device in a full group."""
-    # Only the neighbours of this device exchange messages with it, so the others stop after the first message.
-    terms = Terms(
-        full.terms.group_id,
-        full.terms.layer,
-        full.terms.entries,
-        full.terms.votes,
-        SMALLEST_GROUP,
-        full.terms.dropout,
-        full.terms.corruption,
-    )
-    group, server = MaskingGroup(terms, full.size), GroupServer(terms)
+def device_seconds(group: MaskingGroup) -> float:
+    """The CPU time of one device in a full group, of which all devices stay."""
+    terms, everybody = group.terms, frozenset(range(group.size))
+    issuer = Ed25519PrivateKey.generate()
+    issuers = Issuers(bytes(CAMPAIGN_BYTES), (issuer.public_key().public_bytes_raw(),))
+    promise = Promise(terms.smallest, terms.corrupt, issuers.keys)
+    server = GroupServer(terms, issuers)
     counts = np.zeros(terms.entries, np.int64)
-    names = [number.to_bytes(2, "big") for number in range(full.size)]
-    members: dict[bytes, Member] = {}
     took = 0.0
 
     def timed(work: Callable[[], T]) -> T:
@@ -85,28 +81,35 @@ def device_seconds(full: MaskingGroup) -> float:
         took += time.thread_time() - began
         return done
 
-    def member() -> Member:
-        ballot = Ballot.of_votes(terms.layer, counts, terms.votes, bytes(32))
-        return Member(terms, ballot, Promise(SMALLEST_GROUP, terms.corruption))
+    def member(signer: Ed25519PrivateKey) -> Member:
+        voucher = vouch(issuers.campaign_id, signer.public_key().public_bytes_raw(), issuer)
+        ballot = Ballot.of_votes(terms.layer, counts, terms.votes)
+        return Member(terms, ballot, promise, Identity(issuers.campaign_id, signer, voucher))
 
-    members[names[0]] = timed(member)
-    server.receive(names[0], timed(members[names[0]].advertise))
-    for name in names[1:]:
-        members[name] = member()
-        server.receive(name, members[name].advertise())
+    signers = [Ed25519PrivateKey.generate() for _ in range(group.size)]
+    names = [number.to_bytes(2, "big") for number in range(group.size)]
+    first = timed(lambda: member(signers[0]))
+    members = [first, *map(member, signers[1:])]
+    for name, each in zip(names, members, strict=True):
+        server.receive(name, timed(each.advertise) if each is first else each.advertise())
     server.advance()
-    roster = server.message_for(names[0])
-    assert roster is not None
-    server.receive(names[0], timed(lambda: members[names[0]].share(roster)))
-    around = Roster.parse(roster, terms).neighbours
-    for name in (names[index] for index in around):
-        message = server.message_for(name)
+    told = server.message_for(names[0])
+    assert told is not None
+    roster = Roster.parse(told, terms)
+    server.receive(names[0], timed(lambda: first.share(told)))
+    # Only its neighbours seal shares for this device; of the others it has signatures, which their keys alone make.
+    deals: list[Deal] = []
+    for other in roster.neighbours:
+        message = server.message_for(names[other])
         assert message is not None
-        server.receive(name, members[name].share(message))
-    server.advance()
-    delivery = server.message_for(names[0])
-    assert delivery is not None
-    timed(lambda: members[names[0]].mask(delivery))
-    request = Request(0, full.size, (Kind.SEED,) * len(around)).body(group)
-    timed(lambda: members[names[0]].unmask(request))
+        around = Roster.parse(message, terms).neighbours
+        deals.append(Sharing.parse(members[other].share(message), group).deal(around.index(0)))
+    delivery = Delivery(0, everybody, tuple(deals)).body(group)
+    timed(lambda: first.mask(delivery))
+    shared = signed_shared(roster.digest, group, everybody)
+    survivors = Survivors(0, {index: signer.sign(shared) for index, signer in enumerate(signers)}).body(group)
+    timed(lambda: first.confirm(survivors))
+    agreed = signed_survivors(roster.digest, group, everybody, everybody)
+    request = Request(0, {index: signer.sign(agreed) for index, signer in enumerate(signers)}).body(group)
+    timed(lambda: first.unmask(request))
     return took

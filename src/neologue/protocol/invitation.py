@@ -6,14 +6,15 @@ The operator signs, with Ed25519, these 71 bytes:
     bytes 23–38    the identity of the campaign, 16 random bytes
     bytes 39–70    the digest of the layer
 
-Where votes are summed under masks (docs/secure-aggregation.md), it signs these 81 bytes instead:
+Where votes are summed under masks (docs/secure-aggregation.md), it signs these bytes instead:
 
-    bytes 0–29     "neologue masked invitation v1" and a NUL byte
+    bytes 0–29     "neologue masked invitation v2" and a NUL byte
     bytes 30–77    campaign and digest, as above
-    bytes 78–80    the promise: the fewest devices whose votes are summed, in 2 bytes, big-endian, and the corrupt ones
-                   that a group withstands, in per cent
+    bytes 78–      the promise: the fewest devices whose votes are summed, in 2 bytes, big-endian; the corrupt ones that
+                   a group withstands, likewise; in 1 byte the number of issuers that vouch for devices, and the 32
+                   bytes of each one's public key
 
-All parts have one length each, so that no two invitations share a message. The digest covers all that a device is
+No two invitations share a message: all parts have one length each, or say it. The digest covers all that a device is
 told, except where a known word has a line break: see `neologue.device.policy`.
 """
 
@@ -28,7 +29,7 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 
 DOMAIN = b"neologue invitation v1\0"
-MASKED_DOMAIN = b"neologue masked invitation v1\0"
+MASKED_DOMAIN = b"neologue masked invitation v2\0"
 CAMPAIGN_BYTES = 16
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64

@@ -99,7 +99,6 @@ class Worker:
         places = Places(PlaceStore(self.database), self.intake, self.threads, clock)
         self.groups = MaskingGroups(
             self._storage,
-            keys.operator,
             leads=self.coordinator.is_leading,
             patience=settings.group_patience,
             clock=clock,

@@ -26,8 +26,8 @@ from neologue.service.api.responses import answer, failure
 from neologue.service.collect.late_reports import LateReports, SenderStatus
 from neologue.service.collect.layer_cache import LayerCache
 from neologue.service.collect.replies import Final as FinalAnswer
-from neologue.service.collect.replies import GroupOffer, GroupVoid, Received
-from neologue.service.masked.groups import GroupAnswer, GroupReply, MaskingGroups, VoidStatement
+from neologue.service.collect.replies import GroupOffer, Received
+from neologue.service.masked.groups import GroupAnswer, GroupReply, MaskingGroups
 from neologue.service.storage.states import CampaignState
 
 OCTETS: Final = "application/octet-stream"
@@ -118,8 +118,6 @@ def _respond(reply: GroupReply) -> Response:
     match reply:
         case bytes():
             return Response(reply, media_type=OCTETS)
-        case VoidStatement(signature):
-            return answer(GroupVoid(signature.hex()))
         case GroupAnswer.FINAL:
             return answer(FinalAnswer())
         case GroupAnswer.WAIT:

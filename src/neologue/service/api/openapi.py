@@ -8,7 +8,7 @@ import msgspec
 from neologue import __version__
 from neologue.service.api.operator_api import ENDPOINTS, Text
 from neologue.service.api.schemas import Failure, Health
-from neologue.service.collect.replies import CheckIn, CheckInReply, Final, GroupOffer, GroupVoid, Received
+from neologue.service.collect.replies import CheckIn, CheckInReply, Final, GroupOffer, Received
 
 DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 GROUP = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
@@ -19,7 +19,7 @@ def description() -> dict[str, Any]:
     """The whole description, as plain values."""
     types = {
         kind for endpoint in ENDPOINTS for kind in (endpoint.takes, endpoint.gives) if kind not in (None, Text)
-    } | {CheckIn, GroupOffer, Failure, Final, Health, GroupVoid, Received, CheckInReply}
+    } | {CheckIn, GroupOffer, Failure, Final, Health, Received, CheckInReply}
     ordered = sorted(types, key=str)
     schemas, components = msgspec.json.schema_components(ordered, ref_template="#/components/schemas/{name}")
     schema = dict(zip(ordered, schemas, strict=True))
@@ -79,9 +79,7 @@ def _devices(schema: dict[Any, Any]) -> dict[str, Any]:
     }
     join = given("Join a cohort", "join_cohort", "application/json", {"oneOf": [schema[GroupOffer], schema[Final]]})
     message = given("Send a message to a cohort", "cohort_message", "application/octet-stream", BYTES)
-    message["responses"]["200"]["content"]["application/json"] = {
-        "schema": {"oneOf": [schema[Final], schema[GroupVoid]]}
-    }
+    message["responses"]["200"]["content"]["application/json"] = {"schema": schema[Final]}
     message["responses"]["202"] = report["responses"]["202"]
     message["parameters"] = [{"name": "cohort", "in": "path", "required": True, "schema": GROUP}]
     join["requestBody"] = message["requestBody"] = report["requestBody"]

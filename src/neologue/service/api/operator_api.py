@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neologue.errors import CampaignError, ParameterError
-from neologue.protocol.credential import issue
+from neologue.protocol.credential import issue, issue_with_key
 from neologue.protocol.layer import Layer
 from neologue.protocol.slot import SLOTS
 from neologue.release.influence import influence as bound_influence
@@ -229,8 +229,15 @@ def credentials(context: Context, call: Call) -> Text:
         entry = _find_campaign(db, call)
         if entry.state in OVER:
             raise CampaignError(f"the campaign {entry.name!r} is {entry.state}: nobody can take part any more")
+        masked = entry.definition.aggregator.exposure.masked is not None
+        if masked and entry.definition.issuers:
+            raise CampaignError(
+                f"the devices of the campaign {entry.name!r} are admitted by the issuers that it names, and a "
+                "credential of this service would not let anybody take part: ask them for credentials"
+            )
         access.audit(db, call.person.name, f"issue {wanted.count} credentials", entry.name, context.clock())
-    issued = (issue(entry.id, context.keys.issuer).text for _ in range(wanted.count))
+    make = issue_with_key if masked else issue
+    issued = (make(entry.id, context.keys.issuer).joining_text for _ in range(wanted.count))
     return Text("".join(f"{text}\n" for text in issued), "text/plain; charset=utf-8")
 
 

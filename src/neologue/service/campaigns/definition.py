@@ -18,6 +18,7 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.builtin import alphabet as alphabet_of_language
 from neologue.language.vocabulary import Vocabulary
 from neologue.masking.rules import GroupRules
+from neologue.masking.terms import MOST_ISSUERS
 from neologue.protocol.invitation import KEY_BYTES
 from neologue.protocol.limits import check_whole
 from neologue.service.campaigns.rounds import Rules
@@ -76,11 +77,13 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     dropout: int = GroupRules.dropout
     """The dropouts that a group survives, in per cent."""
     corruption: int = GroupRules.corruption
-    """The corrupt devices that a group withstands, in per cent."""
+    """The share of all devices that may be corrupt, in per cent."""
+    corruption_risk: float = GroupRules.risk
+    """The chance that any group has more corrupt devices than it withstands."""
     gather_seconds: float = 600.0
     """How long a group waits for its devices."""
     stage_seconds: float = 120.0
-    """How long each of its three stages after that waits for those who have not answered."""
+    """How long each of its four stages after that waits for those who have not answered."""
 
     def __post_init__(self) -> None:
         if not is_name(self.name):
@@ -119,6 +122,11 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             )
         for key in self.issuers:
             _check_key(key)
+        if len(self.issuers) > MOST_ISSUERS or len(set(self.issuers)) < len(self.issuers):
+            raise ParameterError(
+                f"a campaign names at most {MOST_ISSUERS} issuers, each once, not {len(self.issuers)}",
+                parameter="issuers",
+            )
         check_mode(self.aggregation)
 
     @cached_property

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from neologue.aggregation.aggregator import CollectingLayer
 from neologue.errors import CredentialError
+from neologue.masking.terms import Promise
 from neologue.protocol.credential import Credential
 from neologue.protocol.invitation import invite
 from neologue.protocol.report import TAG_BYTES
@@ -38,6 +39,8 @@ class ServedLayer:
     digest: bytes
     round: Round
     signature: bytes
+    promise: Promise | None
+    """What devices are promised of the masks of their votes."""
     collecting: CollectingLayer
     """The layer as its aggregation mode collects it: whoever takes what devices send takes its own kind alone."""
     full: bool = False
@@ -132,24 +135,34 @@ class LayerCache:
 
     def invite(self, layer: ServedLayer, serial: bytes, block: int = 0) -> Invited:
         """The invitation of a device to a layer, with a place in a block if the layer keeps any."""
-        promise = layer.definition.aggregator.promise
         return Invited(
             layer=layer.digest.hex(),
             operator=self._keys.public.hex(),
             signature=layer.signature.hex(),
             ticket=ticket(self._keys.ticket, layer.campaign_id, layer.digest, serial, block).hex(),
-            masked=None if promise is None else bytes(promise).hex(),
+            masked=None if layer.promise is None else bytes(layer.promise).hex(),
         )
+
+    def _vouching(self, entry: CampaignRow) -> tuple[bytes, ...]:
+        """The issuers that vouch for the signing keys of devices."""
+        return tuple(map(bytes.fromhex, entry.definition.issuers)) or (self._issuer,)
 
     def _serve(self, entry: CampaignRow, row: LayerRow) -> ServedLayer:
         before = self._layers.get(row.digest)
         if before and before.campaign_id == entry.id:
             return replace(before, round=row.round)
         layer, aggregator = self._stored.read(row.digest), entry.definition.aggregator
-        invitation = invite(entry.id, layer, self._keys.operator, aggregator.promise)
-        collecting = aggregator.collecting(entry.id, row.layer_index, layer)
+        issuers = self._vouching(entry)
+        promise = aggregator.promise(issuers)
         return ServedLayer(
-            entry.id, entry.definition, row.layer_index, row.digest, row.round, invitation.signature, collecting
+            entry.id,
+            entry.definition,
+            row.layer_index,
+            row.digest,
+            row.round,
+            invite(entry.id, layer, self._keys.operator, promise).signature,
+            promise,
+            aggregator.collecting(entry.id, row.layer_index, layer, issuers),
         )
 
 

@@ -50,10 +50,4 @@ class GroupOffer(msgspec.Struct, frozen=True, tag_field="state", tag="cohort"):
     terms: str
 
 
-class GroupVoid(msgspec.Struct, frozen=True, tag_field="state", tag="nothing"):
-    """The group yielded nothing, by the operator's signature in hexadecimal: the votes may be masked once more."""
-
-    statement: str
-
-
 CheckInReply = Wait | Invited | Over

@@ -7,8 +7,8 @@ A group is recorded before anybody masks votes for it, and goes
        │             └──────► lost       nobody can tell any more, or the sum came too late to be counted
        └────────────────────► nothing    nobody was asked for a share, so there can't be a sum
 
-Each step is taken by one statement that asks for the state before it, so that of two workers one takes it. Only what is
-`nothing` is ever signed: from there nothing leads on. A worker asks devices for shares only once `unmasking` is on
+Each step is taken by one statement that asks for the state before it, so that of two workers one takes it. While
+devices confirm who survives, a group is `masking` still. A worker asks devices for shares only once `unmasking` is on
 record; so whoever finds a group of a worker that is gone in `masking` knows that no sum of it was or will be known,
 and of one in `unmasking` nobody can say so.
 """
@@ -19,6 +19,7 @@ from enum import StrEnum
 from typing import Final
 
 from neologue.aggregation.kernels import Votes
+from neologue.masking.rules import MOST_GROUPS
 from neologue.masking.terms import Terms
 from neologue.service.storage.database import Connection, Database
 from neologue.service.storage.report_store import add_sum, spend, spent_among
@@ -61,13 +62,28 @@ class GroupStore:
         with self._database.reading() as db:
             return _room(db, db.execute(_OF_LAYER, (campaign, layer_index)), campaign, layer_index, now)
 
-    def form(self, campaign: bytes, layer_index: int, terms: Terms, devices: int, now: float, until: float) -> bool:
-        """Record a group of so many devices, before they mask votes for it; False if the layer has no room for them."""
+    def form(
+        self,
+        campaign: bytes,
+        layer_index: int,
+        terms: Terms,
+        devices: int,
+        now: float,
+        until: float,
+        most_groups: int = MOST_GROUPS,
+    ) -> bool:
+        """Record a group of so many devices, before they mask votes for it.
+
+        False if the layer has no room for them, or the campaign has formed as many groups as its risk was shared among.
+        """
         with self._database.transaction() as db:
             layer = db.select_for_update(_OF_LAYER, (campaign, layer_index))
             if _state(db, terms.group_id):
                 return True  # written before, and the answer was lost
             if _room(db, layer, campaign, layer_index, now).free < devices:
+                return False
+            ((formed,),) = db.execute("SELECT COUNT(*) FROM masking_groups WHERE campaign = ?", (campaign,))
+            if int(formed) >= most_groups:
                 return False
             db.execute(
                 "INSERT INTO masking_groups (id, campaign, layer_index, terms, devices, until, state)"
@@ -126,22 +142,22 @@ class GroupStore:
             )
             return _state(db, group_id) or GroupState.LOST
 
-    def look_up(self, campaign: bytes, group_id: bytes, now: float) -> tuple[GroupState, Terms] | None:
-        """The state of a group and its terms; a group whose time is over is ended first."""
+    def look_up(self, campaign: bytes, group_id: bytes, now: float) -> GroupState | None:
+        """The state of a group; one whose time is over is ended first."""
         with self._database.reading() as db:
             rows = db.execute(
-                "SELECT state, until, terms FROM masking_groups WHERE id = ? AND campaign = ?", (group_id, campaign)
+                "SELECT state, until FROM masking_groups WHERE id = ? AND campaign = ?", (group_id, campaign)
             )
         if not rows:
             return None
-        ((stored, until, terms),) = rows
+        ((stored, until),) = rows
         state = GroupState(stored)
         if state in (GroupState.MASKING, GroupState.UNMASKING) and until <= now:
             with self._database.transaction() as db:
                 _move(db, group_id, (GroupState.MASKING,), GroupState.NOTHING)
                 _move(db, group_id, (GroupState.UNMASKING,), GroupState.LOST)
                 state = _state(db, group_id) or GroupState.LOST
-        return state, Terms.parse(bytes(terms))
+        return state
 
 
 _OF_LAYER: Final = f"SELECT state, deadline, layer_size, reports FROM layers WHERE {_LAYER}"

@@ -22,14 +22,13 @@ from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
 from neologue.aggregation.masked_aggregator import GatheringLayer
 from neologue.aggregation.masked_group import GroupServer, GroupSum, NoSum, Stage, terms_for
 from neologue.errors import MaskingError
-from neologue.masking.messages import Advertisement, MaskedVector, Sharing, Unmasking
+from neologue.masking.agreement import Confirmation
+from neologue.masking.messages import MaskedVector, Sharing, Unmasking
+from neologue.masking.roster import Advertisement
 from neologue.masking.terms import GROUP_BYTES
-from neologue.masking.void_group import sign_void_statement
 from neologue.service.masked.group_store import GroupState, GroupStore
 from neologue.service.ops.concurrency import RepeatedStep, Threads, describe, ignore
 from neologue.service.storage.report_store import ReportStore
@@ -39,13 +38,14 @@ _LOG: Final = logging.getLogger(__name__)
 _LOOK: Final = 0.25
 """How often deadlines are looked at, in seconds."""
 _THREADS: Final = 2
-_STAGES_LONG: Final = 4
+_STAGES_LONG: Final = 5
 """The stages that a group's time has room for: one more than it has, in which a sum is counted, although the database
 may be away for a while."""
 _STAGES: Final = {
     Advertisement.number: Stage.ADVERTISING,
     Sharing.number: Stage.SHARING,
     MaskedVector.number: Stage.MASKING,
+    Confirmation.number: Stage.CONFIRMING,
     Unmasking.number: Stage.UNMASKING,
 }
 """The stage that awaits each message of a device."""
@@ -66,15 +66,8 @@ class GroupAnswer(StrEnum):
     """There is no group for it now, or another worker has it."""
 
 
-@dataclass(frozen=True)
-class VoidStatement:
-    """The signed statement that a group yielded nothing."""
-
-    signature: bytes
-
-
-GroupReply = bytes | GroupAnswer | VoidStatement
-"""A reply to a device: the next message of its group, a word, or a signed statement."""
+GroupReply = bytes | GroupAnswer
+"""A reply to a device: the next message of its group, or a word."""
 
 
 @dataclass(eq=False)
@@ -116,7 +109,6 @@ class MaskingGroups:
     def __init__(
         self,
         storage: ReportStore,
-        operator: Ed25519PrivateKey,
         *,
         leads: Callable[[bytes], bool],
         patience: float,
@@ -130,7 +122,7 @@ class MaskingGroups:
         each group ended.
         """
         self._storage, self._store = storage, GroupStore(storage.database)
-        self._operator, self._leads, self._patience = operator, leads, patience
+        self._leads, self._patience = leads, patience
         self._clock, self._on_end = clock, on_end
         self._gathering: dict[tuple[bytes, int], _LiveGroup] = {}
         self._opening: dict[tuple[bytes, int], asyncio.Lock] = {}
@@ -221,9 +213,7 @@ class MaskingGroups:
         match ended:
             case GroupState.SUMMED:
                 return GroupAnswer.FINAL if serial in live.counted else GroupAnswer.CLOSED
-            case GroupState.NOTHING:
-                return VoidStatement(sign_void_statement(live.group.terms, self._operator))
-            case GroupState.LOST:
+            case GroupState.NOTHING | GroupState.LOST:
                 return GroupAnswer.CLOSED
         return GroupAnswer.OUT
 
@@ -235,11 +225,9 @@ class MaskingGroups:
         if found is None:
             # It was never formed, or another worker is about to.
             return GroupAnswer.OUT if self._leads(campaign) else GroupAnswer.BUSY
-        state, terms = found
-        if state is GroupState.NOTHING:
-            return VoidStatement(sign_void_statement(terms, self._operator))
         # What is summed has not counted this device, or it would be spent.
-        return GroupAnswer.CLOSED if state in (GroupState.SUMMED, GroupState.LOST) else GroupAnswer.BUSY
+        under_way = found in (GroupState.MASKING, GroupState.UNMASKING)
+        return GroupAnswer.BUSY if under_way else GroupAnswer.CLOSED
 
     # How groups go on
 
@@ -254,8 +242,8 @@ class MaskingGroups:
         if size < layer.rules.fewest:
             return None
         rules = layer.rules
-        terms = terms_for(layer.asks, os.urandom(GROUP_BYTES), rules.smallest, rules.dropout, rules.corruption)
-        live = _LiveGroup(layer, GroupServer(terms), size, time.monotonic() + layer.gather_seconds)
+        terms = terms_for(layer.asks, os.urandom(GROUP_BYTES), rules.smallest, rules.dropout, rules.corrupt)
+        live = _LiveGroup(layer, GroupServer(terms, layer.issuers), size, time.monotonic() + layer.gather_seconds)
         self._live[terms.group_id] = self._gathering[layer.key] = live
         return live
 
@@ -295,7 +283,7 @@ class MaskingGroups:
             try:
                 if live.group.stage is Stage.ADVERTISING:
                     await self._form(live)
-                elif live.group.stage is Stage.MASKING:
+                elif live.group.stage is Stage.CONFIRMING:
                     await self._begin_unmasking(live)
                 elif live.group.stage is not Stage.OVER:
                     await self._threads.run_to_end(live.group.advance)
@@ -318,7 +306,16 @@ class MaskingGroups:
             return
         now = self._clock()
         until = now + _STAGES_LONG * layer.stage_seconds
-        form = partial(self._store.form, layer.campaign, layer.layer_index, group.terms, group.devices, now, until)
+        form = partial(
+            self._store.form,
+            layer.campaign,
+            layer.layer_index,
+            group.terms,
+            group.devices,
+            now,
+            until,
+            most_groups=layer.rules.groups,
+        )
         live.formed = await self._threads.run_to_end(form)
         if live.formed:
             await self._threads.run_to_end(group.advance)
