@@ -14,6 +14,6 @@ def check_readable(database: Database) -> None:
         raise
     except Exception as error:  # whatever a parser makes of a row that is not as it was written
         raise StorageError(
-            f"{database.name} holds what no neologue has written ({type(error).__name__}), so it is damaged: restore it "
-            "from a copy"
+            f"{database.name} is damaged: it holds a row that can't be read ({type(error).__name__}); restore it from "
+            "a copy"
         ) from error
