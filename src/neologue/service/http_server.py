@@ -25,7 +25,6 @@ def server_options(settings: Settings, seconds_to_stop: float) -> dict[str, Any]
         "server_header": False,
         # The service reads X-Forwarded-For itself, and as many entries as there are proxies.
         "proxy_headers": False,
-        "timeout_keep_alive": settings.idle_seconds,
         "timeout_graceful_shutdown": seconds_to_stop,
     }
 

@@ -45,6 +45,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         application = cast(BoundedApplication, self.app)
         self._connections, self._largest_header = application.connections, application.largest_header
+        # Addresses and paths are personal, whatever loggers there are.
+        self.access_log = False
         self.address = ""
         self.awaits = Awaited.HEADER
         self._in_header = True
@@ -76,7 +78,6 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse what has come, and no more of a header than allowed."""
-        self._unset_keepalive_if_required()
         try:
             self._parse(data)
         except httptools.HttpParserUpgrade:
@@ -140,10 +141,17 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self._connections.work(self)
 
     def on_response_complete(self) -> None:
-        """The answer is written: the peer's turn."""
-        super().on_response_complete()
-        if self.cycle.response_complete:  # and no other request waits
-            self._wait(Awaited.REQUEST if self._in_header else Awaited.REST)
+        """The answer is written: the next one's turn, or that of the peer.
+
+        Without a timer for each, as uvicorn has: idle connections are closed with all others that wait.
+        """
+        self.server_state.total_requests += 1
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
+            if self.pipeline:
+                self._start_asgi_task(*self.pipeline.pop())
+                return
+        self._wait(Awaited.REQUEST if self._in_header else Awaited.REST)
 
     def pause_writing(self) -> None:
         """The peer does not read as fast as we write."""
