@@ -13,8 +13,8 @@ from durations import durations
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.load_profile("steady")
 
-SERVERS = {"subprocess", "served", "Process", "office"}
-"""What a module of tests/service or tests/web has that starts a service, or a process on the database of one."""
+SERVERS = {"subprocess", "served", "Process", "office", "attacked"}
+"""What a module of tests/service, tests/web or tests/attacks has that starts a service, or a process on the database of one."""
 SLOW = 0.3
 """Seconds of one case; such tests are not among those of `make unit`."""
 SLOW_FIXTURES = {"ablated", "embedded", "embedded_files", "paper", "written"}
@@ -52,7 +52,7 @@ def _needs(item: pytest.Item) -> Iterator[str]:
         yield "postgres"
     if "browser" in fixtures or "browsing" in imported:
         yield "browser"
-    if item.path.parent.name in ("service", "web") and not SERVERS.isdisjoint(imported):
+    if {"service", "web", "attacks"} & set(item.path.parts) and not SERVERS.isdisjoint(imported):
         yield "service"
     if "RayEngine" in imported:
         yield "cluster"

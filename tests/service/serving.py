@@ -20,6 +20,7 @@ from typing import Any
 import psutil
 import uvicorn
 
+from neologue.service.http_server import server_options
 from neologue.service.ops import access
 from neologue.service.ops.settings import Settings
 from neologue.service.worker import Worker
@@ -84,7 +85,7 @@ def served(url: str, made: Callable[[Settings], Worker] = Worker, **settings: An
     service = made(Settings(database=url, **{"refresh": 0.05, "patience": 0.3, **settings}))
     with service.database.transaction() as db:
         token = access.new_token(db, f"tests {time.monotonic_ns()}", access.OPERATOR, time.time())
-    config = uvicorn.Config(service, host="127.0.0.1", port=0, log_config=None, timeout_graceful_shutdown=5)
+    config = uvicorn.Config(service, host="127.0.0.1", port=0, **server_options(service.settings, 5))
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

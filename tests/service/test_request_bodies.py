@@ -33,7 +33,7 @@ def receiving(messages: Iterable[dict[str, Any]]) -> Receive:
 
 
 def arrived(messages: Iterable[dict[str, Any]], most: int = 10) -> bytes | None:
-    return asyncio.run(RequestBodies(60.0).body(receiving(messages), most))
+    return asyncio.run(RequestBodies(60.0, 10**9, print).body(receiving(messages), most))
 
 
 def test_a_body_is_the_sum_of_its_pieces() -> None:
@@ -57,7 +57,7 @@ def ended_by(end: Callable[[asyncio.Task[bytes | None]], object], seconds: float
     """A body of which only the first half comes, and something that ends it within the time that it has."""
 
     async def scene() -> None:
-        async with RequestBodies(seconds) as arrivals:
+        async with RequestBodies(seconds, 10**9, print) as arrivals:
             task = asyncio.create_task(arrivals.body(receiving(pieces(b"a", b"b")[:1]), 10))
             await asyncio.sleep(0)
             end(task)

@@ -88,7 +88,7 @@ def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """Part of a campaign, with devices that are honest and some that are not, until the service is killed."""
     folder = tmp_path_factory.mktemp("traces")
     url = request.getfixturevalue("postgres")() if request.param == "postgresql" else str(folder / "service.db")
-    process = Process(url, folder, free_port(), *(["--behind-proxy"] if request.param == "behind a proxy" else []))
+    process = Process(url, folder, free_port(), *(["--proxies", "1"] if request.param == "behind a proxy" else []))
     process.start()
     try:
         service = Served(process.address, process.token)

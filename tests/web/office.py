@@ -55,6 +55,10 @@ class Office:
         headers = {name.replace("_", "-"): value for name, value in sent.items()} | (
             {"Cookie": cookie} if cookie else {}
         )
+        if form is not None and not {"Origin", "Sec-Fetch-Site"} & headers.keys():
+            # As a browser that is on a page of ours.
+            scheme = headers.get("X-Forwarded-Proto", there.scheme)
+            headers["Origin"] = f"{scheme}://{there.netloc}"
         body = None if form is None else urlencode(form)
         try:
             connection.request(method, path, body, headers)

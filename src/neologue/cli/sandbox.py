@@ -183,6 +183,7 @@ def _serve(settings: "Settings", page: "SandboxPages", port: int) -> Iterator[st
 
     import uvicorn
 
+    from neologue.service.http_server import server_options
     from neologue.service.ops.logs import configure
     from neologue.service.worker import Worker
     from neologue.web.dashboard import routes
@@ -190,15 +191,7 @@ def _serve(settings: "Settings", page: "SandboxPages", port: int) -> Iterator[st
     configure()
     logging.getLogger().setLevel(logging.WARNING)
     service = Worker(settings, more=lambda service: [*routes(service), *page.routes(service)])
-    config = uvicorn.Config(
-        service,
-        host=HOST,
-        port=port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=SECONDS_TO_STOP,
-    )
+    config = uvicorn.Config(service, host=HOST, port=port, **server_options(settings, SECONDS_TO_STOP))
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

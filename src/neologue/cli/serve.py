@@ -6,7 +6,7 @@ import signal
 import socket
 import ssl
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,17 @@ SECONDS_TO_STOP = 30
 @click.option("--ledger", type=click.Path(path_type=Path, dir_okay=False), help="The ledger that campaigns pay from.")
 @click.option("--certificate", type=click.Path(exists=True, dir_okay=False), help="A TLS certificate in PEM format.")
 @click.option("--private-key", type=click.Path(exists=True, dir_okay=False), help="Its private key in PEM format.")
-@click.option("--behind-proxy", is_flag=True, help="Trust X-Forwarded-For, which a proxy sets.")
+@click.option(
+    "--proxies",
+    type=click.IntRange(0, 16),
+    help="How many proxies of yours a request comes through; each appends to X-Forwarded-For  [default: 0]",
+)
+@click.option("--connections", type=click.IntRange(1), help="The most connections of a worker  [default: 10000]")
+@click.option(
+    "--connections-per-address",
+    type=click.IntRange(1),
+    help="The most of one address, without a proxy  [default: 1000]",
+)
 @click.option("--requests-per-second", type=float, help="The most requests per second of one address  [default: 2000]")
 @click.option("--patience", type=float, help="Seconds that a report waits for its batch  [default: 2]")
 def serve(
@@ -64,23 +74,19 @@ def serve(
     _prepare_database(settings)
     import uvicorn
 
+    from neologue.service.http_server import connections_allowed, server_options
     from neologue.service.ops.logs import configure
 
     configure()
     # The server raises the signal again after a clean shutdown, which is not a failure.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+    settings = replace(settings, connections=connections_allowed(settings.connections))
     options: dict[str, Any] = {
+        **server_options(settings, SECONDS_TO_STOP),
         "host": host,
         "port": port,
         "ssl_certfile": certificate,
         "ssl_keyfile": private_key,
-        "log_config": None,
-        "access_log": False,
-        "server_header": False,
-        # The service reads X-Forwarded-For itself, and only with --behind-proxy.
-        "proxy_headers": False,
-        "timeout_keep_alive": 30,
-        "timeout_graceful_shutdown": SECONDS_TO_STOP,
     }
     if workers == 1:
         from neologue.web.dashboard import dashboard
@@ -137,6 +143,7 @@ def _prepare_database(settings: "Settings") -> None:
 
     from neologue.ledger.ledger import Ledger
     from neologue.service.ops.access import OPERATOR, audit, new_token, people
+    from neologue.service.startup import check_readable
     from neologue.service.storage.database import open_database
     from neologue.service.storage.migrations import migrate
 
@@ -149,6 +156,7 @@ def _prepare_database(settings: "Settings") -> None:
         if not people(db):
             token = new_token(db, "first", OPERATOR, time.time())
             audit(db, "first", "make operator token", "first", time.time())
+    check_readable(database)
     if token:
         click.echo(f"operator token, shown this once: {token}", err=True)
     database.close()

@@ -9,26 +9,29 @@ import socket
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from functools import cache
 
+import msgspec
 import structlog
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from neologue.errors import StorageError
+from neologue.service.api.addresses import is_https, sender_of
+from neologue.service.api.connections import Awaited, ConnectionLimits, Connections
 from neologue.service.api.device_routes import CHECK_IN, KNOWN, LAYERS, DeviceRoutes
 from neologue.service.api.group_routes import GroupRoutes
 from neologue.service.api.openapi import description
 from neologue.service.api.operator_api import Context
 from neologue.service.api.operator_router import OperatorRouter
-from neologue.service.api.rate_limit import Limit
+from neologue.service.api.rate_limit import Limit, Standing
 from neologue.service.api.report_route import PATH as REPORTS
 from neologue.service.api.report_route import ReportRoute
 from neologue.service.api.request_bodies import RequestBodies
-from neologue.service.api.responses import HANDLERS, SHARED, answer, failure
+from neologue.service.api.responses import HANDLERS, JSON, NO_STORE, SHARED, Prepared, answer, failure, security_headers
 from neologue.service.api.schemas import Health
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.coordinator import Coordinator
@@ -40,6 +43,7 @@ from neologue.service.collect.layer_cache import LayerCache
 from neologue.service.collect.layer_refresh import LayerRefresh
 from neologue.service.collect.places import Places
 from neologue.service.masked.groups import MaskingGroups
+from neologue.service.ops import logs
 from neologue.service.ops.concurrency import RepeatedStep, Threads
 from neologue.service.ops.garbage_collection import collect_seldom
 from neologue.service.ops.metrics import MEDIA, Metrics
@@ -51,7 +55,7 @@ from neologue.service.storage.place_store import PlaceStore
 from neologue.service.storage.report_store import ReportStore
 
 WRONG = frozenset({400, 401, 403, 404, 405, 413})
-"""Statuses that honest devices and careful people seldom see: an address that gets many of them is slowed down."""
+"""Statuses that honest devices and careful people seldom see: an address that gets many of them becomes suspect."""
 OF_DEVICES = (CHECK_IN, REPORTS, LAYERS, KNOWN)
 _SHARED = [(name.lower().encode(), value.encode()) for name, value in SHARED.items()]
 _PREFLIGHT = Response(
@@ -63,6 +67,9 @@ _PREFLIGHT = Response(
         "Access-Control-Max-Age": "86400",
     },
 )
+
+_PIECE = 1 << 16
+"""The most bytes that are written before it is seen whether the peer reads."""
 
 log = structlog.get_logger("neologue.service")
 
@@ -92,8 +99,15 @@ class Worker:
         self.coordinator = Coordinator(self._storage, keys, self.ledger, name)
         self.layer_cache = LayerCache(self.database, keys, clock)
 
-        on_fault = self.metrics.faults.inc
-        self._bodies = bodies = RequestBodies(settings.seconds_to_send)
+        on_fault, on_limit = self.metrics.faults.inc, self.metrics.limits.add
+        self.largest_header = settings.largest_header
+        limits_of_connections = _connection_limits(settings)
+        self.connections = Connections(limits_of_connections, time.monotonic, on_limit)
+        """Read by the server's protocol, which counts every connection here."""
+        self._closing = RepeatedStep(
+            "closing slow connections", self.connections.close_slow, limits_of_connections.pause, on_fault=on_fault
+        )
+        self._bodies = bodies = RequestBodies(settings.seconds_to_send, settings.arriving_bytes, on_limit)
         limits = IntakeLimits(patience=settings.patience, most_bytes=settings.waiting_bytes)
         self.intake = Intake(self._storage, limits, on_fault, clock)
         places = Places(PlaceStore(self.database), self.intake, self.threads, clock)
@@ -112,7 +126,7 @@ class Worker:
         self._advancing = RepeatedStep("moving campaigns on", self._advance, settings.refresh, on_fault=on_fault)
 
         self.context = Context(self.database, self.coordinator, keys, clock)
-        late_reports = LateReports(self._storage, self.threads, self.layers)
+        late_reports = LateReports(self._storage, self.threads, self.layers, keys.ticket)
         self._report_route = ReportRoute(
             self.intake,
             self.layer_cache,
@@ -146,39 +160,30 @@ class Worker:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if scope["method"] == "OPTIONS" and scope["path"] in (CHECK_IN, REPORTS):
-            await _PREFLIGHT(scope, receive, send)
-            return
-        shared = scope["path"].startswith(OF_DEVICES)
-        address, now = self._address(scope), time.monotonic()
-        wait = self._failures.wait(address, now) or self._requests.take(address, now)
+        path, now, headers = scope["path"], time.monotonic(), security_headers(is_https(scope, self.settings.proxies))
+        sending = _Sending(send, [*headers, *_SHARED] if path.startswith(OF_DEVICES) else headers)
+        address = sender_of(scope, self.settings.proxies)
+        wait = self._requests.take(address, now)
         if wait:
-            slow = failure(429, "slow_down", "too many requests from this address", wait)
-            slow.headers.update(SHARED if shared else {})
-            await slow(scope, receive, send)
+            self.metrics.limits.add("requests_of_address")
+            await _slow_down(wait)(scope, receive, sending)
             return
-        status = 500
-
-        async def send_with_headers(message: Any) -> None:  # noqa: ANN401 - a message of ASGI
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                if shared:
-                    message["headers"] = [*message["headers"], *_SHARED]
-            await send(message)
-
+        if scope["method"] == "OPTIONS" and path in (CHECK_IN, REPORTS):
+            await _PREFLIGHT(scope, receive, _Sending(send, headers))
+            return
+        standing = scope["standing"] = sending.standing = Standing(self._failures, address, now)
         try:
-            if scope["path"] == REPORTS:
-                response = await self._report_route.answer(scope["method"], receive)
-                status = response.status_code
-                await response(scope, receive, send)
+            if path == REPORTS:
+                response = await self._report_route.answer(scope["method"], receive, standing)
+                await response(scope, receive, sending)
             else:
-                await self._app(scope, receive, send_with_headers)
+                await self._app(scope, receive, sending)
         finally:
-            if status in WRONG:
-                self._failures.count(address, now)
-            route = REPORTS if scope["path"] == REPORTS else getattr(scope.get("route"), "path", "none")
-            self.metrics.requests.add(route, status)
+            standing.end(sending.failed, now)
+            route = REPORTS if path == REPORTS else getattr(scope.get("route"), "path", "none")
+            self.metrics.requests.add(route, sending.status)
+            if sending.replaced:
+                self.metrics.limits.add("failures_of_address")
 
     async def body(self, request: Request, most: int | None = None) -> bytes | None:
         """The body of a request, unless it is longer than allowed."""
@@ -193,10 +198,12 @@ class Worker:
 
     async def _metrics(self, request: Request) -> Response:
         self.metrics.waiting.set(self.intake.waiting)
-        return Response(self.metrics.text(), media_type=MEDIA)
+        self.metrics.connections.set(self.connections.open)
+        self.metrics.log_lines.set(logs.LIMIT.left_out)
+        return Response(self.metrics.text(), headers=NO_STORE, media_type=MEDIA)
 
     async def _openapi(self, request: Request) -> Response:
-        return answer(description())
+        return Response(_description(), media_type=JSON)
 
     def _routes(self) -> list[Route]:
         return [
@@ -210,7 +217,7 @@ class Worker:
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         try:
             await self.layers.refresh()
-            async with self._bodies, self.intake, self.groups:
+            async with self._closing, self._bodies, self.intake, self.groups:
                 try:
                     async with self._refreshing, self._advancing:
                         log.info("serving", database=self.database.name, workers_key=self._keys.public.hex())
@@ -229,13 +236,68 @@ class Worker:
         """Move campaigns on."""
         await self.threads.run(self.coordinator.turn, self._clock(), _log_event)
 
-    def _address(self, scope: Scope) -> str:
-        """The address that a request comes from, for rate limits alone."""
-        if self.settings.behind_proxy:
-            forwarded = dict(scope["headers"]).get(b"x-forwarded-for", b"").decode("latin-1")
-            # The proxy appends the last one; those before it may be forged.
-            return str(forwarded.rpartition(",")[2].strip())
-        return scope["client"][0] if scope["client"] else ""
+
+class _Sending:
+    """Sends one response with the headers that all have, in pieces, and remembers its status."""
+
+    __slots__ = ("_headers", "_send", "failed", "replaced", "standing", "status")
+
+    def __init__(self, send: Send, headers: list[tuple[bytes, bytes]]) -> None:
+        self._send, self._headers = send, headers
+        self.standing: Standing | None = None
+        self.status = 500
+        self.failed = False
+        self.replaced = False
+        """Whether it was an answer to a wrong request, which a suspect address does not get."""
+
+    async def __call__(self, message: Message) -> None:
+        if self.replaced:
+            return
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            self.failed = self.status in WRONG
+            if self.failed and self.standing and self.standing.suspect:
+                slow = _slow_down(self.standing.wait)
+                self.status = slow.status_code
+                await self._send({**slow.start, "headers": [*slow.start["headers"], *self._headers]})
+                await self._send(slow.rest)
+                self.replaced = True
+            else:
+                await self._send({**message, "headers": [*message["headers"], *self._headers]})
+        elif len(message.get("body", b"")) <= _PIECE:
+            await self._send(message)
+        else:
+            await self._send_in_pieces(memoryview(message["body"]), message.get("more_body", False))
+
+    async def _send_in_pieces(self, body: memoryview, more: bool) -> None:
+        """Write no more before the peer has read what was written."""
+        for start in range(0, len(body), _PIECE):
+            end = start + _PIECE
+            message = {"type": "http.response.body", "body": body[start:end], "more_body": more or end < len(body)}
+            await self._send(message)
+
+
+def _slow_down(wait: float) -> Prepared:
+    return Prepared.of(failure(429, "slow_down", "too many requests from this address", wait))
+
+
+def _connection_limits(settings: Settings) -> ConnectionLimits:
+    seconds = {
+        Awaited.HEADER: settings.seconds_to_send_header,
+        # Whoever reads the body gives it up earlier, with an answer.
+        Awaited.BODY: 2 * settings.seconds_to_send,
+        Awaited.REST: settings.seconds_to_send_header,
+        Awaited.REQUEST: settings.idle_seconds,
+        Awaited.READER: settings.seconds_to_read,
+    }
+    of_address = None if settings.proxies else settings.connections_per_address
+    return ConnectionLimits(settings.connections, of_address, seconds, settings.unsent_bytes)
+
+
+@cache
+def _description() -> bytes:
+    """The description of the API, made once."""
+    return msgspec.json.encode(description())
 
 
 def _log_event(what: str, entry: CampaignRow) -> None:

@@ -36,7 +36,9 @@ def show_campaigns(request: PageRequest) -> Response:
     """All campaigns, the latest first, and what each is doing."""
     with request.service.database.reading() as db:
         entries = campaign_store.all_campaigns(db)
-    rows = [(CampaignView.of(entry), _summary(request, entry)) for entry in reversed(entries)]
+    person = request.session.person
+    seen = [entry for entry in reversed(entries) if operator_api.may_see(person, entry)]
+    rows = [(CampaignView.of(entry), _summary(request, entry)) for entry in seen]
     return render_page(request, "campaigns.html", rows=rows)
 
 

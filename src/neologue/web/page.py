@@ -21,10 +21,10 @@ from starlette.routing import Route
 from neologue import __version__
 from neologue.errors import NeologueError
 from neologue.reporting.html_page import environment
-from neologue.service.api.operator_api import Call
+from neologue.service.api.operator_api import Call, find_campaign
+from neologue.service.api.rate_limit import Standing
 from neologue.service.api.responses import failure, failure_of
 from neologue.service.api.schemas import Failure
-from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.ops.access import ANALYST, OPERATOR
 from neologue.service.worker import Worker
@@ -48,11 +48,12 @@ POLICY: Final = "; ".join(
 )
 SECURITY_HEADERS: Final = {
     "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    # Our own pages are told where they came from, and nobody else: with "no-referrer" the origin of our own forms would
+    # be "null", as that of a page in another site's sandbox is.
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-"""The headers of every page and asset."""
+"""The headers of every page and asset, beside those of every response."""
 PAGE_HEADERS: Final = SECURITY_HEADERS | {"Cache-Control": "no-store"}
 """The headers of every page."""
 LARGEST_FORM: Final = 1 << 18
@@ -86,7 +87,7 @@ class PageRequest:
     def campaign(self) -> CampaignRow:
         """The campaign that the path names."""
         with self.service.database.reading() as db:
-            return campaign_store.campaign_named(db, self.names["name"])
+            return find_campaign(db, self.session.person, self.names["name"])
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,8 @@ async def _serve(service: Worker, page: Page, http: Request) -> Response:
     found = await service.threads.run(find_session, service, http)
     if found is None:
         return _require_sign_in(page, http)
+    standing: Standing = http.scope["standing"]
+    standing.vouch()
     if found.person.role not in page.roles:
         message = f"this page is for the role {' or '.join(page.roles)}, and you are signed in as {found.person.role}"
         return _error_response(page, found, failure(403, "forbidden", message))
@@ -160,7 +163,7 @@ async def _serve(service: Worker, page: Page, http: Request) -> Response:
                 page, found, failure(413, "too_large", "the form is larger than the service accepts")
             )
         form = await service.threads.run(QueryParams, body.decode("utf-8", "replace"))
-        if session.is_cross_site(http) or not session.is_own_form(found, form.get(session.FIELD, "")):
+        if session.is_cross_site(http, service.settings) or not session.is_own_form(found, form.get(session.FIELD, "")):
             message = "this form was not sent by a page of your session: reload the page, and send it from there"
             return _error_response(page, found, failure(403, "forbidden", message))
     request = PageRequest(service, found, http, form)

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
+from neologue.service.api.addresses import is_https
 from neologue.service.ops.access import OPERATOR, Person, fingerprint
 from neologue.service.ops.settings import Settings
 from neologue.service.storage.database import Connection
@@ -76,19 +77,22 @@ def is_own_form(session: Session, given: str) -> bool:
     return secrets.compare_digest(session.form_token.encode(), given.encode("utf-8", "surrogatepass"))
 
 
-def is_cross_site(request: Request) -> bool:
-    """Whether another site made the browser send this request, by the browser's own word.
+def is_cross_site(request: Request, settings: Settings) -> bool:
+    """Whether a form may come from another site: true unless the browser says that it is from one of our own pages.
 
-    A page that sends no referrer sends the origin `null` with its own forms too, which therefore says nothing.
+    Browsers say so by `Sec-Fetch-Site`, or by `Origin` where they don't send the former, as over plain HTTP. `null` is
+    the origin of a page in another site's sandbox, and so never ours: our pages have a referrer policy with which
+    browsers name theirs.
     """
     site = request.headers.get("Sec-Fetch-Site")
     if site is not None:
         return site not in ("same-origin", "none")
-    origin = request.headers.get("Origin", "null")
     try:
-        return origin != "null" and urlsplit(origin).netloc != request.headers.get("Host")
+        origin = urlsplit(request.headers.get("Origin", ""))
     except ValueError:  # no browser names an origin like that
         return True
+    schemes = ("https",) if _is_https(request, settings) else ("http",) if not settings.proxies else ("http", "https")
+    return origin.scheme not in schemes or origin.netloc != request.headers.get("Host")
 
 
 def session_secret(request: Request, settings: Settings) -> str:
@@ -118,6 +122,4 @@ def _cookie_name(tls: bool) -> str:
 
 
 def _is_https(request: Request, settings: Settings) -> bool:
-    """Whether the browser uses TLS, with us or with the proxy in front of us."""
-    forwarded = settings.behind_proxy and request.headers.get("X-Forwarded-Proto", "").strip() == "https"
-    return forwarded or request.url.scheme == "https"
+    return is_https(request.scope, settings.proxies)

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from neologue.service.ops import access
 from neologue.service.worker import Worker
 from neologue.web import session
 from neologue.web.page import ALL_ROLES, SIGN_IN, Page, PageRequest, html_response, redirect
@@ -24,9 +25,9 @@ def routes(service: Worker) -> list[Route]:
         return _sign_in_page(200, _next_path(http.query_params), "")
 
     async def sign_in(http: Request) -> Response:
-        form = QueryParams((await service.body(http, LARGEST) or b"").decode("utf-8", "replace"))
-        if session.is_cross_site(http):
+        if session.is_cross_site(http, service.settings):
             return _sign_in_page(403, "/", ELSEWHERE)
+        form = QueryParams((await service.body(http, LARGEST) or b"").decode("utf-8", "replace"))
         secret = await service.threads.run(_begin_session, service, form.get("token", "").strip())
         if secret is None:
             # The status counts against the address: whoever guesses is slowed down.
@@ -52,6 +53,10 @@ PAGES = (Page("POST", "/sign-out", sign_out, ALL_ROLES),)
 
 
 def _begin_session(service: Worker, token: str) -> str | None:
+    with service.database.reading() as db:
+        # Nobody who guesses makes those wait who write.
+        if access.holder(db, token) is None:
+            return None
     with service.database.transaction() as db:
         return session.begin(db, token, service.context.clock())
 

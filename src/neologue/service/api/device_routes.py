@@ -3,16 +3,18 @@
 import gzip
 import re
 import zlib
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from neologue.protocol.credential import Credential
+from neologue.service.api.rate_limit import Standing
 from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import answer, failure
 from neologue.service.api.schemas import UNREADABLE
@@ -32,6 +34,7 @@ _LARGEST_CHECK_IN: Final = 1024
 _IMMUTABLE: Final = "public, max-age=31536000, immutable"
 _DOCUMENTS: Final = 64
 """How many documents are kept in memory, compressed as they are sent."""
+_PIECE: Final = 1 << 16
 _DIGEST: Final = re.compile("[0-9a-f]{64}", re.ASCII)
 
 
@@ -69,9 +72,11 @@ class DeviceRoutes:
             credential = Credential.parse(msgspec.json.decode(body, type=CheckIn).credential)
         except UNREADABLE as error:
             return failure(400, "malformed", f"a check-in has a credential: {error}")
-        if self._layer_cache.campaign(credential.campaign_id) is None:
+        standing: Standing = request.scope["standing"]
+        if self._layer_cache.campaign(credential.campaign_id) is None and not standing.suspect:
             await self._layers.refresh()
         reply = await self._check_ins.reply(credential)
+        standing.vouch()
         self._answers.add(type(reply).__name__.lower())
         return answer(reply)
 
@@ -93,7 +98,8 @@ class DeviceRoutes:
             return Response(status_code=304, headers=headers)
         if "gzip" in request.headers.get("Accept-Encoding", ""):
             return Response(compressed, headers={**headers, "Content-Encoding": "gzip"}, media_type=media)
-        return Response(await self._threads.run(gzip.decompress, compressed), headers=headers, media_type=media)
+        headers["Content-Length"] = str(int.from_bytes(compressed[-4:], "little"))
+        return StreamingResponse(_decompress(compressed), headers=headers, media_type=media)
 
     async def _compressed_document(self, kind: str, digest: str) -> bytes | None:
         """The compressed document with this digest, if there is one."""
@@ -109,3 +115,14 @@ class DeviceRoutes:
         if stored is None:
             raise KeyError(digest)
         return gzip.compress(zlib.decompress(stored), mtime=0)
+
+
+async def _decompress(compressed: bytes) -> AsyncIterator[bytes]:
+    """A document in pieces, each made when the one before is sent: a peer that does not read holds one of them."""
+    inflating = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    for start in range(0, len(compressed), _PIECE):
+        rest = compressed[start : start + _PIECE]
+        while rest:
+            yield inflating.decompress(rest, _PIECE)
+            rest = inflating.unconsumed_tail
+    yield inflating.flush()

@@ -21,16 +21,18 @@ from neologue.masking.terms import GROUP_BYTES, LAYER_BYTES
 from neologue.protocol.report import TAG_BYTES
 from neologue.protocol.submission import HEAD_BYTES, Submission
 from neologue.protocol.ticket import is_ticket
+from neologue.service.api.rate_limit import Standing
 from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import answer, failure
-from neologue.service.collect.late_reports import LateReports, SenderStatus
-from neologue.service.collect.layer_cache import LayerCache
+from neologue.service.collect.late_reports import VOUCHED, LateReports, SenderStatus
+from neologue.service.collect.layer_cache import LayerCache, ServedLayer
 from neologue.service.collect.replies import Final as FinalAnswer
 from neologue.service.collect.replies import GroupOffer, Received
 from neologue.service.masked.groups import GroupAnswer, GroupReply, MaskingGroups
 from neologue.service.storage.states import CampaignState
 
 OCTETS: Final = "application/octet-stream"
+_FORGED: Final = "this is not the ticket of an invitation"
 _HEAD: Final = HEAD_BYTES + LAYER_BYTES
 _LATE_MESSAGE: Final = 1 << 20
 """Bytes enough for a message to a layer that is not in the cache any more, of about a million candidates."""
@@ -84,25 +86,45 @@ class GroupRoutes:
 
     async def _read(self, request: Request) -> tuple[Submission, bytes, GatheringLayer] | Response:
         """What a device of an open layer has sent; or the answer to anything else."""
-        body = await self.bodies.body(request.receive, _HEAD + self.layer_cache.longest(_LATE_MESSAGE))
+        most = _HEAD + self.layer_cache.longest(_LATE_MESSAGE)
+        body = await self.bodies.body(request.receive, most, _HEAD, self._is_invited)
         if body is None:
             return failure(413, "too_large", "no group has messages as long")
         submission = Submission.parse(body)
         digest, message = submission.report[:LAYER_BYTES], submission.report[LAYER_BYTES:]
         if len(digest) < LAYER_BYTES:
             raise ReportError(f"{len(body)} bytes are too few for a message of a group")
-        served = self.layer_cache.open_layer_for(submission.campaign_id, digest[:TAG_BYTES])
-        if served is None or served.digest != digest:
-            return await self._answer_late(submission, digest)
-        if not is_ticket(submission.ticket, self.ticket_secret, served.campaign_id, digest, submission.serial):
-            return failure(401, "forged", "this is not the ticket of an invitation")
+        served = self._served(submission, digest)
+        standing: Standing = request.scope["standing"]
+        if served is None:
+            return await self._answer_late(submission, digest, standing)
+        if not self._has_ticket(submission, digest):
+            return failure(401, "forged", _FORGED)
+        standing.vouch()
         if not isinstance(served.collecting, GatheringLayer):
             return failure(404, "unknown", "the campaign has no groups: it takes reports as they are")
         return submission, message, served.collecting
 
-    async def _answer_late(self, submission: Submission, digest: bytes) -> Response:
+    def _is_invited(self, shown: bytes) -> bool:
+        """Whether the beginning of a body is of a device that is invited to an open layer."""
+        submission = Submission.parse(shown)
+        return self._served(submission, submission.report) is not None and self._has_ticket(
+            submission, submission.report
+        )
+
+    def _served(self, submission: Submission, digest: bytes) -> ServedLayer | None:
+        served = self.layer_cache.open_layer_for(submission.campaign_id, digest[:TAG_BYTES])
+        return served if served and served.digest == digest else None
+
+    def _has_ticket(self, submission: Submission, digest: bytes) -> bool:
+        return is_ticket(submission.ticket, self.ticket_secret, submission.campaign_id, digest, submission.serial)
+
+    async def _answer_late(self, submission: Submission, digest: bytes, standing: Standing) -> Response:
         """Answer for a layer that is not in the cache: its votes may be counted, closed, or it is newer."""
-        match await self.late_reports.status(submission.campaign_id, submission.serial, digest):
+        status = await self.late_reports.status(submission.campaign_id, submission.serial, submission.ticket, digest)
+        if status in VOUCHED:
+            standing.vouch()
+        match status:
             case SenderStatus.COUNTED:
                 return _respond(GroupAnswer.FINAL)
             case SenderStatus.CLOSED:
@@ -111,6 +133,8 @@ class GroupRoutes:
                 return failure(503, "busy", "the layer has just begun; send the same again", 1)
             case SenderStatus.UNKNOWN:
                 return failure(404, "unknown", "the campaign has no such layer")
+            case SenderStatus.FORGED:
+                return failure(401, "forged", _FORGED)
 
 
 def _respond(reply: GroupReply) -> Response:

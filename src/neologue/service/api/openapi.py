@@ -115,5 +115,16 @@ def _query(asks: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - the type of a s
 
 
 def _failures(shape: dict[str, Any]) -> dict[str, Any]:
-    failed = {"description": "What was wrong", "content": {"application/json": {"schema": shape}}}
-    return {"4XX": failed, "503": failed}
+    content = {"application/json": {"schema": shape}}
+    wait = {"Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer", "minimum": 1}}}
+
+    def failed(description: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401
+        return {"description": description, "content": content, **more}
+
+    return {
+        "408": failed("It did not arrive in time"),
+        "429": failed("Too many requests, or too many wrong ones, from this address", headers=wait),
+        "431": failed("Its header is too large"),
+        "4XX": failed("What was wrong"),
+        "503": failed("The service is busy, or can't reach its database", headers=wait),
+    }

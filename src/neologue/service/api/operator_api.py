@@ -45,7 +45,7 @@ from neologue.service.review.released import read_release
 from neologue.service.review.reviewed_words import WordFilter
 from neologue.service.review.verdicts import Ruling
 from neologue.service.storage.database import Connection, Database
-from neologue.service.storage.states import OVER
+from neologue.service.storage.states import OVER, CampaignState
 
 MOST_AUDIT_ENTRIES = 1000
 """The most entries of the audit log in one response."""
@@ -123,9 +123,9 @@ def abort(context: Context, call: Call) -> CampaignView:
 
 
 def campaigns(context: Context, call: Call) -> list[CampaignView]:
-    """All campaigns."""
+    """All campaigns that the person may see."""
     with context.database.reading() as db:
-        return [CampaignView.of(entry) for entry in campaign_store.all_campaigns(db)]
+        return [CampaignView.of(entry) for entry in campaign_store.all_campaigns(db) if may_see(call.person, entry)]
 
 
 def campaign(context: Context, call: Call) -> CampaignView:
@@ -315,8 +315,21 @@ def _change_state(context: Context, call: Call, move: Callable[[str, float, str]
     return CampaignView.of(move(call.names["name"], context.clock(), call.person.name))
 
 
+def may_see(person: Person, entry: CampaignRow) -> bool:
+    """Whether a campaign is there for a person: a draft is for operators alone."""
+    return person.role == OPERATOR or entry.state != CampaignState.DRAFT
+
+
+def find_campaign(db: Connection, person: Person, name: str) -> CampaignRow:
+    """The campaign of that name; for a person who may not see it, it is not there."""
+    entry = campaign_store.campaign_named(db, name)
+    if not may_see(person, entry):
+        raise campaign_store.unknown(name)
+    return entry
+
+
 def _find_campaign(db: Connection, call: Call) -> CampaignRow:
-    return campaign_store.campaign_named(db, call.names["name"])
+    return find_campaign(db, call.person, call.names["name"])
 
 
 def _find_release(context: Context, call: Call) -> str:

@@ -10,8 +10,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from neologue.service.api.operator_api import ENDPOINTS, Call, Context, Endpoint, Text
+from neologue.service.api.rate_limit import Standing
 from neologue.service.api.request_bodies import RequestBodies
-from neologue.service.api.responses import answer, failure
+from neologue.service.api.responses import NO_STORE, answer, failure
 from neologue.service.api.schemas import UNREADABLE
 from neologue.service.collect.layer_refresh import LayerRefresh
 from neologue.service.ops import access
@@ -45,6 +46,9 @@ class OperatorRouter:
                 return failure(401, "no_token", _STRANGER if "Authorization" in request.headers else _NO_TOKEN)
             if endpoint.roles and person and person.role not in endpoint.roles:
                 return failure(403, "forbidden", f"this is for the role {' or '.join(endpoint.roles)}")
+            if person:
+                standing: Standing = request.scope["standing"]
+                standing.vouch()
             most = self.largest_request if endpoint.takes else _LARGEST_UNREAD
             body = await self.bodies.body(request.receive, most)
             if body is None:
@@ -61,7 +65,7 @@ class OperatorRouter:
             if endpoint.method != "GET":
                 await self.layers.refresh()
             if isinstance(given, Text):
-                return Response(given.content, endpoint.status, media_type=given.media)
+                return Response(given.content, endpoint.status, NO_STORE, given.media)
             return answer(given, endpoint.status)
 
         return handle

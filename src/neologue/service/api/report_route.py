@@ -14,11 +14,12 @@ from neologue.errors import ReportError, StorageError
 from neologue.protocol.report import HEADER_BYTES
 from neologue.protocol.submission import HEAD_BYTES, Submission
 from neologue.protocol.ticket import block_of, is_ticket
+from neologue.service.api.rate_limit import Standing
 from neologue.service.api.request_bodies import RequestBodies
-from neologue.service.api.responses import BUSY_SECONDS, SHARED, Prepared, answer, failure, failure_of
+from neologue.service.api.responses import BUSY_SECONDS, Prepared, answer, failure, failure_of
 from neologue.service.collect.intake import Intake, Receipt
-from neologue.service.collect.late_reports import LateReports, SenderStatus
-from neologue.service.collect.layer_cache import LayerCache
+from neologue.service.collect.late_reports import VOUCHED, LateReports, SenderStatus
+from neologue.service.collect.layer_cache import LayerCache, ServedLayer
 from neologue.service.collect.places import Places
 from neologue.service.collect.replies import Final as FinalAnswer
 from neologue.service.collect.replies import Received
@@ -26,6 +27,9 @@ from neologue.service.ops.metrics import Counts
 from neologue.service.storage.states import CampaignState
 
 PATH: Final = "/v1/reports"
+_FORGED: Final = "this is not the ticket of an invitation"
+_SHOWN: Final = HEAD_BYTES + HEADER_BYTES
+"""The bytes by which it is seen whether a device was invited."""
 _LATE_REPORT: Final = 1 << 17
 """Bytes enough for a report of a layer that is not in the cache any more."""
 
@@ -49,27 +53,24 @@ class ReportRoute:
         self._ticket_secret, self._late_reports, self._outcomes = ticket_secret, late_reports, outcomes
         self._responses = _prepare_responses(patience)
 
-    async def answer(self, method: str, receive: Receive) -> Response | Prepared:
+    async def answer(self, method: str, receive: Receive, standing: Standing) -> Response | Prepared:
         """The response to one request, whose body is received by ASGI."""
-        response = await self._take(receive) if method == "POST" else _only_post()
-        if isinstance(response, Response):  # those that are prepared have it
-            response.headers.update(SHARED)
-        return response
+        return await self._take(receive, standing) if method == "POST" else _only_post()
 
-    async def _take(self, receive: Receive) -> Response | Prepared:
+    async def _take(self, receive: Receive, standing: Standing) -> Response | Prepared:
         """Take a report; nothing of it is disclosed to anybody but its device."""
         try:
-            body = await self._bodies.body(receive, HEAD_BYTES + self._layer_cache.longest(_LATE_REPORT))
+            most = HEAD_BYTES + self._layer_cache.longest(_LATE_REPORT)
+            body = await self._bodies.body(receive, most, _SHOWN, self._is_invited)
             if body is None:
                 return self._refuse("too_large", failure(413, "too_large", "no layer that is open has reports as long"))
             submission = Submission.parse(body)
             served = self._layer_cache.open_layer_for(submission.campaign_id, submission.report[1:HEADER_BYTES])
             if served is None:
-                return await self._answer_late(submission)
-            if not is_ticket(
-                submission.ticket, self._ticket_secret, served.campaign_id, served.digest, submission.serial
-            ):
-                return self._refuse("forged", failure(401, "forged", "this is not the ticket of an invitation"))
+                return await self._answer_late(submission, standing)
+            if not self._has_ticket(submission, served):
+                return self._refuse("forged", failure(401, "forged", _FORGED))
+            standing.vouch()
             if not isinstance(served.collecting, IntakeLayer):
                 return self._refuse(
                     "malformed", failure(400, "malformed", "the campaign takes votes under masks alone")
@@ -92,12 +93,24 @@ class ReportRoute:
         receipt = await self._intake.receive(submission.campaign_id, layer, submission.serial, submission.report, block)
         return self._acknowledge(receipt)
 
-    async def _answer_late(self, submission: Submission) -> Response | Prepared:
+    def _is_invited(self, shown: bytes) -> bool:
+        """Whether the beginning of a body is of a device that is invited to an open layer."""
+        submission = Submission.parse(shown)
+        served = self._layer_cache.open_layer_for(submission.campaign_id, submission.report[1:])
+        return served is not None and self._has_ticket(submission, served)
+
+    def _has_ticket(self, submission: Submission, served: ServedLayer) -> bool:
+        return is_ticket(submission.ticket, self._ticket_secret, served.campaign_id, served.digest, submission.serial)
+
+    async def _answer_late(self, submission: Submission, standing: Standing) -> Response | Prepared:
         """Answer a report for a layer that is not in the cache: it may be counted, closed, or newer than the cache."""
         if len(submission.report) < HEADER_BYTES:
             raise ReportError(f"{len(submission.report)} bytes are too few for a report")
         tag = submission.report[1:HEADER_BYTES]
-        match await self._late_reports.status(submission.campaign_id, submission.serial, tag):
+        status = await self._late_reports.status(submission.campaign_id, submission.serial, submission.ticket, tag)
+        if status in VOUCHED:
+            standing.vouch()
+        match status:
             case SenderStatus.COUNTED:
                 return self._acknowledge(Receipt.FINAL)
             case SenderStatus.CLOSED:
@@ -108,6 +121,8 @@ class ReportRoute:
             case SenderStatus.UNKNOWN:
                 nothing = "no layer of the campaign is answered by this report"
                 return self._refuse("unknown", failure(404, "unknown", nothing))
+            case SenderStatus.FORGED:
+                return self._refuse("forged", failure(401, "forged", _FORGED))
 
     def _acknowledge(self, receipt: Receipt) -> Prepared:
         self._outcomes.add(receipt)
@@ -132,8 +147,6 @@ def _prepare_responses(patience: float) -> dict[Receipt, Prepared]:
         Receipt.CLOSED: failure(410, "closed", "the layer is closed, and the report was not counted; erase it"),
         Receipt.BUSY: failure(503, "busy", "too much is waiting; send the same bytes later", BUSY_SECONDS),
     }
-    for response in responses.values():
-        response.headers.update(SHARED)
     # Another worker may have others that wait for a batch, which a new connection may reach.
     responses[Receipt.RECEIVED].headers["Connection"] = "close"
     return {receipt: Prepared.of(response) for receipt, response in responses.items()}

@@ -28,6 +28,10 @@ JSON = "application/json"
 BUSY_SECONDS = 5
 SHARED = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
 """Headers for devices in web pages of any origin: they send no cookies, so every origin may ask."""
+NO_STORE = {"Cache-Control": "no-store"}
+"""Of whatever does not say otherwise: answers are for whoever asked."""
+_SECURITY = [(b"x-content-type-options", b"nosniff")]
+_SECURITY_TLS = [*_SECURITY, (b"strict-transport-security", b"max-age=31536000")]
 
 _FAILURES: tuple[tuple[type[NeologueError], int, str], ...] = (
     (NoCampaignError, 404, "unknown"),
@@ -63,9 +67,14 @@ class Prepared:
         await send(self.rest)
 
 
+def security_headers(tls: bool) -> list[tuple[bytes, bytes]]:
+    """The headers of every response; with TLS, browsers are told to come back with TLS alone."""
+    return _SECURITY_TLS if tls else _SECURITY
+
+
 def answer(value: object, status: int = 200) -> Response:
     """A value as JSON."""
-    return Response(msgspec.json.encode(value), status, media_type=JSON)
+    return Response(msgspec.json.encode(value), status, NO_STORE, JSON)
 
 
 def failure(status: int, code: str, message: str, retry_after: float | None = None) -> Response:

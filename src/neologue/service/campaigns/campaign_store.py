@@ -85,8 +85,13 @@ def campaign_named(db: Connection, name: str) -> CampaignRow:
     """The campaign of that name."""
     rows = db.execute(f"{_SELECT_CAMPAIGN} WHERE name = ?", (name,))
     if not rows:
-        raise NoCampaignError(f"no campaign is called {name[:200]!r}; list those there are with neologue campaign list")
+        raise unknown(name)
     return _campaign_row(rows[0])
+
+
+def unknown(name: str) -> NoCampaignError:
+    """What is raised for a name that no campaign has, or none that the person may see."""
+    return NoCampaignError(f"no campaign is called {name[:200]!r}; list those there are with neologue campaign list")
 
 
 def move(
@@ -126,6 +131,12 @@ def layers_of(db: Connection, campaign: bytes) -> list[LayerRow]:
     return [
         _layer_row(row) for row in db.execute(f"{_SELECT_LAYER} WHERE campaign = ? ORDER BY layer_index", (campaign,))
     ]
+
+
+def states_of_layers(db: Connection, campaign: bytes) -> dict[bytes, LayerState]:
+    """The state of each layer of a campaign, by digest."""
+    rows = db.execute("SELECT digest, state FROM layers WHERE campaign = ?", (campaign,))
+    return {digest: LayerState(state) for digest, state in rows}
 
 
 def open_layer(db: Connection, campaign: bytes, layer: LayerRow, document: bytes) -> None:

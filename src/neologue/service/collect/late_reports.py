@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
+from neologue.protocol.ticket import is_ticket
 from neologue.service.campaigns import campaign_store
 from neologue.service.collect.layer_refresh import LayerRefresh
 from neologue.service.ops.concurrency import Threads
@@ -18,6 +20,12 @@ class SenderStatus(StrEnum):
     EARLY = "early"
     """The layer is newer than the layer cache was, which has been refreshed."""
     UNKNOWN = "unknown"
+    FORGED = "forged"
+    """The ticket is not of an invitation to the layer: nothing is said of the device."""
+
+
+VOUCHED: Final = (SenderStatus.COUNTED, SenderStatus.CLOSED, SenderStatus.EARLY)
+"""What is said of devices alone that have shown their ticket."""
 
 
 @dataclass(frozen=True)
@@ -27,20 +35,23 @@ class LateReports:
     storage: ReportStore
     threads: Threads
     layers: LayerRefresh
+    ticket_secret: bytes
 
-    async def status(self, campaign: bytes, serial: bytes, digest: bytes) -> SenderStatus:
-        """The status of a device that answers the layer whose digest begins like this."""
-        if await self.threads.run(self.storage.is_spent, campaign, serial):
-            return SenderStatus.COUNTED
-        state = await self.threads.run(self._state_of_layer, campaign, digest)
-        if state is None:
-            return SenderStatus.UNKNOWN
-        if state != LayerState.OPEN:
-            return SenderStatus.CLOSED
-        await self.layers.refresh()
-        return SenderStatus.EARLY
+    async def status(self, campaign: bytes, serial: bytes, ticket: bytes, digest: bytes) -> SenderStatus:
+        """The status of a device that answers the layer whose digest begins like this and shows its ticket."""
+        status = await self.threads.run(self._look_up, campaign, serial, ticket, digest)
+        if status is SenderStatus.EARLY:
+            await self.layers.refresh()
+        return status
 
-    def _state_of_layer(self, campaign: bytes, digest: bytes) -> LayerState | None:
+    def _look_up(self, campaign: bytes, serial: bytes, ticket: bytes, beginning: bytes) -> SenderStatus:
         with self.storage.database.reading() as db:
-            layers = campaign_store.layers_of(db, campaign)
-        return next((layer.state for layer in layers if layer.digest.startswith(digest)), None)
+            states = campaign_store.states_of_layers(db, campaign)
+        digest = next((digest for digest in states if digest.startswith(beginning)), None)
+        if digest is None:
+            return SenderStatus.UNKNOWN
+        if not is_ticket(ticket, self.ticket_secret, campaign, digest, serial):
+            return SenderStatus.FORGED
+        if self.storage.is_spent(campaign, serial):
+            return SenderStatus.COUNTED
+        return SenderStatus.EARLY if states[digest] == LayerState.OPEN else SenderStatus.CLOSED

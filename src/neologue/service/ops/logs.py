@@ -2,6 +2,9 @@
 
 import logging
 import sys
+import time
+from collections import Counter
+from collections.abc import Callable
 
 import structlog
 from structlog.tracebacks import ExceptionDictTransformer
@@ -13,6 +16,46 @@ _BEFORE = (
     # Without the values of variables: one of them may be a report, which must not reach a disk.
     structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False)),
 )
+
+
+MOST_PER_MINUTE = 60
+"""How many warnings or errors of one kind are logged in a minute: what strangers can cause must not fill a disk."""
+_MINUTE = 60.0
+_KINDS = 1000
+"""How many kinds are told apart."""
+
+
+class LogLimit(logging.Filter):
+    """Leaves out warnings and errors of a kind of which there were many in this minute."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._ends = 0.0
+        self._logged: Counter[tuple[str, str]] = Counter()
+        self.left_out = 0
+        """How many there were so far."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to log a record."""
+        if record.levelno < logging.WARNING:
+            return True
+        now = self._clock()
+        if now >= self._ends or len(self._logged) > _KINDS:
+            self._ends = now + _MINUTE
+            self._logged.clear()
+        # Of structlog, the message is a dictionary; elsewhere it is a template without its values.
+        what = record.msg.get("event") if isinstance(record.msg, dict) else record.msg
+        kind = (record.name, str(what))
+        self._logged[kind] += 1
+        if self._logged[kind] <= MOST_PER_MINUTE:
+            return True
+        self.left_out += 1
+        return False
+
+
+LIMIT = LogLimit()
+"""The limit of this process."""
 
 
 def configure() -> None:
@@ -33,6 +76,7 @@ def configure() -> None:
             ],
         )
     )
+    handler.addFilter(LIMIT)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)

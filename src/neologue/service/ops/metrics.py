@@ -45,6 +45,18 @@ class Metrics:
         self.groups = Counts(
             "neologue_cohorts", "Groups of secure aggregation, by how they ended.", ("outcome",), self._registry
         )
+        self.limits = Counts(
+            "neologue_limits",
+            "How many times each limit refused a request or closed a connection.",
+            ("limit",),
+            self._registry,
+        )
+        self.log_lines = Gauge(
+            "neologue_log_lines_left_out",
+            "Warnings and errors that were not logged, as too many came.",
+            registry=self._registry,
+        )
+        self.connections = Gauge("neologue_connections", "Open connections.", registry=self._registry)
         self.waiting = Gauge("neologue_waiting_reports", "Reports that wait for their batch.", registry=self._registry)
         self.faults = Counter("neologue_faults", "Faults of the service itself.", registry=self._registry)
 

@@ -10,12 +10,16 @@ SHORTEST_PATIENCE = 0.2
 
 _POSITIVE = (
     "seconds_to_send",
+    "seconds_to_send_header",
+    "seconds_to_read",
+    "idle_seconds",
     "patience",
     "group_patience",
     "refresh",
     "requests_per_second",
     "failures_per_minute",
 )
+_COUNTS = ("connections", "connections_per_address", "largest_header", "arriving_bytes", "unsent_bytes")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +31,7 @@ class Settings:
     largest_request: int = 64 * MEGABYTE
     """The most bytes of what an operator sends: a list of known words may be long."""
     seconds_to_send: float = 30.0
-    """How long a request may take to arrive."""
+    """How long a body may take to arrive."""
     patience: float = 2.0
     """How long a report waits for its batch before its device is told to ask again."""
     group_patience: float = 10.0
@@ -39,14 +43,35 @@ class Settings:
     requests_per_second: float = 2000.0
     """How many requests an address may make; devices behind one gateway share it."""
     failures_per_minute: float = 120.0
-    """How many wrong requests an address may make before all of its requests are delayed."""
-    behind_proxy: bool = False
-    """Whether a trusted proxy writes the address of a device into X-Forwarded-For."""
+    """How many wrong requests an address may make before further ones are answered with 429."""
+    proxies: int = 0
+    """How many trusted proxies a request comes through; each appends an address to X-Forwarded-For."""
+    connections: int = 10_000
+    """How many connections a worker has open."""
+    connections_per_address: int = 1_000
+    """How many of them one address has; without a proxy alone, which has one address for everybody."""
+    largest_header: int = 16 * 1024
+    """The most bytes of a request line and its headers."""
+    seconds_to_send_header: float = 10.0
+    """How long they may take to arrive."""
+    idle_seconds: float = 30.0
+    """How long a connection stays open without a request."""
+    seconds_to_read: float = 30.0
+    """How long the peer of a connection may leave an answer unread."""
+    arriving_bytes: int = 256 * MEGABYTE
+    """The most memory for bodies that have not arrived completely."""
+    unsent_bytes: int = 256 * MEGABYTE
+    """The most memory for answers that nobody reads."""
 
     def __post_init__(self) -> None:
         for name in _POSITIVE:
             if not 0 < getattr(self, name) <= 1e6:
                 raise ParameterError(f"{name.replace('_', ' ')} must be above 0, not {getattr(self, name)}")
+        for name in _COUNTS:
+            if getattr(self, name) < 1:
+                raise ParameterError(f"{name.replace('_', ' ')} must be at least 1, not {getattr(self, name)}")
+        if self.proxies < 0:
+            raise ParameterError(f"proxies must be 0 or more, not {self.proxies}")
         if self.patience < SHORTEST_PATIENCE:
             raise ParameterError(
                 f"patience must be at least {SHORTEST_PATIENCE:g} seconds, not {self.patience}: a batch takes that long"

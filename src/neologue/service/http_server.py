@@ -1,0 +1,50 @@
+"""The HTTP server under a worker: uvicorn, set up so that strangers can make nothing grow."""
+
+from typing import Any, Final
+
+import structlog
+
+from neologue.service.api.http_protocol import BoundedHttpProtocol
+from neologue.service.ops.settings import Settings
+
+RESERVED: Final = 256
+"""File descriptors for everything but connections: the database, its log, sockets that listen, libraries."""
+_FEWEST: Final = 16
+
+log = structlog.get_logger("neologue.service")
+
+
+def server_options(settings: Settings, seconds_to_stop: float) -> dict[str, Any]:
+    """What uvicorn is given, whoever starts it."""
+    return {
+        "http": BoundedHttpProtocol,
+        # Nothing here speaks WebSocket, whatever is installed.
+        "ws": "none",
+        "log_config": None,
+        "access_log": False,
+        "server_header": False,
+        # The service reads X-Forwarded-For itself, and as many entries as there are proxies.
+        "proxy_headers": False,
+        "timeout_graceful_shutdown": seconds_to_stop,
+    }
+
+
+def connections_allowed(wanted: int) -> int:
+    """As many connections as are wanted, or as the system allows this process.
+
+    Raises its own limit on file descriptors if it may: many systems begin with 1,024.
+    """
+    try:
+        import resource
+    except ImportError:  # not on this system
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + RESERVED
+    if soft < needed:
+        most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        soft = most
+    allowed = max(_FEWEST, min(wanted, soft - RESERVED))
+    if allowed < wanted:
+        log.warning("fewer connections than wanted: raise the limit on open files", allowed=allowed, wanted=wanted)
+    return allowed

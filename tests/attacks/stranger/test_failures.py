@@ -1,0 +1,107 @@
+"""The limit on failures as a weapon: whoever makes an address fail puts off nobody who is in the right."""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from neologue.device.contribution import contribute
+from neologue.service.api.rate_limit import LONGEST_WAIT
+from service.campaigns import WORDS, definition
+from service.serving import Reply, Served, wait_until
+from service.test_worker import Opened, check_in, sent
+
+from .wire import answer, attacked, connect, head, limited, send
+
+ALLOWED = 5
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with attacked(tmp_path_factory.mktemp("attacked"), failures_per_minute=ALLOWED) as (running, _):
+        yield running
+
+
+@pytest.fixture(scope="module")
+def opened(service: Served) -> Opened:
+    service.ask("POST", "/v1/campaigns", msgspec.to_builtins(definition(name="open")))
+    service.ask("POST", "/v1/campaigns/open/start")
+    wait_until(lambda: service.ask("GET", "/v1/campaigns/open/layers").json)
+    return Opened(service, "open")
+
+
+def scan(service: Served, **headers: str) -> list[int]:
+    """Wrong requests, more than one address may make."""
+    return [service.ask("GET", "/wp-login.php", **headers).status for _ in range(ALLOWED + 2)]
+
+
+def is_suspect(service: Served, **headers: str) -> bool:
+    """Whether wrong requests are put off."""
+    return service.ask("GET", "/wp-login.php", **headers).status == 429
+
+
+def test_a_scanner_behind_the_same_address_puts_off_no_device_and_no_person(opened: Opened) -> None:
+    service = opened.service
+    credential, told = opened.invited()
+    report = contribute(WORDS, opened.layer(told))
+    assert scan(service)[-2:] == [429, 429]
+    assert check_in(service, credential.text).json["state"] == "invited"
+    assert opened.layer(told).digest.hex() == told["layer"]
+    assert sent(opened, credential, told["ticket"], report).status == 202
+    assert service.ask("GET", "/v1/campaigns").status == 200
+    assert service.ask("GET", "/healthz").status == 200
+    assert is_suspect(service)
+    forged = sent(opened, credential, 32 * "0", report)
+    assert (forged.status, forged.code) == (429, "slow_down")
+    assert limited(service, "failures_of_address") >= 3
+
+
+def test_a_device_of_a_closed_layer_is_answered_however_its_address_stands(opened: Opened) -> None:
+    service, name = opened.service, f"closing-{os.urandom(4).hex()}"
+    service.ask("POST", "/v1/campaigns", msgspec.to_builtins(definition(name=name)))
+    service.ask("POST", f"/v1/campaigns/{name}/start")
+    wait_until(lambda: service.ask("GET", f"/v1/campaigns/{name}/layers").json)
+    closing = Opened(service, name)
+    credential, told = closing.invited()
+    report = contribute(WORDS, closing.layer(told))
+    service.ask("POST", f"/v1/campaigns/{name}/abort")
+    scan(service)
+    assert sent(closing, credential, told["ticket"], report).code == "closed"
+    assert is_suspect(service)
+
+
+def test_requests_finished_together_do_not_lock_an_address_out(tmp_path: Path) -> None:
+    with attacked(tmp_path, failures_per_minute=ALLOWED) as (service, _), ExitStack() as lines:
+        halves = [lines.enter_context(connect(service)) for _ in range(20 * ALLOWED)]
+        for line in halves:
+            send(line, head("POST", "/v1/check-in", Content_Length=2) + b"x")
+        # Those under way count: not all of them can be the last one that is allowed.
+        wait_until(lambda: is_suspect(service))
+        for line in halves:
+            send(line, b"x")
+        assert sorted({answer(line)[0] for line in halves}) == [400, 429]
+        reply = service.ask("GET", "/nothing")
+        assert reply.status == 429
+        assert int(reply.headers["retry-after"]) <= LONGEST_WAIT
+
+
+def test_two_proxies_do_not_make_all_clients_one(tmp_path: Path) -> None:
+    with attacked(tmp_path, failures_per_minute=ALLOWED, proxies=2) as (service, _):
+        hostile, honest = ({"X_Forwarded_For": f"6.6.6.6, {one}, 10.0.0.1"} for one in ("192.0.2.1", "192.0.2.2"))
+        assert scan(service, **hostile)[-1] == 429
+        assert not is_suspect(service, **honest)
+        forged = {"X_Forwarded_For": f"{os.urandom(1)[0]}.1.1.1, 192.0.2.1, 10.0.0.1"}
+        assert is_suspect(service, **forged), "what stands before the proxies' own entries counts for nothing"
+
+
+def test_the_addresses_of_one_ipv6_network_are_one(tmp_path: Path) -> None:
+    with attacked(tmp_path, failures_per_minute=ALLOWED, proxies=1) as (service, _):
+        replies: list[Reply] = [
+            service.ask("GET", "/nothing", X_Forwarded_For=f"2001:db8:0:7:{number:x}::1")
+            for number in range(ALLOWED + 1)
+        ]
+        assert [reply.status for reply in replies] == [404] * ALLOWED + [429]
+        assert not is_suspect(service, X_Forwarded_For="2001:db8:0:8::1")
