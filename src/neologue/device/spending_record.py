@@ -168,6 +168,11 @@ class SpendingRecord:
         with self._file.transaction() as db:
             db.execute("UPDATE maskings SET terms = NULL WHERE campaign = ? AND terms = ?", (campaign_id, bytes(terms)))
 
+    def spent_besides(self, campaign_id: bytes) -> Fraction:
+        """The exact sum of the local ε of all other campaigns."""
+        with self._file.transaction() as db:
+            return _spent_epsilon(db, besides=campaign_id)
+
     @property
     def spent(self) -> float:
         """The sum of the local ε of all campaigns answered, rounded up."""
