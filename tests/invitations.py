@@ -9,6 +9,14 @@ from neologue.device.policy import Policy
 from neologue.protocol.invitation import Invitation, invite
 
 OPERATOR = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+SMALL_LAYERS: dict[str, Any] = {
+    "largest_vote_ratio": 1e9,
+    "largest_closed_vote_ratio": 1e9,
+    "largest_silence_ratio": 1e9,
+    "fewest_noise_votes": 0.0,
+    "allow_targets": True,
+}
+"""No limit on what a report says of one word: layers of a few candidates have no noise that would hide it."""
 STRANGER = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
 
 
@@ -23,5 +31,10 @@ def invitation(campaign: int = 1, /, **changes: Any) -> Invitation:  # noqa: ANN
 
 
 def policy(**changes: Any) -> Policy:  # noqa: ANN401
-    """The default policy of a device that answers the operator."""
+    """The policy of a device that answers the operator, also on layers of a few candidates, as tests have them."""
+    return default_policy(**SMALL_LAYERS | changes)
+
+
+def default_policy(**changes: Any) -> Policy:  # noqa: ANN401
+    """The policy of a device that answers the operator, and keeps its other limits at their defaults."""
     return Policy(operators=frozenset({OPERATOR.public_key().public_bytes_raw()}), **changes)

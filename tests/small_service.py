@@ -80,6 +80,7 @@ class Service:
         self.documents = {f"/v1/layers/{self.layer.digest.hex()}": self.layer.document}
         known = known or self.layer.known
         self.documents[f"/v1/known/{known.digest}"] = known_document(known)
+        self.campaign = CAMPAIGN
         self.state = "invited"
         self.operator = OPERATOR
         self.batch = 1
@@ -97,7 +98,7 @@ class Service:
 
     def credential(self) -> Credential:
         """A credential for another device."""
-        return issue(CAMPAIGN, OPERATOR)
+        return issue(self.campaign, OPERATOR)
 
     def ahead(self, path: str, *faults: Fault) -> None:
         """What will go wrong with the next requests for a path, or one that begins like it."""
@@ -141,19 +142,19 @@ class Service:
 
     def invited(self, credential: Credential) -> dict[str, Any]:
         """The invitation to the layer."""
-        invitation = invite(CAMPAIGN, self.layer, self.operator)
+        invitation = invite(self.campaign, self.layer, self.operator)
         return {
             "state": "invited",
             "layer": self.layer.digest.hex(),
             "operator": invitation.operator.hex(),
             "signature": invitation.signature.hex(),
-            "ticket": ticket(SECRET, CAMPAIGN, self.layer.digest, credential.serial).hex(),
+            "ticket": ticket(SECRET, self.campaign, self.layer.digest, credential.serial).hex(),
         }
 
     def _report(self, body: bytes) -> Reply:
         self.bodies.append(body)
         sent = Submission.parse(body)
-        if not is_ticket(sent.ticket, SECRET, CAMPAIGN, self.layer.digest, sent.serial):
+        if not is_ticket(sent.ticket, SECRET, self.campaign, self.layer.digest, sent.serial):
             return error(401, "forged")
         if sent.serial in self.final:
             return Reply.of(200, {"state": "final"})

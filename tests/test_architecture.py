@@ -270,7 +270,10 @@ def test_a_device_needs_numpy_cryptography_and_the_standard_library_alone(tmp_pa
         key = Ed25519PrivateKey.generate()
         account = SpendingRecord(sys.argv[1])
         operators = frozenset({key.public_key().public_bytes_raw()})
-        policy = Policy(operators=operators, largest_epsilon=20.0, lifetime_epsilon=40.0)
+        policy = Policy(
+            operators=operators, largest_epsilon=20.0, lifetime_epsilon=40.0,
+            largest_vote_ratio=1e9, largest_silence_ratio=1e9, fewest_noise_votes=0.0,
+        )
         alphabet = Alphabet("abc")
         answers = {}
         for mechanism in ("unary", "subset-selection"):

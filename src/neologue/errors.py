@@ -19,6 +19,7 @@ NeologueError
 ├── MaskingError          a message of secure aggregation that breaks its rules, or a group that a device refuses
 ├── DocumentError         bytes that are not the document of a layer, or not the known words, that were promised
 ├── LaterError            a server that can't be reached, is busy or gives no usable answer; a retry may succeed
+│   └── OversizeError     or one that is longer than the device reads
 ├── PolicyError           an invitation that the device's owner does not accept
 │   └── AnsweredError     to a campaign that the device has taken part in; this is final
 ├── StorageError          a database of the service that is away, full, in use or damaged; nothing was written in part
@@ -120,6 +121,10 @@ class LaterError(NeologueError):
         super().__init__(message)
         self.retry_after = retry_after
         """Seconds to wait, if the server said so."""
+
+
+class OversizeError(LaterError):
+    """A server's answer is longer than the device reads; no more of it was read than shows that."""
 
 
 class PolicyError(NeologueError):

@@ -161,9 +161,10 @@ def test_clients_share_what_a_library_has_read(service: Service, clients: Client
 def test_the_known_words_are_kept_for_the_next_campaign(service: Service, clients: Clients, client: Client) -> None:
     assert client.tick().state == "final"
     with running(Service(small_layer(["ab"], number=2))) as second:
+        second.campaign = campaign_id(2)
         again = clients(server=second.address)
-        again.join(issue(campaign_id(2), OPERATOR).text)
-        assert again.tick().state == "refused", "the small service signs for one campaign alone"
+        again.join(second.credential().text)
+        assert again.tick().state == "final"
         assert (second.asked("/v1/layers"), second.asked("/v1/known")) == (1, 0)
         again.close()
 
@@ -462,18 +463,42 @@ def test_bytes_with_another_digest_are_not_used(service: Service, client: Client
     assert client.tick().state == "final", "nothing of it was kept"
 
 
-@pytest.mark.parametrize("path", ["/v1/layers", "/v1/known"])
-def test_huge_bodies_and_bombs_are_for_later(
-    service: Service, client: Client, path: str, monkeypatch: pytest.MonkeyPatch
+def test_huge_documents_and_bombs_are_for_later(
+    service: Service, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("neologue.device.library.LARGEST_DOCUMENT", 100_000)
-    monkeypatch.setattr("neologue.device.library.LARGEST_KNOWN", 100_000)
-    service.ahead(path, instead(Reply(200, bytes(50_000_000))))
+    service.ahead("/v1/layers", instead(Reply(200, bytes(50_000_000))))
     assert client.tick().state == "later"
     service.packs = False
-    service.ahead(path, instead(Reply(200, bytes(50_000_000))))
+    service.ahead("/v1/layers", instead(Reply(200, bytes(50_000_000))))
     assert client.tick().state == "later"
     assert client.tick().state == "final"
+
+
+@pytest.mark.parametrize("packs", [True, False])
+def test_a_huge_list_of_known_words_is_refused_as_the_policy_says(
+    service: Service, clients: Clients, packs: bool
+) -> None:
+    device = clients("device", policy(largest_known=100_000, most_known_words=2))
+    device.join(service.credential().text)
+    service.packs = packs
+    service.ahead("/v1/known", instead(Reply(200, bytes(50_000_000))))
+    tick = device.tick()
+    assert tick.state == "refused"
+    assert "more than the 2 words or the 100,000 bytes" in tick.message
+    assert "its owner can change most_known_words and largest_known" in tick.message
+    assert device.tick().state == "final"
+
+
+def test_a_list_of_too_many_known_words_is_not_parsed(
+    service: Service, clients: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("neologue.device.library.read_known", lambda content: pytest.fail("it was parsed"))
+    device = clients("device", policy(most_known_words=len(service.layer.known) - 1))
+    device.join(service.credential().text)
+    tick = device.tick()
+    assert tick.state == "refused"
+    assert "most_known_words" in tick.message
 
 
 def test_what_a_policy_refuses_is_not_sent(service: Service, clients: Clients) -> None:
@@ -749,7 +774,7 @@ def test_a_library_keeps_few_files(service: Service, tmp_path: Path) -> None:
         layer = small_layer(["ab"], number=number)
         contents[f"/v1/layers/{layer.digest.hex()}"] = layer.document
         contents[f"/v1/known/{layer.known.digest}"] = b"cab\nknown"
-        read = library.layer(layer.digest, fetched)
+        read = library.layer(layer.digest, fetched, policy(), lambda unread: None)
         assert read.digest == layer.digest
     assert len(list(tmp_path.iterdir())) == 4
 

@@ -11,18 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from invitations import OPERATOR, STRANGER, campaign_id, invitation, policy
+from closed import small_closed_layer
+from invitations import OPERATOR, STRANGER, campaign_id, default_policy, invitation, policy
 from layers import small_campaign, small_layer
+from neologue.campaign.campaign import Campaign
 from neologue.campaign.profiles import PROFILES
 from neologue.device.policy import Policy, epsilon_of, round_up
 from neologue.errors import ParameterError, PolicyError
 from neologue.language.alphabet import Alphabet
-from neologue.language.candidates import Candidates, extensions, root
+from neologue.language.candidates import Candidates, extensions, root, strings
 from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
+from neologue.layout.schedule import foreseen_collection
 from neologue.protocol.invitation import MOST_PROOF_BYTES, Invitation, invite
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import HEADER_BYTES
+from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
 
 OPERATORS = frozenset({OPERATOR.public_key().public_bytes_raw()})
@@ -43,27 +47,54 @@ def test_an_ordinary_layer_of_a_known_operator_is_accepted(mechanism: str) -> No
     policy().check(invitation(mechanism=mechanism))
 
 
-@pytest.mark.parametrize("name", PROFILES)
-def test_the_default_limits_accept_what_the_profiles_ask(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "epsilon", "prefixes", "extension"),
+    [("neologue", 7.0, 0, 2), ("neologue", 10.0, 0, 2), ("gboard-2024", 10.0, 0, 1), ("gboard-2024", 10.0, 9801, 1)],
+    ids=["at 15 million users", "at 300,000 users", "the first layer of the paper", "the second one"],
+)
+def test_the_default_limits_accept_what_the_profiles_ask(
+    name: str, epsilon: float, prefixes: int, extension: int
+) -> None:
     parameters = PROFILES[name].parameters
     alphabet = Alphabet.named(PROFILES[name].alphabet)
+    pairs = ["".join(pair) for pair in product(alphabet.characters, repeat=2)]
     layer = Layer(
         pass_number=1,
         number=1,
         layer_size=parameters.smallest_layer,
         alphabet=alphabet,
-        frontier=root(alphabet),
-        extension=1,
+        frontier=strings(pairs[:prefixes]) if prefixes else root(alphabet),
+        extension=extension,
         depth=parameters.depth,
         mechanism=parameters.randomizer,
-        epsilon=parameters.epsilon or 10.0,
+        epsilon=epsilon,
         bound=parameters.words_per_user,
         sampler=parameters.sampler,
         known=Vocabulary.empty(),
     )
-    policy().check(invite(campaign_id(1), layer, OPERATOR))
-    assert parameters.report_bytes <= policy().largest_report
-    assert parameters.candidates <= policy().largest_layer
+    default_policy().check(invite(campaign_id(1), layer, OPERATOR))
+    assert parameters.report_bytes <= Policy().largest_report
+    assert parameters.candidates <= Policy().largest_layer
+
+
+@pytest.mark.parametrize(
+    ("name", "users", "changes"),
+    [
+        *(("neologue", users, {}) for users in (1500, 20_000, 1_000_000, 15_000_000)),
+        ("neologue", 3000, {"candidates": 100_000}),
+        *(("gboard-2024", users, {}) for users in (3000, 15_000_000)),
+    ],
+)
+def test_every_layer_that_is_foreseen_says_of_a_word_what_the_default_limits_permit(
+    name: str, users: int, changes: dict[str, Any]
+) -> None:
+    alphabet = Alphabet.named("en" if name == "neologue" else "paper")
+    collection = foreseen_collection(Campaign.from_profile(name, users=users, alphabet=alphabet, **changes))
+    for batch in collection.batches:
+        channel = collection.randomizer(batch).channel
+        assert channel.vote_ratio <= Policy.largest_vote_ratio
+        assert channel.silence_ratio <= Policy.largest_silence_ratio
+        assert channel.contributions * batch.candidates * channel.q >= Policy.fewest_noise_votes
 
 
 # Who may ask
@@ -141,6 +172,75 @@ def test_each_limit_holds_at_its_edge(
     policy(**limit).check(invitation(**at))
     with pytest.raises(PolicyError, match=said):
         policy(**limit).check(invitation(**beyond))
+
+
+def test_what_a_vote_says_holds_at_its_edge() -> None:
+    asked, closed = invitation(epsilon=3.0), small_closed_layer(["abc"], epsilon=3.0)
+    ratio = (math.exp(3.0) + 1) / 2
+    edges = (
+        (asked, "largest_vote_ratio", "for a layer"),
+        (invite(campaign_id(1), closed, OPERATOR), "largest_closed_vote_ratio", "for a list of words"),
+    )
+    for given, limit, said in edges:
+        policy(**{limit: ratio * (1 + 1e-12)}).check(given)
+        refused = refusal(given, policy(**{limit: ratio * (1 - 1e-12)}))
+        assert "a vote would multiply the odds that a word is held by 10.5428, above the 10.5428" in refused
+        assert f"{said} that this device accepts; its owner can change {limit}" in refused
+    policy(largest_closed_vote_ratio=1.0).check(asked)
+    policy(largest_vote_ratio=1.0).check(edges[1][0])
+
+
+@pytest.mark.parametrize("mechanism", ["unary", "subset-selection"])
+def test_what_a_missing_vote_says_holds_at_its_edge(mechanism: str) -> None:
+    asked = invitation(epsilon=3.0, mechanism=mechanism)
+    ratio = float(asked.layer.randomizer.channel.silence_ratio)
+    policy(largest_silence_ratio=ratio * (1 + 1e-12)).check(asked)
+    said = refusal(asked, policy(largest_silence_ratio=ratio * (1 - 1e-12)))
+    assert f"a missing vote would divide the odds that a word is held by {ratio:,.6g}" in said
+    assert "its owner can change largest_silence_ratio" in said
+
+
+@pytest.mark.parametrize("mechanism", ["unary", "subset-selection"])
+def test_the_votes_that_chance_gives_hold_at_their_edge(mechanism: str) -> None:
+    asked = invitation(epsilon=3.0, mechanism=mechanism)
+    randomizer = asked.layer.randomizer
+    noise = float(randomizer.channel.contributions * randomizer.candidates * randomizer.channel.q)
+    policy(fewest_noise_votes=noise * (1 - 1e-12)).check(asked)
+    said = refusal(asked, policy(fewest_noise_votes=noise * (1 + 1e-12)))
+    assert f"8 candidates are so few that chance gives {noise:,.3g} votes" in said
+    assert "its owner can change fewest_noise_votes" in said
+
+
+def test_what_stands_for_other_words_hides_none_of_a_closed_list() -> None:
+    closed = small_closed_layer(["abc", "cab"], epsilon=3.0, bound=40)
+    assert closed.randomizer.candidates == 42
+    asked = invite(campaign_id(1), closed, OPERATOR)
+    assert "2 candidates are so few that chance gives 0.0949 votes" in refusal(asked, policy(fewest_noise_votes=1.0))
+
+
+def test_a_vote_for_a_word_says_of_a_whole_report_no_more_than_of_one_contribution() -> None:
+    """The formula of docs/device-policy.md, from the law of how many contributions vote for a word."""
+    channel = SubsetSelection(5, 2.0, 4).channel
+    p, q, n = channel.p, channel.q, channel.contributions
+
+    def law(k: int, trials: int) -> Fraction:
+        return math.comb(trials, k) * q**k * (1 - q) ** (trials - k) if 0 <= k <= trials else Fraction(0)
+
+    for k in range(n + 1):
+        ratio = (p * law(k - 1, n - 1) + (1 - p) * law(k, n - 1)) / law(k, n)
+        assert ratio == Fraction(k, n) * channel.vote_ratio + Fraction(n - k, n) / channel.silence_ratio
+        assert 1 / channel.silence_ratio <= ratio <= channel.vote_ratio
+
+
+def test_too_many_known_words_are_refused_before_and_after_they_are_read() -> None:
+    asked = invitation(known=Vocabulary(["aba", "abc"]))
+    policy(most_known_words=2).check(asked)
+    assert "more than the 1 words" in refusal(asked, policy(most_known_words=1))
+    policy(most_known_words=2, largest_known=7).check_known(b"aba\nabc")
+    policy(most_known_words=0, largest_known=0).check_known(b"")
+    for limits in ({"most_known_words": 1}, {"largest_known": 6}, {"most_known_words": 0}):
+        with pytest.raises(PolicyError, match="its owner can change most_known_words and largest_known"):
+            policy(**limits).check_known(b"aba\nabc")
 
 
 def test_the_longest_report_holds_at_its_edge() -> None:
@@ -363,6 +463,13 @@ def test_a_whole_number_out_of_range_is_named_with_its_value(name: str, value: A
         ({"operators": frozenset({b"key"})}, "public key must be 32 bytes, not 3 bytes"),
         ({"operators": [bytes(32)]}, "operators must be a frozenset of public keys, not list"),
         ({"enabled": "no"}, "enabled must be True or False, not 'no'"),
+        ({"allow_targets": 1}, "allow targets must be True or False, not 1"),
+        ({"largest_vote_ratio": 0.5}, "largest vote ratio must be a number from 1 to 1,000,000,000, not 0.5"),
+        ({"largest_closed_vote_ratio": math.nan}, "largest closed vote ratio must be a number from 1"),
+        ({"largest_silence_ratio": True}, "largest silence ratio must be a number from 1 .* not True"),
+        ({"fewest_noise_votes": -1}, "fewest noise votes must be a number from 0 .* not -1"),
+        ({"most_known_words": -1}, "most known words must be a whole number from 0 .* not -1"),
+        ({"largest_known": 2.5}, "largest known must be a whole number from 0 .* not 2.5"),
     ],
 )
 def test_other_values_that_make_no_sense_are_named(changes: dict[str, Any], said: str) -> None:

@@ -21,7 +21,7 @@ from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol import documents
 from neologue.protocol.closed_layer import ClosedLayer
-from neologue.protocol.documents import known_digest, known_document, read_known, read_layer
+from neologue.protocol.documents import known_digest, known_document, read_known, read_layer, with_known
 from neologue.protocol.layer import Layer
 from neologue.protocol.layer_fields import LARGEST_NUMBER
 
@@ -322,13 +322,28 @@ def test_known_words_have_one_form(content: bytes) -> None:
         read_known(content)
 
 
-def test_too_many_known_words_are_neither_sent_nor_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "LARGEST_KNOWN", 5)
-    assert read_known(b"ab\ncd").words == {"ab", "cd"}
-    with pytest.raises(DocumentError, match="6 bytes, above 5"):
-        read_known(b"ab\ncde")
+@pytest.mark.parametrize(("limit", "most"), [("LARGEST_KNOWN", 5), ("MOST_KNOWN_WORDS", 2)])
+def test_more_known_words_than_devices_take_are_not_sent(
+    limit: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, limit, most)
+    assert known_document(Vocabulary(["ab", "cd"])) == b"ab\ncd"
     with pytest.raises(ParameterError, match="give fewer words"):
-        known_document(Vocabulary(["ab", "cde"]))
+        known_document(Vocabulary(["ab", "cd", "ef"]))
+
+
+@pytest.mark.parametrize(
+    "layer", [small_layer(["ab"], known=KNOWN), small_closed_layer(["abc"], known=KNOWN)], ids=["layer", "closed layer"]
+)
+def test_a_layer_can_be_judged_without_its_known_words_and_not_answered(layer: Layer | ClosedLayer) -> None:
+    unread = read_layer(layer.document)
+    assert unread.digest == layer.digest
+    with pytest.raises(DocumentError, match="known words of this layer were not read"):
+        unread.counts("a")
+    whole = with_known(unread, KNOWN)
+    assert (whole.digest, whole.known) == (layer.digest, KNOWN)
+    with pytest.raises(DocumentError, match="calls for other known words"):
+        with_known(unread, Vocabulary(["others"]))
 
 
 def test_known_words_that_rest_on_rules_cant_be_sent() -> None:

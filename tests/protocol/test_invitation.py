@@ -23,7 +23,7 @@ def test_what_the_operator_signed_is_genuine() -> None:
 
 def test_the_signed_message_is_laid_out_as_documented() -> None:
     layer = small_layer(["ab"])
-    message = signed_message(campaign_id(7), layer)
+    message = signed_message(campaign_id(7), layer.digest)
     assert message[:23] == b"neologue invitation v1\0"
     assert message[23:39] == bytes(15) + b"\x07"
     assert message[39:] == layer.digest

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from neologue.device.policy import Policy
 from neologue.device.transport import JSON, SMALL_ANSWER, HttpTransport, Response
 from neologue.discovery.tally import Tally
 from neologue.errors import LaterError
+from neologue.fleet.fleet import simulated_policy
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import Credential
 from neologue.protocol.layer import Layer
@@ -168,7 +169,7 @@ def started(service: Served, **changes: Any) -> bytes:  # noqa: ANN401
 def policy_of(service: Served) -> Policy:
     """A policy that demands masks of this service."""
     key = bytes.fromhex(service.ask("GET", "/v1/key").json["operator"])
-    return Policy(operators=frozenset({key}), smallest_layer_size=1, smallest_group=6)
+    return replace(simulated_policy(key), smallest_layer_size=1, smallest_group=6)
 
 
 def invited(service: Served, count: int, name: str = "small") -> tuple[list[str], bytes]:

@@ -24,6 +24,7 @@ from neologue.device.library import Library
 from neologue.device.policy import Policy
 from neologue.device.transport import JSON, SMALL_ANSWER, HttpTransport, Response
 from neologue.discovery.tally import Tally
+from neologue.fleet.fleet import simulated_policy
 from neologue.protocol.credential import Credential
 from neologue.protocol.report import read_report
 from neologue.protocol.submission import Submission
@@ -126,7 +127,7 @@ def endure(url: str, kills: int, workers: int = 1, seed: int = 0) -> int:
         stack.callback(process.kill)
         service = Served(process.address, process.token)
         campaign = _started(service)
-        policy = Policy(operators=frozenset({bytes.fromhex(service.ask("GET", "/v1/key").json["operator"])}))
+        policy = simulated_policy(bytes.fromhex(service.ask("GET", "/v1/key").json["operator"]))
         crowd = Crowd(process.address, Path(folder), policy)
         invited, digest = _invited(service, GROUP * (kills + 1))
         threads = [threading.Thread(target=crowd.work) for _ in range(THREADS)]
@@ -147,7 +148,9 @@ def endure(url: str, kills: int, workers: int = 1, seed: int = 0) -> int:
             crowd.over = True
             for thread in threads:
                 thread.join()
-        layer = crowd.library.layer(digest, lambda path, most: service.ask("GET", path).body)
+        layer = crowd.library.layer(
+            digest, lambda path, most: service.ask("GET", path).body, policy, lambda unread: None
+        )
         assert process.stop() == 0
         stack.pop_all()
     assert all(len(reports) == 1 for reports in crowd.sent.values()), "a device has sent different reports"

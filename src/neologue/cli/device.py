@@ -61,6 +61,29 @@ def _service_options(command: Callable[..., None]) -> Callable[..., None]:
                 help="The fewest and the most seconds before votes are sent, at a moment drawn before they are made; "
                 "less than making them takes shows how many words there are.  [default: 5 15]",
             ),
+            click.option(
+                "--largest-vote-ratio",
+                type=float,
+                help="The most that a vote may multiply the odds of a word by.  [default: 22100]",
+            ),
+            click.option(
+                "--largest-closed-vote-ratio",
+                type=float,
+                help="The same where the operator lists whole words, as to measure a release.  [default: 50]",
+            ),
+            click.option(
+                "--largest-silence-ratio",
+                type=float,
+                help="The most that a missing vote may divide the odds of a word by.  [default: 4]",
+            ),
+            click.option(
+                "--fewest-noise-votes",
+                type=float,
+                help="The fewest votes that chance alone must give.  [default: 3]",
+            ),
+            click.option(
+                "--allow-targets", is_flag=True, default=None, help="Answer an operator who lists the words that count."
+            ),
         )
     ):
         command = option(command)

@@ -115,8 +115,7 @@ def _run(
     out: Path | None,
     options: dict[str, Any],
 ) -> None:
-    from neologue.device.policy import Policy
-    from neologue.fleet.fleet import run
+    from neologue.fleet.fleet import run, simulated_policy
     from neologue.masking.rules import GroupRules
     from neologue.release.codec import decode_release
     from neologue.reporting.files import write_files
@@ -124,7 +123,7 @@ def _run(
     name, devices = options["campaign"], options["devices"]
     _prepare(service, options)
     credentials = issue_credentials(service, name, devices)
-    policy = Policy(operators=frozenset({bytes.fromhex(service.request_json("GET", "key")["operator"])}))
+    policy = simulated_policy(bytes.fromhex(service.request_json("GET", "key")["operator"]))
     seen: list[dict[str, Any]] = []
 
     def over() -> bool:

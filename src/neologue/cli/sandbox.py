@@ -28,6 +28,8 @@ HOST = "127.0.0.1"
 CAMPAIGN, YOURS = "sandbox", "your-browser"
 COMPANIONS = 700
 """How many simulated devices take part in the campaign of the person's browser."""
+BROWSER_EPSILON = 6.0
+"""The most in that campaign: its last layers have few candidates, which hide a person's word only with much noise."""
 COMPANION_SECONDS = 2.0
 """The time between two of them."""
 DAY = 86_400.0
@@ -91,14 +93,13 @@ def sandbox(port: int, no_open: bool, **options: Any) -> None:  # noqa: ANN401
 
 def _run(stack: ExitStack, folder: Path, server: str, service: ServiceClient, options: dict[str, Any]) -> None:
     """Run all simulated devices until the large campaign is over; the companions of the browser go on."""
-    from neologue.device.policy import Policy
-    from neologue.fleet.fleet import Squad, Weather, draw_users, run
+    from neologue.fleet.fleet import Squad, Weather, draw_users, run, simulated_policy
     from neologue.fleet.trickle import Trickle
     from neologue.populations.population import Population
 
     devices: int = options["devices"]
     people = Population.embedded(options["language"], devices + COMPANIONS, seed=options["seed"])
-    policy = Policy(operators=frozenset({bytes.fromhex(service.request_json("GET", "key")["operator"])}))
+    policy = simulated_policy(bytes.fromhex(service.request_json("GET", "key")["operator"]))
     theirs = draw_users(people, devices, devices + COMPANIONS)
     squad = Squad(
         server, policy, issue_credentials(service, YOURS, COMPANIONS), theirs, people.words, Weather(), options["seed"]
@@ -147,7 +148,11 @@ def _campaigns(devices: int, language: str, epsilon: float, **_: Any) -> tuple[d
     yours = {
         "name": YOURS,
         "devices": COMPANIONS,
-        "parameters": {"epsilon": epsilon, "depth": _depth(COMPANIONS), "candidates": CANDIDATES >> 3},
+        "parameters": {
+            "epsilon": min(epsilon, BROWSER_EPSILON),
+            "depth": _depth(COMPANIONS),
+            "candidates": CANDIDATES >> 3,
+        },
         "layer_seconds": DAY,
         # The browser's report is counted together with the next companion's.
         "batch": 2,

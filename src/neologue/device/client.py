@@ -43,7 +43,7 @@ from neologue.errors import (
 )
 from neologue.masking.terms import Terms
 from neologue.protocol.credential import Credential
-from neologue.protocol.invitation import Invitation
+from neologue.protocol.invitation import Invitation, signed_message
 from neologue.protocol.submission import Submission
 
 
@@ -265,9 +265,22 @@ class Client:
                 # What it has answered stays as it was asked: votes that were to be masked are never sent without.
                 reply = replace(asked, ticket=reply.ticket)
             asked = reply
-        self._policy.check_operator(asked.operator)
-        layer = self._library.layer(asked.layer, self._fetch)
-        invitation = Invitation(layer, campaign, asked.operator, asked.signature, parse_promise(asked), asked.proof)
+        promise = parse_promise(asked)
+        # Before anything is fetched: whoever is not the operator costs this device nothing.
+        self._policy.check_origin(asked.operator, asked.signature, signed_message(campaign, asked.layer, promise))
+        invited = partial(
+            Invitation,
+            campaign_id=campaign,
+            operator=asked.operator,
+            signature=asked.signature,
+            masked=promise,
+            proof=asked.proof,
+        )
+        spent = self._record.spent_besides(campaign)
+        layer = self._library.layer(
+            asked.layer, self._fetch, self._policy, lambda unread: self._policy.check(invited(unread), spent)
+        )
+        invitation = invited(layer)
         self._check_consent()  # the owner may have opted out while it was fetched, in another process
         if invitation.masked is not None:
             return self._take_part(invitation, asked, credential)

@@ -9,14 +9,18 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, TypeVar
 
-from neologue.errors import DocumentError
+from neologue.device.policy import Policy
+from neologue.errors import DocumentError, OversizeError, PolicyError
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.closed_layer import ClosedLayer
-from neologue.protocol.documents import LARGEST_DOCUMENT, LARGEST_KNOWN, known_digest, read_known, read_layer
+from neologue.protocol.documents import LARGEST_DOCUMENT, read_known, read_layer, with_known
 from neologue.protocol.layer import Layer
 
 Fetch = Callable[[str, int], bytes]
 """Gives the bytes at a path of the service, at most so many; or raises a LaterError."""
+
+Admit = Callable[[Layer | ClosedLayer], None]
+"""Refuses a layer, by a PolicyError, before its known words are fetched."""
 
 Digest = TypeVar("Digest")
 Read = TypeVar("Read")
@@ -38,13 +42,17 @@ class Library:
         self._lists: OrderedDict[str, Vocabulary] = OrderedDict()
         self._lock = Lock()
 
-    def layer(self, digest: bytes, fetch: Fetch) -> Layer | ClosedLayer:
-        """The layer with this digest, fetched if it is not here; or a DocumentError if what comes is another."""
+    def layer(self, digest: bytes, fetch: Fetch, policy: Policy, admit: Admit) -> Layer | ClosedLayer:
+        """The layer with this digest, fetched if it is not here; or a DocumentError if what comes is another.
+
+        Only the known words of a layer that was admitted are fetched, and only as many as the policy takes are read.
+        """
         with self._lock:
             if digest not in self._layers:
-                document = self._content("layers", digest.hex(), LARGEST_DOCUMENT, fetch)
-                known = self._known_words(known_digest(document), fetch)
-                _keep(self._layers, digest, read_layer(document, known), _LAYERS)
+                layer = read_layer(self._content("layers", digest.hex(), LARGEST_DOCUMENT, fetch))
+                admit(layer)
+                known = self._known_words(layer.known.digest, fetch, policy)
+                _keep(self._layers, digest, with_known(layer, known), _LAYERS)
             self._layers.move_to_end(digest)
             return self._layers[digest]
 
@@ -56,10 +64,14 @@ class Library:
             for file in self._files():
                 file.unlink(missing_ok=True)
 
-    def _known_words(self, digest: str, fetch: Fetch) -> Vocabulary:
+    def _known_words(self, digest: str, fetch: Fetch, policy: Policy) -> Vocabulary:
         if digest not in self._lists:
-            known = read_known(self._content("known", digest, LARGEST_KNOWN, fetch))
-            _keep(self._lists, digest, known, _LISTS)
+            try:
+                content = self._content("known", digest, policy.largest_known, fetch)
+            except OversizeError:
+                raise PolicyError(policy.known_complaint) from None
+            policy.check_known(content)
+            _keep(self._lists, digest, read_known(content), _LISTS)
         self._lists.move_to_end(digest)
         return self._lists[digest]
 

@@ -3,6 +3,12 @@
 A layer comes from outside and may be hostile, so every check is a few steps of arithmetic on what the layer says of
 itself: nothing that grows with the layer is allocated before all of them have passed. No check looks at a word of the
 device, so that whether it answers reveals nothing.
+
+What a report says of one word is limited by three numbers, from the integer thresholds that the randomizer uses. With p
+and q the chances of a vote for a candidate that is held and for one that is not, a vote multiplies the odds that a word
+is held by at most p/q, and its absence divides them by at most (1-q)/(1-p). The third is the number of votes that
+chance alone gives, n·q, which a secret hides among. docs/device-policy.md proves what each is good for, and says what
+none of them prevents.
 """
 
 import math
@@ -15,15 +21,17 @@ from neologue.masking.neighbourhood import LARGEST_GROUP
 from neologue.masking.terms import Promise
 from neologue.masking.vote_packing import packed_bytes
 from neologue.protocol.closed_layer import ClosedLayer
-from neologue.protocol.invitation import KEY_BYTES, MOST_PROOF_BYTES, Invitation, check_bytes
+from neologue.protocol.invitation import KEY_BYTES, MOST_PROOF_BYTES, Invitation, check_bytes, is_signed
 from neologue.protocol.layer import Layer
 from neologue.protocol.layer_fields import LARGEST_NUMBER
-from neologue.protocol.limits import DEEPEST, LARGEST_LAYER, check_whole
+from neologue.protocol.limits import DEEPEST, LARGEST_KNOWN, LARGEST_LAYER, MOST_KNOWN_WORDS, check_whole
 from neologue.protocol.report import HEADER_BYTES
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import LARGEST_EPSILON, SMALLEST_EPSILON
 
 MOST_EPSILON = 1_000_000
+MOST_RATIO = 1e9
+FORGED = "the signature is not the operator's for this campaign and layer; get the invitation anew from them"
 SWITCHED_OFF = "this device answers no campaign: its owner has switched that off, and can switch it on (enabled)"
 
 
@@ -57,6 +65,20 @@ class Policy:
     """The most bytes of votes under masks."""
     most_votes: int = 1 << 20
     """The most votes of a report, and words it has room for: what it takes to make one grows with these."""
+    largest_vote_ratio: float = 22_100.0
+    """The most that one vote may multiply the odds by that a word is held: p/q."""
+    largest_closed_vote_ratio: float = 50.0
+    """The same where the operator lists whole words: a closed layer."""
+    largest_silence_ratio: float = 4.0
+    """The most that a missing vote may divide these odds by: (1-q)/(1-p)."""
+    fewest_noise_votes: float = 3.0
+    """The fewest votes that chance alone must give, on average, for what is asked about; 0 asks for none."""
+    allow_targets: bool = False
+    """Whether an operator may list the only words that count."""
+    most_known_words: int = MOST_KNOWN_WORDS
+    """The most known words of a layer."""
+    largest_known: int = LARGEST_KNOWN
+    """The most bytes of the list of known words."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.operators, frozenset):
@@ -67,11 +89,15 @@ class Policy:
             check_bytes("an operator's public key", key, KEY_BYTES)
         for key in self.issuers:
             check_bytes("an issuer's public key", key, KEY_BYTES)
-        if not isinstance(self.enabled, bool):
-            raise ParameterError(f"enabled must be True or False, not {self.enabled!r}")
+        _check_switch("enabled", self.enabled)
+        _check_switch("allow targets", self.allow_targets)
         _check_limit("largest epsilon", self.largest_epsilon)
         _check_limit("largest user epsilon", self.largest_user_epsilon)
         _check_limit("lifetime epsilon", self.lifetime_epsilon)
+        _check_number("largest vote ratio", self.largest_vote_ratio, 1, MOST_RATIO)
+        _check_number("largest closed vote ratio", self.largest_closed_vote_ratio, 1, MOST_RATIO)
+        _check_number("largest silence ratio", self.largest_silence_ratio, 1, MOST_RATIO)
+        _check_number("fewest noise votes", self.fewest_noise_votes, 0, LARGEST_LAYER)
         check_whole("smallest layer size", self.smallest_layer_size, 1, 1 << 30)
         check_whole("longest word", self.longest_word, 1, DEEPEST)
         check_whole("largest layer", self.largest_layer, 1, LARGEST_LAYER)
@@ -79,16 +105,35 @@ class Policy:
         check_whole("smallest masked group", self.smallest_group, 0, LARGEST_GROUP)
         check_whole("largest masked", self.largest_masked, 100, 1 << 30)
         check_whole("most votes", self.most_votes, 1, LARGEST_LAYER)
+        check_whole("most known words", self.most_known_words, 0, 1 << 30)
+        check_whole("largest known", self.largest_known, 0, 1 << 30)
 
     def check(self, invitation: Invitation, spent: Fraction = Fraction(0)) -> None:
         """Raise a PolicyError unless a device that has spent so much of its lifetime ε may answer."""
         for complaint in self._complaints(invitation, spent):
             raise PolicyError(complaint)
 
-    def check_operator(self, operator: bytes) -> None:
-        """Raise a PolicyError unless this operator may ask; checked before anything is fetched."""
+    def check_origin(self, operator: bytes, signature: bytes, message: bytes) -> None:
+        """Raise a PolicyError unless an operator who may ask has signed this; checked before anything is fetched."""
         for complaint in self._operator_complaints(operator):
             raise PolicyError(complaint)
+        if not is_signed(operator, signature, message):
+            raise PolicyError(FORGED)
+
+    def check_known(self, content: bytes) -> None:
+        """Raise a PolicyError unless a list of known words may be read; nothing of it is parsed."""
+        words = content.count(b"\n") + bool(content)
+        if len(content) > self.largest_known or words > self.most_known_words:
+            raise PolicyError(self.known_complaint)
+
+    @property
+    def known_complaint(self) -> str:
+        """What is said of a list of known words that is too long."""
+        return _over_limit(
+            f"the known words of the layer are more than the {self.most_known_words:,} words or the "
+            f"{self.largest_known:,} bytes",
+            "most_known_words and largest_known",
+        )
 
     def _complaints(self, invitation: Invitation, spent: Fraction) -> Iterator[str]:
         """What is wrong; each check may rely on those before it."""
@@ -96,12 +141,20 @@ class Policy:
         yield from self._operator_complaints(invitation.operator)
         yield from _form_complaints(layer)
         if not invitation.genuine:
-            yield "the signature is not the operator's for this campaign and layer; get the invitation anew from them"
+            yield FORGED
         if invitation.proof is not None and len(invitation.proof) > MOST_PROOF_BYTES:
             yield f"the proof beside the invitation has more than {MOST_PROOF_BYTES:,} bytes; no policy permits that"
         yield from self._privacy_complaints(layer, layer.epsilon)
+        if layer.targets is not None and not self.allow_targets:
+            yield (
+                f"only words of a list of {len(layer.targets):,} that the operator made would count, and this device "
+                "answers no such question; its owner can allow it (allow_targets)"
+            )
+        if len(layer.known) > self.most_known_words:
+            yield self.known_complaint
         yield from self._size_complaints(layer)
         yield from self._masking_complaints(layer, invitation.masked)
+        yield from self._answer_complaints(layer)
         # Only now is it safe to work out what the randomizer enforces.
         cost = epsilon_of(layer)
         yield from self._privacy_complaints(layer, cost)
@@ -192,6 +245,35 @@ class Policy:
                 "most_votes",
             )
 
+    def _answer_complaints(self, layer: Layer | ClosedLayer) -> Iterator[str]:
+        """What is wrong with how much a report says of one word."""
+        channel = layer.randomizer.channel
+        closed = isinstance(layer, ClosedLayer)
+        limit = "largest_closed_vote_ratio" if closed else "largest_vote_ratio"
+        most: float = getattr(self, limit)
+        if channel.vote_ratio > Fraction(most):
+            where = "a list of words" if closed else "a layer"
+            yield _over_limit(
+                f"a vote would multiply the odds that a word is held by {float(channel.vote_ratio):,.6g}, above the "
+                f"{most:,.6g} for {where}",
+                limit,
+            )
+        if channel.silence_ratio > Fraction(self.largest_silence_ratio):
+            yield _over_limit(
+                f"a missing vote would divide the odds that a word is held by {float(channel.silence_ratio):,.6g}, "
+                f"above the {self.largest_silence_ratio:,.6g}",
+                "largest_silence_ratio",
+            )
+        # What stands for words outside a closed list hides none of those on it.
+        asked = len(layer.words) if isinstance(layer, ClosedLayer) else layer.randomizer.candidates
+        noise = channel.contributions * asked * channel.q
+        if noise < Fraction(self.fewest_noise_votes):
+            yield _over_limit(
+                f"{asked:,} candidates are so few that chance gives {float(noise):,.3g} votes, below the "
+                f"{self.fewest_noise_votes:,.6g}",
+                "fewest_noise_votes",
+            )
+
 
 def epsilon_of(layer: Layer | ClosedLayer) -> float:
     """The local ε that answering a layer costs: the one it states, or the one its randomizer enforces if larger."""
@@ -254,6 +336,16 @@ def _over_limit(what: str, limit: str) -> str:
     return f"{what} that this device accepts; its owner can change {limit}"
 
 
+def _check_switch(what: str, value: bool) -> None:
+    if not isinstance(value, bool):
+        raise ParameterError(f"{what} must be True or False, not {value!r}")
+
+
 def _check_limit(what: str, value: float) -> None:
     if isinstance(value, bool) or not (isinstance(value, int | float) and 0 < value <= MOST_EPSILON):
         raise ParameterError(f"{what} must be a number above 0 and at most {MOST_EPSILON:,}, not {value!r}")
+
+
+def _check_number(what: str, value: float, least: float, most: float) -> None:
+    if isinstance(value, bool) or not (isinstance(value, int | float) and least <= value <= most):
+        raise ParameterError(f"{what} must be a number from {least:g} to {most:,.0f}, not {value!r}")

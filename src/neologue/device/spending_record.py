@@ -174,6 +174,11 @@ class SpendingRecord:
                     f"the votes for the campaign {campaign_id.hex()} were masked for a group, and no other gets them"
                 )
 
+    def spent_besides(self, campaign_id: bytes) -> Fraction:
+        """The exact sum of the local ε of all other campaigns."""
+        with self._file.transaction() as db:
+            return _spent_epsilon(db, besides=campaign_id)
+
     @property
     def spent(self) -> float:
         """The sum of the local ε of all campaigns answered, rounded up."""

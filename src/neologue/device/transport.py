@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Final, Protocol, Self
 from urllib.parse import urlsplit
 
-from neologue.errors import LaterError, ParameterError
+from neologue.errors import LaterError, OversizeError, ParameterError
 
 JSON: Final = "application/json"
 OCTETS: Final = "application/octet-stream"
@@ -96,6 +96,10 @@ class HttpTransport:
                     raise
                 # Every request of a device is idempotent.
                 return self._exchange(method, path, body, headers, most)
+        except _TooLongError:
+            raise OversizeError(
+                f"an answer from {self._server} has more than {most:,} bytes: try again later"
+            ) from None
         except (OSError, http.client.HTTPException, ValueError, zlib.error) as error:
             # Python's message may quote what the server sent.
             raise LaterError(
@@ -124,10 +128,12 @@ class HttpTransport:
             connection.request(method, self._path + path, body or None, headers)
             with connection.getresponse() as answer:
                 if (answer.length or 0) > most:
-                    raise ValueError("too long")
+                    raise _TooLongError
                 content = answer.read(most + 1)
-                if len(content) > most or answer.length:
-                    raise ValueError("too long, or cut short")
+                if len(content) > most:
+                    raise _TooLongError
+                if answer.length:
+                    raise ValueError("cut short")
                 if answer.getheader("Content-Encoding") == "gzip":
                     content = _decompress(content, most)
                 return Response(answer.status, content, answer.getheader("Retry-After"))
@@ -135,6 +141,10 @@ class HttpTransport:
             # The rest of this answer must not be read as the next one.
             connection.close()
             raise
+
+
+class _TooLongError(ValueError):
+    """There is more of an answer than may be read."""
 
 
 class _Allowance:
@@ -153,7 +163,7 @@ class _Allowance:
     def take(self, octets: int) -> None:
         self._octets -= octets
         if self._octets < 0:
-            raise ValueError("too long")
+            raise _TooLongError
 
 
 class _BoundedReader(io.RawIOBase):
@@ -218,8 +228,10 @@ def _decompress(content: bytes, most: int) -> bytes:
     """The gzip content, if it is complete and within the limit; a zip bomb is unpacked no further."""
     unpacking = zlib.decompressobj(_GZIP)
     unpacked = unpacking.decompress(content, most + 1)
-    if len(unpacked) > most or not unpacking.eof or unpacking.unused_data:
-        raise ValueError("too long, or not whole")
+    if len(unpacked) > most:
+        raise _TooLongError
+    if not unpacking.eof or unpacking.unused_data:
+        raise ValueError("not whole")
     return unpacked
 
 

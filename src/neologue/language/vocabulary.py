@@ -49,13 +49,6 @@ class Vocabulary:
         return cls((), source="no words")
 
     @classmethod
-    def unread(cls, digest: str) -> Vocabulary:
-        """Words of which only the digest is at hand: it knows none, whatever they are."""
-        unread = cls((), source="words that were not read")
-        unread.__dict__["digest"] = digest  # where a cached property has its value
-        return unread
-
-    @classmethod
     def builtin(cls, language: str) -> Vocabulary:
         """The built-in known words of a language."""
         from neologue.language import builtin

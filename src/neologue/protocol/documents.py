@@ -4,12 +4,15 @@ The document of a layer is `Layer.document`, whose SHA-256 is the layer's digest
 be hostile: its size is checked first, then its grammar as a whole, by an expression that allocates nothing and never
 backtracks, and only then is it parsed. The layer must give back exactly these bytes: each layer has one document.
 
-The known words are those of a plain list, sorted, each in a line.
+The known words are those of a plain list, sorted, each in a line. A device judges a layer before it fetches them, so a
+layer can be read without: then it has their digest, and can't be answered.
 """
 
 import hashlib
 import json
 import re
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final
 
 from neologue.errors import DocumentError, LanguageError, ParameterError
@@ -18,9 +21,9 @@ from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.layer_fields import LAYER_KINDS, LayerKind, fields_of
+from neologue.protocol.limits import LARGEST_KNOWN, MOST_KNOWN_WORDS
 
 LARGEST_DOCUMENT = 1 << 24
-LARGEST_KNOWN = 1 << 25
 MOST_ITEMS = 1 << 21
 """Strings and numbers of a document: each takes many times its own length in memory."""
 
@@ -34,16 +37,36 @@ def _grammar(kind: LayerKind) -> re.Pattern[bytes]:
 _GRAMMARS: Final = {kind: _grammar(kind) for kind in LAYER_KINDS}
 
 
+class UnreadWords(Vocabulary):
+    """Known words of which there is only the digest."""
+
+    def __init__(self, digest: str) -> None:
+        super().__init__((), source="a list that was not read")
+        self._digest = digest
+
+    def __contains__(self, word: str) -> bool:
+        raise DocumentError("the known words of this layer were not read, and without them it can't be answered")
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest that the document states."""
+        return self._digest
+
+
 def known_digest(document: bytes) -> str:
     """The hex digest of the known words that the document of a layer calls for; or a DocumentError."""
     return _match(document)[1]
 
 
-def read_layer(document: bytes, known: Vocabulary) -> Layer | ClosedLayer:
-    """The layer, or the closed one, that a document describes; or a DocumentError that quotes nothing of it."""
+def read_layer(document: bytes, known: Vocabulary | None = None) -> Layer | ClosedLayer:
+    """The layer, or the closed one, that a document describes; or a DocumentError that quotes nothing of it.
+
+    Without its known words it can be judged and not answered.
+    """
     kind, wanted = _match(document)
-    if wanted != known.digest:
-        raise DocumentError(f"the document calls for other known words than those with the digest {known.digest}")
+    if known is None:
+        known = UnreadWords(wanted)
+    _check_known(wanted, known)
     try:
         values = json.loads(document.decode())
     except ValueError:  # what is wrong with the bytes would be quoted
@@ -58,9 +81,10 @@ def read_layer(document: bytes, known: Vocabulary) -> Layer | ClosedLayer:
     return layer
 
 
-def read_layer_alone(document: bytes) -> Layer | ClosedLayer:
-    """The layer of a document whose known words are not at hand: all that it says but which words are known."""
-    return read_layer(document, Vocabulary.unread(known_digest(document)))
+def with_known(layer: Layer | ClosedLayer, known: Vocabulary) -> Layer | ClosedLayer:
+    """A layer that was read without its known words, with them."""
+    _check_known(layer.known.digest, known)
+    return replace(layer, known=known)
 
 
 def known_document(known: Vocabulary) -> bytes:
@@ -71,10 +95,11 @@ def known_document(known: Vocabulary) -> bytes:
             f"the known words from {known.source} also rest on the rules of a Hunspell dictionary, which devices "
             "don't have; give a plain list with one word a line"
         )
-    if len(content) > LARGEST_KNOWN:
+    if len(content) > LARGEST_KNOWN or len(known) > MOST_KNOWN_WORDS:
         raise ParameterError(
-            f"the known words from {known.source} have {len(content):,} bytes, and a device takes at most "
-            f"{LARGEST_KNOWN:,}; give fewer words"
+            f"the {len(known):,} known words from {known.source} have {len(content):,} bytes, and a device takes at "
+            f"most {MOST_KNOWN_WORDS:,} words and {LARGEST_KNOWN:,} bytes; give fewer words",
+            parameter="known",
         )
     if not known.is_list_of_lines:
         raise ParameterError(
@@ -84,9 +109,7 @@ def known_document(known: Vocabulary) -> bytes:
 
 
 def read_known(content: bytes) -> Vocabulary:
-    """The known words of a list; or a DocumentError that quotes none of them."""
-    if len(content) > LARGEST_KNOWN:
-        raise DocumentError(f"the list of known words has {len(content):,} bytes, above {LARGEST_KNOWN:,}")
+    """The known words of a list; or a DocumentError that quotes none of them. It is as long as the caller permits."""
     try:
         known = Vocabulary(content.decode().split("\n"), source="the operator's list")
     except UnicodeDecodeError:
@@ -94,6 +117,11 @@ def read_known(content: bytes) -> Vocabulary:
     if known.digest != hashlib.sha256(content).hexdigest():
         raise DocumentError("the list of known words must have each once, in NFC and in order, one a line")
     return known
+
+
+def _check_known(wanted: str, known: Vocabulary) -> None:
+    if wanted != known.digest:
+        raise DocumentError(f"the document calls for other known words than those with the digest {known.digest}")
 
 
 def _match(document: bytes) -> tuple[LayerKind, str]:

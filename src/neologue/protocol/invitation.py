@@ -58,12 +58,9 @@ class Invitation:
     @property
     def genuine(self) -> bool:
         """Whether the signature is the operator's, for this campaign and this layer."""
-        try:
-            key = Ed25519PublicKey.from_public_bytes(self.operator)
-            key.verify(self.signature, signed_message(self.campaign_id, self.layer, self.masked))
-        except (InvalidSignature, ValueError):  # the second if the key is no point of the curve
-            return False
-        return True
+        return is_signed(
+            self.operator, self.signature, signed_message(self.campaign_id, self.layer.digest, self.masked)
+        )
 
 
 def invite(
@@ -71,15 +68,24 @@ def invite(
 ) -> Invitation:
     """The operator's invitation to answer a layer of a campaign, under masks if something is promised of these."""
     check_bytes("the identity of a campaign", campaign_id, CAMPAIGN_BYTES)
-    signature = private_key.sign(signed_message(campaign_id, layer, masked))
+    signature = private_key.sign(signed_message(campaign_id, layer.digest, masked))
     return Invitation(layer, campaign_id, private_key.public_key().public_bytes_raw(), signature, masked)
 
 
-def signed_message(campaign_id: bytes, layer: Layer | ClosedLayer, masked: Promise | None = None) -> bytes:
+def signed_message(campaign_id: bytes, layer_digest: bytes, masked: Promise | None = None) -> bytes:
     """The bytes that an operator signs."""
     if masked is None:
-        return DOMAIN + campaign_id + layer.digest
-    return MASKED_DOMAIN + campaign_id + layer.digest + bytes(masked)
+        return DOMAIN + campaign_id + layer_digest
+    return MASKED_DOMAIN + campaign_id + layer_digest + bytes(masked)
+
+
+def is_signed(operator: bytes, signature: bytes, message: bytes) -> bool:
+    """Whether a message has the signature of an operator; needs nothing of the layer but its digest."""
+    try:
+        Ed25519PublicKey.from_public_bytes(operator).verify(signature, message)
+    except (InvalidSignature, ValueError):  # the second if the key is no point of the curve
+        return False
+    return True
 
 
 def check_bytes(what: str, value: bytes, length: int) -> None:

@@ -5,6 +5,9 @@ from neologue.errors import ParameterError
 SAMPLERS = ("greedy", "random")
 DEEPEST = 64
 LARGEST_LAYER = 1 << 27
+MOST_KNOWN_WORDS = 1 << 20
+LARGEST_KNOWN = 1 << 24
+"""The known words of a layer, and their bytes, that a device takes unless its owner says otherwise."""
 
 
 def check_whole(what: str, value: int, least: int, most: int, *, parameter: str | None = None) -> None:

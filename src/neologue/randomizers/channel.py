@@ -25,6 +25,16 @@ class Channel:
     """The number of contributions in one report."""
 
     @property
+    def vote_ratio(self) -> Fraction:
+        """How much likelier a contribution votes for a candidate that it holds than for one that it does not."""
+        return self.p / self.q
+
+    @property
+    def silence_ratio(self) -> Fraction:
+        """How much likelier a contribution is silent on a candidate that it does not hold than on the one it holds."""
+        return (1 - self.q) / (1 - self.p)
+
+    @property
     def gain(self) -> float:
         """The votes that one holder adds on average."""
         return float(self.p - self.q)

@@ -16,7 +16,7 @@ from neologue.discovery.result import LayerFacts
 from neologue.errors import DocumentError
 from neologue.language.candidates import Strings, extensions, root, strings
 from neologue.protocol.closed_layer import ClosedLayer
-from neologue.protocol.documents import read_layer_alone
+from neologue.protocol.documents import read_layer
 from neologue.protocol.layer import Layer
 from neologue.release.codec import FORMAT, ReleaseDocument
 
@@ -94,7 +94,7 @@ def _read(name: str, digest: str | None, documents: Mapping[str, bytes]) -> Laye
     if hashlib.sha256(content).hexdigest() != digest:
         raise DocumentError(f"the document of {name} was changed: it does not have the digest that the release states")
     try:
-        return read_layer_alone(content)
+        return read_layer(content)
     except DocumentError as error:
         raise DocumentError(f"the document of {name} can't be read: {error}") from None
 
