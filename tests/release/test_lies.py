@@ -25,6 +25,7 @@ from neologue.randomizers.registry import randomizer
 from neologue.release.certification import Certification, certify
 from neologue.release.codec import LIVE, REHEARSAL, Provenance, decode_release, release_document, release_text
 from neologue.release.facts import privacy_facts
+from neologue.release.layer_archive import by_digest
 from neologue.release.operator_word import OF_ALL, WHOSE
 from neologue.release.signature import sign_document
 from neologue.simulation.discovery_run import Discovery
@@ -84,12 +85,7 @@ def discovery(kind: str) -> Discovery:
 @cache
 def documents() -> dict[str, bytes]:
     """The documents of all runs: a liar may point to any of them."""
-    found = {}
-    for kind in RUNS:
-        facts = discovery(kind).release
-        digests = [layer.digest for layer in facts.layers] + ([facts.measurement.digest] if facts.measurement else [])
-        found |= {str(digest): each for digest, each in zip(digests, discovery(kind).documents, strict=True)}
-    return found
+    return by_digest(document for kind in RUNS for document in discovery(kind).documents)
 
 
 @cache

@@ -20,11 +20,16 @@ LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The time of all files in an archive, so that the same documents give the same bytes."""
 
 
+def by_digest(documents: Iterable[bytes]) -> dict[str, bytes]:
+    """Documents by their digests, in hexadecimal."""
+    return {hashlib.sha256(document).hexdigest(): document for document in documents}
+
+
 def pack_documents(documents: Iterable[bytes]) -> bytes:
     """An archive of documents, the same bytes for the same documents in the same order."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
-        for digest, document in {hashlib.sha256(each).hexdigest(): each for each in documents}.items():
+        for digest, document in by_digest(documents).items():
             entry = zipfile.ZipInfo(digest + ENDING, LONG_AGO)
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, document)
