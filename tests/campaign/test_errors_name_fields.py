@@ -70,6 +70,17 @@ def test_the_fields_of_a_campaign_are_named() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "refused", "taken"), [("delta", 1.1e-5, 1e-5), ("alpha", 0.49, 0.5)], ids=["delta", "alpha"]
+)
+def test_levels_at_which_nothing_is_promised_are_refused(name: str, refused: float, taken: float) -> None:
+    with pytest.raises(ParameterError, match=r"could be published|more likely be published") as caught:
+        Campaign.from_profile(users=100_000, **{name: refused})
+    assert caught.value.parameter == name
+    Campaign.from_profile(users=100_000, **{name: taken})
+    Campaign.from_profile(users=100_000, k_anonymity=0, alpha=0.1)
+
+
 def test_the_fields_of_a_measurement_are_named() -> None:
     campaign = Campaign.from_profile(users=10_000)
     with pytest.raises(ParameterError) as nobody:

@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
@@ -473,6 +474,14 @@ def test_there_is_a_lie_about_everything_that_a_release_says() -> None:
         change(after)
         lied_about |= set(changed_paths(before, after))
     assert said - lied_about == set()
+
+
+def test_the_page_has_every_item_by_its_name_and_no_other() -> None:
+    page = Path(__file__).parents[2] / "docs" / "privacy" / "operator.md"
+    table = page.read_text("utf-8").partition("## What rests on the operator's word")[2].partition("\n## ")[0]
+    rows = [row.split(" | ")[0].removeprefix("| ") for row in table.splitlines() if row.startswith("| ")]
+    assert rows[0] == "name"
+    assert sorted(rows[1:]) == sorted({word.name for words in (*WHOSE.values(), OF_ALL) for word in words})
 
 
 def test_every_item_that_rests_on_the_operators_word_has_a_lie_or_is_about_what_no_release_says() -> None:
