@@ -71,13 +71,13 @@ def test_the_fields_of_a_campaign_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "refused", "taken"), [("delta", 1.1e-5, 1e-5), ("alpha", 0.49, 0.5)], ids=["delta", "alpha"]
+    ("refused", "taken"), [({"delta": 1.1e-5}, {"delta": 1e-5}), ({"alpha": 0.49}, {"alpha": 0.5})], ids=str
 )
-def test_levels_at_which_nothing_is_promised_are_refused(name: str, refused: float, taken: float) -> None:
+def test_levels_at_which_nothing_is_promised_are_refused(refused: dict[str, Any], taken: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=r"could be published|more likely be published") as caught:
-        Campaign.from_profile(users=100_000, **{name: refused})
-    assert caught.value.parameter == name
-    Campaign.from_profile(users=100_000, **{name: taken})
+        Campaign.from_profile(users=100_000, **refused)
+    assert [caught.value.parameter] == list(refused)
+    Campaign.from_profile(users=100_000, **taken)
     Campaign.from_profile(users=100_000, k_anonymity=0, alpha=0.1)
 
 

@@ -20,7 +20,7 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_document
 from neologue.protocol.invitation import CAMPAIGN_BYTES
 from neologue.protocol.ticket import SECRET_BYTES
-from neologue.release.codec import LIVE, REHEARSAL, Provenance, release_document, release_text
+from neologue.release.codec import Provenance, release_document, release_text
 from neologue.release.foreseen import foreseen_charge
 from neologue.release.signature import sign_document
 from neologue.service.campaigns import campaign_store
@@ -281,8 +281,8 @@ class Coordinator:
                 _move(db, entry, (CampaignState.RUNNING,), CampaignState.REFUSED, now, note=str(error))
             return True
         release = replace(release, exposure=entry.definition.aggregator.exposure)
-        fidelity = REHEARSAL if entry.definition.rehearsal else LIVE
-        document = release_document(release, Provenance(_describe_population(entry), fidelity, campaign=entry.id.hex()))
+        provenance = Provenance(_describe_population(entry), entry.definition.fidelity, campaign=entry.id.hex())
+        document = release_document(release, provenance)
         with self._database.transaction() as db:
             ended = campaign_store.move(db, entry.id, (CampaignState.RUNNING,), CampaignState.RELEASED, now)
             if ended:
