@@ -16,6 +16,8 @@ from neologue.protocol.documents import LARGEST_DOCUMENT
 
 NAME = "layers.zip"
 ENDING = ".json"
+MOST_BYTES = 1 << 30
+"""The most that is read of an archive: it may come from a stranger, and small ones can be large inside."""
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The time of all files in an archive, so that the same documents give the same bytes."""
 
@@ -48,6 +50,8 @@ def read_documents(path: Path, digests: Iterable[str]) -> dict[str, bytes]:
                 if digest + ENDING in names:
                     with archive.open(digest + ENDING) as entry:
                         found[digest] = entry.read(LARGEST_DOCUMENT + 1)
+                if sum(map(len, found.values())) > MOST_BYTES:
+                    raise ReleaseError(f"{path} has more than {MOST_BYTES >> 20:,} MiB of documents; get it anew")
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         raise ReleaseError(f"{path} is cut or no archive of layer documents: get it anew, with its release") from error
     return found
