@@ -112,6 +112,11 @@ export interface Device {
   receipts(): Promise<string[]>;
   /** The sum of the local ε of all campaigns ever answered. */
   spent(): Promise<number>;
+  /**
+   * What is wrong with a release, the text of a release.json, in sentences: none if it is signed by the operator who asked
+   * and has the layer that this device answered, with the ε and the words per user that it was told. Nothing is sent.
+   */
+  checkRelease(release: string): Promise<string[]>;
   /** Whether a word would count in the layer that was seen last. Nothing of it is kept. */
   preview(word: string): Promise<Preview>;
   /** What a report of the layer that was seen last says. */

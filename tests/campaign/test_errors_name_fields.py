@@ -72,6 +72,17 @@ def test_the_fields_of_a_campaign_are_named() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("refused", "taken"), [({"delta": 1.1e-5}, {"delta": 1e-5}), ({"alpha": 0.49}, {"alpha": 0.5})], ids=str
+)
+def test_levels_at_which_nothing_is_promised_are_refused(refused: dict[str, Any], taken: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=r"could be published|more likely be published") as caught:
+        Campaign.from_profile(users=100_000, **refused)
+    assert [caught.value.parameter] == list(refused)
+    Campaign.from_profile(users=100_000, **taken)
+    Campaign.from_profile(users=100_000, k_anonymity=0, alpha=0.1)
+
+
 def test_the_fields_of_a_measurement_are_named() -> None:
     campaign = Campaign.from_profile(users=10_000)
     with pytest.raises(ParameterError) as nobody:

@@ -1,6 +1,7 @@
 """`neologue certify`, `keygen` and `discover --sign`: what they say, and with which exit code."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ def tampered(signed_release: Path, tmp_path: Path) -> Callable[..., Path]:
         holder[path[-1]] = value
         changed = tmp_path / "changed.json"
         changed.write_text(json.dumps(document), "utf-8")
+        shutil.copy(signed_release.with_name("layers.zip"), tmp_path)
         return changed
 
     return change
@@ -70,8 +72,9 @@ class TestCertified:
             neologue("certify", signed_release, "--verify", public(key)),
         )
         assert (plain.exit_code, verified.exit_code) == (0, 0)
-        assert "claims follow from the facts of the release (signed, signature not verified)." in plain.stdout
-        assert "claims follow from the facts of the release (signature verified)." in verified.stdout
+        said = "claims follow from the facts of the release and the documents of its layers"
+        assert f"{said} (signed, signature not verified)." in plain.stdout
+        assert f"{said} (signature verified)." in verified.stdout
         assert "item central.best" in plain.stdout
         rows = [line for line in plain.stdout.splitlines() if " % " in line]
         assert [line.split()[1] for line in rows] == ["0", "10", "50"]
@@ -99,7 +102,7 @@ class TestCertified:
         result = neologue("certify", signed_release, "--json")
         assert result.exit_code == 0
         found = json.loads(result.stdout)
-        assert set(found) == {"passed", "simulated", "objections", "claims"}
+        assert set(found) == {"passed", "simulated", "objections", "claims", "operator_word"}
         assert (found["passed"], found["simulated"], found["objections"]) == (True, False, [])
         privacy = json.loads(signed_release.read_text("utf-8"))["privacy"]
         claims = {claim["name"]: claim for claim in found["claims"]}
@@ -107,8 +110,39 @@ class TestCertified:
         assert claims["item_central.best"]["stated"] == privacy["item_central"]["best"]
         assert {name.partition(".")[0] for name in claims} == set(privacy)
 
+    def test_what_rests_on_the_operators_word_is_listed_by_name(self, neologue: Neologue, signed_release: Path) -> None:
+        told = neologue("certify", signed_release).stdout
+        listed = json.loads(neologue("certify", signed_release, "--json").stdout)["operator_word"]
+        assert {"records", "randomness", "reports", "completeness", "colluders"} <= {word["name"] for word in listed}
+        assert told.index("What rests on the operator's word alone:") < told.index("Certified:")
+        for word in listed:
+            assert set(word) == {"name", "claim", "noticed_by"}
+            assert f"- {word['name']}: {word['claim']}" in told
+
+    def test_the_documents_of_layers_may_be_elsewhere(
+        self, neologue: Neologue, signed_release: Path, tmp_path: Path
+    ) -> None:
+        release, layers = shutil.copy(signed_release, tmp_path), signed_release.with_name("layers.zip")
+        assert neologue("certify", release, "--layers", layers).exit_code == 0
+
 
 class TestNotCertified:
+    def test_without_the_documents_of_layers_it_is_said_where_they_were_looked_for(
+        self, neologue: Neologue, signed_release: Path, tmp_path: Path
+    ) -> None:
+        result = neologue("certify", shutil.copy(signed_release, tmp_path))
+        assert result.exit_code == 1
+        layers = len(json.loads(signed_release.read_text("utf-8"))["layers"])
+        assert f"0 of {layers} layer documents are in {tmp_path / 'layers.zip'}." in result.stdout
+        assert "Objection: the document of pass 1 layer 1 is missing, whose digest is" in result.stdout
+
+    def test_a_release_that_says_otherwise_than_its_layers_is_not_certified(
+        self, neologue: Neologue, tampered: Callable[..., Path]
+    ) -> None:
+        result = neologue("certify", tampered("parameters", "words_per_user", value=1))
+        assert result.exit_code == 1
+        assert "were told 60 as words per user, and the release states 1." in result.stdout
+
     def test_a_claim_that_is_not_covered_is_shown_beside_what_it_should_be(
         self, neologue: Neologue, tampered: Callable[..., Path]
     ) -> None:
@@ -174,6 +208,10 @@ class TestRefused:
         path.write_bytes(content)
         assert str(path) in refused(neologue("certify", path))
         assert str(path) in refused(neologue("certify", path, "--json"))
+
+    def test_an_archive_that_is_none(self, neologue: Neologue, signed_release: Path, tmp_path: Path) -> None:
+        (tmp_path / "layers.zip").write_bytes(b"PK not really")
+        assert str(tmp_path / "layers.zip") in refused(neologue("certify", shutil.copy(signed_release, tmp_path)))
 
     def test_a_cut_release(self, neologue: Neologue, signed_release: Path, tmp_path: Path) -> None:
         path = tmp_path / "release.json"

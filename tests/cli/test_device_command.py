@@ -1,5 +1,6 @@
 """`neologue device`: what it prints, and the exit code for every outcome."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,7 +9,8 @@ from click.testing import CliRunner, Result
 
 from invitations import OPERATOR
 from neologue.cli import main
-from small_service import Service, error, instead, running
+from neologue.release.signature import sign_document
+from small_service import CAMPAIGN, Service, error, instead, running
 
 KEY = OPERATOR.public_key().public_bytes_raw().hex()
 SECRET = "xylomancytest"
@@ -63,6 +65,38 @@ def test_a_device_joins_types_and_reports(service: Service, device: Device, talk
     assert told.exit_code == 0
     assert "this device sent" in told.stdout.splitlines()[0]
     assert told.stdout.endswith("All campaigns together: ε = 3 spent.\n")
+
+
+def test_a_release_is_checked_on_the_device_alone(
+    service: Service, device: Device, talking: Device, folder: Path, tmp_path: Path
+) -> None:
+    release = tmp_path / "release.json"
+    said = {
+        "format": 3,
+        "campaign": CAMPAIGN.hex(),
+        "parameters": {"epsilon": service.layer.epsilon, "words_per_user": service.layer.bound},
+        "layers": [{"digest": service.layer.digest.hex()}],
+        "measurement": None,
+        "exposure": {"masked": None},
+    }
+    release.write_text(json.dumps(sign_document(said, OPERATOR)))
+    assert "there is no folder" in sentence(
+        CliRunner().invoke(main, ["device", "check", "--folder", str(tmp_path / "none"), str(release)])
+    )
+    before = device("check", release)
+    assert before.exit_code == 1
+    assert "no: this device has answered nothing in the campaign" in before.stdout
+    assert talking("tick").exit_code == 0
+    asked = len(service.requests)
+    found = device("check", release)
+    assert (found.exit_code, found.stdout[:4]) == (0, "yes:")
+    release.write_text(json.dumps(sign_document(said | {"layers": []}, OPERATOR)))
+    left_out = device("check", release)
+    assert left_out.exit_code == 1
+    assert "is not among those of the release" in left_out.stdout
+    release.write_text("{")
+    assert "cut or no JSON" in sentence(device("check", release))
+    assert len(service.requests) == asked, "nothing is sent"
 
 
 def test_a_credential_may_be_in_a_file(service: Service, device: Device, tmp_path: Path) -> None:

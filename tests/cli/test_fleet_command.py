@@ -5,6 +5,10 @@ from collections.abc import Callable
 import pytest
 from click.testing import Result
 
+from neologue.cli.fleet import _prepare
+from neologue.cli.service_client import ServiceClient
+from neologue.errors import ParameterError
+
 Neologue = Callable[..., Result]
 
 
@@ -27,3 +31,16 @@ def test_what_no_device_would_do_is_refused_at_once(neologue: Neologue, argument
     assert result.exit_code == 2
     assert told in result.output
     assert "Traceback" not in result.output
+
+
+def test_a_fleet_does_not_join_a_campaign_of_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def answer(_: ServiceClient, *request: str) -> list[dict[str, object]]:
+        asked.append(request)
+        return [{"name": "spring", "state": "running", "rehearsal": False}]
+
+    monkeypatch.setattr(ServiceClient, "request_json", answer)
+    with pytest.raises(ParameterError, match="'spring' is for people's own devices"):
+        _prepare(ServiceClient("http://127.0.0.1:9", "token"), {"campaign": "spring", "devices": 10})
+    assert asked == [("GET", "campaigns")]

@@ -58,6 +58,7 @@ from neologue.release.certification import certify
 from neologue.release.codec import decode_release, release_text
 from neologue.release.facts import facts_of
 from neologue.release.influence import influence
+from neologue.release.layer_archive import by_digest
 from neologue.reporting.simulated_release import discovery_document
 from neologue.simulation.discovery_run import Discovery, discover
 from neologue.simulation.report_kernels import REPORTS
@@ -285,7 +286,8 @@ def measured_run(laws: None, population: Population) -> Discovery:
 
 def test_a_measured_release_of_it_is_certified(measured_run: Discovery) -> None:
     document = discovery_document(measured_run)
-    certified = certify(decode_release(release_text(document).encode(), "release.json"))
+    read = decode_release(release_text(document).encode(), "release.json")
+    certified = certify(read, by_digest(measured_run.documents))
     assert certified.passed, certified
     privacy: Any = document["privacy"]
     assert privacy["item_central"]["best"] == pytest.approx(6.0, abs=1e-5), "only the local promise is proved"

@@ -29,6 +29,7 @@ from neologue.release.certification import certify
 from neologue.release.codec import decode_release, release_text
 from neologue.release.facts import facts_of
 from neologue.release.influence import influence
+from neologue.release.layer_archive import by_digest
 from neologue.reporting.simulated_release import discovery_document
 from neologue.simulation.discovery_run import discover
 
@@ -128,7 +129,8 @@ def test_a_run_with_it_is_certified(randomizer: str) -> None:
     assert {word.word for word in release.words} <= SHARES.keys() | {""}
     assert "a" in {word.word for word in release.words}
     assert all(layer.kept + layer.words <= STEPS for layer in release.layers)
-    assert certify(decode_release(release_text(discovery_document(found)).encode(), "release.json")).passed
+    read = decode_release(release_text(discovery_document(found)).encode(), "release.json")
+    assert certify(read, by_digest(found.documents)).passed
     few, many = (influence(release.campaign, release.layers, release.words, hostile=hostile) for hostile in (1, 1000))
     assert few.unsure <= many.unsure == len(release.words)
 

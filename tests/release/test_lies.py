@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
@@ -25,6 +26,7 @@ from neologue.randomizers.registry import randomizer
 from neologue.release.certification import Certification, certify
 from neologue.release.codec import LIVE, REHEARSAL, Provenance, decode_release, release_document, release_text
 from neologue.release.facts import privacy_facts
+from neologue.release.layer_archive import by_digest
 from neologue.release.operator_word import OF_ALL, WHOSE
 from neologue.release.signature import sign_document
 from neologue.simulation.discovery_run import Discovery
@@ -84,12 +86,7 @@ def discovery(kind: str) -> Discovery:
 @cache
 def documents() -> dict[str, bytes]:
     """The documents of all runs: a liar may point to any of them."""
-    found = {}
-    for kind in RUNS:
-        facts = discovery(kind).release
-        digests = [layer.digest for layer in facts.layers] + ([facts.measurement.digest] if facts.measurement else [])
-        found |= {str(digest): each for digest, each in zip(digests, discovery(kind).documents, strict=True)}
-    return found
+    return by_digest(document for kind in RUNS for document in discovery(kind).documents)
 
 
 @cache
@@ -477,6 +474,14 @@ def test_there_is_a_lie_about_everything_that_a_release_says() -> None:
         change(after)
         lied_about |= set(changed_paths(before, after))
     assert said - lied_about == set()
+
+
+def test_the_page_has_every_item_by_its_name_and_no_other() -> None:
+    page = Path(__file__).parents[2] / "docs" / "privacy" / "operator.md"
+    table = page.read_text("utf-8").partition("## What rests on the operator's word")[2].partition("\n## ")[0]
+    rows = [row.split(" | ")[0].removeprefix("| ") for row in table.splitlines() if row.startswith("| ")]
+    assert rows[0] == "name"
+    assert sorted(rows[1:]) == sorted({word.name for words in (*WHOSE.values(), OF_ALL) for word in words})
 
 
 def test_every_item_that_rests_on_the_operators_word_has_a_lie_or_is_about_what_no_release_says() -> None:

@@ -18,10 +18,12 @@ from neologue.ledger.ledger_document import population_document
 from neologue.release.certification import certify
 from neologue.release.codec import decode_release
 from neologue.release.foreseen import foreseen_charge
+from neologue.release.layer_archive import by_digest
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
 from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.service_ledger import service_ledger
+from neologue.service.collect.stored_layers import documents_of
 from neologue.service.ops import access
 from neologue.service.storage.database import Database
 
@@ -53,7 +55,7 @@ def test_a_campaign_finds_its_words_and_its_release_is_certified(database: Datab
     town.run(entry.id)
     document = decode_release(released(town, entry).encode(), "release.json")
     assert {word.word for word in document.words} == set(WORDS)
-    certification = certify(document, town.keys.operator.public_key())
+    certification = certify(document, by_digest(documents_of(town.database, entry.id)), town.keys.operator.public_key())
     assert certification.passed, certification
     assert document.exposure.disk == entry.definition.batch
     assert document.whole["fidelity"] == "live"
@@ -72,7 +74,7 @@ def test_two_passes_and_a_measurement_ask_everybody_once(database: Database) -> 
     assert document.measurement.decided
     assert document.measurement.coverage
     assert document.measurement.coverage.high > 0.9
-    assert certify(document, town.keys.operator.public_key()).passed
+    assert certify(document, by_digest(documents_of(town.database, entry.id)), town.keys.operator.public_key()).passed
     ranges = [(layer.round.low, layer.round.high) for layer in layers(town, entry)]
     assert all(before[1] <= after[0] for before, after in pairwise(ranges))
 

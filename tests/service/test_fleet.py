@@ -51,7 +51,14 @@ def fleet(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 def check_release(folder: Path, held: Collection[str] = WORDS) -> None:
     """The words of a certified release are words that somebody holds."""
-    assert {file.name for file in folder.iterdir()} == {"words.csv", "words.dic", "words.aff", "release.json"}
+    assert {file.name for file in folder.iterdir()} == {
+        "words.csv",
+        "words.dic",
+        "words.aff",
+        "release.json",
+        "layers.zip",
+    }
+    assert json.loads((folder / "release.json").read_text())["fidelity"] == "rehearsal"
     found = [word["word"] for word in json.loads((folder / "release.json").read_text())["words"]]
     assert found
     assert set(found) <= set(held)
@@ -81,6 +88,7 @@ def test_a_fleet_whose_devices_leave_their_groups_ends_in_a_certified_release(tm
         started(
             service,
             devices=SECURE_DEVICES,
+            rehearsal=True,
             layer_seconds=20.0,
             parameters={**SECURE["parameters"], "smallest_layer": 60, "depth": 2},
             **groups,

@@ -20,9 +20,11 @@ from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
 from neologue.release.certification import certify
 from neologue.release.codec import decode_release
+from neologue.release.layer_archive import by_digest
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.coordinator import LEASE
+from neologue.service.collect.stored_layers import documents_of
 from neologue.service.storage.database import Database, open_database
 from neologue.service.storage.states import CampaignState, LayerState
 from service.campaigns import WORDS, Town, definition
@@ -241,7 +243,9 @@ def test_of_workers_that_take_turns_at_once_one_moves_a_campaign_on(first: Town,
     assert decided == [round_.reports for *_, round_ in layers]
     assert not sums
     assert release
-    assert certify(decode_release(release.encode(), "release.json"), first.keys.operator.public_key()).passed
+    documents = by_digest(documents_of(first.database, entry.id))
+    read = decode_release(release.encode(), "release.json")
+    assert certify(read, documents, first.keys.operator.public_key()).passed
 
 
 def test_a_worker_that_died_is_waited_for_as_long_as_its_lease(first: Town, second: Town, url: str) -> None:

@@ -10,6 +10,7 @@ from neologue.populations.streams import SecretSeed
 from neologue.populations.user_keys import keys_of, ranks
 from neologue.release.certification import certify
 from neologue.release.codec import decode_release, release_text
+from neologue.release.layer_archive import by_digest
 from neologue.reporting.simulated_release import discovery_document, truth_document
 from neologue.simulation.discovery_run import Discovery
 
@@ -81,7 +82,8 @@ def test_real_people_are_randomized_anew_each_time_and_no_seed_is_told(typed: Ty
 
 @pytest.mark.parametrize("fidelity", ["fast", "exact", "devices"])
 def test_the_statement_of_recorded_words_is_against_readers_only(typed: Typed, fidelity: str) -> None:
-    certification = certify(decode_release(text(run(typed, fidelity)), "release.json"))
+    found = run(typed, fidelity)
+    certification = certify(decode_release(text(found), "release.json"), by_digest(found.documents))
     assert certification.passed, certification
     assert not certification.simulated
     claims = {claim.name: str(claim.stated) for claim in certification.claims}
@@ -104,7 +106,7 @@ def test_with_a_seed_the_release_is_a_simulation_that_promises_nothing(typed: Ty
     document = json.loads(text(found))
     assert (document["seed"], document["simulated"]) == (4, True)
     assert document["privacy"]["applies_to"].startswith("nobody: a simulation with a known seed")
-    certification = certify(decode_release(text(found), "release.json"))
+    certification = certify(decode_release(text(found), "release.json"), by_digest(found.documents))
     assert (certification.passed, certification.simulated) == (True, True)
 
 

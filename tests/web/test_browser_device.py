@@ -25,6 +25,7 @@ from neologue.protocol.invitation import invite
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
 from neologue.protocol.submission import Submission
+from neologue.release.signature import sign_document
 from sending import AT_ONCE
 from service.campaigns import definition
 from service.serving import served, wait_until
@@ -124,6 +125,51 @@ def test_a_device_is_asked_answers_and_is_done(page: Page, service: Service) -> 
     assert page.spent() == 3.0
     assert page.tick() == ("over", None, "this device has done its part in the campaign")
     assert len(service.requests) == 4
+
+
+def test_a_device_finds_what_it_was_asked_in_a_release_or_says_what_is_wrong(page: Page, service: Service) -> None:
+    said: dict[str, Any] = {
+        "format": 3,
+        "campaign": CAMPAIGN.hex(),
+        "parameters": {
+            "epsilon": 3.0,
+            "words_per_user": 4,
+            "delta": 1e-10,
+            "share": 1e21,
+            "ä": 0.1,
+            "\U0001f600": -0.0,
+        },
+        "layers": [{"digest": "00" * 32}, {"digest": service.layer.digest.hex()}],
+        "measurement": None,
+        "words": [{"word": "“ß”\n\u001f", "estimate": 12345.6}],
+        "exposure": {"masked": None},
+    }
+
+    def check(document: object) -> list[str]:
+        told: list[str] = page.run("return device.checkRelease(given[0])", json.dumps(document, ensure_ascii=False))
+        return told
+
+    assert "has answered nothing" in check(sign_document(said, OPERATOR))[0]
+    page.start(service)
+    assert page.state == "final"
+    asked = len(service.requests)
+    assert check(sign_document(said, OPERATOR)) == []
+    for lie, named in (
+        (sign_document(said, STRANGER), "not signed by the operator"),
+        (said, "not signed by the operator"),
+        (sign_document(said, OPERATOR) | {"words": []}, "not signed by the operator"),
+        (sign_document(said | {"layers": []}, OPERATOR), "is not among those of the release"),
+        (sign_document(said | {"parameters": {"epsilon": 3.0, "words_per_user": 1}}, OPERATOR), "another ε"),
+        (sign_document(said | {"parameters": {"epsilon": 2.0, "words_per_user": 4}}, OPERATOR), "another ε"),
+        (sign_document(said | {"exposure": {"masked": {"smallest": 50}}}, OPERATOR), "masks"),
+        (sign_document(said | {"campaign": campaign_id(2).hex()}, OPERATOR), "has answered nothing"),
+    ):
+        (objection,) = check(lie)
+        assert named in objection
+    for text in ("{", "[]", '{"format": 2}'):
+        with pytest.raises(PageError, match="no release of format 3"):
+            page.run("return device.checkRelease(given[0])", text)
+    assert len(service.requests) == asked, "nothing is sent"
 
 
 @pytest.mark.parametrize(

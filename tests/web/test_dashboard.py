@@ -2,6 +2,7 @@
 
 import json
 import os
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from selenium.webdriver.common.keys import Keys
 
 from neologue.release.certification import certify
 from neologue.release.codec import decode_release
+from neologue.release.layer_archive import read_documents
 from service.campaigns import WORDS
 from service.serving import wait_until
 
@@ -124,10 +126,15 @@ def test_a_campaign_from_its_creation_to_the_exported_words_by_clicking(
     visitor.shows(".pages", "1 word, page 1 of 1")
     visitor.click("CSV")
     visitor.click("Signed release")
+    visitor.click("What was asked")
     names = [tmp_path / f"by-hand-{name}" for name in ("words.csv", "release.json")]
+    archive = tmp_path / "by-hand-layers.zip"
     wait_until(lambda: all(name.exists() and name.read_bytes().endswith(b"\n") for name in names))
+    wait_until(lambda: archive.exists() and zipfile.is_zipfile(archive))
     assert {line.split(",")[0] for line in names[0].read_text().splitlines()[1:]} == found
-    assert certify(decode_release(names[1].read_bytes(), names[1])).passed
+    release = decode_release(names[1].read_bytes(), names[1])
+    documents = read_documents(archive, [str(layer.digest) for layer in release.layers])
+    assert certify(release, documents).passed
 
 
 def test_a_campaign_is_ended_for_good_after_one_more_question(visitor: Visitor, desk: Office) -> None:

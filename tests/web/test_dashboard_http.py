@@ -216,7 +216,12 @@ def test_an_analyst_sees_releases_and_nothing_else(desk: Office, analyst: str, o
         assert desk.ask("GET", path, analyst).status == 200, path
     for path in (*OF_OPERATORS, f"{TAGS}/progress", f"{TAGS}/trie/branches"):
         assert desk.ask("GET", path, analyst).status == 403, path
-    for path in ("/campaigns/open/words", "/campaigns/open/privacy", "/campaigns/open/files/words.csv"):
+    for path in (
+        "/campaigns/open/words",
+        "/campaigns/open/privacy",
+        "/campaigns/open/files/words.csv",
+        "/campaigns/open/files/layers.zip",
+    ):
         assert desk.ask("GET", path, analyst).status == 409, path
     for path in ("/campaigns/open/start", "/campaigns/open/abort", "/campaigns/open/credentials", "/create"):
         assert desk.post(path, analyst).status == 403, path
@@ -251,6 +256,8 @@ def test_files_are_what_the_command_line_writes(desk: Office, analyst: str) -> N
     assert signed.body == desk.served.ask("GET", f"/v1{TAGS}/release").body
     assert "svg\\/onload" in desk.ask("GET", f"{TAGS}/files/words.dic", analyst).body.decode()
     assert desk.ask("GET", f"{TAGS}/files/votes.csv", analyst).status == 409
+    asked = desk.ask("GET", f"{TAGS}/files/layers.zip", analyst)
+    assert (asked.status, asked.headers["content-type"]) == (200, "application/zip")
 
 
 def test_credentials_are_issued_as_a_file_and_in_bounds(desk: Office, operator: str) -> None:

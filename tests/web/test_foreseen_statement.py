@@ -21,6 +21,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "batches": {"batch": 10},
     "masks": {"aggregation": "secure", "cohort_size": 20, "smallest_cohort": 12},
     "measuring": {"devices": 1200, "measure_devices": 120},
+    "rehearsal": {"batch": 10, "rehearsal": True},
 }
 
 
@@ -39,7 +40,7 @@ def test_if_layers_go_as_foreseen_the_statement_is_the_same_to_the_last_figure(k
     assert foreseen_statement(drawn) == privacy_statement(release_facts(foreseen_release(drawn)))
 
 
-@pytest.mark.parametrize("kind", ["batches", "measuring"])
+@pytest.mark.parametrize("kind", ["batches", "measuring", "rehearsal"])
 def test_a_live_release_names_the_observers_and_assumptions_that_were_stated_before(kind: str, tmp_path: Path) -> None:
     database = open_database(f"sqlite:///{tmp_path}/small.db")
     migrate(database)
@@ -51,11 +52,16 @@ def test_a_live_release_names_the_observers_and_assumptions_that_were_stated_bef
         text = campaign_store.release_of(db, entry.id)
     database.close()
     assert text
-    before, after = foreseen_statement(drawn)["trust"], json.loads(text)["privacy"]["trust"]
+    release = json.loads(text)
+    assert (release["campaign"], release["fidelity"]) == (entry.id.hex(), drawn.fidelity)
+    assert release["privacy"]["applies_to"] == foreseen_statement(drawn)["applies_to"]
+    before, after = foreseen_statement(drawn)["trust"], release["privacy"]["trust"]
     assert before["assumptions"] == after["assumptions"]
 
     def views(trust: dict[str, Any]) -> list[tuple[str, str]]:
         return [(observer["who"], observer["sees"]) for observer in trust["observers"]]
 
     assert views(before) == views(after)
-    assert ("leaked disk", "what was stored: sums of 10 reports and more") in views(before)
+    # Whoever runs the devices of a rehearsal has the words, and only readers are kept from them.
+    stored = ("leaked disk", "what was stored: sums of 10 reports and more") in views(before)
+    assert stored is not drawn.rehearsal

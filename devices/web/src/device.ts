@@ -27,7 +27,9 @@ import {
 import { type Octets, hex, joined, unhex } from "./octets";
 import { KEY_BYTES, type Limits, Policy, SWITCHED_OFF, sum } from "./policy";
 import * as receipt from "./receipt";
+import { checkRelease } from "./release_check";
 import { SendingTime, type SendingWindow, USUAL_WINDOW } from "./sending_time";
+import { publicKey, signedBy } from "./signature";
 import { normalised } from "./spelling";
 import { type Name, STORES, Store, type Turn, asked as askedFor } from "./store";
 import { type Answer as Response, SMALL_ANSWER, Transport } from "./transport";
@@ -101,6 +103,7 @@ interface Past {
 
 export class Device {
   readonly #name: string;
+  readonly #operators: readonly string[];
   readonly #policy: Policy;
   readonly #diary: Diary;
   readonly #transport: Transport;
@@ -115,6 +118,7 @@ export class Device {
   private constructor(options: Options) {
     const { server, operators, policy = {}, name = "neologue", days = 60, capacity = 10_000, longest = 64 } = options;
     this.#name = name;
+    this.#operators = operators;
     this.#policy = new Policy(operators, policy);
     this.#diary = new Diary({ days, capacity, longest });
     this.#transport = new Transport(server);
@@ -243,6 +247,11 @@ export class Device {
 
   async spent(): Promise<number> {
     return sum((await this.#turn(["answers"], [], answers)).map(({ epsilon }) => epsilon));
+  }
+
+  /** What is wrong with a release, the text of a release.json; nothing if it has the layer that was answered. */
+  async checkRelease(release: string): Promise<string[]> {
+    return checkRelease(release, await this.#turn(["answers"], [], answers), this.#operators);
   }
 
   /** Whether a word would count in the layer that was seen last, and why not. Nothing of it is kept. */
@@ -396,7 +405,14 @@ export class Device {
         layer.epsilon,
         past.map(({ epsilon }) => epsilon),
       );
-      turn("answers").add({ campaign, layer: hex(asked.layer), epsilon: layer.epsilon, day: today() } satisfies Answer);
+      turn("answers").add({
+        campaign,
+        layer: hex(asked.layer),
+        epsilon: layer.epsilon,
+        day: today(),
+        operator: hex(asked.operator),
+        bound: layer.document.bound,
+      } satisfies Answer);
       turn("reports").add({ campaign, report: made });
       const spent = sum([...past.map(({ epsilon }) => epsilon), layer.epsilon]);
       const lifetime = this.#policy.limits.lifetimeEpsilon;
@@ -537,18 +553,9 @@ function today(): number {
   return Math.floor(Date.now() / 1000 / receipt.SECONDS_PER_DAY);
 }
 
-function publicKey(key: Octets): Promise<CryptoKey> {
-  return crypto.subtle.importKey("raw", key, "Ed25519", false, ["verify"]);
-}
-
 /** Whether the signature is the operator's, for this campaign and this layer. */
-async function genuine(asked: Asked, campaign: Octets): Promise<boolean> {
-  try {
-    const message = joined(SIGNED, campaign, asked.layer);
-    return await crypto.subtle.verify("Ed25519", await publicKey(asked.operator), asked.signature, message);
-  } catch {
-    return false; // the key is no point of the curve
-  }
+function genuine(asked: Asked, campaign: Octets): Promise<boolean> {
+  return signedBy(asked.operator, asked.signature, joined(SIGNED, campaign, asked.layer));
 }
 
 function answeredBefore(campaign: string, waits: boolean): string {

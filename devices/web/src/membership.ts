@@ -30,6 +30,9 @@ export interface Answer {
   layer: string;
   epsilon: number;
   day: number;
+  /** Who asked, and the most words of the report; an earlier version did not note them. */
+  operator?: string;
+  bound?: number;
 }
 
 /** A record of the store "reports": the bytes, until they are confirmed or given up. */

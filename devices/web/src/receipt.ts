@@ -35,7 +35,9 @@ export function reportReceipt(
     `e^${brief(layer.epsilon)}; all your words together, of which it is about at most ${many(bound)}, by e^${brief(bound * layer.epsilon)}. ` +
     `According to the operator, ${many(cohort - 1)} other devices were asked the same. ` +
     `With this report the device has spent an ε of ${brief(spent)} of the ${brief(lifetime)} in its lifetime: ` +
-    `${brief(Math.max(lifetime - spent, 0))} is left.`
+    `${brief(Math.max(lifetime - spent, 0))} is left. ` +
+    "Once the campaign's release is published, this device can tell whether what it was asked is in it " +
+    "(neologue device check, or checkRelease)."
   );
 }
 

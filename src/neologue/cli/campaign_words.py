@@ -67,8 +67,8 @@ def export(service: ServiceClient, name: str, out: Path, verdict: str | None, fo
     """Write words.csv, a Hunspell dictionary, the signed release.json of a campaign and layers.zip, what was asked.
 
     With --verdict, write the reviewed words instead: accepted.csv, accepted.dic with accepted.aff, the AOSP word list
-    accepted.combined and accepted.json. Hidden words are never written, except to release.json, which is signed as a
-    whole.
+    accepted.combined and accepted.json. Hidden words are never written, except to release.json and layers.zip,
+    which are signed as a whole.
     """
     from neologue.reporting.files import check_folder, write_files, write_texts
 

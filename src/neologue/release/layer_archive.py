@@ -16,15 +16,22 @@ from neologue.protocol.documents import LARGEST_DOCUMENT
 
 NAME = "layers.zip"
 ENDING = ".json"
+MOST_BYTES = 1 << 30
+"""The most that is read of an archive: it may come from a stranger, and small ones can be large inside."""
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The time of all files in an archive, so that the same documents give the same bytes."""
+
+
+def by_digest(documents: Iterable[bytes]) -> dict[str, bytes]:
+    """Documents by their digests, in hexadecimal."""
+    return {hashlib.sha256(document).hexdigest(): document for document in documents}
 
 
 def pack_documents(documents: Iterable[bytes]) -> bytes:
     """An archive of documents, the same bytes for the same documents in the same order."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
-        for digest, document in {hashlib.sha256(each).hexdigest(): each for each in documents}.items():
+        for digest, document in by_digest(documents).items():
             entry = zipfile.ZipInfo(digest + ENDING, LONG_AGO)
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, document)
@@ -43,6 +50,8 @@ def read_documents(path: Path, digests: Iterable[str]) -> dict[str, bytes]:
                 if digest + ENDING in names:
                     with archive.open(digest + ENDING) as entry:
                         found[digest] = entry.read(LARGEST_DOCUMENT + 1)
+                if sum(map(len, found.values())) > MOST_BYTES:
+                    raise ReleaseError(f"{path} has more than {MOST_BYTES >> 20:,} MiB of documents; get it anew")
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         raise ReleaseError(f"{path} is cut or no archive of layer documents: get it anew, with its release") from error
     return found

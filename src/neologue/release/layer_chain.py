@@ -193,7 +193,8 @@ def _unfinished(document: ReleaseDocument) -> Iterator[str]:
             last = f"its layer {layers[-1].layer} kept {layers[-1].kept:,} prefixes" if layers else "it has no layer"
             yield f"pass {pass_number} is not at its end: {last}, and {left:,} of its users were not asked"
         for layer in layers:
-            if layer.asked != equal if not parameters.adaptive else layer.asked > share:
+            fits = layer.asked <= share if parameters.adaptive else layer.asked == equal
+            if not fits:
                 yield f"{layer_name(layer)} asked {layer.asked:,} users, which is not its share of {document.users:,}"
 
 

@@ -11,6 +11,7 @@ from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger, Spent
 from neologue.privacy.cost import central_epsilon
 from neologue.privacy.statement import PrivacyFacts, privacy_statement
+from neologue.release.codec import SOURCES
 from neologue.release.foreseen import foreseen_charge, foreseen_facts
 from neologue.service.campaigns.definition import Definition
 
@@ -77,7 +78,7 @@ def budget_view(ledger: Ledger | None, definition: Definition) -> BudgetView | N
 @lru_cache(CACHED_PRICES)
 def _foreseen_statement(text: bytes) -> dict[str, Any]:
     definition = msgspec.json.decode(text, type=Definition)
-    return privacy_statement(foreseen_facts_of(definition))
+    return privacy_statement(foreseen_facts_of(definition), SOURCES[definition.fidelity])
 
 
 @lru_cache(CACHED_PRICES)

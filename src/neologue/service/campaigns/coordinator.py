@@ -20,7 +20,7 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_document
 from neologue.protocol.invitation import CAMPAIGN_BYTES
 from neologue.protocol.ticket import SECRET_BYTES
-from neologue.release.codec import LIVE, REHEARSAL, Provenance, release_document, release_text
+from neologue.release.codec import Provenance, release_document, release_text
 from neologue.release.signature import sign_document
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerOutcome, LayerRow
@@ -303,9 +303,8 @@ class Coordinator:
     def _finish(self, entry: CampaignRow, layers: list[LayerRow], now: float) -> bool:
         """Release what was found, if the population's budget covers what was collected; whether it was done."""
         release = replace(self._load_progress(entry).state.release, exposure=entry.definition.aggregator.exposure)
-        fidelity = REHEARSAL if entry.definition.rehearsal else LIVE
-        document = release_document(release, Provenance(_describe_population(entry), fidelity, campaign=entry.id.hex()))
-        text = release_text(sign_document(document, self._keys.operator))
+        provenance = Provenance(_describe_population(entry), entry.definition.fidelity, campaign=entry.id.hex())
+        text = release_text(sign_document(release_document(release, provenance), self._keys.operator))
 
         def publish(db: Connection, due: Due) -> bool:
             self.charging.settle(db, entry, told=True)

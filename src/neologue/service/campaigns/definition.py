@@ -21,6 +21,7 @@ from neologue.masking.rules import GroupRules
 from neologue.masking.terms import MOST_ISSUERS
 from neologue.protocol.invitation import KEY_BYTES
 from neologue.protocol.limits import check_whole
+from neologue.release.codec import LIVE, REHEARSAL
 from neologue.service.campaigns.rounds import Rules
 from neologue.service.ops.access import NAME_RULE, is_name
 
@@ -153,6 +154,11 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             targets=None if self.targets is None else frozenset(self.targets),
             profile=self.profile,
         )
+
+    @property
+    def fidelity(self) -> str:
+        """What the release says of where its reports come from."""
+        return REHEARSAL if self.rehearsal else LIVE
 
     @property
     def measuring(self) -> Measuring | None:
