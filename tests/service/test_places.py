@@ -202,6 +202,10 @@ def test_what_nobody_asks_for_is_given_back(database: Database) -> None:
         await worker.places.refresh()
         with database.reading() as db:
             assert sum(kept_places(db, CAMPAIGN, 0, clock.now).values()) == 1
+        assert await worker.invite(1)
+        await worker.places.stop()
+        with database.reading() as db:
+            assert sum(kept_places(db, CAMPAIGN, 0, clock.now).values()) == 2
         await threads.stop()
 
     asyncio.run(scene())
