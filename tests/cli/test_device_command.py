@@ -63,7 +63,7 @@ def test_a_device_joins_types_and_reports(service: Service, device: Device, talk
     assert (result.exit_code, result.stdout) == (0, "over: this device has done its part in the campaign\n")
     told = device("receipts")
     assert told.exit_code == 0
-    assert "this device sent" in told.stdout.splitlines()[0]
+    assert "this device made a report" in told.stdout.splitlines()[0]
     assert told.stdout.endswith("All campaigns together: ε = 3 spent.\n")
 
 

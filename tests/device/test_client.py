@@ -338,7 +338,7 @@ def test_killed_around_sending_it_goes_on_with_the_same_bytes(
     assert stored == [*service.final.values()]
     assert set(reports(service)) == set(stored)
     assert again.spent == 3.0
-    assert len([line for line in again.receipts() if "this device sent" in line]) == 1
+    assert len([line for line in again.receipts() if "this device made a report" in line]) == 1
 
 
 def test_a_device_whose_account_is_lost_is_silent(
@@ -635,7 +635,7 @@ def test_forgetting_all_leaves_what_was_spent_and_nothing_else(
     assert SECRET.encode() in before
     client.forget_me()
     after = bytes_of(tmp_path)
-    for trace in (report[9:], SECRET.encode(), credential, b"this device sent", service.layer.document):
+    for trace in (report[9:], SECRET.encode(), credential, b"this device made", service.layer.document):
         assert trace not in after
     assert client.receipts() == []
     assert client.spent == 3.0
@@ -653,10 +653,10 @@ def test_receipts_say_in_plain_words_what_left_the_device(service: Service, clie
     votes = places / (1 + math.exp(3))
     operator = OPERATOR.public_key().public_bytes_raw().hex()[:16]
     assert client.receipts() == [
-        f"On 2026-05-03 this device sent {len(report):,} bytes to the operator {operator}… for the campaign "
-        f"{CAMPAIGN.hex()[:16]}…: randomized votes on {places:,} candidates, beginnings of words "
+        f"On 2026-05-03 this device made a report of {len(report):,} bytes for the operator {operator}… and the "
+        f"campaign {CAMPAIGN.hex()[:16]}…: randomized votes on {places:,} candidates, beginnings of words "
         f"and whole words that the operator chose. Chance alone gives about {votes:.2g} of such votes, whatever you "
-        "typed. Any single word you typed changes the probability of what was sent by at most a factor of e^3; all "
+        "typed. Any single word you typed changes the probability of what it says by at most a factor of e^3; all "
         "your words together, of which it is about at most 4, by e^12. According to the operator, 999 other devices "
         "were asked the same. With this report the device has spent an ε of 3 of the 20 in its lifetime: 17 is left. "
         "Once the campaign's release is published, this device can tell whether what it was asked is in it (neologue "
@@ -673,7 +673,7 @@ def test_receipts_say_in_plain_words_what_left_the_device(service: Service, clie
 def test_the_receipt_is_written_before_a_byte_is_sent(service: Service, client: Client) -> None:
     service.ahead("/v1/reports", lost_before, lost_before)
     assert client.tick().state == "later"
-    assert ["this device sent" in line for line in client.receipts()] == [True]
+    assert ["this device made a report" in line for line in client.receipts()] == [True]
 
 
 # Nothing depends on the words

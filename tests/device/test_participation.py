@@ -299,7 +299,7 @@ def test_what_is_promised_of_a_group_is_in_the_receipt(service: SecureService, t
     masked(service, tmp_path / "device", service.terms())
     with client_of(service, tmp_path / "device") as client:
         (sentence,) = client.receipts()
-    assert "only under masks, so that the operator reads sums of at least 8 devices" in sentence
+    assert "only under masks: an operator that keeps to the protocol reads sums of at least 8 devices" in sentence
 
 
 def test_a_participation_needs_a_promise(service: SecureService, tmp_path: Path) -> None:

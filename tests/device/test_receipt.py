@@ -6,10 +6,12 @@ import pytest
 from closed import small_closed_layer
 from invitations import OPERATOR, campaign_id
 from layers import small_layer
+from neologue.aggregation.masked_group import terms_for
 from neologue.device.contribution import contribute
-from neologue.device.receipt import HOW_TO_CHECK, report_receipt
+from neologue.device.receipt import HOW_TO_CHECK, masking_receipt, report_receipt
 from neologue.entropy import SeededEntropy
 from neologue.language.vocabulary import Vocabulary
+from neologue.masking.terms import Promise
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.invitation import invite
 from neologue.protocol.layer import Layer
@@ -62,3 +64,19 @@ def test_the_receipt_says_what_is_left_of_the_lifetime() -> None:
     )
     # An owner may have lowered the limit since.
     assert receipt(layer, 17.5, 15.0).endswith(f"0 is left. {HOW_TO_CHECK}")
+
+
+def test_what_it_can_reveal_is_rounded_up_and_what_is_left_is_rounded_down() -> None:
+    sentence = receipt(small_layer(["ab"], 1, epsilon=7.0000004), 12.3456719, 20.0)
+    assert "a factor of e^7.00001;" in sentence
+    assert "by e^28.0001." in sentence
+    assert "an ε of 12.3457 of the 20 in its lifetime: 7.65432 is left." in sentence
+
+
+def test_a_receipt_of_masked_votes_promises_no_more_than_the_protocol() -> None:
+    masked = invite(campaign_id(1), LAYERS[0], OPERATOR, Promise(50, 5, (bytes(32),)))
+    sentence = report_receipt(0, masked, 100, 3.0, 20.0)
+    assert "an operator that keeps to the protocol reads sums of at least 50 devices and no single votes" in sentence
+    group = masking_receipt(0, terms_for(LAYERS[0], bytes(16), 50, 10, 5), 900)
+    assert "if not more than 5 of these work with the operator and those who admit devices to the campaign do not" in group
+    assert "sent" not in group, "it is filed before"

@@ -184,9 +184,11 @@ class Remembering(Intake):
 
     kept: ClassVar[list[bytes]] = []
 
-    async def receive(self, campaign: bytes, layer: IntakeLayer, serial: bytes, report: bytes) -> Receipt:
+    async def receive(
+        self, campaign: bytes, layer: IntakeLayer, serial: bytes, report: bytes, block: int = 0
+    ) -> Receipt:
         self.kept.append(serial)
-        return await super().receive(campaign, layer, serial, report)
+        return await super().receive(campaign, layer, serial, report, block)
 
 
 def test_that_somebody_keeps_a_serial_of_each_report_would_be_noticed(

@@ -1,4 +1,9 @@
-/** Receipts: what left a device and what it can reveal, in plain words for its owner. */
+/**
+ * Receipts: what leaves a device and what it can reveal, in plain words for its owner.
+ *
+ * A receipt of a report is filed when the report is made, before any of it is sent, so it says what was made and for whom.
+ * Limits are rounded up and what is left is rounded down.
+ */
 
 import type { Layer } from "./layer";
 import { hex } from "./octets";
@@ -29,13 +34,13 @@ export function reportReceipt(
     ? `Only words of a list of ${many(layer.targets.size)} that the operator made can be among yours. `
     : "";
   return (
-    `On ${date(day)} this device sent ${many(size)} bytes to the operator ${short(operator)} for the campaign ` +
+    `On ${date(day)} this device made a report of ${many(size)} bytes for the operator ${short(operator)} and the campaign ` +
     `${short(campaign)}: randomized votes on ${many(candidates)} candidates, ${what}. ${targets}${noiseSentence(noiseVotes)} ` +
-    `Any single word you typed changes the probability of what was sent by at most a factor of ` +
-    `e^${brief(layer.epsilon)}; all your words together, of which it is about at most ${many(bound)}, by e^${brief(bound * layer.epsilon)}. ` +
+    `Any single word you typed changes the probability of what it says by at most a factor of ` +
+    `e^${atMost(layer.epsilon)}; all your words together, of which it is about at most ${many(bound)}, by e^${atMost(bound * layer.epsilon)}. ` +
     `According to the operator, ${many(cohort - 1)} other devices were asked the same. ` +
-    `With this report the device has spent an ε of ${brief(spent)} of the ${brief(lifetime)} in its lifetime: ` +
-    `${brief(Math.max(lifetime - spent, 0))} is left. ` +
+    `With this report the device has spent an ε of ${atMost(spent)} of the ${atLeast(lifetime)} in its lifetime: ` +
+    `${atLeast(Math.max(lifetime - spent, 0))} is left. ` +
     "Once the campaign's release is published, this device can tell whether what it was asked is in it " +
     "(neologue device check, or checkRelease)."
   );
@@ -77,7 +82,22 @@ function short(identity: Uint8Array): string {
   return `${hex(identity).slice(0, SHOWN)}…`;
 }
 
-/** A number in six digits. */
-function brief(value: number): string {
-  return String(Number(value.toPrecision(6)));
+/** A number in six digits, rounded up. */
+function atMost(value: number): string {
+  const near = sixDigits(value);
+  return String(near < value ? sixDigits(near + lastDigit(value)) : near);
+}
+
+/** A number in six digits, rounded down. */
+function atLeast(value: number): string {
+  const near = sixDigits(value);
+  return String(near > value ? sixDigits(near - lastDigit(value)) : near);
+}
+
+function sixDigits(value: number): number {
+  return Number(value.toPrecision(6));
+}
+
+function lastDigit(value: number): number {
+  return 10 ** (Math.floor(Math.log10(value)) - 5);
 }

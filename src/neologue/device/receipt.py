@@ -1,6 +1,11 @@
-"""Receipts: what left a device and what it can reveal, in plain words for its owner."""
+"""Receipts: what leaves a device and what it can reveal, in plain words for its owner.
+
+A receipt of a report is filed when the report is made, before any of it is sent, so it says what was made and for whom.
+Limits are rounded up and what is left is rounded down.
+"""
 
 from datetime import UTC, datetime
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from neologue.clock import SECONDS_PER_DAY
 from neologue.device.policy import epsilon_of
@@ -36,31 +41,31 @@ def report_receipt(day: int, invitation: Invitation, size: int, spent: float, li
     epsilon = epsilon_of(layer)
     campaign, operator = invitation.campaign_id.hex()[:16], invitation.operator.hex()[:16]
     if invitation.masked is None:
-        how = f"this device sent {size:,} bytes to the operator {operator}… for the campaign {campaign}…"
+        how = f"this device made a report of {size:,} bytes for the operator {operator}… and the campaign {campaign}…:"
     else:
         how = (
             f"this device made its votes for the operator {operator}… and the campaign {campaign}…, which leave it "
-            f"only under masks, so that the operator reads sums of at least {invitation.masked.smallest:,} devices"
+            f"only under masks: an operator that keeps to the protocol reads sums of at least "
+            f"{invitation.masked.smallest:,} devices and no single votes. They are"
         )
     return (
-        f"On {date(day)} {how}: randomized votes on {layer.randomizer.candidates:,} candidates, {what}. {targets}"
+        f"On {date(day)} {how} randomized votes on {layer.randomizer.candidates:,} candidates, {what}. {targets}"
         f"{_noise_sentence(noise)} "
-        f"Any single word you typed changes the probability of what was sent by at most a factor of e^{epsilon:g}; all "
-        f"your words together, of which it is about at most {layer.bound:,}, by e^{layer.bound * epsilon:g}. "
+        f"Any single word you typed changes the probability of what it says by at most a factor of "
+        f"e^{_at_most(epsilon)}; all your words together, of which it is about at most {layer.bound:,}, by "
+        f"e^{_at_most(layer.bound * epsilon)}. "
         f"According to the operator, {layer.layer_size - 1:,} other devices were asked the same. "
-        f"With this report the device has spent an ε of {spent:g} of the {lifetime:g} in its lifetime: "
-        f"{max(lifetime - spent, 0.0):g} is left. "
-        f"{HOW_TO_CHECK}"
+        f"With this report the device has spent an ε of {_at_most(spent)} of the {_at_least(lifetime)} in its "
+        f"lifetime: {_at_least(max(lifetime - spent, 0.0))} is left. {HOW_TO_CHECK}"
     )
 
 
 def masking_receipt(day: int, terms: Terms, size: int) -> str:
     """For votes that leave under masks, and what can be read of them."""
     return (
-        f"On {date(day)} this device sent its votes under masks, {size:,} bytes, to the group "
-        f"{terms.group_id.hex()[:16]}…: only their sum with those of others can be read, of at least "
-        f"{terms.smallest:,} devices together, if not more than {terms.corrupt:,} of these work with the operator "
-        "and those who admit devices to the campaign do not."
+        f"On {date(day)} this device masked its votes, {size:,} bytes, for the group {terms.group_id.hex()[:16]}…: "
+        f"only their sum with those of others can be read, of at least {terms.smallest:,} devices together, if not more "
+        f"than {terms.corrupt:,} of these work with the operator and those who admit devices to the campaign do not."
     )
 
 
@@ -85,6 +90,21 @@ def _noise_sentence(noise: float) -> str:
     votes = f"about {round(noise):,}" if noise >= 10 else f"about {noise:.2g}" if noise >= 0.01 else "less than 0.01"
     hides = " So little hides hardly anything: whoever reads a vote may take it for yours." if noise < 1 else ""
     return f"Chance alone gives {votes} of such votes, whatever you typed.{hides}"
+
+
+def _at_most(value: float) -> str:
+    """A number in six digits, rounded up."""
+    return _six_digits(value, ROUND_CEILING)
+
+
+def _at_least(value: float) -> str:
+    """A number in six digits, rounded down."""
+    return _six_digits(value, ROUND_FLOOR)
+
+
+def _six_digits(value: float, rounding: str) -> str:
+    exact = Decimal(value)
+    return f"{float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 5), rounding)):g}"
 
 
 def date(day: int) -> str:

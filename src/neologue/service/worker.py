@@ -110,7 +110,7 @@ class Worker:
         self._bodies = bodies = RequestBodies(settings.seconds_to_send, settings.arriving_bytes, on_limit)
         limits = IntakeLimits(patience=settings.patience, most_bytes=settings.waiting_bytes)
         self.intake = Intake(self._storage, limits, on_fault, clock)
-        places = Places(PlaceStore(self.database), self.intake, self.threads, clock)
+        self._places = places = Places(PlaceStore(self.database), self.intake, self.threads, clock)
         self.groups = MaskingGroups(
             self._storage,
             leads=self.coordinator.is_leading,
@@ -227,6 +227,7 @@ class Worker:
                     # Behind the last turn, which would take up again what this gives back.
                     with suppress(StorageError):
                         await self.threads.run(self.coordinator.rest)
+                        await self._places.stop()
         finally:
             await self.threads.stop()
             self.database.close()

@@ -104,6 +104,7 @@ ADVANCED_FIELDS: Final = (
         decides=("measure_users",),
     ),
     Field("check_in_seconds", "Check-in interval", "In seconds, for a device that waits.", "whole", "3600"),
+    Field("answer_seconds", "Time to answer", "In seconds, for a device that is invited.", "number", "300"),
 )
 ALL_FIELDS: Final = (*FIELDS, *ADVANCED_FIELDS)
 _FIELD_OF: Final = {parameter: field.name for field in ALL_FIELDS for parameter in (field.name, *field.decides)}

@@ -102,6 +102,12 @@ class Places:
                     if now >= layer.ends:
                         await self._give_back(key, layer)
 
+    async def stop(self) -> None:
+        """Give back all that is at hand: other workers may have use for it."""
+        for key, layer in self._layers.items():
+            async with layer.turn:
+                await self._give_back(key, layer)
+
     def close(self, campaign: bytes, layer_index: int) -> None:
         """Forget a layer that was closed."""
         self._layers.pop((campaign, layer_index), None)

@@ -25,7 +25,7 @@ of request bodies changes. What a thread has begun it finishes, even if nobody w
 
 The end comes in this order, each behind the one before:
 
-    requests (by the server) ─► campaigns and layer cache ─► leadership is given back ─► groups are brought to their end
+    requests (by the server) ─► campaigns and layer cache ─► leadership and places are given back ─► groups are ended
       ─► the intake writes what is enough ─► bodies ─► threads "service" ─► connections to the database
 
 Each step that is under way is waited for; groups and intake stop their own threads behind their own last step.
