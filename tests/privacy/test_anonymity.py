@@ -286,6 +286,7 @@ def largest_expectation(channel: Channel, reports: int, candidates: int, held: i
     holders = np.arange(min(k, reports + 1))
     reached = [float(kept_chance(channel, reports, int(number), np.array([votes]))[0]) for number in holders]
     worst = linprog(-np.array(reached), A_ub=[np.ones(len(holders)), holders], b_ub=[candidates, held])
+    assert worst.fun is not None
     return float(-worst.fun)
 
 

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from neologue.masking.rules import GroupRules
 from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts, privacy_statement
+from neologue.randomizers.unary import Unary
 
 FIRST = LayerShown(Batch(500_000, 9_900), kept=9_900, fewest_votes=900)
 FULL = LayerShown(Batch(500_000, 1_000_000), kept=10_000, fewest_votes=1_400)
@@ -186,6 +188,61 @@ def test_a_threshold_gives_the_run_its_k_if_all_that_was_kept_has_the_votes() ->
     for layer, k in ((kept, 45), (short, None), (empty, 45)):
         statement: Any = privacy_statement(gboard_facts(layers=(layer,), anonymity=promise))
         assert statement["k_anonymity"]["k"] == k
+
+
+PROMISE = AnonymityPromise(10, 0.95, 1e-6, 3)
+
+
+def test_unique_words_are_promised_if_all_that_was_kept_has_the_votes_and_hostile_devices_are_stated() -> None:
+    channel = Unary(50_000, 7.0, 60).channel
+    enough = PROMISE.votes_for_unique(channel, 80_000)
+    assert PROMISE.votes_for_k(channel, 80_000) < enough - 1
+    for votes, chance, hostile in ((enough, 1e-6, 3), (enough - 1, None, 0)):
+        layer = LayerShown(Batch(80_000, 50_000), 100, votes)
+        statement: Any = privacy_statement(unary_facts(layers=(layer,)))
+        assert statement["k_anonymity"]["k"] == 10
+        unique = statement["unique_words"]
+        assert (unique["chance"], unique["hostile_devices"]) == (chance, hostile)
+    assert "fewer votes" in unique["reasons"]["chance"]
+
+
+def test_under_masks_nothing_is_claimed_against_hostile_devices(unary: dict[str, Any]) -> None:
+    masked: Any = privacy_statement(unary_facts(exposure=Exposure(masked=GroupRules())))
+    assert unary["unique_words"]["hostile_devices"] == 3
+    assert masked["unique_words"] == unary["unique_words"] | {"hostile_devices": 0}
+
+
+def test_the_papers_run_states_that_it_promises_nothing_of_unique_words(gboard: dict[str, Any]) -> None:
+    unique = gboard["unique_words"]
+    assert (unique["chance"], unique["hostile_devices"]) == (None, 0)
+    assert unique["reasons"] == {"chance": "no threshold for it is set"}
+
+
+def test_k_holds_over_all_passes_or_is_smaller() -> None:
+    for passes, k in ((1, 49), (2, 25), (20, None)):
+        facts = gboard_facts(layers=(FULL,), anonymity=AnonymityPromise(0, 0.95, passes=passes))
+        lemma: Any = privacy_statement(facts)["k_anonymity"]
+        assert (lemma["k"], lemma["passes"]) == (k, passes)
+    short = LayerShown(Batch(819_558, 50_000), 100, 797)
+    for passes, k in ((1, 10), (2, None)):
+        promise = AnonymityPromise(10, 0.95, passes=passes)
+        statement: Any = privacy_statement(unary_facts(layers=(short,), anonymity=promise))
+        assert statement["k_anonymity"]["k"] == k
+
+
+def test_each_layer_states_what_protects_and_where_k_alone_hardly_does() -> None:
+    layers = (LayerShown(Batch(819_558, 5_000_000), 0, 0),)
+    alone: Any = privacy_statement(unary_facts(layers=layers, anonymity=AnonymityPromise(10, 0.95)))
+    both: Any = privacy_statement(unary_facts(layers=layers, anonymity=AnonymityPromise(10, 0.95, 1e-6)))
+    row, safer = alone["thresholds"][0], both["thresholds"][0]
+    assert (row["votes_for_k"], row["votes_for_unique"]) == (797, 0)
+    assert row["nobody"] == pytest.approx(0.035, abs=5e-4)
+    assert row["below_k"] == pytest.approx(0.0497, abs=5e-4)
+    assert (safer["votes_for_k"], safer["votes_for_unique"]) == (797, 882)
+    assert safer["nobody"] < safer["one_user"] <= 1e-6 < safer["below_k"] < 2e-6
+    expected = [statement["k_anonymity"]["expected_below_k"] for statement in (alone, both)]
+    assert expected[0] > 0.03 * 5_000_000
+    assert expected[1] < 20
 
 
 def test_subset_selection_has_theorems_on_shuffling_and_an_assumption_more_unary_has_sums(

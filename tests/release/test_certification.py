@@ -18,12 +18,15 @@ from hypothesis import strategies as st
 from neologue import Alphabet, Campaign, Measuring, Population, Vocabulary, discover
 from neologue.errors import ReleaseError, SignatureError
 from neologue.language.candidates import extensions
+from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.statement import Exposure, Source, privacy_statement
-from neologue.protocol.documents import read_layer_alone
+from neologue.protocol.documents import read_layer
 from neologue.protocol.signed_document import digest
+from neologue.randomizers.registry import randomizer
 from neologue.release import codec
 from neologue.release.certification import Certification, certify, claim_rows
 from neologue.release.codec import read_release_file, release_text
+from neologue.release.older_formats import LACKING_PARAMETERS
 from neologue.release.facts import privacy_facts
 from neologue.release.layer_archive import NAME, pack_documents, read_documents
 from neologue.release.layer_chain import document_digests
@@ -222,6 +225,17 @@ CAUGHT: dict[str, tuple[str, Tampering]] = {
     "k raised": ("unary", add("privacy", "k_anonymity", "k", more=1)),
     "k raised by a little": ("unary", put("privacy", "k_anonymity", "k", value=10.0001)),
     "a k where there is none": ("subset selection", put("privacy", "k_anonymity", "k", value=1)),
+    "a smaller chance of unique words": ("unary", put("privacy", "unique_words", "chance", value=1e-7)),
+    "a chance of unique words where there is none": (
+        "subset selection",
+        put("privacy", "unique_words", "chance", value=1e-6),
+    ),
+    "more hostile devices": ("unary", add("privacy", "unique_words", "hostile_devices", more=1)),
+    "more hostile devices in the parameters": ("unary", put("parameters", "hostile_devices", value=700)),
+    "a smaller chance in the parameters": ("unary", put("parameters", "unique_chance", value=1e-9)),
+    "a chance that nobody reaches the votes": ("unary", lower("privacy", "thresholds", 0, "nobody", by=0.5)),
+    "fewer votes needed": ("unary", add("privacy", "thresholds", 0, "votes_for_unique", more=-1)),
+    "fewer expected below k": ("unary", lower("privacy", "k_anonymity", "expected_below_k", by=0.5)),
     "k raised in the parameters": ("subset selection with k", put("parameters", "k_anonymity", value=400)),
     "reports raised": ("unary", add("layers", 0, "reports", more=1)),
     "reports lowered": ("unary", add("layers", 0, "reports", more=-1500)),
@@ -358,6 +372,8 @@ CONSISTENT: dict[str, tuple[str, Tampering]] = {
     "another profile": ("unary", put("profile", value="gboard-2024")),
     "an ε that promises less": ("unary", lower("privacy", "item_central", "best", by=2)),
     "a k that promises less": ("unary", add("privacy", "k_anonymity", "k", more=-1)),
+    "a chance of unique words that promises less": ("unary", put("privacy", "unique_words", "chance", value=1e-5)),
+    "fewer hostile devices": ("unary", put("privacy", "unique_words", "hostile_devices", value=0)),
 }
 """Tamperings that leave a release that might have been."""
 
@@ -417,7 +433,7 @@ def test_a_release_made_up_as_a_whole_is_refused_by_the_signature_alone(releases
     document["words"] = []
     document["layers"][0].update(asked=3_000_000, reports=3_000_000, words=0, fewest_votes=0)  # type: ignore[index]
     (true,) = read_documents(place.parent / NAME, [releases["unary"]["layers"][0]["digest"]]).values()
-    layer = replace(read_layer_alone(true), layer_size=3_000_000)
+    layer = replace(read_layer(true), layer_size=3_000_000)
     document["layers"][0]["digest"] = layer.digest.hex()  # type: ignore[index]
     place.write_text(json.dumps(document), "utf-8")
     read = read_release_file(place)
@@ -525,15 +541,26 @@ def test_json_that_is_no_release_is_refused(content: str, place: Path) -> None:
     assert "does not say which format" in refused(content, place)
 
 
-def without_digests(document: Json) -> Json:
-    """The release as it was before it had the digests of its layers."""
-    old = {name: value for name, value in document.items() if name != "campaign"} | {"format": 2}
+def of_format_2(document: Json) -> Json:
+    """The release as format 2 had it: without digests of layers, with k in each layer alone and no unique words."""
+    old = {name: value for name, value in copy.deepcopy(document).items() if name != "campaign"} | {"format": 2}
     old["layers"] = [{name: value for name, value in layer.items() if name != "digest"} for layer in document["layers"]]
+    for name in LACKING_PARAMETERS:
+        del old["parameters"][name]
+    for name in ("unique_words", "thresholds"):
+        del old["privacy"][name]
+    anonymity = old["privacy"]["k_anonymity"]
+    anonymity["covers"] = (
+        "released words, and prefixes and words in doubt that devices are told, by holders in their cohort"
+    )
+    for name in ("passes", "expected_below_k"):
+        del anonymity[name]
+    anonymity["reasons"].pop("expected_below_k", None)
     return with_new_digest(old)
 
 
 def test_a_release_without_digests_is_read_and_what_it_lacks_is_said(releases: dict[str, Json], place: Path) -> None:
-    found = looked_at(without_digests(releases["unary"]), place)
+    found = looked_at(of_format_2(releases["unary"]), place)
     assert uncovered(found) == []
     (objection,) = found.objections
     assert objection.startswith("it has format 2, without its campaign's identity and the digests of layer documents")
@@ -541,10 +568,57 @@ def test_a_release_without_digests_is_read_and_what_it_lacks_is_said(releases: d
 
 def older(document: Json, **changes: object) -> Json:
     """The release as version 0.2.0 wrote it."""
-    document = without_digests(document)
-    old = {name: value for name, value in document.items() if name != "simulated"} | {"format": 1, "score": None}
-    old["privacy"] = {name: value for name, value in document["privacy"].items() if name != "applies_to"}
-    return with_new_digest(old | changes)
+    old = {name: value for name, value in of_format_2(document).items() if name != "simulated"}
+    old["privacy"] = {name: value for name, value in old["privacy"].items() if name != "applies_to"}
+    return with_new_digest(old | {"format": 1, "score": None} | changes)
+
+
+TWO_PASSES = "unary with listed extensions"
+
+
+def with_votes_for_k(document: Json, passes: int) -> Json:
+    """The release as if each layer had kept something with just the votes for k, if so many passes share 1-α."""
+    found = copy.deepcopy(document)
+    parameters = found["parameters"]
+    for layer in found["layers"]:
+        channel = randomizer("unary", layer["candidates"], parameters["epsilon"], parameters["words_per_user"]).channel
+        layer["fewest_votes"] = AnonymityPromise(10, 0.95, passes=passes).votes_for_k(channel, layer["reports"])
+    return with_new_digest(found)
+
+
+def test_the_figures_of_older_formats_are_those_that_they_promised(releases: dict[str, Json], place: Path) -> None:
+    per_pass, shared = (with_votes_for_k(releases[TWO_PASSES], passes) for passes in (1, 2))
+    assert per_pass["layers"] != shared["layers"]
+    for document in (per_pass, shared, *releases.values()):
+        found = looked_at(of_format_2(document), place)
+        assert uncovered(found) == []
+        assert [objection[:15] for objection in found.objections] == ["it has format 2"]
+        assert not any(claim.name.startswith(("unique_words", "thresholds")) for claim in found.claims)
+
+
+def test_thresholds_of_each_pass_alone_are_not_enough_for_a_release_of_today(
+    releases: dict[str, Json], place: Path
+) -> None:
+    promising = copy.deepcopy(releases[TWO_PASSES])
+    promising["parameters"] |= {"unique_chance": 0.0, "hostile_devices": 0}
+    for passes, enough in ((1, False), (2, True)):
+        document = with_votes_for_k(promising, passes)
+        place.write_text(json.dumps(document), "utf-8")
+        read = read_release_file(place)
+        facts = privacy_facts(read.parameters, read.layers, None, Exposure())
+        found = looked_at(with_new_digest(document | {"privacy": privacy_statement(facts, Source.SIMULATION)}), place)
+        assert found.passed == enough
+        assert any("are needed" in objection for objection in found.objections) != enough
+
+
+def test_an_older_release_that_claims_what_its_format_never_promised_is_refused(
+    releases: dict[str, Json], place: Path
+) -> None:
+    document = of_format_2(releases["unary"])
+    document["privacy"]["unique_words"] = releases["unary"]["privacy"]["unique_words"]
+    found = looked_at(with_new_digest(document), place)
+    assert not found.passed
+    assert any(name.startswith("unique_words") for name in uncovered(found))
 
 
 def test_an_older_release_is_still_read_but_a_score_of_real_people_is_objected_to(

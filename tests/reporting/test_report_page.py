@@ -190,7 +190,7 @@ class TestPage:
     def test_tables_scroll_in_boxes_that_keys_reach(self, read: Reader) -> None:
         tables = read.all("table")
         boxes = [box for box in read.all("div") if box.attributes.get("class") == "box"]
-        assert len(tables) == len(boxes) == 5
+        assert len(tables) == len(boxes) == 6
         assert all(box.attributes["tabindex"] == "0" and box.attributes["aria-label"] for box in boxes)
 
     def test_without_scripts_there_is_an_outline(self, run: tuple[Discovery, TrieTrace], read: Reader) -> None:

@@ -46,8 +46,13 @@ def test_every_field_is_described(statement: dict[str, Any]) -> None:
         name.rpartition(".")[2]
         for name in re.findall(r"^\| `([a-z0-9_.\[\]]+)` \|", PAGE.read_text("utf-8"), re.MULTILINE)
     }
-    parts = ("item_central", "user_central", "k_anonymity", "trust")
-    fields = {*statement, *(field for part in parts for field in statement[part]), *statement["trust"]["observers"][0]}
+    parts = ("item_central", "user_central", "k_anonymity", "unique_words", "trust")
+    rows = (statement["trust"]["observers"][0], statement["thresholds"][0])
+    fields = {
+        *statement,
+        *(field for part in parts for field in statement[part]),
+        *(field for row in rows for field in row),
+    }
     told_of_in_sentences = {"observers", "theorems"}
     assert fields - described == told_of_in_sentences
     assert described <= fields

@@ -44,6 +44,28 @@ def test_common_words_are_found_with_honest_intervals(population: Population, fi
     assert found.score.coverage == pytest.approx(released / sum(truth[word] for word in WORDS[:-1]))
 
 
+@pytest.mark.parametrize("fidelity", ["fast", "exact"])
+def test_released_words_that_fewer_than_k_users_of_their_layer_hold_are_counted_exactly(
+    population: Population, fidelity: str
+) -> None:
+    for k in (0, 300):
+        wanted = campaign(k_anonymity=k, alpha=1e-9, unique_chance=0.0, epsilon=6.0, passes=2)
+        found = discover(population, wanted, fidelity=fidelity, seed=5)
+        first, below = 0, 0
+        for layer in found.release.layers:
+            held = population.draw(first, first + layer.asked)
+            names = [population.words[number] for number in held.words.tolist()]
+            here = [
+                word.word
+                for word in found.release.words
+                if (word.pass_number, word.layer) == (layer.pass_number, layer.layer)
+            ]
+            below += sum(names.count(word) < k for word in here)
+            first += layer.asked
+        assert found.score.words_below_k == below
+        assert (below > 0) == (k > 0)
+
+
 def test_the_same_seed_gives_the_same_bytes_on_any_number_of_cores(
     population: Population, monkeypatch: pytest.MonkeyPatch
 ) -> None:

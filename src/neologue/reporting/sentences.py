@@ -121,9 +121,8 @@ def _unique_line(unique: Mapping[str, Any]) -> str:
     if unique["chance"] is None:
         return f"Unique words: no promise, as {unique['reasons']['chance']}."
     hostile = unique["hostile_devices"]
-    against = (
-        f"even if {hostile:,} devices of a layer are hostile" if hostile else "if no device of its layer is hostile"
-    )
+    devices = "1 device of a layer is" if hostile == 1 else f"{hostile:,} devices of a layer are"
+    against = f"even if {devices} hostile" if hostile else "if no device of its layer is hostile"
     return (
         f"Unique words: a word, or a beginning of it, that one user alone reports is shown with a chance of at most "
         f"{unique['chance']:g}, over the whole release, {against}."

@@ -112,6 +112,8 @@ def _campaigns(db: Connection, ledger: Path | None) -> Iterator[Finding]:
             )
         if definition.campaign.parameters.k_anonymity < 2:
             yield Finding("doubtful", f"the campaign {entry.name!r} has no k-anonymity: what few hold may be shown")
+        if not definition.campaign.parameters.unique_chance:
+            yield Finding("doubtful", f"the campaign {entry.name!r} promises nothing of words that one device has")
         if definition.population is None:
             yield Finding("doubtful", f"the campaign {entry.name!r} is charged to nobody: no budget limits it")
         if definition.population is not None and ledger is None:

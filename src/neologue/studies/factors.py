@@ -110,8 +110,15 @@ def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) 
             "how many votes keep a prefix or a word",
             as_it_is,
             (
-                _variation("no k-anonymity", k_anonymity=0),
-                _variation("the most voted, no k-anonymity", rule="top", k_anonymity=0, frontier=10_000),
+                _variation("no promise of unique words", unique_chance=0.0),
+                _variation("no promise of what few report", k_anonymity=0, unique_chance=0.0),
+                _variation(
+                    "the most voted, no promise of what few report",
+                    rule="top",
+                    k_anonymity=0,
+                    unique_chance=0.0,
+                    frontier=10_000,
+                ),
                 _variation("k = 50", k_anonymity=50),
                 _variation("5 % false words allowed", false_words=0.05),
                 _variation("5 % false prefixes allowed", false_prefixes=0.05),
