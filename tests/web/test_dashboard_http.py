@@ -10,7 +10,6 @@ from urllib.parse import quote
 import pytest
 
 from neologue.ledger.budget import Budget
-from neologue.ledger.ledger import Ledger
 from neologue.service.ops.settings import Settings
 from neologue.service.worker import Worker
 from neologue.web import progress_stream
@@ -396,10 +395,9 @@ def test_a_wrong_form_loses_nothing_and_says_what_is_wrong_beside_the_field(desk
 
 
 def test_the_price_is_told_with_what_the_population_has_left(tmp_path: Path) -> None:
-    ledger = Ledger.create(tmp_path / "ledger.db")
-    ledger.add_population("rich", Budget("item", 20.0, 1e-9))
-    ledger.add_population("poor", Budget("item", 0.01, 1e-9))
-    with office(tmp_path, ledger=tmp_path / "ledger.db") as desk:
+    with office(tmp_path) as desk:
+        desk.town.ledger.add_population("rich", Budget("item", 20.0, 1e-9))
+        desk.town.ledger.add_population("poor", Budget("item", 0.01, 1e-9))
         cookie = desk.cookie(desk.served.token)
         form = {"name": "x", "devices": "90,000", "alphabet": "en", "epsilon": "5", "depth": "4", "words_per_user": "2"}
         rich = desk.post("/create/price", cookie, **form, population="rich").json["html"]
@@ -420,7 +418,7 @@ def test_whoever_is_still_typing_is_not_wrong(desk: Office, operator: str) -> No
     told = desk.post("/create/price", operator, name="x", devices="")
     assert told.status == 200
     assert told.json["problems"] == {"devices": "Devices is required."}
-    assert 'name="population"' not in desk.ask("GET", "/create", operator).body.decode(), "there is no ledger"
+    assert 'name="population"' not in desk.ask("GET", "/create", operator).body.decode(), "there is none"
 
 
 # Devices of other origins

@@ -13,6 +13,8 @@ from neologue.cli.repeating_command import repeating_command
 from neologue.cli.shared_options import (
     ALPHA,
     ALPHABET,
+    CENTRAL_EPSILON,
+    CENTRAL_UNIT,
     COLLUDERS,
     DELTA,
     DEPTH,
@@ -61,6 +63,8 @@ CHANGEABLE = (
     "alpha",
     "delta",
     "colluders",
+    "promised_epsilon",
+    "promised_unit",
 )
 REPEATED = (
     *CHANGEABLE,
@@ -100,6 +104,8 @@ REPEATED = (
 @ALPHA
 @DELTA
 @COLLUDERS
+@CENTRAL_EPSILON
+@CENTRAL_UNIT
 @KNOWN
 @click.option(
     "--targets",
