@@ -83,7 +83,7 @@ def test_a_measurement_with_too_few_reports_for_the_promise_is_not_decided() -> 
     while not (layer := state.layer) or layer.layer_size != 9_000:
         assert layer
         votes = np.zeros(layer.randomizer.candidates, np.int64)
-        votes[3] = layer.layer_size // 2
+        votes[:] = layer.layer_size // 2
         state.take(state.decide(Tally(votes, layer.layer_size)))
     fewest = made.fewest_reports(layer.randomizer.candidates)
     votes = np.zeros(layer.randomizer.candidates, np.int64)
