@@ -27,6 +27,7 @@ from neologue.service.campaigns.campaign_store import LayerRow
 from neologue.service.campaigns.coordinator import Coordinator
 from neologue.service.campaigns.definition import DAY, Definition
 from neologue.service.campaigns.rounds import Round
+from neologue.service.campaigns.service_ledger import service_ledger
 from neologue.service.ops.service_keys import load_keys
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
@@ -170,7 +171,7 @@ def _campaign(url: str, layer: Layer) -> tuple[bytes, bytes]:
     database, now = open_database(url), time.time()
     migrate(database)
     keys = load_keys(database)
-    coordinator = Coordinator(ReportStore(database), keys, None, "benchmark")
+    coordinator = Coordinator(ReportStore(database), keys, service_ledger(database), "benchmark")
     definition = Definition(name="benchmark", devices=10**9, known=[], layer_seconds=DAY)
     campaign = coordinator.create(definition, now).id
     coordinator.start("benchmark", now)

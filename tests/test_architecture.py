@@ -48,8 +48,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "service.ops": {"protocol", "service.storage"},
     "service.masked": {"masking", "aggregation", "service.storage", "service.ops"},
     "service.campaigns": {
-        "language", "masking", "privacy", "protocol", "campaign", "ledger", "discovery", "release", "aggregation",
-        "service.storage", "service.masked", "service.ops",
+        "language", "masking", "privacy", "protocol", "campaign", "ledger", "layout", "discovery", "release",
+        "aggregation", "service.storage", "service.masked", "service.ops",
     },
     "service.collect": {
         "language", "protocol", "aggregation", "service.storage", "service.masked", "service.ops",
@@ -57,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "service.review": {"language", "discovery", "release", "service.storage", "service.ops", "service.campaigns"},
     "service.api": {
-        "masking", "protocol", "discovery", "release", "aggregation", "service.storage", "service.masked",
+        "masking", "protocol", "ledger", "discovery", "release", "aggregation", "service.storage", "service.masked",
         "service.ops", "service.campaigns", "service.collect", "service.review",
     },
     "service": {

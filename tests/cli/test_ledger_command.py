@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from neologue.ledger.ledger import Ledger
+from neologue.ledger.charge import Anonymity
+from neologue.ledger.ledger_file import open_ledger
 from neologue.privacy.collection import Batch, Collection
 
 Neologue = Callable[..., Result]
@@ -32,18 +33,18 @@ def rows(result: Result) -> list[list[str]]:
 
 def test_a_table_shows_every_population(neologue: Neologue, file: Path) -> None:
     assert neologue("ledger", "population", file, "de", "--unit", "item", *BUDGET[2:]).exit_code == 0
-    spent = Ledger(file).plan("en", "c1", USERS)
+    spent = open_ledger(file).plan("en", "c1", USERS)
     result = neologue("ledger", "show", file)
     assert rows(result) == [
         ["de", "item", "1e-09", "3", "0", "3", "0", "0"],
-        ["en", "user", "1e-09", "3", f"{spent.epsilon:g}", f"{spent.left:.6g}", "1", "7.0 of 40"],
+        ["en", "user", "1e-09", "3", f"{spent.epsilon:g}", f"{spent.left:.6g}", "1", "7 of 40"],
     ]
     assert "en: the campaign c1 was planned on" in result.stdout
 
 
 def test_json_has_everything(neologue: Neologue, file: Path) -> None:
-    ledger = Ledger(file, clock=lambda: 20_000)
-    ledger.plan("en", "c1", USERS)
+    ledger = open_ledger(file, clock=lambda: 20_000)
+    ledger.plan("en", "c1", USERS, Anonymity.of(10, 0.95))
     spent = ledger.settle("c1", USERS)
     (document,) = json.loads(neologue("ledger", "show", file, "--json").stdout)
     (budget,) = document.pop("budgets")
@@ -57,6 +58,7 @@ def test_json_has_everything(neologue: Neologue, file: Path) -> None:
         "within_budget": True,
         "local_budget": 40.0,
         "local_spent": 7.0,
+        "rare_words": {"k": 10, "chance": 0.05, "campaigns": 1},
         "campaigns": [
             {
                 "campaign": "c1",
@@ -65,8 +67,18 @@ def test_json_has_everything(neologue: Neologue, file: Path) -> None:
                 "epsilon": 7.0,
                 "words_per_user": 60,
                 "cohorts": [{"reports": 820_000, "candidates": 9_000}],
+                "planned": {
+                    "mechanism": "unary",
+                    "epsilon": 7.0,
+                    "words_per_user": 60,
+                    "cohorts": [{"reports": 820_000, "candidates": 9_000}],
+                },
                 "planned_on": "2024-10-04",
                 "ended_on": "2024-10-04",
+                "reference": None,
+                "k": 10,
+                "chance": 0.05,
+                "told": True,
             }
         ],
     }
@@ -74,14 +86,14 @@ def test_json_has_everything(neologue: Neologue, file: Path) -> None:
 
 
 def test_an_abandoned_campaign_is_given_back(neologue: Neologue, file: Path) -> None:
-    Ledger(file).plan("en", "c1", USERS)
+    open_ledger(file).plan("en", "c1", USERS)
     assert neologue("ledger", "abandon", file, "c1").exit_code == 0
-    assert Ledger(file).spent("en").epsilon == 0.0
+    assert open_ledger(file).snapshot("en").spent.epsilon == 0.0
     assert neologue("ledger", "abandon", file, "c2").exit_code == 2
 
 
 def test_a_population_over_its_budget_is_told(neologue: Neologue, file: Path) -> None:
-    ledger = Ledger(file)
+    ledger = open_ledger(file)
     ledger.plan("en", "c1", USERS)
     ledger.settle("c1", USERS)
     result = neologue("ledger", "population", file, "en", "--change", "--unit", "user", "--epsilon", 1, "--delta", 1e-9)

@@ -34,7 +34,7 @@ from neologue.language.vocabulary import Vocabulary
 from neologue.ledger import composition
 from neologue.ledger.budget import Budget
 from neologue.ledger.composition import COMPOSITIONS, Composition, LossPart, composed_epsilon
-from neologue.ledger.ledger import Ledger
+from neologue.ledger.ledger_file import create_ledger
 from neologue.planning.forecast import forecast
 from neologue.planning.plan import EpsilonLimits, plan
 from neologue.populations.lexicon import Lexicon
@@ -222,11 +222,11 @@ def test_what_is_not_known_about_it_is_refused_by_name(part: str, population: Po
 
 
 def test_a_ledger_refuses_it_and_stays_as_it_was(tmp_path: Path) -> None:
-    ledger = Ledger.create(tmp_path / "ledger")
+    ledger = create_ledger(tmp_path / "ledger")
     ledger.add_population("people", Budget("item", 9.0, 1e-10))
     with pytest.raises(ParameterError, match=r"register one in neologue.ledger.composition"):
         ledger.plan("people", "first", COLLECTION)
-    assert ledger.entries("people") == []
+    assert ledger.snapshot("people").charges == ()
 
 
 def test_its_report_travels_from_a_device_to_a_tally() -> None:
@@ -308,7 +308,7 @@ def test_its_law_is_the_one_that_real_devices_have(population: Population) -> No
 
 @pytest.mark.usefixtures("laws")
 def test_a_ledger_charges_what_is_proved(tmp_path: Path) -> None:
-    ledger = Ledger.create(tmp_path / "ledger")
+    ledger = create_ledger(tmp_path / "ledger")
     ledger.add_population("people", Budget("item", 13.0, 1e-10))
     assert ledger.plan("people", "first", COLLECTION).epsilon == pytest.approx(6.0, abs=1e-4)
     assert ledger.settle("first", COLLECTION).settled == 1

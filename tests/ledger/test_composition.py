@@ -176,7 +176,8 @@ def test_nothing_collected_costs_nothing() -> None:
     nobody = replace(LARGE, batches=(Batch(0, 100),))
     assert composed_epsilon([], DELTA, "user") == 0.0
     assert composed_epsilon([nobody, replace(LARGE, batches=())], DELTA, "user") == 0.0
-    assert local_sum([nobody]) == 0
+    assert local_sum([replace(LARGE, batches=())]) == 0
+    assert local_sum([nobody]) == 7, "they were invited, and nobody knows who saw what they sent"
     assert composed_epsilon([nobody, SMALL], DELTA, "item") == composed_epsilon([SMALL], DELTA, "item")
 
 

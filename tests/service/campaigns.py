@@ -41,6 +41,7 @@ def definition(**changes: Any) -> Definition:  # noqa: ANN401 - checked by the d
         "layer_seconds": 100.0,
         "batch": 10,
         "check_in_seconds": 1,
+        "accept_weak_privacy": True,
     }
     parameters = PARAMETERS | changes.pop("parameters", {})
     return Definition(**{**given, **changes, "parameters": parameters})

@@ -265,8 +265,6 @@ def test_a_draft_that_is_aborted_leaves_the_charge_of_somebody_else_with_its_nam
     entry = town.coordinator.create(definition(population="people"), 0.0)
     theirs = foreseen_charge(entry.definition.campaign, entry.definition.measuring)
     ledger.plan("people", entry.name, theirs)
-    with town.database.transaction() as db:
-        db.execute("UPDATE ledger_charges SET reference = 'theirs'")
     town.coordinator.abort(entry.name, 1.0)
     town.coordinator.turn(2.0)
     (known,) = ledger.snapshot("people").charges

@@ -78,7 +78,7 @@ def test_a_third_mode_is_asked_wherever_modes_differ(database: Database) -> None
     assert cached.layer
     assert isinstance(cached.layer.collecting, PairedLayer)
     assert town.layer_cache.longest(0) == 1 << 18
-    assert any("writes sums of 2 reports" in finding.what for finding in examine(database, None, None))
+    assert any("writes sums of 2 reports" in finding.what for finding in examine(database, None))
     town.run(entry.id)
     with database.reading() as db:
         ((release,),) = db.execute("SELECT release FROM campaigns")

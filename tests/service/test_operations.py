@@ -262,7 +262,7 @@ def test_a_service_that_can_t_start_says_why_in_a_sentence(tmp_path: Path) -> No
             (("--certificate", certificate, "--port", 0), "go together"),
             (("--certificate", tmp_path / "none", "--private-key", key, "--port", 0), "none"),
             (("--certificate", certificate, "--private-key", key, "--port", 0), "certificate"),
-            (("--ledger", other, "--port", 0), "other.db"),
+            (("--ledger", other, "--port", 0), f"`neologue ledger import {other} http://127.0.0.1:0`"),
             (("--patience", -1, "--port", 0), "patience"),
             (("--port", 70000), "70000"),
         )

@@ -17,7 +17,6 @@ from selenium.webdriver.common.keys import Keys
 from neologue.device.contribution import contribute
 from neologue.language.vocabulary import Vocabulary
 from neologue.ledger.budget import Budget
-from neologue.ledger.ledger import Ledger
 from neologue.populations.population import Population
 from neologue.protocol.report import read_report
 from service.serving import wait_until
@@ -84,48 +83,48 @@ def look(browser: Browser, name: str, *, scheme: str, width: int, height: int) -
 
 def main() -> None:
     """Run a campaign, and look at it."""
-    with tempfile.TemporaryDirectory() as folder:
-        ledger = Ledger.create(Path(folder) / "ledger.db")
-        ledger.add_population("keyboards", Budget("item", 25.0, 1e-9))
-        with (
-            office(Path(folder), ledger=Path(folder) / "ledger.db", refresh=0.2) as desk,
-            browsing(Path(folder) / "profile") as browser,
-        ):
-            visitor, devices = Visitor(browser, desk), crowd()
-            body = {"name": "ada", "role": "operator"}
-            visitor.sign_in(desk.served.ask("POST", "/v1/tokens", body).json["token"])
-            drawn = {
-                "name": NAME,
-                "devices": DEVICES,
-                "language": "en",
-                "population": "keyboards",
-                "batch": 50,
-                "parameters": {"epsilon": 10.0, "depth": 10},
-            }
-            identity = bytes.fromhex(desk.served.ask("POST", "/v1/campaigns", drawn).json["id"])
-            desk.served.ask("POST", f"/v1/campaigns/{NAME}/start")
-            wait_until(lambda: desk.town.layer(identity))
-            visitor.go("/create")
-            visitor.fill(name="summer", devices="2000000")
-            visitor.shows("#expected", "Report size")
-            look(browser, "dashboard-create", scheme="light", width=1100, height=960)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        office(Path(folder), refresh=0.2) as desk,
+        browsing(Path(folder) / "profile") as browser,
+    ):
+        desk.town.ledger.add_population("keyboards", Budget("item", 25.0, 1e-9))
+        visitor, devices = Visitor(browser, desk), crowd()
+        body = {"name": "ada", "role": "operator"}
+        visitor.sign_in(desk.served.ask("POST", "/v1/tokens", body).json["token"])
+        drawn = {
+            "name": NAME,
+            "devices": DEVICES,
+            "language": "en",
+            "population": "keyboards",
+            "batch": 50,
+            "accept_weak_privacy": True,
+            "parameters": {"epsilon": 10.0, "depth": 10},
+        }
+        identity = bytes.fromhex(desk.served.ask("POST", "/v1/campaigns", drawn).json["id"])
+        desk.served.ask("POST", f"/v1/campaigns/{NAME}/start")
+        wait_until(lambda: desk.town.layer(identity))
+        visitor.go("/create")
+        visitor.fill(name="summer", devices="2000000")
+        visitor.shows("#expected", "Report size")
+        look(browser, "dashboard-create", scheme="light", width=1100, height=960)
 
-            visitor.go(f"/campaigns/{NAME}")
-            while open_layer(desk, identity) < 2:
-                answer(desk, identity, devices, 1.0)
-            answer(desk, identity, devices, 0.62)
-            look(browser, "dashboard-progress", scheme="light", width=1100, height=860)
-            while desk.served.ask("GET", f"/v1/campaigns/{NAME}").json["state"] == "running":
-                answer(desk, identity, devices, 1.0)
-            visitor.go(f"/campaigns/{NAME}/words")
-            look(browser, "dashboard-words", scheme="dark", width=1100, height=740)
-            visitor.go(f"/campaigns/{NAME}/privacy")
-            look(browser, "dashboard-privacy", scheme="light", width=1100, height=900)
-            visitor.go(f"/campaigns/{NAME}/trie")
-            visitor.shows("#status", "first characters")
-            first = visitor.driver.find_elements(By.CSS_SELECTOR, "#tree > li")
-            first[0].send_keys(Keys.ARROW_RIGHT)
-            look(browser, "dashboard-phone", scheme="dark", width=390, height=800)
+        visitor.go(f"/campaigns/{NAME}")
+        while open_layer(desk, identity) < 2:
+            answer(desk, identity, devices, 1.0)
+        answer(desk, identity, devices, 0.62)
+        look(browser, "dashboard-progress", scheme="light", width=1100, height=860)
+        while desk.served.ask("GET", f"/v1/campaigns/{NAME}").json["state"] == "running":
+            answer(desk, identity, devices, 1.0)
+        visitor.go(f"/campaigns/{NAME}/words")
+        look(browser, "dashboard-words", scheme="dark", width=1100, height=740)
+        visitor.go(f"/campaigns/{NAME}/privacy")
+        look(browser, "dashboard-privacy", scheme="light", width=1100, height=900)
+        visitor.go(f"/campaigns/{NAME}/trie")
+        visitor.shows("#status", "first characters")
+        first = visitor.driver.find_elements(By.CSS_SELECTOR, "#tree > li")
+        first[0].send_keys(Keys.ARROW_RIGHT)
+        look(browser, "dashboard-phone", scheme="dark", width=390, height=800)
 
 
 if __name__ == "__main__":

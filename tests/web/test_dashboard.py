@@ -86,6 +86,7 @@ def test_a_campaign_from_its_creation_to_the_exported_words_by_clicking(
     visitor.shows("#price", "k-anonymity5")
     visitor.shows("#price", "ε of a user, against readers")
     visitor.shows("#expected:not([aria-busy])", "Report size")
+    click_on(visitor.part("#accept_weak_privacy"))
     visitor.click("Create draft")
     visitor.shows("h1", "by hand draft")
 

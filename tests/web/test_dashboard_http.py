@@ -10,7 +10,6 @@ from urllib.parse import quote
 import pytest
 
 from neologue.ledger.budget import Budget
-from neologue.ledger.ledger import Ledger
 from neologue.service.ops.settings import Settings
 from neologue.service.worker import Worker
 from neologue.web import progress_stream
@@ -396,21 +395,44 @@ def test_a_wrong_form_loses_nothing_and_says_what_is_wrong_beside_the_field(desk
         ("measure_devices", {"measure_devices": "1"}, "1 users who measure are too few"),
         ("name", {"name": "open"}, "There is already a campaign"),
     ):
-        right = {"name": "fine", "devices": "200000", "language": "en"}
+        right = {"name": "fine", "devices": "200000", "language": "en", "accept_weak_privacy": "yes"}
         page = desk.post("/create", operator, **{**right, **given}).body.decode()
         assert f'id="{field}-problem">{told}' in page, field
-    page = desk.post("/create", operator, name="open", devices="200000", language="en").body.decode()
+    taken = {"name": "open", "devices": "200000", "language": "en", "accept_weak_privacy": "yes"}
+    page = desk.post("/create", operator, **taken).body.decode()
     assert "There is already a campaign called &#39;open&#39;" in page
     page = desk.post("/create", operator, name="fine", devices="200000", aggregation="none").body.decode()
     assert "aggregation must be one of ephemeral, secure, not &#39;none&#39;" in page
     assert desk.served.ask("GET", "/v1/campaigns/fine").status == 404, "nothing was written down"
 
 
+def test_a_campaign_that_protects_no_user_is_created_only_by_who_accepts_that(desk: Office, operator: str) -> None:
+    small = {"name": "weak", "devices": "2000", "alphabet": "en", "epsilon": "10", "depth": "4"}
+    box = (
+        r'<input type="checkbox" id="accept_weak_privacy" name="accept_weak_privacy" value="yes" form="new"( checked)?>'
+    )
+    price = desk.post("/create/price", operator, **small).json["html"]
+    assert re.findall(box, price) == [""]
+    assert re.findall(box, desk.post("/create/price", operator, **small, accept_weak_privacy="yes").json["html"]) == [
+        " checked"
+    ]
+    safe = small | {"devices": "5000000", "epsilon": "1", "words_per_user": "1"}
+    assert "accept_weak_privacy" not in desk.post("/create/price", operator, **safe).json["html"]
+    refused = desk.post("/create", operator, **small)
+    assert refused.status == 422
+    page = refused.body.decode()
+    assert re.findall(box, page) == [""]
+    assert re.search(
+        r"The release would have a central ε of \d+ for a whole user, above 10: no meaningful protection", page
+    )
+    assert desk.served.ask("GET", "/v1/campaigns/weak").status == 404
+    assert desk.post("/create", operator, **small, accept_weak_privacy="yes").headers["location"] == "/campaigns/weak"
+
+
 def test_the_price_is_told_with_what_the_population_has_left(tmp_path: Path) -> None:
-    ledger = Ledger.create(tmp_path / "ledger.db")
-    ledger.add_population("rich", Budget("item", 20.0, 1e-9))
-    ledger.add_population("poor", Budget("item", 0.01, 1e-9))
-    with office(tmp_path, ledger=tmp_path / "ledger.db") as desk:
+    with office(tmp_path) as desk:
+        desk.town.ledger.add_population("rich", Budget("item", 20.0, 1e-9))
+        desk.town.ledger.add_population("poor", Budget("item", 0.01, 1e-9))
         cookie = desk.cookie(desk.served.token)
         form = {"name": "x", "devices": "90,000", "alphabet": "en", "epsilon": "5", "depth": "4", "words_per_user": "2"}
         rich = desk.post("/create/price", cookie, **form, population="rich").json["html"]
@@ -431,7 +453,7 @@ def test_whoever_is_still_typing_is_not_wrong(desk: Office, operator: str) -> No
     told = desk.post("/create/price", operator, name="x", devices="")
     assert told.status == 200
     assert told.json["problems"] == {"devices": "Devices is required."}
-    assert 'name="population"' not in desk.ask("GET", "/create", operator).body.decode(), "there is no ledger"
+    assert 'name="population"' not in desk.ask("GET", "/create", operator).body.decode(), "there is none"
 
 
 # Devices of other origins

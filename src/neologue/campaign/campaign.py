@@ -9,7 +9,7 @@ from typing import Any
 from neologue.campaign.local_epsilon import local_epsilon
 from neologue.campaign.parameters import Parameters
 from neologue.campaign.profiles import profile as profile_named
-from neologue.campaign.promise import fewest_reports, fewest_users
+from neologue.campaign.promise import fewest_reports
 from neologue.errors import LanguageError, ParameterError
 from neologue.language.alphabet import Alphabet, normalise
 from neologue.language.vocabulary import Vocabulary
@@ -65,16 +65,6 @@ class Campaign:
             raise ParameterError(
                 f"{self.users} users are too few: {layers} layers of {self.parameters.smallest_layer} need {needed:,}; "
                 "take more users, fewer passes or a smaller depth",
-                parameter="users",
-            )
-        # The first layer of a pass asks about pairs at least, and has the users of the pass to choose from.
-        first = self.users // (self.parameters.passes if self.parameters.adaptive else layers)
-        least = fewest_users(self.parameters, pairs)
-        if first < least:
-            raise ParameterError(
-                f"{self.users:,} users are too few to promise a central ε of {self.parameters.promised_epsilon:g} for "
-                f"one {self.parameters.promised_unit} with a local ε of {self.epsilon:g}: a layer would need "
-                f"{least:,}, and gets {first:,}; take more users, or a smaller local ε",
                 parameter="users",
             )
 

@@ -10,10 +10,28 @@ from neologue.cli.campaign_words import export, influence, review, words
 from neologue.cli.consent import YES, require_consent
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.service_client import AS_JSON, NAME, SERVER, TOKEN, ServiceClient, format_time
-from neologue.cli.shared_options import HOSTILE_DEVICES, UNIQUE_CHANCE, complete_from, language_names, profile_names
+from neologue.cli.shared_options import (
+    CENTRAL_EPSILON,
+    CENTRAL_UNIT,
+    COLLUDERS,
+    DELTA,
+    DEPTH,
+    HOSTILE_DEVICES,
+    PASSES,
+    UNIQUE_CHANCE,
+    WORDS_PER_USER,
+    complete_from,
+    language_names,
+    profile_names,
+)
 from neologue.errors import ParameterError
 
 AT_ONCE = 100_000
+PARAMETERS = (
+    *("epsilon", "promised_epsilon", "promised_unit", "delta", "colluders", "words_per_user", "depth", "passes"),
+    *("candidates", "k_anonymity", "alpha", "unique_chance", "hostile_devices", "smallest_layer"),
+)
+"""The options that change a parameter of the profile."""
 MOST_CREDENTIALS_PER_DEVICE = 100
 """Apps hand out credentials before they know who takes part, so more may be issued than there are devices."""
 
@@ -37,7 +55,7 @@ for command in (words, influence, export, review):
 @campaign.command()
 @NAME
 @click.option("--devices", type=int, required=True, help="How many devices are expected to check in.")
-@click.option("--population", help="The population in the service's ledger whose budget pays.")
+@click.option("--population", help="The population in the service's ledger whose budget pays; needed if there is one.")
 @click.option(
     "--profile", default="neologue", show_default=True, shell_complete=complete_from(profile_names), help="Parameters."
 )
@@ -45,7 +63,13 @@ for command in (words, influence, export, review):
 @click.option("--known", type=click.Path(path_type=Path), help="A file of known words that replaces the language's.")
 @click.option("--targets", type=click.Path(path_type=Path), help="A file of words: devices contribute only these.")
 @click.option("--epsilon", type=float, help="The local ε of a word  [default: by the number of devices]")
-@click.option("--passes", type=int, help="How many tries are grown.")
+@CENTRAL_EPSILON
+@CENTRAL_UNIT
+@DELTA
+@COLLUDERS
+@WORDS_PER_USER
+@DEPTH
+@PASSES
 @click.option("--candidates", type=int, help="The most candidates in a layer.")
 @click.option("--k", "k_anonymity", type=int, help="Hide a word that fewer than k devices of a layer report.")
 @click.option("--alpha", type=float, help="The probability with which --k holds (α).")
@@ -82,21 +106,19 @@ def create(
     from neologue.language.vocabulary import Vocabulary
 
     require_masks(given)
-    inside = (
-        *("epsilon", "passes", "candidates", "smallest_layer"),
-        *("k_anonymity", "alpha", "unique_chance", "hostile_devices"),
-    )
     definition = {"name": name} | {
-        key: value for key, value in given.items() if value not in (None, ()) and key not in (*inside, "hours")
+        key: value for key, value in given.items() if value not in (None, ()) and key not in (*PARAMETERS, "hours")
     }
-    definition["parameters"] = {key: given[key] for key in inside if given[key] is not None}
+    definition["parameters"] = {key: given[key] for key in PARAMETERS if given[key] is not None}
     if given["hours"] is not None:
         definition["layer_seconds"] = 3600 * given["hours"]
     if known:
         definition["known"] = sorted(Vocabulary.from_file(known).words)
     if targets:
         definition["targets"] = sorted(Vocabulary.from_file(targets).words)
-    if not yes:
+    if yes:
+        definition["accept_weak_privacy"] = True
+    else:
         _require_consent(definition)
     _print_state(service.request_json("POST", "campaigns", body=definition))
 

@@ -13,6 +13,8 @@ from neologue.cli.repeating_command import repeating_command
 from neologue.cli.shared_options import (
     ALPHA,
     ALPHABET,
+    CENTRAL_EPSILON,
+    CENTRAL_UNIT,
     COLLUDERS,
     DELTA,
     DEPTH,
@@ -65,6 +67,8 @@ CHANGEABLE = (
     "hostile_devices",
     "delta",
     "colluders",
+    "promised_epsilon",
+    "promised_unit",
 )
 REPEATED = (
     *CHANGEABLE,
@@ -106,6 +110,8 @@ REPEATED = (
 @HOSTILE_DEVICES
 @DELTA
 @COLLUDERS
+@CENTRAL_EPSILON
+@CENTRAL_UNIT
 @KNOWN
 @click.option(
     "--targets",

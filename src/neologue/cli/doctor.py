@@ -20,12 +20,11 @@ MARKS = {"good": "ok      ", "doubtful": "doubtful", "unsafe": "UNSAFE  "}
 
 @click.command()
 @DATABASE
-@click.option("--ledger", type=click.Path(path_type=Path), help="The ledger that campaigns pay from.")
 @click.option(
     "--server", envvar="NEOLOGUE_SERVER", show_envvar=True, help="The address under which devices reach the service."
 )
 @click.pass_context
-def doctor(context: click.Context, database: str, ledger: Path | None, server: str | None) -> None:
+def doctor(context: click.Context, database: str, server: str | None) -> None:
     """Check a deployment and report errors, warnings and passed checks; exits with 1 if anything is unsafe."""
     from neologue.service.doctor import examine
     from neologue.service.storage.database import open_database
@@ -33,7 +32,7 @@ def doctor(context: click.Context, database: str, ledger: Path | None, server: s
     if not database.startswith(("postgresql:", "postgres:")) and not Path(database.removeprefix("sqlite:///")).exists():
         raise InputError(f"there is no database {database}: start the service once, or name the one it uses")
     with closing(open_database(database)) as opened:
-        findings = examine(opened, ledger, server)
+        findings = examine(opened, server)
     for finding in findings:
         click.echo(f"{MARKS[finding.verdict]}  {finding.what}")
     if any(finding.verdict == "unsafe" for finding in findings):

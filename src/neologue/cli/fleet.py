@@ -47,6 +47,7 @@ GROUP_OPTIONS = (
 @click.option("--server", help="The address of a service  [default: start one]")
 @click.option("--token", envvar="NEOLOGUE_TOKEN", help="The token of an operator of that service.")
 @click.option("--campaign", default="fleet", show_default=True, help="The campaign; created if it does not exist.")
+@click.option("--population", help="The population in the service's ledger whose budget pays, if it has one.")
 @click.option("--database", help="The database of the started service  [default: a temporary file]")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes of the service.")
 @click.option(
@@ -186,6 +187,8 @@ def _prepare(service: ServiceClient, options: dict[str, Any]) -> None:
             # Its devices send at once, and wait for those that fall silent.
             "answer_seconds": 5 + 4 * options["delay"],
             "batch": options["batch"] or min(100, max(2, devices // 200)),
+            # Nobody is protected by a trial, and nobody has to be: its people are made up, or the operator's own data.
+            "accept_weak_privacy": True,
         }
         if options["aggregation"] == "secure":
             # Masked votes are sent for every candidate.
@@ -193,6 +196,8 @@ def _prepare(service: ServiceClient, options: dict[str, Any]) -> None:
             definition["aggregation"] = "secure"
             definition |= {"gather_seconds": 5.0, "stage_seconds": 5.0}
             definition |= {name: options[name] for name in GROUP_OPTIONS if options[name] is not None}
+        if options["population"]:
+            definition["population"] = options["population"]
         if options["measure_devices"]:
             definition["measure_devices"] = options["measure_devices"]
         if options["known"]:

@@ -1,41 +1,44 @@
 """`neologue ledger`: privacy budgets of populations, and what they have spent."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
-from neologue.clock import SECONDS_PER_DAY
+from neologue.cli.service_client import TOKEN, ServiceClient
+from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
-    from neologue.ledger.ledger import Ledger, Spent
+    from neologue.ledger.ledger_document import PopulationDocument
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
+LEDGER = click.argument("ledger")
 
 
 @click.group()
 def ledger() -> None:
     """Track the privacy budgets of populations.
 
-    A ledger is a file. It composes the ε of all campaigns of a population, and refuses the next campaign, or its
-    release, when the budget does not allow it. docs/ledger.md lists what you must ensure yourself.
+    LEDGER is a file, or the address of a service, which has a ledger of its own: then give your token. A ledger
+    composes the ε of all campaigns of a population, and refuses the next campaign, its next layer or its release when
+    the budget does not allow it. docs/ledger.md lists what you must ensure yourself.
     """
 
 
 @ledger.command()
 @FILE
 def create(file: Path) -> None:
-    """Create a ledger."""
-    from neologue.ledger.ledger import Ledger
+    """Create a ledger in a file."""
+    from neologue.ledger.ledger_file import create_ledger
 
-    Ledger.create(file)
+    create_ledger(file)
     click.echo(f"created {file}; give it populations with `neologue ledger population {file} NAME …`", err=True)
 
 
 @ledger.command()
-@FILE
+@LEDGER
 @click.argument("name")
 @click.option(
     "--unit", type=click.Choice(["item", "user"]), required=True, help="Protect one word, or all words of a user."
@@ -46,122 +49,152 @@ def create(file: Path) -> None:
     "--local-epsilon", type=float, help="The most local ε of a word, summed over campaigns  [default: unlimited]"
 )
 @click.option("--change", is_flag=True, help="Change an existing budget.")
+@TOKEN
 def population(
-    file: Path, name: str, unit: str, epsilon: float, delta: float, local_epsilon: float | None, change: bool
+    ledger: str,
+    name: str,
+    unit: str,
+    epsilon: float,
+    delta: float,
+    local_epsilon: float | None,
+    change: bool,
+    token: str | None,
 ) -> None:
     """Set the budget of a population.
 
     Nobody may be in two populations of a ledger, or take part in campaigns that are not charged to it.
     """
     from neologue.ledger.budget import Budget
-    from neologue.ledger.ledger import Ledger
 
-    budget, book = Budget(unit, epsilon, delta, local_epsilon), Ledger(file)
-    if not change:
-        book.add_population(name, budget)
-        return
-    *_, (day, before) = book.budgets(name)
-    book.set_budget(name, budget)
-    click.echo(
-        f"changed the budget of {name}, set on {_format_day(day)}: ε = {before.epsilon:g} for every {before.unit} at "
-        f"δ = {before.delta:g} is now ε = {epsilon:g} for every {unit} at δ = {delta:g}",
-        err=True,
-    )
+    budget = Budget(unit, epsilon, delta, local_epsilon)
+    before = next((each for each in _read_populations(ledger, token) if each.population == name), None)
+    if _is_address(ledger):
+        body = {"unit": unit, "epsilon": epsilon, "delta": delta, "local_epsilon": local_epsilon}
+        service = ServiceClient(ledger, token)
+        if change:
+            service.request_json("POST", "populations", name, "budget", body=body)
+        else:
+            service.request_json("POST", "populations", body={"name": name, **body})
+    else:
+        from neologue.ledger.ledger_file import open_ledger
+
+        book = open_ledger(ledger)
+        (book.set_budget if change else book.add_population)(name, budget)
+    if change and before:
+        set_on = before.budgets[-1].from_
+        click.echo(
+            f"changed the budget of {name}, set on {set_on}: ε = {before.budget:g} for every {before.unit} at "
+            f"δ = {before.delta:g} is now ε = {epsilon:g} for every {unit} at δ = {delta:g}",
+            err=True,
+        )
 
 
 @ledger.command()
-@FILE
+@LEDGER
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead of a table.")
-def show(file: Path, as_json: bool) -> None:
+@TOKEN
+def show(ledger: str, as_json: bool, token: str | None) -> None:
     """Show what each population has spent, and what is left."""
-    from neologue.cli.terminal import show_table
-    from neologue.ledger.ledger import Ledger
+    import msgspec
 
-    book = Ledger(file)
-    populations = [book.spent(name) for name in book.populations()]
+    from neologue.cli.terminal import show_table
+
+    populations = _read_populations(ledger, token)
     if as_json:
-        document = [_as_json(book, spent) for spent in populations]
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False).encode())
+        click.echo(json.dumps(msgspec.to_builtins(populations), indent=2, ensure_ascii=False).encode())
         return
     columns = ("population", "unit", "δ", "budget", "spent", "left", "campaigns", "local ε")
-    show_table("Central ε by population", columns, [_row(spent) for spent in populations], numbers=range(2, 8))
-    for spent in populations:
-        if not spent.within_budget:
-            click.echo(f"{spent.population} is over its budget: none of its words may be released.")
-        for entry in book.entries(spent.population):
-            if entry.state == "planned":
+    show_table("Central ε by population", columns, [_row(each) for each in populations], numbers=range(2, 8))
+    for each in populations:
+        if not each.within_budget:
+            click.echo(f"{each.population} is over its budget: none of its words may be released.")
+        if each.rare_words.campaigns:
+            click.echo(_rare_words_line(each))
+        for charge in each.campaigns:
+            if charge.state == "planned":
                 click.echo(
-                    f"{spent.population}: the campaign {entry.campaign} was planned on "
-                    f"{_format_day(entry.planned_day)} and charged; settle it, or abandon it if nothing was collected."
+                    f"{each.population}: the campaign {charge.campaign} was planned on {charge.planned_on} and charged;"
+                    " settle it, or abandon it if nothing was collected."
                 )
 
 
 @ledger.command()
-@FILE
+@LEDGER
 @click.argument("campaign")
-def abandon(file: Path, campaign: str) -> None:
+@TOKEN
+def abandon(ledger: str, campaign: str, token: str | None) -> None:
     """Refund the charge of a planned campaign.
 
-    Only if nothing was or will be collected or published in it.
+    Only if nothing was or will be collected or published in it, and no device was invited.
     """
-    from neologue.ledger.ledger import Ledger
+    if _is_address(ledger):
+        ServiceClient(ledger, token).request_json("POST", "charges", campaign, "abandon")
+        return
+    from neologue.ledger.ledger_file import open_ledger
 
-    Ledger(file).abandon(campaign)
+    open_ledger(ledger).abandon(campaign)
 
 
-def _row(spent: "Spent") -> tuple[str, ...]:
-    budget = spent.budget
-    limit = "" if budget.local_epsilon is None else f" of {budget.local_epsilon:g}"
+@ledger.command(name="import")
+@FILE
+@click.argument("server")
+@TOKEN
+def import_(file: Path, server: str, token: str | None) -> None:
+    """Import a ledger file into the ledger of the service at an address.
+
+    All populations, budgets and charges are imported, or none if one of them is there already with other figures.
+    """
+    import msgspec
+
+    if not _is_address(server):
+        raise ParameterError(f"{server!r} is not the address of a service: give one with http:// or https://")
+    populations = msgspec.to_builtins(_read_populations(str(file), None))
+    added = ServiceClient(server, token).request_json("POST", "ledger", body={"populations": populations})
+    names = ", ".join(added["populations"]) or "nothing: all of it is there already"
+    click.echo(f"imported {names}; the service charges its own ledger from now on", err=True)
+
+
+def _is_address(ledger: str) -> bool:
+    return urlsplit(ledger).scheme in ("http", "https")
+
+
+def _read_populations(ledger: str, token: str | None) -> "list[PopulationDocument]":
+    """All populations of a ledger in a file or in a service."""
+    import msgspec
+
+    from neologue.errors import InputError
+    from neologue.ledger.ledger_document import PopulationDocument, population_document
+    from neologue.ledger.ledger_file import open_ledger
+
+    if not _is_address(ledger):
+        return [population_document(snapshot) for snapshot in open_ledger(ledger).snapshots()]
+    answer = ServiceClient(ledger, token).request_json("GET", "populations")
+    try:
+        return msgspec.convert(answer, list[PopulationDocument])
+    except msgspec.ValidationError as error:
+        raise InputError(f"{ledger} does not answer like a neologue service of this version: {error}") from error
+
+
+def _row(population: "PopulationDocument") -> tuple[str, ...]:
+    limit = "" if population.local_budget is None else f" of {population.local_budget:g}"
     return (
-        spent.population,
-        budget.unit,
-        f"{budget.delta:g}",
-        f"{budget.epsilon:g}",
-        f"{spent.epsilon:g}",
-        f"{spent.left:.6g}",
-        f"{spent.settled + spent.planned:,}",
-        f"{spent.local_epsilon}{limit}",
+        population.population,
+        population.unit,
+        f"{population.delta:g}",
+        f"{population.budget:g}",
+        f"{population.spent:g}",
+        f"{population.left:.6g}",
+        f"{sum(charge.state != 'abandoned' for charge in population.campaigns):,}",
+        f"{population.local_spent:g}{limit}",
     )
 
 
-def _as_json(book: "Ledger", spent: "Spent") -> dict[str, Any]:
-    return {
-        "population": spent.population,
-        "unit": spent.budget.unit,
-        "delta": spent.budget.delta,
-        "budget": spent.budget.epsilon,
-        "spent": spent.epsilon,
-        "left": spent.left,
-        "within_budget": spent.within_budget,
-        "local_budget": spent.budget.local_epsilon,
-        "local_spent": float(spent.local_epsilon),
-        "campaigns": [
-            {
-                "campaign": entry.campaign,
-                "state": entry.state,
-                "mechanism": entry.collection.mechanism,
-                "epsilon": entry.collection.epsilon,
-                "words_per_user": entry.collection.words_per_user,
-                "cohorts": [
-                    {"reports": batch.reports, "candidates": batch.candidates} for batch in entry.collection.batches
-                ],
-                "planned_on": _format_day(entry.planned_day),
-                "ended_on": None if entry.ended_day is None else _format_day(entry.ended_day),
-            }
-            for entry in book.entries(spent.population)
-        ],
-        "budgets": [
-            {
-                "from": _format_day(day),
-                "unit": budget.unit,
-                "epsilon": budget.epsilon,
-                "delta": budget.delta,
-                "local_epsilon": budget.local_epsilon,
-            }
-            for day, budget in book.budgets(spent.population)
-        ],
-    }
-
-
-def _format_day(day: int) -> str:
-    return datetime.fromtimestamp(day * SECONDS_PER_DAY, UTC).date().isoformat()
+def _rare_words_line(population: "PopulationDocument") -> str:
+    rare = population.rare_words
+    over = f"over {rare.campaigns:,} {'campaign' if rare.campaigns == 1 else 'campaigns'} that told anything"
+    if rare.k is None:
+        return f"{population.population}: {over}, nothing is promised for words that few hold."
+    return (
+        f"{population.population}: {over}, a word that fewer than {rare.k:,} users of each layer hold is published "
+        f"with a chance of at most {rare.chance:g}."
+    )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from neologue.ledger.ledger import Ledger
 
 
-class LedgerCharge:
+class DiscoveryCharge:
     """The charge of one campaign; does nothing without a ledger."""
 
     def __init__(self, book: "Ledger | None", population: str, campaign: str) -> None:
@@ -20,10 +20,12 @@ class LedgerCharge:
 
     def plan(self, campaign: "Campaign", measure: "Measuring | None") -> None:
         """Charge the foreseen cost, or refuse before anyone is asked."""
+        from neologue.ledger.charge import Anonymity
         from neologue.release.foreseen import foreseen_charge
 
         if self._book:
-            self._book.plan(self._population, self._campaign, foreseen_charge(campaign, measure))
+            rare = Anonymity.of(campaign.parameters.k_anonymity, campaign.parameters.alpha)
+            self._book.plan(self._population, self._campaign, foreseen_charge(campaign, measure), rare)
 
     def settle(self, release: "Release") -> None:
         """Replace the foreseen cost by the actual one; refuse the release if the budget does not cover it."""
@@ -33,9 +35,9 @@ class LedgerCharge:
             self._book.settle(self._campaign, release_facts(release).charged)
 
 
-def ledger_charge(ledger: Path | None, population: str | None, campaign: str | None) -> LedgerCharge:
+def ledger_charge(ledger: Path | None, population: str | None, campaign: str | None) -> DiscoveryCharge:
     """The charge that the three options name together; without them, one that does nothing."""
-    from neologue.ledger.ledger import Ledger
+    from neologue.ledger.ledger_file import open_ledger
 
     options = {"ledger": ledger, "population": population, "campaign": campaign}
     given = [name for name, value in options.items() if value]
@@ -43,5 +45,5 @@ def ledger_charge(ledger: Path | None, population: str | None, campaign: str | N
         missing = next(name for name, value in options.items() if not value)
         raise ParameterError(f"--{given[0]} needs --{missing} too: give a ledger, a population and a campaign")
     if ledger and population and campaign:
-        return LedgerCharge(Ledger(ledger), population, campaign)
-    return LedgerCharge(None, "", "")
+        return DiscoveryCharge(open_ledger(ledger), population, campaign)
+    return DiscoveryCharge(None, "", "")

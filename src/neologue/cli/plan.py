@@ -58,7 +58,7 @@ CHANGEABLE = (
 )
 @PROFILE
 @click.option("--local-epsilon", type=float, help="The largest local ε of one word.")
-@click.option("--central-epsilon", type=float, help="The largest central ε of the release.")
+@click.option("--central-epsilon", type=float, help="The largest central ε of the release, which is then promised.")
 @click.option(
     "--unit",
     type=click.Choice(["item", "user"]),
@@ -268,6 +268,7 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
             else _masked_lines(plan.masked, document["masked"])
         ),
         *privacy_lines(document["privacy"]),
+        *_promise_lines(plan),
         *(
             [f"A full layer of {parameters.frontier:,} prefixes alone has ε = {shown(plan.full_layer)} for a word."]
             if plan.full_layer is not None
@@ -275,6 +276,23 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
         ),
     ):
         print_line(line)
+
+
+def _promise_lines(plan: "Plan") -> list[str]:
+    """What the plan promises, and how to make a campaign promise it too."""
+    from neologue.reporting.plan_document import fewest_reports_of
+
+    fewest = fewest_reports_of(plan)
+    parameters = plan.campaign.parameters
+    if fewest is None:
+        return []
+    protected = "a whole user" if parameters.promised_unit == "user" else "a word"
+    return [
+        f"Promise: the release costs {protected} a central ε of at most {parameters.promised_epsilon:g}, whoever stays "
+        f"away: a layer with fewer than {fewest:,} reports is not decided.",
+        f"A campaign or a discovery promises it with --epsilon {plan.campaign.epsilon:g} --central-epsilon "
+        f"{parameters.promised_epsilon:g} --unit {parameters.promised_unit}.",
+    ]
 
 
 def _masked_lines(rules: "GroupRules", cost: dict[str, Any]) -> list[str]:

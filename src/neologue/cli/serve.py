@@ -35,7 +35,7 @@ SECONDS_TO_STOP = 30
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="The port; 0 for any free one."
 )
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of processes.")
-@click.option("--ledger", type=click.Path(path_type=Path, dir_okay=False), help="The ledger that campaigns pay from.")
+@click.option("--ledger", type=click.Path(path_type=Path), hidden=True)
 @click.option("--certificate", type=click.Path(exists=True, dir_okay=False), help="A TLS certificate in PEM format.")
 @click.option("--private-key", type=click.Path(exists=True, dir_okay=False), help="Its private key in PEM format.")
 @click.option(
@@ -63,10 +63,15 @@ def serve(
 ) -> None:
     """Run the service that collects from real devices, and its web pages.
 
-    The database is created if it does not exist. The first start prints the token of the first operator, once; this
-    token also signs in to the web pages at the address of the service.
+    The database is created if it does not exist; it holds the ledger too. The first start prints the token of the first
+    operator, once; this token also signs in to the web pages at the address of the service.
     """
-    settings = read_settings(database=database, ledger=ledger, **given)
+    if ledger is not None:
+        raise InputError(
+            f"--ledger {ledger} is not needed any more: the ledger of a service is in its database; start it without, "
+            f"and import this one with `neologue ledger import {ledger} http://{host}:{port}`"
+        )
+    settings = read_settings(database=database, **given)
     if bool(certificate) != bool(private_key):
         raise InputError("--certificate and --private-key go together: give both, or let a proxy handle TLS")
     check_address(host, port)
@@ -141,14 +146,11 @@ def _prepare_database(settings: "Settings") -> None:
     """Migrate the database, and print a token if nobody has one yet."""
     import time
 
-    from neologue.ledger.ledger import Ledger
     from neologue.service.ops.access import OPERATOR, audit, new_token, people
     from neologue.service.startup import check_readable
     from neologue.service.storage.database import open_database
     from neologue.service.storage.migrations import migrate
 
-    if settings.ledger:
-        Ledger(settings.ledger).populations()
     database = open_database(settings.database)
     migrate(database)
     token = None

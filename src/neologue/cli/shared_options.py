@@ -98,6 +98,18 @@ HOSTILE_DEVICES = click.option(
     "--hostile-devices", type=int, help="How many hostile devices in any one layer --unique-chance allows for."
 )
 DELTA = click.option("--delta", type=float, help="The δ of the central privacy statement.")
+CENTRAL_EPSILON = click.option(
+    "--central-epsilon",
+    "promised_epsilon",
+    type=float,
+    help="Promise this central ε of the release: a layer with too few reports for it is not decided.",
+)
+CENTRAL_UNIT = click.option(
+    "--unit",
+    "promised_unit",
+    type=click.Choice(["item", "user"]),
+    help="What --central-epsilon protects: one word, or a whole user  [default: item]",
+)
 COLLUDERS = click.option("--colluders", type=float, help="Assumed share of reports that add no privacy.")
 
 

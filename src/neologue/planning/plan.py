@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.campaign.local_epsilon import LARGEST_CHOSEN_EPSILON, SMALLEST_CHOSEN_EPSILON
+from neologue.campaign.promise import ROOM
 from neologue.discovery.selection import RULES
 from neologue.discovery.selection.selected import room
 from neologue.errors import ParameterError
@@ -28,12 +29,15 @@ FIRST_USERS = 1_000_000
 CLOSE = 1.02
 """The ratio between the smallest population found and one that breaks the limits, at most."""
 
+CLOSE_TO_PROMISE = 1.001
+"""Planned layers are larger by this factor than need be, as what a promise needs is not found to the last report."""
+
 OnProgress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class EpsilonLimits:
-    """The limits of a plan; None is no limit."""
+    """The limits of a plan; None is no limit. The planned campaign promises the central one."""
 
     local_epsilon: float | None = None
     central_epsilon: float | None = None
@@ -145,9 +149,9 @@ def _largest_epsilon(
     while breaks - keeps > 1:
         campaign = campaigns(users, min(most, round(step * STEP, 2)))
         expected = forecast(campaign, lexicon)
-        excess = math.log(_spent(campaign, _batches(expected), limits.unit) / limits.central_epsilon)
+        excess = math.log(_spent(campaign, _with_dropouts(expected), limits.unit) / limits.central_epsilon)
         if excess <= 0:
-            keeps, best = step, (campaign, expected)
+            keeps, best = step, (_promising(campaign, limits), expected)
         else:
             breaks = step
         # Increasing the local ε by 1 multiplies the central ε by about √e.
@@ -171,7 +175,7 @@ def _fewest_users(campaigns: Campaigns, lexicon: Lexicon, limits: EpsilonLimits,
         on_progress(f"Foreseeing a campaign among {users:,} users …")
         campaign = campaigns(users, limits.local_epsilon)
         expected = forecast(campaign, lexicon)
-        excess = _spent(campaign, _batches(expected), limits.unit) / limits.central_epsilon
+        excess = _spent(campaign, _with_dropouts(expected), limits.unit) / limits.central_epsilon
         breaks, keeps = (breaks, users) if excess <= 1 else (users, keeps)
         # Four times as many users halve the central ε; go a little beyond, to bracket the limit.
         users = _round_up(users * excess**2 * CLOSE ** (-0.25 if excess <= 1 else 0.25))
@@ -196,6 +200,18 @@ def _spent(campaign: Campaign, batches: tuple[Batch, ...], unit: str) -> float:
 
 def _batches(expected: Forecast) -> tuple[Batch, ...]:
     return tuple(Batch(layer.layer_size, layer.candidates) for layer in expected.layers)
+
+
+def _with_dropouts(expected: Forecast) -> tuple[Batch, ...]:
+    """The batches if as many users stay away as a promise has room for."""
+    share = (1 - ROOM) / CLOSE_TO_PROMISE
+    return tuple(replace(batch, reports=max(1, int(batch.reports * share))) for batch in _batches(expected))
+
+
+def _promising(campaign: Campaign, limits: EpsilonLimits) -> Campaign:
+    """The campaign with the promise to keep the central limit; its layers are large enough not to change by that."""
+    promised = replace(campaign.parameters, promised_epsilon=limits.central_epsilon, promised_unit=limits.unit)
+    return replace(campaign, parameters=promised)
 
 
 def _costliest(campaign: Campaign, expected: Forecast) -> tuple[Batch, ...]:

@@ -14,6 +14,7 @@ FORMAT = 1
 _FIELDS = {"pass_number": "pass", "layer_size": "cohort"}
 """Fields of a layer that a document calls otherwise than the code."""
 NOTHING_SURE = "not even a word that every user reports is found with a chance of 95 %"
+NOTHING_PROMISED = "no central ε is promised"
 NOT_FULL = "it is about Subset Selection with the rule top, whose cost depends on the candidates"
 
 
@@ -27,6 +28,7 @@ def plan_document(plan: Plan, language: str, masked: MaskingCost | None = None) 
             {"rarest_share": NOTHING_SURE} if None in (rarest, *(point.rarest_share for point in plan.tradeoff)) else {}
         ),
         **({"full_layer_item_epsilon": NOT_FULL} if full is None else {}),
+        **({"fewest_reports": NOTHING_PROMISED} if fewest_reports_of(plan) is None else {}),
     }
     return {
         "format": FORMAT,
@@ -46,12 +48,22 @@ def plan_document(plan: Plan, language: str, masked: MaskingCost | None = None) 
             "rarest_users": None if rarest is None else rarest * campaign.users,
             "bytes_per_device": expected.report_bytes,
         },
+        "fewest_reports": fewest_reports_of(plan),
         "privacy": plan.statement,
         "full_layer_item_epsilon": full,
         "tradeoff": [asdict(point) for point in plan.tradeoff],
         "reasons": reasons,
         **({"masked": {**asdict(plan.masked), **asdict(masked)}} if plan.masked and masked else {}),
     }
+
+
+def fewest_reports_of(plan: Plan) -> int | None:
+    """The reports without which a layer is not decided, of the layer that needs the most; None without a promise."""
+    campaign = plan.campaign
+    if campaign.parameters.promised_epsilon is None:
+        return None
+    # Fewer candidates hide less, if their number matters at all.
+    return campaign.fewest_reports(min(layer.candidates for layer in plan.expected.layers))
 
 
 def check_plot(path: Path) -> None:

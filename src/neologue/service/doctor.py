@@ -15,11 +15,12 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from neologue.errors import LedgerError, StorageError
-from neologue.ledger.ledger import Ledger
+from neologue.ledger import ledger_rows
 from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.ops import access
 from neologue.service.storage.database import Connection, Database
-from neologue.service.storage.states import OVER
+from neologue.service.storage.states import OVER, CampaignState
 
 Verdict = Literal["good", "doubtful", "unsafe"]
 
@@ -38,15 +39,14 @@ class Finding:
     """A sentence, with the remedy where one is needed."""
 
 
-def examine(database: Database, ledger: Path | None, server: str | None) -> list[Finding]:
-    """Check a database, the ledger and a running service at an address."""
+def examine(database: Database, server: str | None) -> list[Finding]:
+    """Check a database, the ledger in it and a running service at an address."""
     findings = list(_memory())
     try:
         with database.reading() as db:
-            findings += [*_storage(database, db), *_people(db), *_campaigns(db, ledger)]
-    except StorageError as error:
+            findings += [*_storage(database, db), *_people(db), *_campaigns(db), *_ledger(db)]
+    except (StorageError, LedgerError) as error:
         findings.append(Finding("unsafe", str(error)))
-    findings += _ledger(ledger)
     if server:
         findings += _service(server)
     return findings
@@ -98,7 +98,7 @@ def _people(db: Connection) -> Iterator[Finding]:
         yield Finding("good", f"{len(people)} people have tokens, {operators} of them as operators")
 
 
-def _campaigns(db: Connection, ledger: Path | None) -> Iterator[Finding]:
+def _campaigns(db: Connection) -> Iterator[Finding]:
     for entry in campaign_store.all_campaigns(db):
         if entry.state in OVER:
             continue
@@ -116,20 +116,36 @@ def _campaigns(db: Connection, ledger: Path | None) -> Iterator[Finding]:
             yield Finding("doubtful", f"the campaign {entry.name!r} promises nothing of words that one device has")
         if definition.population is None:
             yield Finding("doubtful", f"the campaign {entry.name!r} is charged to nobody: no budget limits it")
-        if definition.population is not None and ledger is None:
-            yield Finding("unsafe", f"the campaign {entry.name!r} needs the ledger of its population: give --ledger")
+        if definition.population is not None and entry.state != CampaignState.DRAFT:
+            charge = ledger_rows.charge_of(db, entry.name)
+            if charge is None or charge.population != definition.population:
+                yield Finding(
+                    "unsafe",
+                    f"the campaign {entry.name!r} was charged to a ledger that is not in this service: import it with "
+                    "`neologue ledger import`",
+                )
 
 
-def _ledger(path: Path | None) -> Iterator[Finding]:
-    if path is None:
-        yield Finding("doubtful", "there is no ledger: no budget limits what campaigns spend together")
+def _ledger(db: Connection) -> Iterator[Finding]:
+    names = ledger_rows.population_names(db)
+    if not names:
+        yield Finding("doubtful", "no population has a budget: nothing limits what campaigns spend together")
         return
-    try:
-        populations = Ledger(path).populations()
-    except LedgerError as error:
-        yield Finding("unsafe", str(error))
-        return
-    yield Finding("good", f"the ledger {path} keeps count of {len(populations)} populations")
+    for name in names:
+        ledger_rows.read_population(db, name)  # all of it can be read
+    yield Finding(
+        "good", f"the ledger keeps count of {len(names)} {'population' if len(names) == 1 else 'populations'}"
+    )
+    unpaid = [entry.name for entry in campaign_store.all_campaigns(db) if _was_free(entry)]
+    if unpaid:
+        yield Finding(
+            "doubtful",
+            f"the campaign {unpaid[0]!r} was charged to nobody: what it cost is not in what populations have spent",
+        )
+
+
+def _was_free(entry: CampaignRow) -> bool:
+    return entry.definition.population is None and entry.state != CampaignState.DRAFT
 
 
 def _memory() -> Iterator[Finding]:

@@ -15,10 +15,12 @@ from neologue.campaign.profiles import PROFILES
 from neologue.errors import InputError
 from neologue.language.alphabet import NAMED
 from neologue.language.builtin import languages
+from neologue.privacy.scale import ASKED_ABOVE
 from neologue.release.foreseen import foreseen_charge
 from neologue.reporting.sentences import privacy_lines
 from neologue.service.api import operator_api
 from neologue.service.api.responses import answer
+from neologue.service.campaigns.consent import foreseen_user_epsilon
 from neologue.service.campaigns.definition import Definition
 from neologue.web.page import Page, PageRequest, campaign_path, redirect, render_fragment, render_page
 from neologue.web.price import DEFAULT_LANGUAGE, budget_view, foreseen_statement, plan_campaign
@@ -109,6 +111,8 @@ ADVANCED_FIELDS: Final = (
 ALL_FIELDS: Final = (*FIELDS, *ADVANCED_FIELDS)
 _FIELD_OF: Final = {parameter: field.name for field in ALL_FIELDS for parameter in (field.name, *field.decides)}
 """The field that shows the errors of each parameter."""
+CONSENT: Final = "accept_weak_privacy"
+"""The checkbox that comes with the price of a campaign which protects no whole user."""
 _CHOICES: Final = {
     "aggregation": (
         ("ephemeral", "ephemeral: single reports, in memory only"),
@@ -149,6 +153,9 @@ def show_price(request: PageRequest) -> Response:
             lines=privacy_lines(statement),
             layers=len(foreseen_charge(definition.campaign, definition.measuring).batches),
             budget=budget_view(request.service.ledger, definition),
+            consent=foreseen_user_epsilon(definition) > ASKED_ABOVE,
+            accepted=definition.accept_weak_privacy,
+            limit=ASKED_ABOVE,
         )
 
     return _answer_form(request, _pricing, render)
@@ -200,8 +207,8 @@ def _answer_form(request: PageRequest, lock: threading.Lock, render: Callable[[D
 
 def _render_form(request: PageRequest, values: dict[str, str], problems: dict[str, str], status: int = 200) -> Response:
     choices = _CHOICES | {"language": (("", "none"), *((name, name) for name in languages()))}
-    if request.service.ledger:
-        choices |= {"population": tuple((name, name) for name in request.service.ledger.populations())}
+    if populations := request.service.ledger.populations():
+        choices |= {"population": tuple((name, name) for name in populations)}
     fields, advanced = (
         [replace(field, choices=choices.get(field.name, ())) for field in part if _is_offered(field, choices)]
         for part in (FIELDS, ADVANCED_FIELDS)
@@ -213,14 +220,17 @@ def _render_form(request: PageRequest, values: dict[str, str], problems: dict[st
         fields=fields,
         advanced=advanced,
         values=values,
+        consent=CONSENT in problems or bool(request.form.get(CONSENT)),
+        accepted=bool(request.form.get(CONSENT)),
+        limit=ASKED_ABOVE,
         problems=problems,
-        labels={field.name: field.label for field in ALL_FIELDS},
+        labels={field.name: field.label for field in ALL_FIELDS} | {CONSENT: "Consent"},
         is_open=any(field.name in problems for field in ADVANCED_FIELDS),
     )
 
 
 def _is_offered(field: Field, choices: Collection[str]) -> bool:
-    """Whether the form has a field: the population only if there is a ledger."""
+    """Whether the form has a field: the population only if there is one."""
     return field.kind != "choice" or field.name in choices
 
 
@@ -245,8 +255,9 @@ def _parse_form(form: QueryParams) -> tuple[Definition | None, dict[str, str]]:
         return None, problems
     if "hours" in given:
         given["layer_seconds"] = HOUR * given.pop("hours")
+    accepted = {CONSENT: True} if form.get(CONSENT) else {}
     try:
-        definition = msgspec.convert({**given, "parameters": parameters}, Definition)
+        definition = msgspec.convert({**given, **accepted, "parameters": parameters}, Definition)
         assert definition.campaign
     except InputError as error:
         return None, _problem_of(error)
@@ -275,4 +286,6 @@ def _parse_value(field: Field, text: str) -> object | None:
 def _problem_of(error: InputError) -> dict[str, str]:
     """An error beside the field of its parameter, or above the form if it has none."""
     message = str(error)
+    if error.parameter == CONSENT:
+        return {CONSENT: f"{message[:1].upper()}{message[1:]}."}
     return {_FIELD_OF.get(error.parameter or "", ""): f"{message[:1].upper()}{message[1:]}."}

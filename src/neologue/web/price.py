@@ -8,11 +8,12 @@ import msgspec
 
 from neologue.errors import InputError
 from neologue.ledger.composition import composed_epsilon
-from neologue.ledger.ledger import Ledger, Spent
-from neologue.privacy.cost import central_epsilon
-from neologue.privacy.statement import PrivacyFacts, privacy_statement
+from neologue.ledger.ledger import Ledger
+from neologue.ledger.snapshot import RareWords, Spent
+from neologue.privacy.statement import privacy_statement
 from neologue.release.codec import SOURCES
-from neologue.release.foreseen import foreseen_charge, foreseen_facts
+from neologue.release.foreseen import foreseen_charge
+from neologue.service.campaigns.consent import foreseen_facts_of, foreseen_user_epsilon
 from neologue.service.campaigns.definition import Definition
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class BudgetView:
     """A population's budget, and what is spent of it."""
 
     spent: Spent
+    rare_words: RareWords
     after: float | None
     """The ε that will be spent with the campaign too; None if it is charged already."""
 
@@ -38,19 +40,8 @@ def foreseen_statement(definition: Definition) -> dict[str, Any]:
     return _foreseen_statement(msgspec.json.encode(definition))
 
 
-def foreseen_facts_of(definition: Definition) -> PrivacyFacts:
-    """The facts of the campaign if it collects all that it may."""
-    return foreseen_facts(definition.campaign, definition.measuring, definition.aggregator.exposure)
-
-
-def foreseen_user_epsilon(definition: Definition) -> float:
-    """The central ε that the release may cost a whole user, if the campaign collects all that it may."""
-    facts = foreseen_facts_of(definition)
-    return central_epsilon(facts.collection.in_sums_of(None, facts.colluders), facts.delta, "user")
-
-
 def user_epsilon_of(body: dict[str, Any]) -> float | None:
-    """The same for a definition as a client sends it; None if it is none that a service would accept."""
+    """The central ε of a whole user, of a definition as a client sends it; None if no service would accept it."""
     try:
         return foreseen_user_epsilon(msgspec.json.decode(msgspec.json.encode(body), type=Definition))
     except (msgspec.ValidationError, InputError):
@@ -62,17 +53,17 @@ def plan_campaign(definition: Definition) -> "Plan":
     return _plan_campaign(msgspec.json.encode(definition))
 
 
-def budget_view(ledger: Ledger | None, definition: Definition) -> BudgetView | None:
+def budget_view(ledger: Ledger, definition: Definition) -> BudgetView | None:
     """The budget of the population that pays for the campaign, if there is one."""
-    if ledger is None or definition.population is None:
+    if definition.population is None:
         return None
-    spent = ledger.spent(definition.population)
-    entries = ledger.entries(definition.population)
-    if any(entry.campaign == definition.name for entry in entries):
-        return BudgetView(spent, None)
-    charged = [entry.collection for entry in entries if entry.charged]
+    snapshot = ledger.snapshot(definition.population)
+    if snapshot.charge(definition.name):
+        return BudgetView(snapshot.spent, snapshot.rare_words, None)
     planned = foreseen_charge(definition.campaign, definition.measuring)
-    return BudgetView(spent, composed_epsilon([*charged, planned], spent.budget.delta, spent.budget.unit))
+    budget = snapshot.budget
+    after = composed_epsilon([*snapshot.charged(), planned], budget.delta, budget.unit)
+    return BudgetView(snapshot.spent, snapshot.rare_words, after)
 
 
 @lru_cache(CACHED_PRICES)

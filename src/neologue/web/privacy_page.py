@@ -9,10 +9,11 @@ from neologue.privacy.colluders import cost_by_colluders
 from neologue.release.facts import privacy_facts
 from neologue.reporting.sentences import privacy_lines
 from neologue.service.api.schemas import CampaignView
+from neologue.service.campaigns.consent import foreseen_facts_of
 from neologue.service.review.released import read_release
 from neologue.service.storage.states import CampaignState
 from neologue.web.page import ALL_ROLES, Page, PageRequest, render_page
-from neologue.web.price import budget_view, foreseen_facts_of, foreseen_statement
+from neologue.web.price import budget_view, foreseen_statement
 
 NOT_PROMISED: Final = {"unique_words": None, "thresholds": ()}
 """What releases of formats 1 and 2 do not state."""

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from neologue import __version__
-from neologue.service.api.operator_api import ENDPOINTS, Text
+from neologue.service.api.endpoints import ENDPOINTS
+from neologue.service.api.operator_api import Text
 from neologue.service.api.schemas import Failure, Health
 from neologue.service.collect.replies import CheckIn, CheckInReply, Final, GroupOffer, Received
 

@@ -1,6 +1,6 @@
 """The endpoints for operators and analysts: each route, the roles that may use it, its request and its response.
 
-The routes and the OpenAPI description are both made from this one list.
+Those of the ledger are in `ledger_api`; the routes and the OpenAPI description are made from both lists.
 """
 
 import re
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neologue.errors import CampaignError, ParameterError
+from neologue.ledger.ledger import Ledger
 from neologue.protocol.credential import issue, issue_with_key
 from neologue.protocol.layer import Layer
 from neologue.protocol.slot import SLOTS
@@ -33,6 +34,7 @@ from neologue.service.api.schemas import (
 )
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
+from neologue.service.campaigns.consent import require_consent
 from neologue.service.campaigns.coordinator import Coordinator
 from neologue.service.campaigns.definition import Definition
 from neologue.service.collect.stored_layers import StoredLayers
@@ -57,6 +59,7 @@ class Context:
 
     database: Database
     coordinator: Coordinator
+    ledger: Ledger
     keys: Keys
     clock: Callable[[], float]
 
@@ -103,6 +106,7 @@ def create(context: Context, call: Call) -> CampaignView:
     """Create a draft."""
     definition: Definition = call.body
     definition.check()
+    require_consent(definition)
     entry = context.coordinator.create(definition, context.clock(), call.person.name)
     return CampaignView.of(entry)
 
@@ -277,7 +281,7 @@ def key(context: Context, call: Call) -> Key:
 
 _ONE = "/v1/campaigns/{name}"
 _BOTH = (OPERATOR, ANALYST)
-ENDPOINTS = (
+CAMPAIGN_ENDPOINTS = (
     Endpoint("GET", "/v1/key", "The public key that devices pin", (), key, Key),
     Endpoint("GET", "/v1/campaigns", "All campaigns", _BOTH, campaigns, list[CampaignView]),
     Endpoint("POST", "/v1/campaigns", "Create a draft", (OPERATOR,), create, CampaignView, Definition, status=201),

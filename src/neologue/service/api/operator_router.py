@@ -9,7 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from neologue.service.api.operator_api import ENDPOINTS, Call, Context, Endpoint, Text
+from neologue.service.api.endpoints import ENDPOINTS
+from neologue.service.api.operator_api import Call, Context, Endpoint, Text
 from neologue.service.api.rate_limit import Standing
 from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import NO_STORE, answer, failure

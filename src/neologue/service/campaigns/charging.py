@@ -134,9 +134,8 @@ class Charging:
     def abandon(self, campaign: str, now: float, by: str) -> None:
         """Give back the charge of a campaign that was planned elsewhere, and in which nobody was asked."""
         with self._database.transaction() as db:
-            charge = ledger_rows.charge_of(db, campaign)
-            ours = {entry.id.hex() for entry in campaign_store.all_campaigns(db)}
-            if charge is not None and charge.reference in ours:
+            ours = (entry for entry in campaign_store.all_campaigns(db) if entry.name == campaign)
+            if any(_charge_of(db, entry) for entry in ours):
                 raise LedgerError(f"the campaign {campaign!r} runs in this service: abort it instead")
             self._ledger.abandon_in(db, campaign)
             access.audit(db, by, "abandon charge", campaign, now)
@@ -192,12 +191,14 @@ def _coming(entry: CampaignRow, opens: Layer | ClosedLayer | None) -> tuple[Batc
 def _charge_of(db: Connection, entry: CampaignRow) -> LedgerCharge | None:
     """The charge of a campaign; one of somebody else that has the same name is not taken for it.
 
-    Campaigns that were charged before there were references have none.
+    Campaigns that were started before there were references have none.
     """
     charge = ledger_rows.charge_of(db, entry.name)
-    if charge is None or charge.reference not in (None, entry.id.hex()):
+    if charge is None or charge.population != entry.definition.population:
         return None
-    return charge if charge.population == entry.definition.population else None
+    if charge.reference is None:
+        return None if entry.state == CampaignState.DRAFT else charge
+    return charge if charge.reference == entry.id.hex() else None
 
 
 def _require_no_population(db: Connection) -> None:

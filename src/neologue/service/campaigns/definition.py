@@ -17,6 +17,7 @@ from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.builtin import alphabet as alphabet_of_language
 from neologue.language.vocabulary import Vocabulary
+from neologue.layout.schedule import foreseen_collection
 from neologue.masking.rules import GroupRules
 from neologue.masking.terms import MOST_ISSUERS
 from neologue.protocol.invitation import KEY_BYTES
@@ -50,6 +51,8 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     """If given, devices contribute these words alone."""
     parameters: dict[str, Any] = {}
     """Parameters that differ from the profile."""
+    accept_weak_privacy: bool = False
+    """Whether the operator accepts a central ε above 10 for a whole user, which protects nobody."""
     measure_devices: int = 0
     """How many of the devices count the words found instead of finding them."""
     measure_rate: float = 1.0
@@ -192,12 +195,25 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         if self.measuring:
             self.measuring.check(campaign, self.devices)
         fewest, what = self.aggregator.fewest, self.aggregator.unit
+        if campaign.parameters.promised_epsilon is not None:
+            self._check_room(fewest, what)
         if fewest > campaign.parameters.smallest_layer:
             raise ParameterError(
                 f"a {what} of {fewest:,} is more than the {campaign.parameters.smallest_layer:,} reports that "
                 f"decide a layer; give a smaller {what} or a larger smallest layer",
                 parameter=self.aggregator.parameter,
             )
+
+    def _check_room(self, fewest: int, what: str) -> None:
+        """Refuse batches so large that what a full layer may lack of them breaks its promise."""
+        for layer in foreseen_collection(self.campaign).batches:
+            decides = self.campaign.fewest_reports(layer.candidates)
+            if layer.reports - fewest < decides:
+                raise ParameterError(
+                    f"a layer of {layer.reports:,} may end with a {what} of {fewest:,} missing, and needs {decides:,} "
+                    f"reports to keep the promised central ε: give a smaller {what}, or more devices",
+                    parameter=self.aggregator.parameter,
+                )
 
 
 def _check_key(key: str) -> None:

@@ -1,0 +1,6 @@
+"""All endpoints for operators and analysts, from which the routes and the OpenAPI description are made."""
+
+from neologue.service.api.ledger_api import LEDGER_ENDPOINTS
+from neologue.service.api.operator_api import CAMPAIGN_ENDPOINTS
+
+ENDPOINTS = (*CAMPAIGN_ENDPOINTS, *LEDGER_ENDPOINTS)
