@@ -17,6 +17,7 @@ from neologue.planning.masking_cost import device_seconds
 
 PEER, WORK = "flwr", "secagg-plus"
 DROPOUT, CORRUPTION = 10, 5
+"""In per cent of a group."""
 SMALLEST = 3
 
 

@@ -115,7 +115,7 @@ class TestMasking:
         run, member, _ = at(Stage.MASKING)
         around, delivery = delivered(run)
         deals = tuple(deal for other, deal in zip(around, delivery.deals, strict=True) if other not in left_out)
-        with pytest.raises(MaskingError, match="not among those that have shared|5 devices have shared .* it takes 6"):
+        with pytest.raises(MaskingError, match=r"not among those that have shared|5 devices have shared .* it takes 6"):
             member.mask(Delivery(0, delivery.shared - left_out, deals).body(COHORT))
 
     def test_a_key_that_leads_to_no_secret_is_refused_before_anything_is_masked(self) -> None:
@@ -131,7 +131,7 @@ class TestMasking:
         assert other in forged.neighbours
         member.share(forged.body())
         deals = tuple(Deal(bytes(80), (bytes(16),) * 2) for _ in forged.neighbours)
-        with pytest.raises(MaskingError, match="leads to no secret|neighbours have shared"):
+        with pytest.raises(MaskingError, match=r"leads to no secret|neighbours have shared"):
             member.mask(Delivery(0, frozenset(range(DEVICES)), deals).body(COHORT))
         assert votes.group is None
 

@@ -35,7 +35,7 @@ def report_receipt(day: int, invitation: Invitation, size: int, spent: float, li
     else:
         how = (
             f"this device made its votes for the operator {operator}… and the campaign {campaign}…, which leave it "
-            f"only under masks, so that the operator reads sums of at least {invitation.masked.smallest:,} devices"
+            f"only under masks, to be read in sums of at least {invitation.masked.smallest:,} devices alone"
         )
     return (
         f"On {date(day)} {how}: randomized votes on {layer.randomizer.candidates:,} candidates, {what}. {targets}"
