@@ -100,7 +100,7 @@ class Reading:
 
     @property
     def set_bytes(self) -> int:
-        return -(-self.size // 8)
+        return int(-(-self.size // 8))
 
     def octets_of(self, devices: set[int]) -> bytes:
         digits = "".join("1" if index in devices else "0" for index in range(8 * self.set_bytes))

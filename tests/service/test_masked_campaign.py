@@ -14,9 +14,10 @@ from neologue.errors import ParameterError
 from neologue.masking.rules import GroupRules, groups_of
 from neologue.privacy.collection import Batch
 from neologue.privacy.cost import cost
-from neologue.privacy.statement import CORRUPT, UNCHECKED, Exposure, LayerShown, privacy_statement
+from neologue.privacy.statement import CORRUPT, UNCHECKED, VOUCHED, Exposure, LayerShown, privacy_statement
 from neologue.release.facts import facts_of
 from neologue.release.influence import influence
+from neologue.reporting.sentences import privacy_lines
 from service.campaigns import definition
 from service.masked_crowd import SECURE, secure_definition
 from service.serving import served
@@ -57,6 +58,8 @@ def test_an_operator_makes_a_secure_campaign_by_a_command(tmp_path: Path) -> Non
         run = CliRunner(env={"NEOLOGUE_TOKEN": service.token, "NEOLOGUE_SERVER": service.address})
         made = run.invoke(main, ["campaign", "create", "spring", "--devices", "20000", "--language", "en", *options])
         assert made.exit_code == 0, made.output
+        assert "Privacy from the server" in made.output
+        assert "for a whole user (no meaningful protection)" in made.output
         assert service.ask("GET", "/v1/campaigns/spring").json["aggregation"] == "secure"
         wrong = run.invoke(main, ["campaign", "create", "fall", "--devices", "20000", *options, "--corruption", "31"])
         assert wrong.exit_code == 2
@@ -76,10 +79,24 @@ def test_the_server_of_a_secure_campaign_sees_the_honest_devices_of_the_smallest
     assert [observer["smallest_sum"] for observer in (reader, disk, server)] == [5_000, 70, 52]
     assert server["item_epsilon"] == cost(masked.received.in_sums_of(52), parameters.delta).item_best.epsilon
     assert "up to 18 of which may be of devices that work with it" in server["sees"]
-    assert {UNCHECKED, CORRUPT} <= set(trust["assumptions"])
+    assert {UNCHECKED, CORRUPT, VOUCHED} <= set(trust["assumptions"])
     plain_trust: Any = privacy_statement(plain)["trust"]
-    assert not {UNCHECKED, CORRUPT} & set(plain_trust["assumptions"])
+    assert not {UNCHECKED, CORRUPT, VOUCHED} & set(plain_trust["assumptions"])
     assert plain_trust["observers"][2]["item_epsilon"] >= server["item_epsilon"]
+
+
+def test_the_server_s_view_is_judged_beside_the_option() -> None:
+    """45 honest devices at ε = 10 are no protection of a user, and every page says so in the words of the scale."""
+    parameters = replace(definition().campaign.parameters, epsilon=10.0, words_per_user=60, delta=1e-8)
+    shown = (LayerShown(Batch(5_000, 1_000), 1, 900),)
+    rules = GroupRules(100, 63, 20, 5)
+    assert rules.honest == 45
+    facts = facts_of(parameters, shown, exposure=Exposure(masked=rules))
+    line = privacy_lines(privacy_statement(facts))[-1]
+    assert "with 45 honest devices or more" in line
+    assert "(weak protection)" in line
+    assert "for a whole user (no meaningful protection)" in line
+    assert "the server" not in privacy_lines(privacy_statement(replace(facts, exposure=Exposure())))[-1]
 
 
 def test_a_hostile_device_speaks_for_its_whole_group() -> None:

@@ -50,8 +50,22 @@ def foreseen_user_epsilon(definition: Definition) -> float:
 
 def user_epsilon_of(body: dict[str, Any]) -> float | None:
     """The same for a definition as a client sends it; None if it is none that a service would accept."""
+    definition = _definition_of(body)
     try:
-        return foreseen_user_epsilon(msgspec.json.decode(msgspec.json.encode(body), type=Definition))
+        return None if definition is None else foreseen_user_epsilon(definition)
+    except InputError:
+        return None
+
+
+def statement_of(body: dict[str, Any]) -> dict[str, Any] | None:
+    """The foreseen statement for a definition as a client sends it; None if no service would accept it."""
+    definition = _definition_of(body)
+    return None if definition is None else foreseen_statement(definition)
+
+
+def _definition_of(body: dict[str, Any]) -> Definition | None:
+    try:
+        return msgspec.json.decode(msgspec.json.encode(body), type=Definition)
     except (msgspec.ValidationError, InputError):
         return None
 
