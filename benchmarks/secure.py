@@ -5,19 +5,23 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from benchmarks.measure import Measured, Part, Ratio, Work, measure_in_turn, ratio
 from benchmarks.peers import Peer
 from benchmarks.setting import Setting
 from neologue.aggregation.masked_group import GroupServer, GroupSum
-from neologue.device.masked import Ballot, Member
+from neologue.device.masked import Ballot, Identity, Member
 from neologue.masking.terms import MaskingGroup, Promise, Terms
 from neologue.masking.traffic import download_bytes, upload_bytes
+from neologue.masking.voucher import Issuers, vouch
 from neologue.planning.masking_cost import device_seconds
 
 PEER, WORK = "flwr", "secagg-plus"
 DROPOUT, CORRUPTION = 10, 5
+"""In per cent of a group."""
 SMALLEST = 3
+CAMPAIGN = bytes(16)
 
 
 def measure(setting: Setting, peers: Mapping[str, Peer]) -> Part:
@@ -27,7 +31,7 @@ def measure(setting: Setting, peers: Mapping[str, Peer]) -> Part:
     notes: list[str] = []
     peer = peers[PEER]
     for size, entries in setting.masked_groups:
-        group = MaskingGroup(Terms(bytes(16), bytes(32), entries, 1, SMALLEST, DROPOUT, CORRUPTION), size)
+        group = MaskingGroup(Terms(bytes(16), bytes(32), entries, 1, SMALLEST, DROPOUT, size * CORRUPTION // 100), size)
         degree, threshold = group.neighbourhood.degree, group.neighbourhood.threshold
         sizes = f"{size:,} devices, {entries:,} candidates"
         works = [
@@ -54,14 +58,21 @@ def measure(setting: Setting, peers: Mapping[str, Peer]) -> Part:
 
 def server_seconds(group: MaskingGroup) -> float:
     """The CPU time of a server for one whole group, whose last devices drop out after sending their shares."""
-    terms, server, took = group.terms, GroupServer(group.terms), 0.0
-    ballot = (terms.layer, np.zeros(terms.entries, np.int64), terms.votes, bytes(32))
-    members = {
-        number.to_bytes(2, "big"): Member(terms, Ballot.of_votes(*ballot), Promise(SMALLEST, CORRUPTION))
-        for number in range(group.size)
-    }
+    terms, took = group.terms, 0.0
+    issuer = Ed25519PrivateKey.generate()
+    issuers = Issuers(CAMPAIGN, (issuer.public_key().public_bytes_raw(),))
+    server, promise = GroupServer(terms, issuers), Promise(SMALLEST, terms.corrupt, issuers.keys)
+    votes = np.zeros(terms.entries, np.int64)
+
+    def member() -> Member:
+        signer = Ed25519PrivateKey.generate()
+        who = Identity(CAMPAIGN, signer, vouch(CAMPAIGN, signer.public_key().public_bytes_raw(), issuer))
+        return Member(terms, Ballot.of_votes(terms.layer, votes, terms.votes), promise, who)
+
+    members = {number.to_bytes(2, "big"): member() for number in range(group.size)}
     staying = list(members)[: group.size - -(-group.size * DROPOUT // 100)]
-    for step, devices in ((None, members), (Member.share, members), (Member.mask, staying), (Member.unmask, staying)):
+    steps = (Member.mask, Member.confirm, Member.unmask)
+    for step, devices in ((None, members), (Member.share, members), *((step, staying) for step in steps)):
         for device in devices:
             began = time.thread_time()
             received = server.message_for(device)

@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 
 from neologue.aggregation.masked_group import GroupServer, GroupSum, Stage
 from neologue.device.contribution import contribute, counting_words, held_prefixes
-from neologue.device.masked import Ballot, Member
+from neologue.device.masked import Ballot, Identity, Member
 from neologue.entropy import Entropy, SeededEntropy
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, extensions, root, strings
 from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.masking.neighbourhood import neighbourhood
+from neologue.masking.rules import most_corrupt
 from neologue.masking.terms import MaskingGroup, Promise, Terms
-from neologue.masking.void_group import sign_void_statement
+from neologue.masking.voucher import Issuers, vouch
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import issue
 from neologue.protocol.documents import known_document
@@ -468,7 +469,7 @@ def document_case(name: str, layer: Layer | ClosedLayer) -> Vector:
     operator, campaign, promise = (
         Ed25519PrivateKey.from_private_bytes(bytes(range(32))),
         bytes(range(16)),
-        Promise(50, 5),
+        Promise(70, 23, (bytes(range(32)), bytes(range(32, 64)))),
     )
     return {
         "name": name,
@@ -553,34 +554,45 @@ def identities() -> list[Vector]:
 # Secure aggregation
 
 
-def cohort_case(name: str, devices: int, votes: int, dropout: int, corruption: int, gone: tuple[int, ...]) -> Vector:
+def cohort_case(name: str, devices: int, votes: int, dropout: int, corrupt: int, gone: tuple[int, ...]) -> Vector:
     """All messages of a cohort, in which some devices share their secrets and then drop out."""
-    terms = Terms(bytes(range(16)), bytes(range(32)), 11, votes, 3, dropout, corruption)
-    operator = Ed25519PrivateKey.from_private_bytes(bytes(range(32, 64)))
-    server = GroupServer(terms, SeededEntropy(devices))
+    terms = Terms(bytes(range(16)), bytes(range(32)), 11, votes, 3, dropout, corrupt)
+    campaign, issuer = bytes(range(100, 116)), Ed25519PrivateKey.from_private_bytes(bytes(range(32, 64)))
+    issuers = Issuers(campaign, (bytes(32), issuer.public_key().public_bytes_raw()))
+    promise = Promise(terms.smallest, corrupt, issuers.keys)
+    server = GroupServer(terms, issuers)
     told: list[Vector] = []
     members: list[Member] = []
     drawn = [Recorded(1000 * devices + index) for index in range(devices)]
     for index, entropy in enumerate(drawn):
         counts = SeededEntropy(devices, index).below(votes + 1, terms.entries)
-        ballot = Ballot.of_votes(terms.layer, counts, votes, operator.public_key().public_bytes_raw())
-        members.append(Member(terms, ballot, Promise(terms.smallest, corruption), entropy))
+        signer = Ed25519PrivateKey.from_private_bytes(bytes([index]) * 32)
+        voucher = vouch(campaign, signer.public_key().public_bytes_raw(), issuer)
+        ballot = Ballot.of_votes(terms.layer, counts, votes)
+        members.append(Member(terms, ballot, promise, Identity(campaign, signer, voucher), entropy))
         advertised = members[-1].advertise()
         server.receive(bytes([index]), advertised)
-        told.append({"name": f"device {index}", "votes": counts.tolist(), "advertisement": advertised.hex()})
-    layer_size = MaskingGroup(terms, devices)
-    for stage, message, answer in (
-        (Stage.SHARING, "roster", "sharing"),
-        (Stage.MASKING, "delivery", "masked"),
-        (Stage.UNMASKING, "request", "unmasking"),
+        told.append(
+            {
+                "name": f"device {index}",
+                "votes": counts.tolist(),
+                "signing_key": signer.private_bytes_raw().hex(),
+                "advertisement": advertised.hex(),
+            }
+        )
+    group = MaskingGroup(terms, devices)
+    for stage, message, answer, respond in (
+        (Stage.SHARING, "roster", "sharing", Member.share),
+        (Stage.MASKING, "delivery", "masked", Member.mask),
+        (Stage.CONFIRMING, "survivors", "confirmation", Member.confirm),
+        (Stage.UNMASKING, "request", "unmasking", Member.unmask),
     ):
         server.advance()
         for index, member in enumerate(members):
             if stage > Stage.SHARING and index in gone:
                 continue
             body = server.message_for(bytes([index])) or b""
-            respond = {Stage.SHARING: member.share, Stage.MASKING: member.mask, Stage.UNMASKING: member.unmask}[stage]
-            answered = respond(body)
+            answered = respond(member, body)
             server.receive(bytes([index]), answered)
             told[index] |= {message: body.hex(), answer: answered.hex()}
     server.advance()
@@ -589,30 +601,44 @@ def cohort_case(name: str, devices: int, votes: int, dropout: int, corruption: i
     return {
         "name": name,
         "terms": bytes(terms).hex(),
+        "campaign": campaign.hex(),
+        "promise": bytes(promise).hex(),
+        "issuer_private_key": issuer.private_bytes_raw().hex(),
         "size": devices,
-        "degree": layer_size.neighbourhood.degree,
-        "threshold": layer_size.neighbourhood.threshold,
-        "bits": layer_size.bits,
+        "degree": group.neighbourhood.degree,
+        "threshold": group.neighbourhood.threshold,
+        "quorum": group.quorum,
+        "bits": group.bits,
         "devices": [case | {"secrets": entropy.hex} for case, entropy in zip(told, drawn, strict=True)],
         "sum": server.outcome.votes.tolist(),
-        "operator_private_key": operator.private_bytes_raw().hex(),
-        "statement": sign_void_statement(terms, operator).hex(),
     }
 
 
 def masking() -> Vector:
-    """Vectors of secure aggregation: whole cohorts, and how many neighbours larger ones have."""
-    cases = [(size, *rates) for size in (5, 20, 50, 100, 500, 2000) for rates in ((5, 5), (10, 5), (20, 10), (30, 20))]
+    """Vectors of secure aggregation: whole cohorts, how many neighbours larger ones have, and their corrupt devices."""
+    sizes = (5, 20, 50, 100, 500, 1000, 2000)
+    cases = [(size, dropout, size * share // 100) for size in sizes for dropout, share in ((5, 5), (20, 10), (30, 20))]
     return {
         "cohorts": [
-            cohort_case("all are neighbours", 5, 1, 20, 20, (1,)),
-            cohort_case("a circle, entries of two bytes", 8, 60, 10, 10, (0,)),
+            cohort_case("all are neighbours", 5, 1, 20, 1, (1,)),
+            cohort_case("a circle, entries of two bytes", 12, 60, 10, 0, (0,)),
         ],
         "neighbourhoods": [
-            {"size": n, "dropout": d, "corruption": c, "degree": found.degree, "threshold": found.threshold}
+            {"size": n, "dropout": d, "corrupt": c, "degree": found.degree, "threshold": found.threshold}
             for n, d, c in cases
-            if n > 5 or c < 20
             for found in [neighbourhood(n, d, c)]
+        ],
+        "corrupt": [
+            {
+                "size": size,
+                "share": share,
+                "risk": 1e-6,
+                "groups": groups,
+                "most": most_corrupt(size, share, 1e-6, groups),
+            }
+            for size in sizes[1:]
+            for share in (1, 5)
+            for groups in (1, 6000)
         ],
     }
 

@@ -14,11 +14,13 @@ from service.stores import CAMPAIGN, LAYER
 class Stated:
     """Settings as an operator states them."""
 
+    devices: int = 100
     batch: int = 10
     cohort_size: int = 12
     smallest_cohort: int = 6
     dropout: int = 25
-    corruption: int = 5
+    corruption: int = 0
+    corruption_risk: float = 1e-6
     gather_seconds: float = 5.0
     stage_seconds: float = 5.0
 
@@ -29,7 +31,7 @@ def aggregator(request: pytest.FixtureRequest) -> Aggregator:
 
 
 def test_a_layer_collects_what_its_devices_send(aggregator: Aggregator) -> None:
-    layer = aggregator.collecting(CAMPAIGN, 3, LAYER)
+    layer = aggregator.collecting(CAMPAIGN, 3, LAYER, (bytes(32),))
     assert layer.asks is LAYER
     assert layer.longest > 0
 
@@ -47,7 +49,7 @@ def test_there_is_room_for_as_many_as_are_counted_together(aggregator: Aggregato
 
 
 def test_a_promise_is_made_where_votes_are_masked(aggregator: Aggregator) -> None:
-    assert (aggregator.promise is None) == (aggregator.exposure.masked is None)
+    assert (aggregator.promise((bytes(32),)) is None) == (aggregator.exposure.masked is None)
     assert aggregator.spoilt_by_one >= 1
 
 

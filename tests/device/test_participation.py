@@ -1,35 +1,46 @@
 """A device in a secure campaign: what it refuses, what it remembers, and what it tells its owner."""
 
+import base64
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from groups import ISSUER, identity
 from invitations import OPERATOR, STRANGER, policy
 from layers import small_layer
 from neologue.aggregation.masked_group import terms_for
 from neologue.device import Client, Policy, SpendingRecord, receipt
 from neologue.device.membership import AnsweredInvitation, Membership
-from neologue.device.participation import MOST_TIMES, Participation
-from neologue.device.spending_record import MaskedVotes
+from neologue.device.participation import Participation
 from neologue.errors import AnsweredError, PolicyError
 from neologue.masking.terms import Promise, Terms
-from neologue.masking.void_group import sign_void_statement
+from neologue.masking.voucher import vouch
 from neologue.protocol.credential import Credential
 from neologue.protocol.invitation import Invitation, invite
 from sending import AT_ONCE
 from small_service import CAMPAIGN, Reply, Service, error, instead, running
 
-PROMISE = Promise(smallest=8, corruption=5)
+PROMISE = Promise(smallest=8, corrupt=5, issuers=(ISSUER.public_key().public_bytes_raw(),))
 
 
 class SecureService(Service):
     """Invites to answer under masks; its groups are what a test makes them."""
 
     promise: Promise | None = PROMISE
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bodies: list[bytes] = []
+
+    def answer(self, method: str, path: str, body: bytes) -> Reply:
+        self.bodies.append(body)
+        return super().answer(method, path, body)
 
     def invited(self, credential: Credential) -> dict[str, Any]:
         told = super().invited(credential)
@@ -41,8 +52,8 @@ class SecureService(Service):
         self.layer = small_layer(["abb", "cab"], 4)
         self.documents[f"/v1/layers/{self.layer.digest.hex()}"] = self.layer.document
 
-    def terms(self, number: int = 1, smallest: int = 8, corruption: int = 5) -> Terms:
-        return terms_for(self.layer, bytes([number]) * 16, smallest, 10, corruption)
+    def terms(self, number: int = 1, smallest: int = 8, corrupt: int = 5) -> Terms:
+        return terms_for(self.layer, bytes([number]) * 16, smallest, 10, corrupt)
 
 
 @pytest.fixture
@@ -64,8 +75,15 @@ def issued(service: SecureService, folder: Path) -> str:
     """The credential of the device with this folder."""
     kept = folder.parent / f"{folder.name}.credential"
     if not kept.exists():
-        kept.write_text(service.credential().text)
+        kept.write_text(with_key(service.credential()).joining_text)
     return kept.read_text()
+
+
+def with_key(credential: Credential) -> Credential:
+    """A credential with a signing key for which the issuer vouches."""
+    key = Ed25519PrivateKey.generate()
+    voucher = vouch(CAMPAIGN, key.public_key().public_bytes_raw(), ISSUER)
+    return replace(credential, signing_key=key.private_bytes_raw(), voucher=voucher)
 
 
 def layer_size(terms: Terms) -> Reply:
@@ -94,7 +112,7 @@ def made(service: SecureService, folder: Path) -> SpendingRecord:
     return account
 
 
-@pytest.mark.parametrize("worse", [{"smallest": 7}, {"corruption": 4}])
+@pytest.mark.parametrize("worse", [{"smallest": 7}, {"corrupt": 4}])
 def test_a_group_worse_than_promised_is_refused(service: SecureService, tmp_path: Path, worse: dict[str, int]) -> None:
     with client_of(service, tmp_path / "device") as client:
         service.ahead("/v1/cohorts", instead(layer_size(service.terms(**worse))))
@@ -132,7 +150,7 @@ def test_votes_longer_than_the_owner_allows_are_refused(service: SecureService, 
 def test_the_promise_is_signed(service: SecureService) -> None:
     asked = invite(CAMPAIGN, service.layer, OPERATOR, PROMISE)
     assert asked.genuine
-    for other in (None, Promise(7, 5), Promise(8, 4)):
+    for other in (None, Promise(7, 5, PROMISE.issuers), Promise(8, 4, PROMISE.issuers), Promise(8, 5, (bytes(32),))):
         assert not Invitation(service.layer, CAMPAIGN, asked.operator, asked.signature, other).genuine
     plain = invite(CAMPAIGN, service.layer, OPERATOR)
     assert not Invitation(service.layer, CAMPAIGN, plain.operator, plain.signature, PROMISE).genuine
@@ -207,25 +225,49 @@ def test_votes_for_an_earlier_layer_are_not_made_anew_for_the_next(service: Secu
     assert service.asked("/v1/cohorts") == 0
 
 
-def test_votes_are_masked_again_only_with_the_operators_statement(service: SecureService, tmp_path: Path) -> None:
-    terms, folder = service.terms(), tmp_path / "device"
-    account = masked(service, folder, terms)
-    path = f"/v1/cohorts/{terms.group_id.hex()}"
-    other = service.terms(number=2)
-    wrong = [sign_void_statement(terms, STRANGER), sign_void_statement(other, OPERATOR), bytes(64)]
-    with client_of(service, folder) as client:
-        for statement in wrong:
-            service.ahead(path, instead(Reply.of(200, {"state": "nothing", "statement": statement.hex()})))
-            assert client.tick().state == "refused"
-            assert account.masked_votes(CAMPAIGN) == MaskedVotes(1, terms)
-        right = sign_void_statement(terms, OPERATOR)
-        service.ahead(path, instead(Reply.of(200, {"state": "nothing", "statement": right.hex()})))
+def test_a_device_without_a_signing_key_joins_no_group(service: SecureService, tmp_path: Path) -> None:
+    with Client(tmp_path / "device", service.address, policy(smallest_layer_size=1)) as client:
+        client.join(service.credential().text)
+        tick = client.tick()
+    assert tick.state == "refused"
+    assert "signing key" in tick.message
+    assert service.asked("/v1/cohorts") == 0
+
+
+def test_a_device_for_which_no_issuer_of_the_invitation_vouches_joins_no_group(
+    service: SecureService, tmp_path: Path
+) -> None:
+    service.promise = Promise(8, 5, (STRANGER.public_key().public_bytes_raw(),))
+    with client_of(service, tmp_path / "device") as client:
+        service.ahead("/v1/cohorts", instead(layer_size(service.terms())))
+        tick = client.tick()
+    assert tick.state == "refused"
+    assert "no issuer of the campaign vouches" in tick.message
+    assert service.asked("/v1/cohorts/") == 0
+
+
+def test_only_issuers_that_the_owner_trusts_may_vouch(service: SecureService, tmp_path: Path) -> None:
+    limits = policy(smallest_layer_size=1, issuers=frozenset({bytes(32)}))
+    with client_of(service, tmp_path / "device", limits) as client:
+        tick = client.tick()
+    assert tick.state == "refused"
+    assert "can add the key to issuers" in tick.message
+    assert service.asked("/v1/cohorts") == 0
+
+
+def test_the_signing_key_is_never_sent(service: SecureService, tmp_path: Path) -> None:
+    terms = service.terms()
+    with client_of(service, tmp_path / "device") as client:
+        service.ahead("/v1/cohorts", instead(layer_size(terms)))
+        service.ahead(
+            f"/v1/cohorts/{terms.group_id.hex()}", instead(Reply.of(202, {"state": "received", "retry_after": 3}))
+        )
         assert client.tick().state == "received"
-        assert account.masked_votes(CAMPAIGN) == MaskedVotes(1, None)
-        joined = service.asked("/v1/cohorts")
-        service.ahead("/v1/cohorts", instead(error(503, "busy")))
-        assert client.tick().state == "later"
-        assert service.asked("/v1/cohorts") == joined + 1
+    key = Credential.parse(issued(service, tmp_path / "device")).signing_key
+    assert len(service.bodies) >= 3
+    for body in service.bodies:
+        assert key not in body
+        assert base64.urlsafe_b64encode(key)[:40] not in body
 
 
 @pytest.mark.parametrize(
@@ -250,25 +292,37 @@ def test_a_device_that_was_ended_behind_its_votes_asks_what_became_of_them(
     assert [answer.confirmed for answer in account.answers()] == [True]
 
 
-def test_after_too_many_groups_the_votes_are_given_up(service: SecureService, tmp_path: Path) -> None:
+def test_a_device_that_was_told_its_group_yielded_nothing_masks_for_no_other(
+    service: SecureService, tmp_path: Path
+) -> None:
+    """Whoever says so could have the sum, and get the votes of one device as the difference of two."""
+    folder = tmp_path / "device"
+    masked(service, folder, service.terms())
+    path = f"/v1/cohorts/{service.terms().group_id.hex()}"
+    with client_of(service, folder) as client:
+        service.ahead(path, instead(Reply.of(200, {"state": "nothing", "statement": "00" * 64})))
+        assert client.tick().state == "later"
+        service.ahead(path, instead(error(409, "out")))
+        assert client.tick().state == "closed"
+    assert service.asked("/v1/cohorts") == 2
+
+
+def test_an_account_holds_votes_for_one_group(service: SecureService, tmp_path: Path) -> None:
+    account = masked(service, tmp_path / "device", service.terms())
+    for number in (1, 2):
+        with pytest.raises(AnsweredError, match="no other gets them"):
+            account.record_masking(CAMPAIGN, service.terms(number))
+    assert account.masking_group(CAMPAIGN) == service.terms().group_id
+
+
+def test_votes_that_an_earlier_version_could_mask_again_are_not(service: SecureService, tmp_path: Path) -> None:
     folder = tmp_path / "device"
     account = masked(service, folder, service.terms())
-    for number in range(MOST_TIMES - 1):
-        account.record_void_group(CAMPAIGN, service.terms(number + 1))
-        account.record_masking(CAMPAIGN, service.terms(number + 2))
-    account.record_void_group(CAMPAIGN, service.terms(MOST_TIMES))
-    with client_of(service, folder) as client:
-        tick = client.tick()
-    assert tick.state == "closed"
-    assert "too many groups" in tick.message
-
-
-def test_an_account_holds_votes_for_one_group_at_a_time(service: SecureService, tmp_path: Path) -> None:
-    account = masked(service, tmp_path / "device", service.terms())
-    with pytest.raises(AnsweredError, match="masked for another group"):
+    with closing(sqlite3.connect(folder / "account.db")) as db, db:
+        db.execute("UPDATE maskings SET terms = NULL")
+    assert account.masking_group(CAMPAIGN) == bytes(16)
+    with pytest.raises(AnsweredError, match="no other gets them"):
         account.record_masking(CAMPAIGN, service.terms(2))
-    account.record_void_group(CAMPAIGN, service.terms(2))
-    assert account.masked_votes(CAMPAIGN) == MaskedVotes(1, service.terms())
 
 
 def test_files_from_before_there_were_masks_go_on(service: SecureService, tmp_path: Path) -> None:
@@ -292,7 +346,7 @@ def test_files_from_before_there_were_masks_go_on(service: SecureService, tmp_pa
     with client_of(service, folder, policy(smallest_layer_size=1)) as client:
         assert client.spent > 0
         assert len(client.receipts()) == 1
-    assert SpendingRecord(folder / "account.db").masked_votes(CAMPAIGN) == MaskedVotes(0, None)
+    assert SpendingRecord(folder / "account.db").masking_group(CAMPAIGN) is None
 
 
 def test_what_is_promised_of_a_group_is_in_the_receipt(service: SecureService, tmp_path: Path) -> None:
@@ -306,5 +360,10 @@ def test_a_participation_needs_a_promise(service: SecureService, tmp_path: Path)
     plain = invite(CAMPAIGN, service.layer, OPERATOR)
     with pytest.raises(PolicyError, match="promises nothing"):
         Participation(
-            plain, bytes, SpendingRecord(tmp_path / "account.db"), lambda terms, size, times: None, AT_ONCE.hide
+            plain,
+            identity(0),
+            bytes,
+            SpendingRecord(tmp_path / "account.db"),
+            lambda terms, size: None,
+            AT_ONCE.hide,
         )

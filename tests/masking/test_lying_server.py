@@ -1,7 +1,7 @@
 """A server that lies to honest devices learns nothing about one of them, whatever it tells whom.
 
-Before devices agreed on who had shared and who survives, the first attack here read the votes of one device: it was told
-that only t of its neighbours had shared, and these were declared gone to others of theirs.
+Before devices agreed on who has shared and who survives, the first attack here read the votes of one device: it was
+told that only t of its neighbours had shared, and these were declared gone to others of theirs.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,7 +16,7 @@ from groups import CAMPAIGN, ISSUER, ISSUERS, Run, ballot, identity, name, some_
 from neologue.aggregation.masked_group import Stage
 from neologue.device.masked import Identity, Member
 from neologue.errors import MaskingError
-from neologue.masking.agreement import Confirmation, Request, Survivors
+from neologue.masking.agreement import Confirmation, Request, Survivors, signed_shared
 from neologue.masking.messages import Deal, Delivery, Kind, MaskedVector, Unmasking
 from neologue.masking.roster import Advertisement, Roster
 from neologue.masking.terms import MaskingGroup, Promise, Terms
@@ -103,8 +103,7 @@ def told_little(server: LyingServer) -> None:
 
 @pytest.fixture
 def server() -> LyingServer:
-    terms = some_terms(smallest=20, corrupt=2)
-    server = LyingServer(terms, 40)
+    server = LyingServer(some_terms(smallest=14, corrupt=1), 26)
     assert server.group.neighbourhood.degree < server.group.size - 1
     return server
 
@@ -159,13 +158,13 @@ def test_a_victim_that_is_left_out_stays_under_its_own_mask(server: LyingServer)
 def test_two_sets_of_survivors_never_have_enough_signers(server: LyingServer) -> None:
     for index in server.everybody:
         server.deliver(index, server.everybody)
-    one, two = server.everybody - {38}, server.everybody - {39}
+    one, two = server.everybody - {24}, server.everybody - {25}
     try_all(server, {index: one if index % 2 else two for index in server.everybody})
-    assert len(server.confirmed) > 30
+    assert len(server.confirmed) > 20
     assert not server.given
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(data=st.data())
 def test_no_lie_parts_the_group(data: st.DataObject) -> None:
     """Deliveries and survivors at random, often all alike but for a few devices."""
@@ -179,9 +178,7 @@ def test_no_lie_parts_the_group(data: st.DataObject) -> None:
     told = {index: server.everybody - data.draw(st.sampled_from(endings)) for index in server.everybody}
     try_all(server, {index: survivors & server.masked.keys() for index, survivors in told.items()})
     assert all(len(part) >= server.group.quorum for part in server.parts())
-    assert not [
-        index for index in server.everybody if server.knows(index, Kind.SEED) and server.knows(index, Kind.KEY)
-    ]
+    assert not [index for index in server.everybody if server.knows(index, Kind.SEED) and server.knows(index, Kind.KEY)]
 
 
 class TestRosters:
@@ -243,18 +240,15 @@ class TestRosters:
     def test_signatures_under_another_roster_do_not_count(self) -> None:
         """One device is told of a group with another member in it; to all others it has signed something else."""
         server = LyingServer(self.TERMS, 8)
-        run, member, roster = self.told()
-        other = self.advertised_by(identity(50), Promise(3, 0, ISSUERS.keys))
-        body = self.changed(roster, 5, other)
+        _, member, roster = self.told()
+        body = self.changed(roster, 5, self.advertised_by(identity(50), Promise(3, 0, ISSUERS.keys)))
         member.share(body)
-        assert Roster.parse(body, self.TERMS).digest != roster.digest
         for index in server.everybody:
             server.deliver(index, server.everybody)
-        signature = other.signature  # whatever it signs, it is over another digest
-        server.signed[0] = signature
+        elsewhere = signed_shared(Roster.parse(body, self.TERMS).digest, server.group, server.everybody)
+        server.signed[0] = identity(0).signer.sign(elsewhere)
         with pytest.raises(MaskingError, match="device 0 has not signed what this device was told"):
             server.announce(1, server.everybody)
-        assert run.server.stage is Stage.SHARING
 
 
 def public(who: Identity) -> bytes:

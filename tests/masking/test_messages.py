@@ -1,6 +1,5 @@
 """Messages as bytes: one form each, and hostile bytes of every kind refused with one kind of error."""
 
-import secrets
 from collections.abc import Callable
 
 import pytest
@@ -9,62 +8,55 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groups import LAYER, OPERATOR, OPERATOR_KEY, some_terms
+from groups import ISSUER, ISSUERS, LAYER, identity, some_terms
 from neologue.errors import MaskingError, ParameterError
+from neologue.masking.agreement import Confirmation, Request, Survivors
+from neologue.masking.graph import circle, neighbours_at
 from neologue.masking.keys import PublicKeys, pairwise_mask_key, seal, unseal
-from neologue.masking.messages import (
-    SEALED_BYTES,
-    Advertisement,
-    Deal,
-    Delivery,
-    Kind,
-    MaskedVector,
-    Request,
-    Roster,
-    Sharing,
-    Unmasking,
-)
+from neologue.masking.messages import SEALED_BYTES, Deal, Delivery, Kind, MaskedVector, Sharing, Unmasking
+from neologue.masking.roster import Advertisement, Roster
 from neologue.masking.terms import MaskingGroup, Promise, Terms
-from neologue.masking.void_group import is_void_statement, sign_void_statement
 from neologue.masking.vote_packing import pack, unpack
+from neologue.masking.voucher import Issuers, vouch
 
-TERMS = some_terms(entries=11, votes=3, dropout=20, corruption=20)
+TERMS = some_terms(entries=11, votes=3, dropout=20, corrupt=2)
 COHORT = MaskingGroup(TERMS, 10)
 DEGREE = COHORT.neighbourhood.degree
-OTHERS = range(1, 1 + DEGREE)
+AROUND = range(1, 1 + DEGREE)
+SHARED = frozenset({0, 1, 2, 9})
 
 KEYS = PublicKeys(b"\x09".ljust(32, b"\0"), b"\x0a".ljust(32, b"\0"))
-SIGNED = Advertisement.sign(KEYS, TERMS, OPERATOR)
+DEVICES = tuple(
+    Advertisement.sign(KEYS, TERMS, who.signer, 0, who.voucher) for who in (identity(number) for number in range(10))
+)
+SIGNED = DEVICES[0]
 DEAL = Deal(bytes(range(SEALED_BYTES)), (b"seed".ljust(16), b"key".ljust(16)))
+SIGNATURES = {1: b"one".ljust(64), 8: b"eight".ljust(64)}
 
 EXAMPLES: dict[str, tuple[bytes, Callable[[bytes], object]]] = {
     "terms": (bytes(TERMS), Terms.parse),
-    "advertisement": (Advertisement(KEYS).body(TERMS), lambda body: Advertisement.parse(body, TERMS)),
-    "signed advertisement": (SIGNED.body(TERMS), lambda body: Advertisement.parse(body, TERMS)),
-    "roster": (
-        Roster(COHORT, 0, {other: SIGNED if other % 2 else Advertisement(KEYS) for other in OTHERS}).body(),
-        lambda body: Roster.parse(body, TERMS),
-    ),
-    "sharing": (Sharing(3, b"t" * 16, (DEAL,) * DEGREE).body(COHORT), lambda body: Sharing.parse(body, COHORT)),
+    "advertisement": (SIGNED.body(TERMS), lambda body: Advertisement.parse(body, TERMS)),
+    "roster": (Roster(COHORT, 0, DEVICES).body(), lambda body: Roster.parse(body, TERMS)),
+    "sharing": (Sharing(3, b"t" * 16, bytes(DEAL) * DEGREE).body(COHORT), lambda body: Sharing.parse(body, COHORT)),
     "delivery": (
-        Delivery(9, (None, *(DEAL,) * (DEGREE - 1))).body(COHORT),
-        lambda body: Delivery.parse(body, COHORT),
+        Delivery(9, SHARED, (DEAL,) * len(SHARED.intersection(AROUND))).body(COHORT),
+        lambda body: Delivery.parse(body, COHORT, AROUND),
     ),
     "masked vector": (
-        MaskedVector(2, bytes(COHORT.vector_bytes)).body(COHORT),
+        MaskedVector(2, b"signed".ljust(64), bytes(COHORT.vector_bytes)).body(COHORT),
         lambda body: MaskedVector.parse(body, COHORT),
     ),
-    "request": (
-        Request(2, 9, (Kind.NEITHER, *(Kind.SEED,) * (DEGREE - 2), Kind.KEY)).body(COHORT),
-        lambda body: Request.parse(body, COHORT),
-    ),
+    "survivors": (Survivors(2, SIGNATURES).body(COHORT), lambda body: Survivors.parse(body, COHORT)),
+    "confirmation": (Confirmation(2, b"signed".ljust(64)).body(COHORT), lambda body: Confirmation.parse(body, COHORT)),
+    "request": (Request(2, SIGNATURES).body(COHORT), lambda body: Request.parse(body, COHORT)),
     "unmasking": (
         Unmasking(2, ((Kind.NEITHER, 0), *((Kind.SEED, 2**254),) * (DEGREE - 1))).body(COHORT),
         lambda body: Unmasking.parse(body, COHORT),
     ),
 }
 NUMBERS = {
-    "advertisement": 1, "roster": 2, "sharing": 3, "delivery": 4, "masked vector": 5, "request": 6, "unmasking": 7
+    "advertisement": 1, "roster": 2, "sharing": 3, "delivery": 4, "masked vector": 5, "survivors": 6, "confirmation": 7,
+    "request": 8, "unmasking": 9
 }  # fmt: skip
 named = pytest.mark.parametrize("name", list(EXAMPLES))
 
@@ -78,7 +70,7 @@ def again(message: object) -> bytes:
             return message.body(TERMS)
         case Roster():
             return message.body()
-        case Sharing() | Delivery() | MaskedVector() | Request() | Unmasking():
+        case Sharing() | Delivery() | MaskedVector() | Survivors() | Confirmation() | Request() | Unmasking():
             return message.body(COHORT)
     raise AssertionError(message)
 
@@ -100,7 +92,7 @@ def test_every_shorter_and_longer_form_is_refused(name: str) -> None:
 @named
 def test_a_changed_bit_is_an_error_or_another_message(name: str) -> None:
     body, parse = EXAMPLES[name]
-    for bit in range(8 * len(body)):
+    for bit in range(0, 8 * len(body), 1 if len(body) < 1000 else 13):
         changed = bytearray(body)
         changed[bit // 8] ^= 128 >> bit % 8
         try:
@@ -126,46 +118,56 @@ def test_hostile_bytes_are_refused_or_read_as_they_are(name: str, data: st.DataO
 @pytest.mark.parametrize("name", list(NUMBERS))
 def test_another_version_stage_or_group_is_named(name: str) -> None:
     body, parse = EXAMPLES[name]
-    assert body[:2] == bytes([1, NUMBERS[name]])
-    with pytest.raises(MaskingError, match="version 2"):
-        parse(b"\2" + body[1:])
-    with pytest.raises(MaskingError, match="message 8 where"):
-        parse(b"\1\x08" + body[2:])
+    assert body[:2] == bytes([2, NUMBERS[name]])
+    with pytest.raises(MaskingError, match="version 1"):
+        parse(b"\1" + body[1:])
+    with pytest.raises(MaskingError, match="message 10 where"):
+        parse(b"\2\x0a" + body[2:])
     with pytest.raises(MaskingError, match="another group"):
         parse(body[:2] + bytes(16) + body[18:])
 
 
-def roster(index: int, others: list[int], size: int = 10) -> bytes:
-    header = bytes([1, 2]) + TERMS.group_id + size.to_bytes(2, "big") + index.to_bytes(2, "big")
-    return header + b"".join(other.to_bytes(2, "big") + bytes(Advertisement(KEYS)) for other in others)
+def roster(index: int, devices: tuple[Advertisement, ...], size: int = 10) -> bytes:
+    header = bytes([2, 2]) + TERMS.group_id + size.to_bytes(2, "big") + index.to_bytes(2, "big")
+    return header + b"".join(map(bytes, devices))
 
 
 class TestRoster:
     @pytest.mark.parametrize(
-        ("index", "others", "reason"),
+        ("index", "devices", "reason"),
         [
-            (0, [0, *OTHERS[1:]], "its own neighbour"),
-            (0, [*OTHERS[:-1], OTHERS[-2]], "each must be there once"),
-            (0, [*OTHERS[1:], OTHERS[0]], "in order"),
-            (0, [*OTHERS[:-1], 10], "device 10 in a group of 10"),
-            (10, list(OTHERS), "device 10 in a group of 10"),
-            (0, list(OTHERS[:-1]), "is too short"),
-            (0, [*OTHERS, 9], "is too long"),
+            (0, (*DEVICES[:-1], DEVICES[-2]), "twice"),
+            (10, DEVICES, "device 10 in a group of 10"),
+            (0, DEVICES[:-1], "is too short"),
+            (0, (*DEVICES, DEVICES[0]), "is too long"),
         ],
     )
-    def test_a_wrong_list_is_refused(self, index: int, others: list[int], reason: str) -> None:
-        assert Roster.parse(roster(0, list(OTHERS)), TERMS).index == 0
+    def test_a_wrong_list_is_refused(self, index: int, devices: tuple[Advertisement, ...], reason: str) -> None:
+        assert Roster.parse(roster(0, DEVICES), TERMS).index == 0
         with pytest.raises(MaskingError, match=reason):
-            Roster.parse(roster(index, others), TERMS)
+            Roster.parse(roster(index, devices), TERMS)
 
     @pytest.mark.parametrize("size", [0, 2, 2001, 65535])
     def test_a_size_that_was_not_promised_is_refused(self, size: int) -> None:
         with pytest.raises(MaskingError, match="were promised"):
-            Roster.parse(roster(0, list(OTHERS), size), TERMS)
+            Roster.parse(roster(0, DEVICES, size), TERMS)
+
+    def test_neighbours_follow_from_everybody_in_it(self) -> None:
+        """The same for all devices, and others as soon as anybody is another one, or elsewhere."""
+        whole = Roster(COHORT, 3, DEVICES)
+        assert Roster(COHORT, 5, DEVICES).digest == whole.digest
+        order = circle(10, whole.digest)
+        assert whole.neighbours == neighbours_at(order, order.index(3), DEGREE)
+        swapped = Roster(COHORT, 3, (DEVICES[1], DEVICES[0], *DEVICES[2:]))
+        terms = some_terms(entries=11, votes=3, dropout=20, corrupt=2, group_id=b"another")
+        elsewhere = Roster(MaskingGroup(terms, 10), 3, DEVICES)
+        assert len({whole.digest, swapped.digest, elsewhere.digest}) == 3
+        assert circle(10, swapped.digest) != order
 
     def test_a_size_that_can_not_be_protected_is_refused(self) -> None:
+        read = Roster.parse(roster(0, DEVICES[:3], 3), TERMS)
         with pytest.raises(MaskingError, match="can't be protected"):
-            Roster.parse(roster(0, [1, 2], 3), TERMS)
+            _ = read.neighbours
 
 
 class TestTerms:
@@ -178,7 +180,7 @@ class TestTerms:
             (53, b"\xff\xff"),
             (55, b"\0\2"),
             (57, b"\x1f"),
-            (58, b"\x1f"),
+            (58, b"\xff\xff"),
         ],
     )
     def test_numbers_out_of_range_are_refused(self, place: int, octets: bytes) -> None:
@@ -200,11 +202,22 @@ class TestTerms:
         assert 2 ** (bits - 1) <= votes * size < 2**bits
 
     def test_worse_terms_than_promised_are_refused(self) -> None:
-        Promise(smallest=3, corruption=20).check(TERMS)
+        Promise(3, 2, ISSUERS.keys).check(TERMS)
         with pytest.raises(MaskingError, match="3 devices, and 4 were promised"):
-            Promise(smallest=4, corruption=0).check(TERMS)
-        with pytest.raises(MaskingError, match="20 per cent of corrupt devices, and 21"):
-            Promise(smallest=3, corruption=21).check(TERMS)
+            Promise(4, 0, ISSUERS.keys).check(TERMS)
+        with pytest.raises(MaskingError, match="2 corrupt devices, and 3 were promised"):
+            Promise(3, 3, ISSUERS.keys).check(TERMS)
+
+    @pytest.mark.parametrize(
+        ("size", "corrupt", "smallest", "quorum"),
+        [(10, 0, 3, 6), (11, 0, 3, 6), (10, 3, 3, 7), (10, 4, 3, 8), (10, 0, 9, 9)],
+    )
+    def test_no_two_sets_can_both_have_a_quorum(self, size: int, corrupt: int, smallest: int, quorum: int) -> None:
+        """Of the honest devices more than half must have signed, whatever the corrupt ones do."""
+        group = MaskingGroup(some_terms(corrupt=corrupt, smallest=smallest), size)
+        assert group.quorum == quorum
+        assert 2 * (quorum - corrupt) > size - corrupt
+        assert quorum == smallest or 2 * (quorum - 1 - corrupt) <= size - corrupt
 
 
 class TestKeys:
@@ -246,23 +259,24 @@ class TestKeys:
 class TestSignatures:
     def test_a_signature_is_of_these_keys_in_this_group_by_this_signer(self) -> None:
         assert SIGNED.is_genuine(TERMS)
+        signer, issuer, voucher = SIGNED.signer, SIGNED.issuer, SIGNED.voucher
         other = PublicKeys(KEYS.masking, KEYS.sealing)
-        assert not Advertisement(other, SIGNED.signer, SIGNED.signature).is_genuine(TERMS)
+        assert not Advertisement(signer, issuer, voucher, other, SIGNED.signature).is_genuine(TERMS)
         assert not SIGNED.is_genuine(some_terms(group_id=b"another"))
-        stranger = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
-        assert not Advertisement(KEYS, stranger, SIGNED.signature).is_genuine(TERMS)
-        assert not Advertisement(KEYS).is_genuine(TERMS)
+        assert not Advertisement(DEVICES[1].signer, issuer, voucher, KEYS, SIGNED.signature).is_genuine(TERMS)
 
-    def test_a_statement_is_the_operators_and_about_one_group(self) -> None:
-        statement = sign_void_statement(TERMS, OPERATOR)
-        assert is_void_statement(statement, TERMS, OPERATOR_KEY)
-        assert not is_void_statement(statement, some_terms(group_id=b"another"), OPERATOR_KEY)
-        assert not is_void_statement(
-            statement, some_terms(entries=12, votes=3, dropout=20, corruption=20), OPERATOR_KEY
-        )
-        assert not is_void_statement(sign_void_statement(TERMS, Ed25519PrivateKey.generate()), TERMS, OPERATOR_KEY)
-        assert not is_void_statement(statement[:-1], TERMS, OPERATOR_KEY)
-        assert not is_void_statement(statement, TERMS, secrets.token_bytes(31))
+    def test_a_voucher_is_an_issuer_s_for_one_key_in_one_campaign(self) -> None:
+        assert SIGNED.is_vouched(ISSUERS)
+        assert ISSUERS.issuer_of(SIGNED.signer, SIGNED.voucher) == 0
+        assert not SIGNED.is_vouched(Issuers(bytes(16), ISSUERS.keys))
+        stranger = Ed25519PrivateKey.generate()
+        both = Issuers(ISSUERS.campaign_id, (stranger.public_key().public_bytes_raw(), *ISSUERS.keys))
+        assert not SIGNED.is_vouched(both), "it names the first issuer"
+        assert both.issuer_of(SIGNED.signer, SIGNED.voucher) == 1
+        assert not both.vouch_for(SIGNED.signer, 2, SIGNED.voucher)
+        assert not both.vouch_for(DEVICES[1].signer, 1, SIGNED.voucher)
+        assert ISSUERS.issuer_of(SIGNED.signer, vouch(ISSUERS.campaign_id, SIGNED.signer, stranger)) is None
+        assert ISSUERS.issuer_of(SIGNED.signer, vouch(ISSUERS.campaign_id, SIGNED.signer, ISSUER)) == 0
 
 
 def test_the_padding_of_a_vector_is_zero() -> None:

@@ -26,7 +26,7 @@ def test_as_many_are_sent_as_are_foreseen(devices: int, votes: int, entries: int
     assert (sent, received) == (upload_bytes(group), download_bytes(group))
 
 
-@pytest.mark.parametrize("upload", [3000, 50_001, 1_000_000])
+@pytest.mark.parametrize("upload", [6000, 50_001, 1_000_000])
 def test_no_more_entries_fit(upload: int) -> None:
     group = MaskingGroup(some_terms(votes=3), 40)
     most = entries_within(upload, group)

@@ -5,12 +5,12 @@ from neologue.masking.terms import MaskingGroup, Terms
 from neologue.masking.traffic import download_bytes, upload_bytes
 from neologue.planning.masking_cost import candidates_within, masking_cost
 
-RULES = GroupRules(20, 10, 20, 5)
+RULES = GroupRules(20, 12, 20, 1)
 
 
 def test_bytes_are_those_of_a_full_group() -> None:
     cost = masking_cost(RULES, 5_000, votes=1)
-    group = MaskingGroup(Terms(bytes(16), bytes(32), 5_000, 1, 10, 20, 5), 20)
+    group = MaskingGroup(Terms(bytes(16), bytes(32), 5_000, 1, 12, 20, RULES.corrupt), 20)
     assert (cost.sent_bytes, cost.received_bytes) == (upload_bytes(group), download_bytes(group))
     assert (cost.neighbours, cost.threshold) == (group.neighbourhood.degree, group.neighbourhood.threshold)
 

@@ -26,7 +26,7 @@ from sending import AT_ONCE
 from service.campaigns import WORDS, definition
 from service.serving import Served, wait_until
 
-SHARING, VECTOR, UNMASKING = 3, 5, 7
+SHARING, VECTOR, CONFIRMATION, UNMASKING = 3, 5, 7, 9
 NUMBER: Final = 81
 """Where the number of a message to a group stands in the body of a request."""
 PAUSE: Final = 0.3
@@ -36,7 +36,7 @@ SECURE: dict[str, Any] = {
     "cohort_size": 12,
     "smallest_cohort": 6,
     "dropout": 25,
-    "corruption": 5,
+    "corruption": 0,
     "gather_seconds": 1.0,
     "stage_seconds": 1.5,
     "parameters": {"candidates": 5_000, "frontier": 50, "depth": 3, "smallest_layer": 12, "k_anonymity": 3},
@@ -63,10 +63,7 @@ class Watched:
         if number == VECTOR:
             self.crowd.note(self.serial)
         self.crowd.sends(self.serial, number)
-        answer = self.line.request(method, path, body, kind, most)
-        if answer.body.startswith(b'{"state":"nothing"'):
-            self.crowd.released.add(self.serial)
-        return answer
+        return self.line.request(method, path, body, kind, most)
 
 
 @dataclass
@@ -85,8 +82,6 @@ class Crowd:
     contributed: dict[bytes, set[bytes]] = field(default_factory=dict)
     """By serial, the report whose votes a device has masked, whenever it did."""
     receipts: dict[bytes, list[str]] = field(default_factory=dict)
-    released: set[bytes] = field(default_factory=set)
-    """Those who were told that their group yielded nothing."""
     ends: bool = False
     """Whether all of them are to stop."""
     broken: list[str] = field(default_factory=list)
@@ -179,7 +174,7 @@ def invited(service: Served, count: int, name: str = "small") -> tuple[list[str]
     while len(found) < count:
         issued = service.ask("POST", f"/v1/campaigns/{name}/credentials", {"count": 4 * count}).body.decode().split()
         for credential in issued:
-            told = service.ask("POST", "/v1/check-in", {"credential": credential}).json
+            told = service.ask("POST", "/v1/check-in", {"credential": Credential.parse(credential).text}).json
             if told["state"] == "invited" and len(found) < count:
                 found.append(credential)
                 digest = bytes.fromhex(told["layer"])

@@ -53,7 +53,7 @@ class PairedAggregator(EphemeralAggregator):
     def exposure(self) -> Exposure:
         return replace(super().exposure, disk=2)
 
-    def collecting(self, campaign: bytes, layer_index: int, layer: Asks) -> Any:  # noqa: ANN401
+    def collecting(self, campaign: bytes, layer_index: int, layer: Asks, issuers: tuple[bytes, ...]) -> Any:  # noqa: ANN401
         return PairedLayer(layer)
 
 

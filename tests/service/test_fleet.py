@@ -84,7 +84,13 @@ def test_a_fleet_whose_devices_leave_their_groups_ends_in_a_certified_release(tm
     )
     out = tmp_path / "out"
     with served(f"sqlite:///{tmp_path}/service.db", requests_per_second=1e6) as service:
-        groups = {"cohort_size": 40, "smallest_cohort": 20, "check_in_seconds": 3, "reserve": 0.25}
+        groups = {
+            "cohort_size": 40,
+            "smallest_cohort": 20,
+            "check_in_seconds": 3,
+            "reserve": 0.25,
+            "stage_seconds": 3.0,
+        }
         started(
             service,
             devices=SECURE_DEVICES,

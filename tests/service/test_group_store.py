@@ -28,8 +28,7 @@ def formed(store: GroupStore, number: int = 0, devices: int = 4) -> bytes:
 
 
 def state(store: GroupStore, group: bytes, now: float = NOW) -> str | None:
-    found = store.look_up(CAMPAIGN, group, now)
-    return found and found[0]
+    return store.look_up(CAMPAIGN, group, now)
 
 
 def test_a_sum_is_counted_once_with_its_serials(store: GroupStore, database: Database) -> None:
@@ -83,6 +82,14 @@ def test_groups_under_way_take_the_room_that_they_may_need(store: GroupStore) ->
     assert store.room(CAMPAIGN, 0, NOW).free == 0
     assert store.room(CAMPAIGN, 0, 0.9).taken == 10
     assert store.room(CAMPAIGN, 0, 1.0).free == 0, "the deadline of the layer"
+
+
+def test_no_more_groups_are_formed_than_share_the_risk(store: GroupStore) -> None:
+    """The corrupt devices that a group withstands were derived for so many, whatever became of them."""
+    store.give_up(formed(store), certain=True)
+    assert not store.form(CAMPAIGN, 0, TERMS[1], 4, NOW, UNTIL, most_groups=1)
+    assert store.form(CAMPAIGN, 0, TERMS[0], 4, NOW, UNTIL, most_groups=1), "this one was formed before"
+    assert store.form(CAMPAIGN, 0, TERMS[1], 4, NOW, UNTIL, most_groups=2)
 
 
 @pytest.mark.parametrize("spoilt", ["closed", "full", "spent"])

@@ -11,12 +11,13 @@ from neologue.aggregation.masked_aggregator import MaskedAggregator
 from neologue.cli.main import main
 from neologue.discovery.result import LayerFacts, ReleasedWord
 from neologue.errors import ParameterError
-from neologue.masking.rules import GroupRules
+from neologue.masking.rules import GroupRules, groups_of
 from neologue.privacy.collection import Batch
 from neologue.privacy.cost import cost
-from neologue.privacy.statement import CORRUPT, UNCHECKED, Exposure, LayerShown, privacy_statement
+from neologue.privacy.statement import CORRUPT, UNCHECKED, VOUCHED, Exposure, LayerShown, privacy_statement
 from neologue.release.facts import facts_of
 from neologue.release.influence import influence
+from neologue.reporting.sentences import privacy_lines
 from service.campaigns import definition
 from service.masked_crowd import SECURE, secure_definition
 from service.serving import served
@@ -28,6 +29,9 @@ from service.serving import served
         ({"cohort_size": 7}, "5 devices stay, and 6 must be"),
         ({"smallest_cohort": 2}, "not 2"),
         ({"corruption": 40}, "0 to 30 per cent, not 40"),
+        ({"corruption": 5}, "may be corrupt .* no majority of honest devices; make the group larger"),
+        ({"corruption_risk": 0.0}, "risk of too many corrupt devices must be above 0"),
+        ({"issuers": 17 * ["00" * 32]}, "at most 16 issuers"),
         ({"gather_seconds": 0.0}, "gather seconds must be above 0"),
         ({"stage_seconds": 1e9}, "stage seconds must be above 0 and at most a day"),
         ({"parameters": {**SECURE["parameters"], "smallest_layer": 7}}, "a smallest group of 8 is more than the 7"),
@@ -40,19 +44,22 @@ def test_groups_that_can_not_be_are_refused_before_anybody_is_asked(changes: dic
 
 def test_a_campaign_is_ephemeral_unless_it_says_otherwise() -> None:
     plain = definition()
-    assert (plain.aggregation, plain.aggregator.promise, plain.aggregator.fewest) == ("ephemeral", None, plain.batch)
+    assert (plain.aggregation, plain.aggregator.fewest) == ("ephemeral", plain.batch)
+    assert plain.aggregator.promise((bytes(32),)) is None
     secure = definition(**SECURE)
     assert isinstance(secure.aggregator, MaskedAggregator)
-    assert secure.aggregator.rules == GroupRules(12, 6, 25, 5)
+    assert secure.aggregator.rules == GroupRules(12, 6, 25, 0, 1e-6, groups_of(secure.devices, 6))
     assert secure.rules.batch == secure.aggregator.fewest == 8
 
 
 def test_an_operator_makes_a_secure_campaign_by_a_command(tmp_path: Path) -> None:
-    options = ("--aggregation", "secure", "--cohort-size", "30", "--smallest-cohort", "20", "--dropout", "10", "--yes")
+    options = ("--aggregation", "secure", "--cohort-size", "50", "--smallest-cohort", "40", "--dropout", "10", "--yes")
     with served(f"sqlite:///{tmp_path}/service.db") as service:
         run = CliRunner(env={"NEOLOGUE_TOKEN": service.token, "NEOLOGUE_SERVER": service.address})
         made = run.invoke(main, ["campaign", "create", "spring", "--devices", "20000", "--language", "en", *options])
         assert made.exit_code == 0, made.output
+        assert "Privacy from the server" in made.output
+        assert "for a whole user (no meaningful protection)" in made.output
         assert service.ask("GET", "/v1/campaigns/spring").json["aggregation"] == "secure"
         wrong = run.invoke(main, ["campaign", "create", "fall", "--devices", "20000", *options, "--corruption", "31"])
         assert wrong.exit_code == 2
@@ -64,17 +71,32 @@ def test_an_operator_makes_a_secure_campaign_by_a_command(tmp_path: Path) -> Non
 def test_the_server_of_a_secure_campaign_sees_the_honest_devices_of_the_smallest_sum() -> None:
     parameters = definition().campaign.parameters
     plain = facts_of(parameters, (LayerShown(Batch(5_000, 1_000), 1, 900),), exposure=Exposure())
-    rules = GroupRules(100, 50, 20, 5)
+    rules = GroupRules(100, 70, 20, 5)
+    assert (rules.smallest, rules.corrupt) == (70, 18)
     masked = replace(plain, exposure=Exposure(masked=rules))
     trust: Any = privacy_statement(masked)["trust"]
     reader, disk, server = trust["observers"]
-    assert [observer["smallest_sum"] for observer in (reader, disk, server)] == [5_000, 50, 45]
-    assert server["item_epsilon"] == cost(masked.received.in_sums_of(45), parameters.delta).item_best.epsilon
-    assert "up to 5 of which may be of devices that work with it" in server["sees"]
-    assert {UNCHECKED, CORRUPT} <= set(trust["assumptions"])
+    assert [observer["smallest_sum"] for observer in (reader, disk, server)] == [5_000, 70, 52]
+    assert server["item_epsilon"] == cost(masked.received.in_sums_of(52), parameters.delta).item_best.epsilon
+    assert "up to 18 of which may be of devices that work with it" in server["sees"]
+    assert {UNCHECKED, CORRUPT, VOUCHED} <= set(trust["assumptions"])
     plain_trust: Any = privacy_statement(plain)["trust"]
-    assert not {UNCHECKED, CORRUPT} & set(plain_trust["assumptions"])
+    assert not {UNCHECKED, CORRUPT, VOUCHED} & set(plain_trust["assumptions"])
     assert plain_trust["observers"][2]["item_epsilon"] >= server["item_epsilon"]
+
+
+def test_the_server_s_view_is_judged_beside_the_option() -> None:
+    """45 honest devices at ε = 10 are no protection of a user, and every page says so in the words of the scale."""
+    parameters = replace(definition().campaign.parameters, epsilon=10.0, words_per_user=60, delta=1e-8)
+    shown = (LayerShown(Batch(5_000, 1_000), 1, 900),)
+    rules = GroupRules(100, 63, 20, 5)
+    assert rules.honest == 45
+    facts = facts_of(parameters, shown, exposure=Exposure(masked=rules))
+    line = privacy_lines(privacy_statement(facts))[-1]
+    assert "with 45 honest devices or more" in line
+    assert "(weak protection)" in line
+    assert "for a whole user (no meaningful protection)" in line
+    assert "the server" not in privacy_lines(privacy_statement(replace(facts, exposure=Exposure())))[-1]
 
 
 def test_a_hostile_device_speaks_for_its_whole_group() -> None:

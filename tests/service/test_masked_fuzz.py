@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neologue.device.masked import Ballot, Member
+from neologue.device.masked import Ballot, Identity, Member
 from neologue.discovery.tally import Tally
 from neologue.entropy import SeededEntropy
 from neologue.language.vocabulary import Vocabulary
@@ -42,20 +43,27 @@ class Town:
         self.campaign = started(service, devices=100_000, cohort_size=DEVICES, **LONG)
         credentials, self.digest = invited(service, DEVICES)
         self.layer = self._layer()
-        self.serials = [Credential.parse(text).serial for text in credentials]
-        self.tickets = [
-            bytes.fromhex(service.ask("POST", "/v1/check-in", {"credential": text}).json["ticket"])
-            for text in credentials
+        parsed = [Credential.parse(text) for text in credentials]
+        self.serials = [credential.serial for credential in parsed]
+        told = [service.ask("POST", "/v1/check-in", {"credential": each.text}).json for each in parsed]
+        self.tickets = [bytes.fromhex(reply["ticket"]) for reply in told]
+        self.promise = Promise.parse(bytes.fromhex(told[0]["masked"]))
+        self.identities = [
+            Identity(self.campaign, Ed25519PrivateKey.from_private_bytes(each.signing_key), each.voucher)
+            for each in parsed
         ]
-        operator = bytes.fromhex(service.ask("GET", "/v1/key").json["operator"])
         self.reports = [
             make_report(self.layer, np.array([device, 100]), SeededEntropy(device)) for device in range(DEVICES)
         ]
         self.terms = Terms.parse(bytes.fromhex(self.send(0, b"", joins=True).json["terms"]))
         self.path = f"/v1/cohorts/{self.terms.group_id.hex()}"
-        self.members = [
-            Member(self.terms, Ballot.of_report(self.layer, partial(bytes, report), operator), Promise(6, 5))
-            for report in self.reports
+        self.members = self.new_members()
+
+    def new_members(self) -> list[Member]:
+        """All devices, as they join a group."""
+        return [
+            Member(self.terms, Ballot.of_report(self.layer, partial(bytes, report)), self.promise, who)
+            for report, who in zip(self.reports, self.identities, strict=True)
         ]
 
     def _layer(self) -> Asks:
@@ -116,6 +124,7 @@ def test_a_group_goes_on_whatever_one_of_its_devices_sends(town: Town, tmp_path:
     steps = (
         (Member.share, False),
         (Member.mask, False),  # the rest of sealed shares and of votes may be any bytes
+        (Member.confirm, True),
         (Member.unmask, True),  # every share is checked
     )
     attack(town, messages[0], anywhere=False)
@@ -169,11 +178,7 @@ def test_the_same_device_is_not_in_two_sums(town: Town) -> None:
     second.terms = Terms.parse(bytes.fromhex(town.send(0, b"", joins=True).json["terms"]))
     assert second.terms.group_id != town.terms.group_id
     second.path = f"/v1/cohorts/{second.terms.group_id.hex()}"
-    operator = bytes.fromhex(town.service.ask("GET", "/v1/key").json["operator"])
-    second.members = [
-        Member(second.terms, Ballot.of_report(town.layer, partial(bytes, report), operator), Promise(6, 5))
-        for report in town.reports
-    ]
+    second.members = second.new_members()
     told = second.answered([member.advertise() for member in second.members])
     shared = [member.share(message) for member, message in zip(second.members, told, strict=True)]
     twice = second.send(0, second.members[0].mask(second.answered(shared)[0]))

@@ -5,13 +5,14 @@ import threading
 
 import numpy as np
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from groups import ISSUER, ISSUERS, identity
 from neologue.aggregation.masked_aggregator import GatheringLayer
 from neologue.aggregation.masked_group import GroupServer, terms_for
-from neologue.device.masked import Ballot, Member
+from neologue.device.masked import Ballot, Identity, Member
 from neologue.masking.rules import GroupRules
 from neologue.masking.terms import Terms
+from neologue.masking.voucher import Issuers, vouch
 from neologue.protocol.credential import issue
 from neologue.protocol.slot import SLOTS
 from neologue.service.collect.layer_cache import ServedLayer
@@ -28,27 +29,34 @@ NOW = 0.5
 RULES = GroupRules(size=6, smallest=4, dropout=20, corruption=0)
 
 
-def advertisement(terms: Terms) -> bytes:
-    votes = Ballot.of_votes(terms.layer, np.zeros(terms.entries, int), terms.votes, bytes(32))
-    return Member(terms, votes, RULES.promise).advertise()
+def advertisement(terms: Terms, device: int) -> bytes:
+    votes = Ballot.of_votes(terms.layer, np.zeros(terms.entries, int), terms.votes)
+    signer = identity(device).signer
+    who = Identity(CAMPAIGN, signer, vouch(CAMPAIGN, signer.public_key().public_bytes_raw(), ISSUER))
+    return Member(terms, votes, RULES.promise(ISSUERS.keys), who).advertise()
+
+
+def gathering() -> GatheringLayer:
+    issuers = Issuers(CAMPAIGN, ISSUERS.keys)
+    return GatheringLayer(CAMPAIGN, 0, LAYER, issuers, RULES, gather_seconds=60.0, stage_seconds=60.0)
 
 
 def test_a_group_takes_no_more_devices_than_it_gathers(database: Database) -> None:
     """However many have its terms and come at the same time: the layer has no room for them."""
     add_layer(database, layer_size=10)
-    layer = GatheringLayer(CAMPAIGN, 0, LAYER, RULES, gather_seconds=60.0, stage_seconds=60.0)
+    layer = gathering()
 
     async def come() -> tuple[list[GroupReply], bytes | GroupAnswer]:
-        operator = Ed25519PrivateKey.generate()
         async with MaskingGroups(
-            ReportStore(database), operator, leads=lambda campaign: True, patience=0.01, clock=lambda: NOW
+            ReportStore(database), leads=lambda campaign: True, patience=0.01, clock=lambda: NOW
         ) as groups:
             given = [await groups.join(layer, serial_of(device)) for device in range(9)]
             assert isinstance(given[0], bytes)
             assert set(given) == {given[0]}
             terms = Terms.parse(given[0])
             messages = (
-                groups.receive(CAMPAIGN, serial_of(device), terms.group_id, advertisement(terms)) for device in range(9)
+                groups.receive(CAMPAIGN, serial_of(device), terms.group_id, advertisement(terms, device))
+                for device in range(9)
             )
             return await asyncio.gather(*messages), await groups.join(layer, serial_of(9))
 
@@ -64,7 +72,7 @@ def test_a_service_that_stops_leaves_a_group_alone_until_its_thread_is_done(
 ) -> None:
     """Two threads that take masks off one sum at once would leave another sum."""
     add_layer(database, layer_size=10)
-    layer = GatheringLayer(CAMPAIGN, 0, LAYER, RULES, gather_seconds=60.0, stage_seconds=60.0)
+    layer = gathering()
     begun, allowed, happened = threading.Event(), threading.Event(), list[str]()
     advance, abandon = GroupServer.advance, GroupServer.abandon
 
@@ -83,15 +91,14 @@ def test_a_service_that_stops_leaves_a_group_alone_until_its_thread_is_done(
     monkeypatch.setattr(GroupServer, "abandon", noted)
 
     async def scene() -> None:
-        operator = Ed25519PrivateKey.generate()
         async with MaskingGroups(
-            ReportStore(database), operator, leads=lambda campaign: True, patience=0.01, clock=lambda: NOW
+            ReportStore(database), leads=lambda campaign: True, patience=0.01, clock=lambda: NOW
         ) as groups:
             given = await groups.join(layer, serial_of(0))
             assert isinstance(given, bytes)
             terms = Terms.parse(given)
             for device in range(RULES.size):
-                await groups.receive(CAMPAIGN, serial_of(device), terms.group_id, advertisement(terms))
+                await groups.receive(CAMPAIGN, serial_of(device), terms.group_id, advertisement(terms, device))
             await asyncio.to_thread(begun.wait, 60)
             stopping = asyncio.create_task(groups.stop())
             for _ in range(100):
@@ -130,7 +137,7 @@ def test_a_layer_that_groups_under_way_fill_invites_nobody(database: Database) -
     layer, layer_index = asked
     credential = issue(entry.id, town.keys.issuer)
     assert isinstance(town.layer_cache.layer_for(credential), ServedLayer)
-    terms = terms_for(layer, bytes(16), 6, 25, 5)
+    terms = terms_for(layer, bytes(16), 6, 25, 0)
     store = GroupStore(database)
     assert store.form(entry.id, layer_index, terms, layer.layer_size - 7, NOW, until=1e12)
     town.layer_cache.refresh()

@@ -19,7 +19,7 @@ from service.campaigns import Town, definition
 
 KINDS: dict[str, dict[str, Any]] = {
     "batches": {"batch": 10},
-    "masks": {"aggregation": "secure", "cohort_size": 20, "smallest_cohort": 12},
+    "masks": {"aggregation": "secure", "cohort_size": 20, "smallest_cohort": 12, "corruption": 1},
     "measuring": {"devices": 1200, "measure_devices": 120},
     "rehearsal": {"batch": 10, "rehearsal": True},
 }

@@ -121,6 +121,18 @@ def create(
     else:
         _require_consent(definition)
     _print_state(service.request_json("POST", "campaigns", body=definition))
+    if given["aggregation"] == "secure":
+        _print_server_privacy(definition)
+
+
+def _print_server_privacy(body: dict[str, Any]) -> None:
+    """Say what the server of a masked campaign learns."""
+    from neologue.reporting.sentences import privacy_lines
+    from neologue.web.price import statement_of
+
+    statement = statement_of(body)
+    if statement is not None:
+        click.echo(privacy_lines(statement)[-1])
 
 
 def _require_consent(body: dict[str, Any]) -> None:

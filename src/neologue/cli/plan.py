@@ -301,7 +301,8 @@ def _masked_lines(rules: "GroupRules", cost: dict[str, Any]) -> list[str]:
         f"{rules.size:,} that survives {rules.dropout} % of dropouts: {cost['neighbours']} neighbours, "
         f"{cost['threshold']} of which recover a secret, {cost['candidates']:,} candidates.",
         f"This takes {cost['milliseconds']:,.0f} ms on one core of this machine, as just measured.",
-        f"The server sees only sums over at least {rules.smallest:,} devices, {rules.honest:,} of them honest.",
+        f"The server sees sums over at least {rules.smallest:,} devices, up to {rules.corrupt:,} of which may work "
+        f"with it, if {rules.corruption} % of all devices do, but for a risk of {rules.risk:g}.",
     ]
 
 

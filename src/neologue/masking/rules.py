@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from neologue.errors import ParameterError
 from neologue.masking.neighbourhood import LARGEST_RATE, check_group, neighbourhood
@@ -68,7 +68,7 @@ class GroupRules:
         """Whether so many devices are enough for a sum, if no more drop out than the group must survive."""
         return self._remaining(devices) >= self._needed(devices)
 
-    @cached_property
+    @property
     def fewest(self) -> int:
         """The fewest devices that a group begins with, and with which all larger ones do as well."""
         return 1 + max(devices for devices in range(self.smallest - 1, self.size) if not self.survives(devices))

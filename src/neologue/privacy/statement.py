@@ -16,6 +16,8 @@ from neologue.privacy.cost import cost
 from neologue.randomizers.registry import RANDOMIZERS
 
 UNIT = "item: one distinct word of one user, with all its typings"
+SERVER = "server"
+"""The observer who runs the service."""
 NEIGHBOURS = "swap: one word of one user replaced by another; at user level, all words of one user"
 
 
@@ -73,8 +75,13 @@ UNCHECKED = (
     "by anything up to the modulus, and nobody can tell which device it was"
 )
 CORRUPT = (
-    "the server follows the protocol of secure aggregation and makes no devices up, and not more than the stated share "
-    "of a cohort's devices work with it"
+    "not more devices of a cohort work with the server than stated: if they are the stated share of all devices, and "
+    "cohorts form by chance, no cohort has more of them but for the stated risk; a server that chooses who meets can "
+    "put more of them together"
+)
+VOUCHED = (
+    "the issuers that vouch for devices make none up and don't work with the server; where the operator is the issuer, "
+    "the figures for the server hold if it follows the protocol, and not if it lies"
 )
 
 
@@ -99,7 +106,7 @@ class Exposure:
         return (
             ("reader of the release", "words, estimates, prefixes and the facts of layers: sums of whole layers", None),
             ("leaked disk", f"what was stored: sums of {_reports(disk)}", disk),
-            ("server", f"what it works on: {works_on}", server),
+            (SERVER, f"what it works on: {works_on}", server),
         )
 
 
@@ -188,7 +195,7 @@ def privacy_statement(facts: PrivacyFacts, source: Source = Source.DEVICES) -> d
                 *ASSUMPTIONS,
                 *([MEASURED] if facts.measured else []),
                 *RANDOMIZERS[facts.mechanism].assumptions,
-                *([UNCHECKED, CORRUPT] if facts.exposure.masked else []),
+                *([UNCHECKED, CORRUPT, VOUCHED] if facts.exposure.masked else []),
             ],
             "observers": [
                 _observer(facts, facts.collection, *reader),

@@ -7,7 +7,7 @@ from neologue.campaign.profiles import PROFILES
 from neologue.discovery.measurement import Measurement
 from neologue.privacy.digits import shown
 from neologue.privacy.scale import grade
-from neologue.privacy.statement import APPLIES_TO, Source
+from neologue.privacy.statement import APPLIES_TO, SERVER, VOUCHED, Source
 
 if TYPE_CHECKING:
     from neologue.simulation.discovery_run import Discovery
@@ -96,6 +96,21 @@ def privacy_lines(statement: Mapping[str, Any]) -> list[str]:
         f"whole user, at δ = {statement['delta']:g}.",
         f"Judged: {grade(item['best']).words} of a word, {grade(user['best']).words} of a whole user.",
         *anonymity_lines(statement),
+        *_server_line(statement),
+    ]
+
+
+def _server_line(statement: Mapping[str, Any]) -> list[str]:
+    """What the server learns where votes are masked, which a masked campaign is chosen for."""
+    trust = statement["trust"]
+    if VOUCHED not in trust["assumptions"]:
+        return []
+    server = next(each for each in trust["observers"] if each["who"] == SERVER)
+    item, user = server["item_epsilon"], server["user_epsilon"]
+    return [
+        f"Privacy from the server, which reads sums under masks with {server['smallest_sum']:,} honest devices or "
+        f"more: ε = {shown(item)} for a word ({grade(item).words}), {shown(user)} for a whole user "
+        f"({grade(user).words})."
     ]
 
 

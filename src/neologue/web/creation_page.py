@@ -95,7 +95,13 @@ ADVANCED_FIELDS: Final = (
         of_profile=True,
     ),
     Field("smallest_layer", "Fewest reports", "A layer with fewer is not decided.", "whole", of_profile=True),
-    Field("aggregation", "Aggregation", "Secure aggregation costs devices more traffic.", "choice", value="ephemeral"),
+    Field(
+        "aggregation",
+        "Aggregation",
+        "Secure aggregation costs devices more traffic; the price says what the server still learns.",
+        "choice",
+        value="ephemeral",
+    ),
     Field("batch", "Batch", "The fewest reports that are stored together.", "whole", "100"),
     Field("reserve", "Reserve", "The share of devices that no layer relies on.", "number", "0.1"),
     Field(
@@ -116,7 +122,7 @@ CONSENT: Final = "accept_weak_privacy"
 _CHOICES: Final = {
     "aggregation": (
         ("ephemeral", "ephemeral: single reports, in memory only"),
-        ("secure", "secure: under masks, the service learns only sums"),
+        ("secure", "secure: under masks, the service learns sums of groups"),
     ),
     "profile": tuple((name, name) for name in PROFILES),
     "alphabet": (("", "the profile's"), *((name, f"{name}: {about}") for name, (_, about) in NAMED.items())),

@@ -42,8 +42,22 @@ def foreseen_statement(definition: Definition) -> dict[str, Any]:
 
 def user_epsilon_of(body: dict[str, Any]) -> float | None:
     """The central ε of a whole user, of a definition as a client sends it; None if no service would accept it."""
+    definition = _definition_of(body)
     try:
-        return foreseen_user_epsilon(msgspec.json.decode(msgspec.json.encode(body), type=Definition))
+        return None if definition is None else foreseen_user_epsilon(definition)
+    except InputError:
+        return None
+
+
+def statement_of(body: dict[str, Any]) -> dict[str, Any] | None:
+    """The foreseen statement for a definition as a client sends it; None if no service would accept it."""
+    definition = _definition_of(body)
+    return None if definition is None else foreseen_statement(definition)
+
+
+def _definition_of(body: dict[str, Any]) -> Definition | None:
+    try:
+        return msgspec.json.decode(msgspec.json.encode(body), type=Definition)
     except (msgspec.ValidationError, InputError):
         return None
 
