@@ -169,10 +169,8 @@ def test_a_body_that_is_answered_already_is_not_read_for_ever(attack: tuple[Serv
     before = limited(service, "unread_body_bytes")
     with connect(service) as line:
         send(line, head("POST", "/healthz", Content_Length=1 << 40))
-        while send(line, bytes(1 << 16)):
-            pass
+        assert not all(send(line, bytes(1 << 16)) for _ in range(32 * MOST_UNREAD >> 16))
     assert limited(service, "unread_body_bytes") == before + 1
-    assert MOST_UNREAD < 1 << 40
 
 
 def test_requests_far_ahead_of_their_answers_are_not_queued(attack: tuple[Served, Worker]) -> None:
