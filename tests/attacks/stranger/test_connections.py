@@ -214,11 +214,14 @@ def test_answers_that_nobody_reads_hold_little_memory_and_not_for_long(tmp_path:
         path = f"/v1/known/{digest.hex()}"
         for _ in range(readers):
             send(lines.enter_context(connect(service, receive_buffer=4096)), head("GET", path))
-        held = []
-        wait_until(lambda: held.append(sum(one.unsent for one in worker.connections._open)) or held[-1] > 0)
-        wait_until(
-            lambda: held.append(sum(one.unsent for one in worker.connections._open)) or not worker.connections.open
-        )
+        held: list[int] = []
+
+        def look() -> int:
+            held.append(sum(one.unsent for one in worker.connections._open))
+            return held[-1]
+
+        wait_until(look)
+        wait_until(lambda: look() == 0 and not worker.connections.open)
         # Of 12 MB for each; a piece behind the mark at which writing pauses.
         assert 0 < max(held) <= readers * 3 * (1 << 16)
         assert limited(service, "reading_seconds") == readers
