@@ -14,7 +14,7 @@ settings.register_profile("steady", derandomize=True, deadline=None)
 settings.load_profile("steady")
 
 SERVERS = {"subprocess", "served", "Process", "office", "attacked"}
-"""What a module of tests/service, tests/web or tests/attacks has that starts a service, or a process on the database of one."""
+"""What a module of the tests of a service has that starts one, or a process on the database of one."""
 SLOW = 0.3
 """Seconds of one case; such tests are not among those of `make unit`."""
 SLOW_FIXTURES = {"ablated", "embedded", "embedded_files", "paper", "written"}

@@ -40,6 +40,14 @@ def test_nobody_waits_longer_than_stated_however_many_failures_come_together() -
     assert limit.wait("a", LONGEST_WAIT) == 0.0
 
 
+def test_a_request_that_took_long_takes_nothing_that_has_come_since() -> None:
+    limit = Limit(per_second=1.0, at_once=3.0)
+    assert [limit.take("a", 0.0) for _ in range(3)] == [0.0] * 3
+    assert limit.wait("a", 3.0) == 0.0
+    limit.owe("a", 0.0)
+    assert [limit.take("a", 3.0) for _ in range(3)] == [0.0, 0.0, 1.0]
+
+
 def test_requests_under_way_count_until_they_are_known_to_be_right() -> None:
     limit = Limit(per_second=1.0, at_once=2.0)
     first, second, third = (Standing(limit, "a", 0.0) for _ in range(3))

@@ -77,3 +77,42 @@ def test_what_takes_too_long_is_given_up() -> None:
 def test_who_is_cancelled_by_others_is_cancelled() -> None:
     with pytest.raises(asyncio.CancelledError):
         ended_by(lambda task: task.cancel(), seconds=60.0)
+
+
+def test_what_is_not_admitted_is_not_read_further() -> None:
+    shown: list[bytes] = []
+
+    async def scene(admitted: bool) -> bytes | None:
+        def admits(head: bytes) -> bool:
+            shown.append(head)
+            return admitted
+
+        bodies = RequestBodies(60.0, 10**9, print)
+        return await bodies.body(receiving(pieces(b"ab", b"cd", b"ef")), 10, 3, admits)
+
+    assert asyncio.run(scene(True)) == b"abcdef"
+    assert asyncio.run(scene(False)) == b"abcd"
+    assert shown == [b"abc", b"abc"]
+
+
+def test_the_body_that_takes_longest_makes_room() -> None:
+    met: list[str] = []
+
+    async def scene() -> None:
+        bodies = RequestBodies(60.0, 10, met.append)
+        first, second = (
+            asyncio.create_task(bodies.body(receiving(pieces(b"abcdef", b"g")[:1]), 100)) for _ in range(2)
+        )
+        with pytest.raises(TimeoutError):
+            await first
+        assert met == ["arriving_bytes"]
+        assert not second.done()
+        assert bodies._bytes == 6
+        with pytest.raises(TimeoutError):
+            await RequestBodies(60.0, 10, met.append).body(receiving(pieces(11 * b"x", b"y")), 100)
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        assert bodies._bytes == 0
+
+    asyncio.run(scene())

@@ -179,7 +179,7 @@ class Worker:
             else:
                 await self._app(scope, receive, sending)
         finally:
-            standing.end(sending.failed, now)
+            standing.end(sending.failed, time.monotonic())
             route = REPORTS if path == REPORTS else getattr(scope.get("route"), "path", "none")
             self.metrics.requests.add(route, sending.status)
             if sending.replaced:

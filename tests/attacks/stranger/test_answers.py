@@ -72,12 +72,18 @@ def test_nobody_learns_without_a_ticket_whether_a_serial_was_spent(attack: tuple
 def test_the_description_is_made_once_whoever_asks(
     attack: tuple[Served, Worker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[None] = []
-    whole = worker_module.description
-    monkeypatch.setattr(worker_module, "description", lambda: (made.append(None), whole())[1])
+    made: list[int] = []
+
+    def describe() -> dict[str, object]:
+        made.append(1)
+        return {"openapi": "3.1.0"}
+
+    worker_module._description.cache_clear()
+    monkeypatch.setattr(worker_module, "description", describe)
     replies = {attack[0].ask("GET", "/openapi.json", token="").body for _ in range(3)}
     assert len(replies) == 1
-    assert len(made) <= 1
+    assert made == [1]
+    worker_module._description.cache_clear()
 
 
 def test_what_strangers_send_does_not_fill_the_log(
@@ -109,7 +115,6 @@ def test_a_wrong_sign_in_waits_for_nobody_who_writes(attack: tuple[Served, Worke
     "headers",
     [
         {"Origin": "null"},
-        {},
         {"Origin": ""},
         {"Origin": "https://evil.example"},
         {"Origin": "null", "Sec_Fetch_Site": "cross-site"},
@@ -119,16 +124,14 @@ def test_a_wrong_sign_in_waits_for_nobody_who_writes(attack: tuple[Served, Worke
 )
 def test_nobody_is_signed_in_by_another_site(attack: tuple[Served, Worker], headers: dict[str, str]) -> None:
     service, _ = attack
-    form = f"token={service.token}".encode()
-    assert service.ask("POST", "/sign-in", form, **headers).status == 403
     reply = Office(service, None).ask("POST", "/sign-in", form={"token": service.token}, **headers)  # type: ignore[arg-type]
-    assert "set-cookie" not in reply.headers or not headers
+    assert reply.status == 403
+    assert "set-cookie" not in reply.headers
 
 
 @pytest.mark.parametrize("tls", [False, True])
 def test_every_answer_has_the_headers_that_browsers_heed(attack: tuple[Served, Worker], tls: bool) -> None:
     service, _ = attack
-    forwarded = {"X_Forwarded_Proto": "https"} if tls else {}
     asked = [
         ("GET", "/healthz", 200),
         ("GET", "/metrics", 200),
@@ -148,7 +151,7 @@ def test_every_answer_has_the_headers_that_browsers_heed(attack: tuple[Served, W
         ("GET", "/static/dashboard.css", 200),
     ]
     for method, path, status in asked:
-        reply = service.ask(method, path, **forwarded)
+        reply = service.ask(method, path, X_Forwarded_Proto="https" if tls else "http")
         headers = {name.lower(): value for name, value in reply.headers.items()}
         assert reply.status == status, path
         assert headers["x-content-type-options"] == "nosniff", path

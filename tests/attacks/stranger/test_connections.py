@@ -169,10 +169,8 @@ def test_a_body_that_is_answered_already_is_not_read_for_ever(attack: tuple[Serv
     before = limited(service, "unread_body_bytes")
     with connect(service) as line:
         send(line, head("POST", "/healthz", Content_Length=1 << 40))
-        while send(line, bytes(1 << 16)):
-            pass
+        assert not all(send(line, bytes(1 << 16)) for _ in range(32 * MOST_UNREAD >> 16))
     assert limited(service, "unread_body_bytes") == before + 1
-    assert MOST_UNREAD < 1 << 40
 
 
 def test_requests_far_ahead_of_their_answers_are_not_queued(attack: tuple[Served, Worker]) -> None:
@@ -216,11 +214,14 @@ def test_answers_that_nobody_reads_hold_little_memory_and_not_for_long(tmp_path:
         path = f"/v1/known/{digest.hex()}"
         for _ in range(readers):
             send(lines.enter_context(connect(service, receive_buffer=4096)), head("GET", path))
-        held = []
-        wait_until(lambda: held.append(sum(one.unsent for one in worker.connections._open)) or held[-1] > 0)
-        wait_until(
-            lambda: held.append(sum(one.unsent for one in worker.connections._open)) or not worker.connections.open
-        )
+        held: list[int] = []
+
+        def look() -> int:
+            held.append(sum(one.unsent for one in worker.connections._open))
+            return held[-1]
+
+        wait_until(look)
+        wait_until(lambda: look() == 0 and not worker.connections.open)
         # Of 12 MB for each; a piece behind the mark at which writing pauses.
         assert 0 < max(held) <= readers * 3 * (1 << 16)
         assert limited(service, "reading_seconds") == readers

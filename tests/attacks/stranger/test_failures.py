@@ -33,14 +33,14 @@ def opened(service: Served) -> Opened:
     return Opened(service, "open")
 
 
-def scan(service: Served, **headers: str) -> list[int]:
+def scan(service: Served, forwarded: str = "") -> list[int]:
     """Wrong requests, more than one address may make."""
-    return [service.ask("GET", "/wp-login.php", **headers).status for _ in range(ALLOWED + 2)]
+    return [service.ask("GET", "/wp-login.php", X_Forwarded_For=forwarded).status for _ in range(ALLOWED + 2)]
 
 
-def is_suspect(service: Served, **headers: str) -> bool:
+def is_suspect(service: Served, forwarded: str = "") -> bool:
     """Whether wrong requests are put off."""
-    return service.ask("GET", "/wp-login.php", **headers).status == 429
+    return service.ask("GET", "/wp-login.php", X_Forwarded_For=forwarded).status == 429
 
 
 def test_a_scanner_behind_the_same_address_puts_off_no_device_and_no_person(opened: Opened) -> None:
@@ -90,11 +90,11 @@ def test_requests_finished_together_do_not_lock_an_address_out(tmp_path: Path) -
 
 def test_two_proxies_do_not_make_all_clients_one(tmp_path: Path) -> None:
     with attacked(tmp_path, failures_per_minute=ALLOWED, proxies=2) as (service, _):
-        hostile, honest = ({"X_Forwarded_For": f"6.6.6.6, {one}, 10.0.0.1"} for one in ("192.0.2.1", "192.0.2.2"))
-        assert scan(service, **hostile)[-1] == 429
-        assert not is_suspect(service, **honest)
-        forged = {"X_Forwarded_For": f"{os.urandom(1)[0]}.1.1.1, 192.0.2.1, 10.0.0.1"}
-        assert is_suspect(service, **forged), "what stands before the proxies' own entries counts for nothing"
+        assert scan(service, "198.51.100.1, 192.0.2.1, 10.0.0.1")[-1] == 429
+        assert not is_suspect(service, "198.51.100.1, 192.0.2.2, 10.0.0.1")
+        assert is_suspect(service, "198.51.100.9, 192.0.2.1, 10.0.0.1"), (
+            "what stands before the proxies' own entries counts for nothing"
+        )
 
 
 def test_the_addresses_of_one_ipv6_network_are_one(tmp_path: Path) -> None:
@@ -104,4 +104,4 @@ def test_the_addresses_of_one_ipv6_network_are_one(tmp_path: Path) -> None:
             for number in range(ALLOWED + 1)
         ]
         assert [reply.status for reply in replies] == [404] * ALLOWED + [429]
-        assert not is_suspect(service, X_Forwarded_For="2001:db8:0:8::1")
+        assert not is_suspect(service, "2001:db8:0:8::1")

@@ -3,14 +3,13 @@
 import gzip
 import re
 import zlib
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from neologue.protocol.credential import Credential
@@ -34,7 +33,8 @@ _LARGEST_CHECK_IN: Final = 1024
 _IMMUTABLE: Final = "public, max-age=31536000, immutable"
 _DOCUMENTS: Final = 64
 """How many documents are kept in memory, compressed as they are sent."""
-_PIECE: Final = 1 << 16
+_PLAIN_DOCUMENTS: Final = 4
+"""How many are kept as they are besides: one copy for all who ask for it, however slowly they read."""
 _DIGEST: Final = re.compile("[0-9a-f]{64}", re.ASCII)
 
 
@@ -55,6 +55,7 @@ class DeviceRoutes:
         self._bodies = bodies
         self._threads, self._layers, self._answers = threads, layers, answers
         self._document = lru_cache(_DOCUMENTS)(self._fetch)
+        self._plain = lru_cache(_PLAIN_DOCUMENTS)(lambda kind, digest: gzip.decompress(self._document(kind, digest)))
 
     def routes(self) -> list[Route]:
         """The routes."""
@@ -98,8 +99,7 @@ class DeviceRoutes:
             return Response(status_code=304, headers=headers)
         if "gzip" in request.headers.get("Accept-Encoding", ""):
             return Response(compressed, headers={**headers, "Content-Encoding": "gzip"}, media_type=media)
-        headers["Content-Length"] = str(int.from_bytes(compressed[-4:], "little"))
-        return StreamingResponse(_decompress(compressed), headers=headers, media_type=media)
+        return Response(await self._threads.run(self._plain, kind, digest), headers=headers, media_type=media)
 
     async def _compressed_document(self, kind: str, digest: str) -> bytes | None:
         """The compressed document with this digest, if there is one."""
@@ -115,14 +115,3 @@ class DeviceRoutes:
         if stored is None:
             raise KeyError(digest)
         return gzip.compress(zlib.decompress(stored), mtime=0)
-
-
-async def _decompress(compressed: bytes) -> AsyncIterator[bytes]:
-    """A document in pieces, each made when the one before is sent: a peer that does not read holds one of them."""
-    inflating = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-    for start in range(0, len(compressed), _PIECE):
-        rest = compressed[start : start + _PIECE]
-        while rest:
-            yield inflating.decompress(rest, _PIECE)
-            rest = inflating.unconsumed_tail
-    yield inflating.flush()

@@ -69,8 +69,10 @@ class Limit:
         return bucket
 
     def _refill(self, bucket: _Bucket, now: float) -> _Bucket:
-        bucket.tokens = min(self._at_once, bucket.tokens + (now - bucket.filled) * self._per_second)
-        bucket.filled = now
+        # A time that is past already would take away what has come since.
+        if now > bucket.filled:
+            bucket.tokens = min(self._at_once, bucket.tokens + (now - bucket.filled) * self._per_second)
+            bucket.filled = now
         return bucket
 
 
