@@ -23,6 +23,19 @@ export interface Limits {
   largestReport: number;
   /** The most votes of a report, and words it has room for. */
   mostVotes: number;
+  /** The most that one vote may multiply the odds by that a word is held. */
+  largestVoteRatio: number;
+  /** The same where the operator lists whole words. */
+  largestClosedVoteRatio: number;
+  /** The most that a missing vote may divide these odds by. */
+  largestSilenceRatio: number;
+  /** The fewest votes that chance alone must give, on average. */
+  fewestNoiseVotes: number;
+  /** Whether an operator may list the only words that count. */
+  allowTargets: boolean;
+  /** The most known words of a layer, and bytes of their list. */
+  mostKnownWords: number;
+  largestKnown: number;
 }
 
 export interface Options {

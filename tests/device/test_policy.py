@@ -181,9 +181,9 @@ def test_what_a_vote_says_holds_at_its_edge() -> None:
         (asked, "largest_vote_ratio", "for a layer"),
         (invite(campaign_id(1), closed, OPERATOR), "largest_closed_vote_ratio", "for a list of words"),
     )
-    for given, limit, said in edges:
-        policy(**{limit: ratio * (1 + 1e-12)}).check(given)
-        refused = refusal(given, policy(**{limit: ratio * (1 - 1e-12)}))
+    for offered, limit, said in edges:
+        policy(**{limit: ratio * (1 + 1e-12)}).check(offered)
+        refused = refusal(offered, policy(**{limit: ratio * (1 - 1e-12)}))
         assert "a vote would multiply the odds that a word is held by 10.5428, above the 10.5428" in refused
         assert f"{said} that this device accepts; its owner can change {limit}" in refused
     policy(largest_closed_vote_ratio=1.0).check(asked)

@@ -32,7 +32,7 @@ from neologue.service.storage.database import open_database
 from neologue.service.storage.report_store import ReportStore
 from sending import AT_ONCE
 from service.campaigns import WORDS, definition
-from service.serving import Process, Served, free_port, wait_until
+from service.serving import Process, Served, fetch_layer, free_port, wait_until
 from service.stores import same, spent_serials
 
 THREADS: Final = 12
@@ -148,9 +148,7 @@ def endure(url: str, kills: int, workers: int = 1, seed: int = 0) -> int:
             crowd.over = True
             for thread in threads:
                 thread.join()
-        layer = crowd.library.layer(
-            digest, lambda path, most: service.ask("GET", path).body, policy, lambda unread: None
-        )
+        layer = fetch_layer(service, crowd.library, digest)
         assert process.stop() == 0
         stack.pop_all()
     assert all(len(reports) == 1 for reports in crowd.sent.values()), "a device has sent different reports"

@@ -20,6 +20,10 @@ from typing import Any
 import psutil
 import uvicorn
 
+from neologue.device.library import Library
+from neologue.device.policy import Policy
+from neologue.protocol.closed_layer import ClosedLayer
+from neologue.protocol.layer import Layer
 from neologue.service.http_server import server_options
 from neologue.service.ops import access
 from neologue.service.ops.settings import Settings
@@ -77,6 +81,11 @@ class Served:
                 return Reply(reply.status, reply.read(), dict(reply.headers))
         except urllib.error.HTTPError as error:
             return Reply(error.code, error.read(), dict(error.headers))
+
+
+def fetch_layer(service: Served, library: Library, digest: bytes) -> Layer | ClosedLayer:
+    """A layer of the service, whatever a device would say to it."""
+    return library.layer(digest, lambda path, most: service.ask("GET", path).body, Policy(), lambda unread: None)
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from service.masked_crowd import (
     policy_of,
     started,
 )
-from service.serving import Process, Served, free_port, served, wait_until
+from service.serving import Process, Served, fetch_layer, free_port, served, wait_until
 from service.stores import same, spent_serials
 
 DEVICES = 90
@@ -58,7 +58,7 @@ def counted_serials(url: str, crowd: Crowd) -> set[bytes]:
 
 
 def layer_of(service: Served, crowd: Crowd, digest: bytes) -> Layer | ClosedLayer:
-    return crowd.library.layer(digest, lambda path, most: service.ask("GET", path).body)
+    return fetch_layer(service, crowd.library, digest)
 
 
 def words_of_reports(path: Path, tallies: list[Tally], contributed: list[set[bytes]]) -> list[str]:

@@ -29,7 +29,7 @@ from neologue.service.storage.database import open_database
 from neologue.service.storage.report_store import ReportStore
 
 from .campaigns import WORDS, definition
-from .serving import Process, Served, free_port, served, wait_until
+from .serving import Process, Served, fetch_layer, free_port, served, wait_until
 from .stores import spent_serials
 
 THREADS = 16
@@ -65,9 +65,7 @@ class Devices:
             if told["state"] == "wait":
                 wait.append(credential)
             if told["state"] == "invited":
-                layer = self.library.layer(
-                    bytes.fromhex(told["layer"]), lambda path, most: self.service.ask("GET", path).body
-                )
+                layer = fetch_layer(self.service, self.library, bytes.fromhex(told["layer"]))
                 assert isinstance(layer, Layer)
                 parsed = Credential.parse(credential)
                 report = contribute(WORDS, layer)

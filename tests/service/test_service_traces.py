@@ -25,7 +25,7 @@ from neologue.protocol.submission import Submission
 from neologue.service.storage.database import open_database
 
 from .campaigns import WORDS, definition
-from .serving import Process, Served, free_port, wait_until
+from .serving import Process, Served, fetch_layer, free_port, wait_until
 
 BATCH: Final = 10
 DEVICES: Final = 57
@@ -73,7 +73,7 @@ def invited(service: Served) -> list[Device]:
         for text in issued:
             _, told = ask(service, "POST", "/v1/check-in", json.dumps({"credential": text}).encode())
             if told["state"] == "invited":
-                layer = library.layer(bytes.fromhex(told["layer"]), lambda path, _: service.ask("GET", path).body)
+                layer = fetch_layer(service, library, bytes.fromhex(told["layer"]))
                 assert isinstance(layer, Layer)
                 credential = Credential.parse(text)
                 report = contribute(WORDS, layer)

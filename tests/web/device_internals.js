@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources 95617b2f22cc44cf58cf9f32660992ce9cce885ef8dd5b6eb46f445b5faba7eb */
+/* neologue device, Apache-2.0, built from devices/web: sources edf10351d0ee96fc79c49d349d2f380c08dff3801e8928398377c781459a736c */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)
@@ -85,12 +85,12 @@ function permitted(word) {
 
 // src/candidates.ts
 function extensions(characters, symbols, most = Infinity) {
-  let count = 1;
+  let count2 = 1;
   for (let m = 0; m < symbols; m++) {
-    count = 1 + characters * count;
-    if (count > most) return Infinity;
+    count2 = 1 + characters * count2;
+    if (count2 > most) return Infinity;
   }
-  return count;
+  return count2;
 }
 function lastCharacters(frontier) {
   return [...new Set(frontier.map(lastCharacter))].sort((a, b) => a.codePointAt(0) - b.codePointAt(0));
@@ -308,44 +308,44 @@ var Entropy = class {
     return this.halves(bits / 64).reduceRight((sum3, half) => sum3 << 32n | BigInt(half), 0n);
   }
   /** Independent events, each with probability exactly numerator / 2^64. */
-  chances(numerator, count) {
-    const halves = this.halves(count);
+  chances(numerator, count2) {
+    const halves = this.halves(count2);
     const high = Number(numerator >> 32n);
     const low = Number(numerator & 0xffffffffn);
-    return Array.from({ length: count }, (_, place) => {
+    return Array.from({ length: count2 }, (_, place) => {
       const top = halves[2 * place + 1];
       return top < high || top === high && halves[2 * place] < low;
     });
   }
   /** Independent uniform integers in [0, bound), with bound ≤ 2^32. */
-  below(bound, count) {
+  below(bound, count2) {
     const taken = [];
-    while (taken.length < count) {
-      const missing = count - taken.length;
+    while (taken.length < count2) {
+      const missing = count2 - taken.length;
       for (const value of boundedIntegers(this.halves(Math.ceil(missing / 2)), bound)) {
-        if (taken.length < count) taken.push(value);
+        if (taken.length < count2) taken.push(value);
       }
     }
     return taken;
   }
   /** A uniform subset of {0, …, size-1}, sorted, in work proportional to the smaller side. */
-  subset(size, count) {
-    if (2 * count > size) {
-      const left = new Set(this.subset(size, size - count));
+  subset(size, count2) {
+    if (2 * count2 > size) {
+      const left = new Set(this.subset(size, size - count2));
       return Array.from({ length: size }, (_, place) => place).filter((place) => !left.has(place));
     }
     const chosen = /* @__PURE__ */ new Set();
-    while (chosen.size < count) {
-      for (const value of this.below(size, count - chosen.size)) chosen.add(value);
+    while (chosen.size < count2) {
+      for (const value of this.below(size, count2 - chosen.size)) chosen.add(value);
     }
     return [...chosen].sort((a, b) => a - b);
   }
   /** A uniform order of {0, …, count-1}: that of distinct random words. */
-  permutation(count) {
+  permutation(count2) {
     for (; ; ) {
-      const keys = this.halves(count);
+      const keys = this.halves(count2);
       const compare2 = (a, b) => keys[2 * a + 1] - keys[2 * b + 1] || keys[2 * a] - keys[2 * b];
-      const order = Array.from({ length: count }, (_, place) => place).sort(compare2);
+      const order = Array.from({ length: count2 }, (_, place) => place).sort(compare2);
       if (order.every((place, rank) => rank === 0 || compare2(order[rank - 1], place) !== 0)) return order;
     }
   }
@@ -376,6 +376,9 @@ function hex(octets) {
 function unhex(text2, length) {
   if (typeof text2 !== "string" || text2.length !== 2 * length || !/^[0-9a-f]*$/.test(text2)) return null;
   return Uint8Array.from({ length }, (_, place) => parseInt(text2.slice(2 * place, 2 * place + 2), 16));
+}
+function count(octets, wanted) {
+  return octets.reduce((sum3, octet) => sum3 + (octet === wanted ? 1 : 0), 0);
 }
 function joined(...parts) {
   const whole = new Uint8Array(parts.reduce((sum3, part) => sum3 + part.length, 0));
@@ -484,12 +487,12 @@ var nullable = (check) => (value) => value === null || check(value);
 var decimal = (value) => typeof value === "string" && /^[0-9.e+-]{1,32}$/.test(value) && shortestDecimal(Number(value)) === value;
 function shortestDecimal(value) {
   if (!Number.isFinite(value)) return "";
-  const [digits, exponent] = value.toExponential().split("e");
+  const [digits2, exponent] = value.toExponential().split("e");
   const power = Number(exponent);
   if (power >= -4 && power < 16) {
     return Number.isInteger(value) ? `${value}.0` : `${value}`;
   }
-  return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+  return `${digits2}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 
 // src/layer_document.ts
@@ -563,11 +566,6 @@ var BitReader = class {
   }
 };
 
-// src/randomizer.ts
-function share(numerator) {
-  return Number(numerator) / 2 ** 64;
-}
-
 // src/subset_selection.ts
 var SubsetSelection = class {
   constructor(candidates, epsilon, bound) {
@@ -595,12 +593,10 @@ var SubsetSelection = class {
   get votes() {
     return this.bound * this.subsetSize;
   }
-  get noiseVotes() {
-    return this.bound * share(BigInt(this.subsetSize) * ONE - this.truth);
-  }
-  get chances() {
-    const p = share(this.truth);
-    return [p, (this.subsetSize - p) / this.candidates];
+  get channel() {
+    const others = BigInt(this.candidates);
+    const other = BigInt(this.subsetSize) * ONE - this.truth;
+    return { held: this.truth * others, other, of: ONE * others, contributions: this.bound };
   }
   async translates(held, entropy) {
     const words = entropy.permutation(this.bound).map((index) => held[index] ?? this.candidates);
@@ -704,11 +700,8 @@ var Unary = class {
   get votes() {
     return Number(ceilDivide(2n * BigInt(this.candidates) * this.noise + ONE, 2n * ONE));
   }
-  get noiseVotes() {
-    return this.candidates * share(this.noise);
-  }
-  get chances() {
-    return [0.5, share(this.noise)];
+  get channel() {
+    return { held: ONE / 2n, other: this.noise, of: ONE, contributions: 1 };
   }
   /** The randomness used does not depend on what is held. */
   positions(held, entropy) {
@@ -729,7 +722,6 @@ var Unary = class {
 
 // src/layer.ts
 var LARGEST_DOCUMENT = 1 << 24;
-var LARGEST_KNOWN = 1 << 25;
 var LARGEST_LAYER = 1 << 27;
 var MOST_ITEMS = 1 << 21;
 var MOST_CHARACTERS = 1 << 24;
@@ -742,10 +734,9 @@ var RANDOMIZERS = {
   "subset-selection": (...asked2) => new SubsetSelection(...asked2)
 };
 var LayerBase = class {
-  constructor(document, digest, known) {
+  constructor(document, digest) {
     this.document = document;
     this.digest = digest;
-    this.known = known;
     this.alphabet = new Alphabet(document.alphabet);
     this.epsilon = Number(document.epsilon);
     this.targets = document.targets && new Set(document.targets);
@@ -756,7 +747,14 @@ var LayerBase = class {
   alphabet;
   epsilon;
   targets;
+  #known = null;
   #randomizer = null;
+  /** Read the known words: without them a layer can be judged and not answered. */
+  async learn(known) {
+    if (hex(await sha256(known)) !== this.document.known)
+      throw new RefusalError("the document calls for other known words");
+    this.#known = readKnown(known);
+  }
   get knowsRandomizer() {
     return Object.hasOwn(RANDOMIZERS, this.document.randomizer);
   }
@@ -770,7 +768,8 @@ var LayerBase = class {
     if (complaint) return complaint;
     if (this.found(word)) return "it was found before";
     if (this.targets) return this.targets.has(word) ? null : "it is not one of the words asked for";
-    return this.known.has(word) ? "it is a known word" : null;
+    if (!this.#known) throw new RefusalError("the known words of the layer were not read");
+    return this.#known.has(word) ? "it is a known word" : null;
   }
 };
 var OpenLayer = class extends LayerBase {
@@ -778,8 +777,8 @@ var OpenLayer = class extends LayerBase {
   #found;
   #lists;
   #candidates = null;
-  constructor(document, digest, known) {
-    super(document, digest, known);
+  constructor(document, digest) {
+    super(document, digest);
     const { frontier, found, listed, ways, doubtful, sampler } = document;
     this.#found = new Vocabulary(found);
     if (!ascends(found) || !found.every((word) => word !== "" && normalised(word) === word))
@@ -839,8 +838,8 @@ var OpenLayer = class extends LayerBase {
 var ClosedLayer = class extends LayerBase {
   closed = true;
   rate;
-  constructor(document, digest, known) {
-    super(document, digest, known);
+  constructor(document, digest) {
+    super(document, digest);
     this.rate = Number(document.rate);
     checkRoom(document.words);
     if (document.words.length === 0 || !ascends(document.words)) throw unusable("list of words");
@@ -877,7 +876,7 @@ var ClosedLayer = class extends LayerBase {
 };
 function parseDocument(content) {
   if (content.length > LARGEST_DOCUMENT) throw unreadable();
-  if (content.reduce((commas, octet) => commas + (octet === COMMA ? 1 : 0), 0) > MOST_ITEMS) throw unreadable();
+  if (count(content, COMMA) > MOST_ITEMS) throw unreadable();
   const json = decode(content);
   let parsed;
   try {
@@ -892,15 +891,12 @@ function parseDocument(content) {
   if (JSON.stringify(Object.fromEntries(fields.map(([name]) => [name, values[name]]))) !== json) throw unreadable();
   return values;
 }
-async function readLayer(document, known) {
+async function describeLayer(document) {
   const described = parseDocument(document);
-  if (hex(await sha256(known)) !== described.known) throw new RefusalError("the document calls for other known words");
   const digest = await sha256(document);
-  const vocabulary = readKnown(known);
-  return "words" in described ? new ClosedLayer(described, digest, vocabulary) : new OpenLayer(described, digest, vocabulary);
+  return "words" in described ? new ClosedLayer(described, digest) : new OpenLayer(described, digest);
 }
 function readKnown(content) {
-  if (content.length > LARGEST_KNOWN) throw new RefusalError("the list of known words is too long");
   const words = content.length === 0 ? [] : decode(content).split("\n");
   if (!ascends(words) || !words.every((word) => word !== "" && normalised(word) === word)) {
     throw new RefusalError("the list of known words must have each once, in NFC and in order, one a line");
@@ -942,11 +938,21 @@ function credentialOf(text2) {
   };
 }
 
+// src/randomizer.ts
+function quotient(numerator, denominator) {
+  return Number(numerator) / Number(denominator);
+}
+function noiseVotes({ channel }, candidates) {
+  return channel.contributions * candidates * quotient(channel.other, channel.of);
+}
+
 // src/policy.ts
 var KEY_BYTES = 32;
 var SMALLEST_EPSILON = 1e-3;
 var LARGEST_EPSILON = 20;
 var MOST_EPSILON = 1e6;
+var MOST_RATIO = 1e9;
+var LINE_BREAK = 10;
 var DEFAULTS = {
   enabled: true,
   largestEpsilon: 10,
@@ -956,14 +962,32 @@ var DEFAULTS = {
   longestWord: 32,
   largestLayer: 1 << 24,
   largestReport: 1e4,
-  mostVotes: 1 << 20
+  mostVotes: 1 << 20,
+  largestVoteRatio: 22100,
+  largestClosedVoteRatio: 50,
+  largestSilenceRatio: 4,
+  fewestNoiseVotes: 3,
+  allowTargets: false,
+  mostKnownWords: 1 << 20,
+  largestKnown: 1 << 24
 };
-var RANGES = {
+var WHOLE_NUMBERS = {
   smallestLayerSize: [1, 1 << 30],
   longestWord: [1, 64],
   largestLayer: [1, LARGEST_LAYER],
   largestReport: [100, 1 << 30],
-  mostVotes: [1, LARGEST_LAYER]
+  mostVotes: [1, LARGEST_LAYER],
+  mostKnownWords: [0, 1 << 30],
+  largestKnown: [0, 1 << 30]
+};
+var NUMBERS = {
+  largestEpsilon: [Number.MIN_VALUE, MOST_EPSILON],
+  largestUserEpsilon: [Number.MIN_VALUE, MOST_EPSILON],
+  lifetimeEpsilon: [Number.MIN_VALUE, MOST_EPSILON],
+  largestVoteRatio: [1, MOST_RATIO],
+  largestClosedVoteRatio: [1, MOST_RATIO],
+  largestSilenceRatio: [1, MOST_RATIO],
+  fewestNoiseVotes: [0, LARGEST_LAYER]
 };
 var SWITCHED_OFF = "this device answers no campaign: its owner has switched that off, and can switch it on (enabled)";
 var Policy = class {
@@ -976,8 +1000,9 @@ var Policy = class {
     this.#operators = new Set(operators);
     this.limits = { ...DEFAULTS, ...limits };
     for (const [name, value] of Object.entries(this.limits)) {
-      const range = RANGES[name];
-      const right = range ? Number.isInteger(value) && value >= range[0] && value <= range[1] : name === "enabled" ? typeof value === "boolean" : name in DEFAULTS && typeof value === "number" && value > 0 && value <= MOST_EPSILON;
+      const whole = WHOLE_NUMBERS[name];
+      const range = whole ?? NUMBERS[name];
+      const right = range ? typeof value === "number" && value >= range[0] && value <= range[1] && (!whole || Number.isInteger(value)) : name in DEFAULTS && typeof value === "boolean";
       if (!right)
         throw new DeviceError(`the limit ${name} can't be ${String(value)}; docs/device-policy.md has the limits`);
     }
@@ -994,6 +1019,21 @@ var Policy = class {
   /** Refuse a layer that asks for too much, whoever asks. */
   checkLayer(layer) {
     for (const complaint of this.#complaints(layer)) throw new RefusalError(complaint);
+  }
+  /** Refuse a list of known words that is too long, before it is parsed. */
+  checkKnown(content) {
+    const { largestKnown, mostKnownWords } = this.limits;
+    const words = count(content, LINE_BREAK) + (content.length > 0 ? 1 : 0);
+    if (content.length > largestKnown || words > mostKnownWords) throw this.knownRefusal();
+  }
+  knownRefusal() {
+    const { largestKnown, mostKnownWords } = this.limits;
+    return new RefusalError(
+      beyond(
+        `the known words of the layer are more than the ${many(mostKnownWords)} words or the ${many(largestKnown)} bytes`,
+        "mostKnownWords and largestKnown"
+      )
+    );
   }
   /** Refuse what would take the sum of all ε above the lifetime's, exactly. */
   checkLifetime(cost, spent) {
@@ -1038,6 +1078,9 @@ var Policy = class {
         "longestWord"
       );
     }
+    if (layer.targets && !limits.allowTargets) {
+      yield `only words of a list of ${many(layer.targets.size)} that the operator made would count, and this device answers no such question; its owner can allow it (allowTargets)`;
+    }
     if (layer.size > limits.largestLayer) {
       yield beyond(`the layer has more than the ${many(limits.largestLayer)} candidates`, "largestLayer");
     }
@@ -1053,6 +1096,32 @@ var Policy = class {
       yield beyond(`a report has ${many(randomizer.votes)} votes, above the ${many(limits.mostVotes)}`, "mostVotes");
     }
     if (!randomizer.keepsEpsilon) yield "the layer's thresholds do not keep its ε; no policy permits that";
+    yield* this.#answerComplaints(layer);
+  }
+  /** What is wrong with how much a report says of one word. */
+  *#answerComplaints(layer) {
+    const { limits } = this;
+    const { held, other, of, contributions } = layer.randomizer.channel;
+    const limit = layer.closed ? "largestClosedVoteRatio" : "largestVoteRatio";
+    if (isAbove(held, other, limits[limit])) {
+      yield beyond(
+        `a vote would multiply the odds that a word is held by ${digits(quotient(held, other))}, above the ${digits(limits[limit])} for a ${layer.closed ? "list of words" : "layer"}`,
+        limit
+      );
+    }
+    if (isAbove(of - other, of - held, limits.largestSilenceRatio)) {
+      yield beyond(
+        `a missing vote would divide the odds that a word is held by ${digits(quotient(of - other, of - held))}, above the ${digits(limits.largestSilenceRatio)}`,
+        "largestSilenceRatio"
+      );
+    }
+    const asked2 = layer.closed ? layer.document.words.length : layer.randomizer.candidates;
+    if (isBelow(BigInt(contributions) * BigInt(asked2) * other, of, limits.fewestNoiseVotes)) {
+      yield beyond(
+        `${many(asked2)} candidates are so few that chance gives ${digits(noiseVotes(layer.randomizer, asked2), 3)} votes, below the ${digits(limits.fewestNoiseVotes)}`,
+        "fewestNoiseVotes"
+      );
+    }
   }
 };
 function sum2(epsilons) {
@@ -1063,6 +1132,15 @@ function sum2(epsilons) {
 }
 function sumOf(epsilons) {
   return epsilons.reduce((total, epsilon) => total + grains(epsilon), 0n);
+}
+function isAbove(numerator, denominator, limit) {
+  return numerator * grains(1) > denominator * grains(limit);
+}
+function isBelow(numerator, denominator, limit) {
+  return numerator * grains(1) < denominator * grains(limit);
+}
+function digits(value, precision = 6) {
+  return value.toLocaleString("en-US", { maximumSignificantDigits: precision });
 }
 function many(value) {
   return value.toLocaleString("en-US");
@@ -1083,10 +1161,10 @@ var SECONDS_PER_DAY = 86400;
 var SHOWN = 16;
 function reportReceipt(day, campaign, operator, layer, size, spent, lifetime) {
   const { bound, cohort } = layer.document;
-  const { candidates, noiseVotes } = layer.randomizer;
+  const { candidates } = layer.randomizer;
   const what = layer.closed ? "words that the operator chose, and some that stand for all other words" : "beginnings of words and whole words that the operator chose";
   const targets = layer.targets ? `Only words of a list of ${many(layer.targets.size)} that the operator made can be among yours. ` : "";
-  return `On ${date(day)} this device made a report of ${many(size)} bytes for the operator ${short(operator)} and the campaign ${short(campaign)}: randomized votes on ${many(candidates)} candidates, ${what}. ${targets}${noiseSentence(noiseVotes)} Any single word you typed changes the probability of what it says by at most a factor of e^${atMost2(layer.epsilon)}; all your words together, of which it is about at most ${many(bound)}, by e^${atMost2(bound * layer.epsilon)}. According to the operator, ${many(cohort - 1)} other devices were asked the same. With this report the device has spent an ε of ${atMost2(spent)} of the ${atLeast(lifetime)} in its lifetime: ${atLeast(Math.max(lifetime - spent, 0))} is left.`;
+  return `On ${date(day)} this device sent ${many(size)} bytes to the operator ${short(operator)} for the campaign ${short(campaign)}: randomized votes on ${many(candidates)} candidates, ${what}. ${targets}${noiseSentence(noiseVotes(layer.randomizer, candidates))} Any single word you typed changes the probability of what was sent by at most a factor of e^${brief(layer.epsilon)}; all your words together, of which it is about at most ${many(bound)}, by e^${brief(bound * layer.epsilon)}. According to the operator, ${many(cohort - 1)} other devices were asked the same. With this report the device has spent an ε of ${brief(spent)} of the ${brief(lifetime)} in its lifetime: ${brief(Math.max(lifetime - spent, 0))} is left.`;
 }
 function countedReceipt(day, campaign) {
   return `On ${date(day)} the service confirmed that the report for the campaign ${short(campaign)} was counted; its bytes were erased from this device.`;
@@ -1105,22 +1183,16 @@ function date(day) {
 function short(identity) {
   return `${hex(identity).slice(0, SHOWN)}…`;
 }
-function atMost2(value) {
-  const near = sixDigits(value);
-  return String(near < value ? sixDigits(near + lastDigit(value)) : near);
-}
-function atLeast(value) {
-  const near = sixDigits(value);
-  return String(near > value ? sixDigits(near - lastDigit(value)) : near);
-}
-function sixDigits(value) {
-  return Number(value.toPrecision(6));
-}
-function lastDigit(value) {
-  return 10 ** (Math.floor(Math.log10(value)) - 5);
+function brief(value) {
+  return String(Number(value.toPrecision(6)));
 }
 
 // test/internals.ts
+async function readLayer(document, known) {
+  const layer = await describeLayer(document);
+  await layer.learn(known);
+  return layer;
+}
 var Dictated = class extends Entropy {
   constructor(octets8) {
     super();
@@ -1148,7 +1220,9 @@ export {
   baseSubsets,
   compare,
   credentialOf,
+  describeLayer,
   drawBinomial,
+  noiseVotes,
   normalised,
   readLayer,
   receipt_exports as receipt,

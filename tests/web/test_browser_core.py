@@ -2,8 +2,11 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from fractions import Fraction
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -11,18 +14,21 @@ import pytest
 from scipy import stats
 
 from closed import small_closed_layer
-from invitations import OPERATOR, campaign_id
+from invitations import OPERATOR, campaign_id, default_policy
 from laws import fit, unary_law, word_law
 from layers import small_layer
+from neologue.device.policy import Policy
 from neologue.entropy import ONE
-from neologue.errors import DocumentError
+from neologue.errors import DocumentError, PolicyError
 from neologue.language.alphabet import normalise
 from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.canonical import canonical
+from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import issue
 from neologue.protocol.documents import known_document, read_known, read_layer
 from neologue.protocol.invitation import invite
+from neologue.protocol.layer import Layer
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
 
@@ -183,7 +189,8 @@ def test_thresholds_are_those_of_python_for_every_epsilon(core: Browser) -> None
           const [unary, selection] = [new device.Unary(...asked), new device.SubsetSelection(...asked)];
           return [
             [unary.noise, selection.truth].map(String), [unary, selection].map((one) => one.payloadBytes),
-            selection.subsetSize, unary.keepsEpsilon && selection.keepsEpsilon, unary.noiseVotes, selection.noiseVotes,
+            selection.subsetSize, unary.keepsEpsilon && selection.keepsEpsilon,
+            ...[unary, selection].map((one) => device.noiseVotes(one, one.candidates)),
           ];
         });
         """,
@@ -298,6 +305,67 @@ def test_the_same_documents_are_read_and_refused(core: Browser) -> None:
             expected = "RefusalError"
         assert got == expected, name
     assert 10 < read < len(documents) / 4
+
+
+def test_the_default_limits_are_those_of_python(core: Browser) -> None:
+    told = run(core, "return new device.Policy([], {}).limits")
+    # A browser makes no votes under masks.
+    python = set(map(camel_case, asdict(Policy()))) - {"operators", "smallestGroup", "largestMasked"}
+    assert told == {name: value for name, value in limits_of(Policy()).items() if name in python}
+
+
+def layers_to_judge() -> Iterator[Layer | ClosedLayer]:
+    """Layers on both sides of each limit on what a report says of one word."""
+    for mechanism, epsilon, extension in product(
+        ("unary", "subset-selection"), (0.5, 3.0, 4.595, 4.596, 7.0, 10.0), (1, 4, 8)
+    ):
+        yield small_layer(["ab", "ca"], extension, mechanism=mechanism, epsilon=epsilon, bound=30)
+    for mechanism, epsilon, listed in product(("unary", "subset-selection"), (1.0, 4.595, 4.596, 10.0), (1, 243, 729)):
+        words = ["".join(letters) for letters in islice(product("abc", repeat=6), listed)]
+        yield small_closed_layer(words, mechanism=mechanism, epsilon=epsilon)
+    yield small_layer(["ab", "ca"], 9, targets=frozenset({"abc"}))
+
+
+def test_the_same_layers_are_refused_for_the_same_limit_by_default(core: Browser) -> None:
+    layers = list(layers_to_judge())
+    told = run(
+        core,
+        """
+        const policy = new device.Policy([], {});
+        return Promise.all(given[0].map(async (document) => {
+          const layer = await device.describeLayer(encode(document));
+          try { policy.checkLayer(layer); } catch (error) { return error.message; }
+          return "";
+        }));
+        """,
+        [layer.document.decode() for layer in layers],
+    )
+    verdicts: set[str] = set()
+    for layer, message in zip(layers, told, strict=True):
+        expected = ""
+        try:
+            default_policy().check(invite(campaign_id(1), layer, OPERATOR))
+        except PolicyError as error:
+            expected = str(error)
+        limits = [limit for limit in asdict(Policy()) if limit in expected]
+        assert message == re.sub("|".join(limits) or "$", lambda found: camel_case(found[0]), expected)
+        verdicts |= set(limits or ["answered"])
+    assert verdicts >= {
+        "answered",
+        "largest_closed_vote_ratio",
+        "largest_silence_ratio",
+        "fewest_noise_votes",
+        "allow_targets",
+    }
+
+
+def camel_case(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def limits_of(policy: Policy) -> dict[str, object]:
+    return {camel_case(name): value for name, value in asdict(policy).items()}
 
 
 def test_the_same_lists_of_known_words_are_read_and_refused(core: Browser) -> None:

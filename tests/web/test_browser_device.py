@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from invitations import OPERATOR, STRANGER, campaign_id
 from layers import small_layer
 from neologue.device import Client, Policy
 from neologue.device import receipt as receipts
+from neologue.fleet.fleet import simulated_policy
 from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.closed_layer import ClosedLayer
@@ -35,6 +37,14 @@ from .chromium import Browser, PageError, browsing
 from .pages import ROOT, pages
 
 KEY = OPERATOR.public_key().public_bytes_raw().hex()
+LOOSE = {
+    "largestVoteRatio": 1e9,
+    "largestClosedVoteRatio": 1e9,
+    "largestSilenceRatio": 1e9,
+    "fewestNoiseVotes": 0,
+    "allowTargets": True,
+}
+"""No limit on what a report says of one word, for layers of a few candidates."""
 DATABASES = "return (await indexedDB.databases()).length"
 
 
@@ -186,7 +196,7 @@ def test_a_device_finds_what_it_was_asked_in_a_release_or_says_what_is_wrong(pag
 def test_receipts_say_what_those_of_python_say(browser: Browser, layer: Layer | ClosedLayer) -> None:
     with running(Service(layer)) as service, pages(service.address) as address:
         page = Page(browser, address)
-        page.open(name="receipts")
+        page.open(name="receipts", policy=LOOSE)
         page.start(service)
         assert page.state == "final"
         (report,) = reports(service)
@@ -208,7 +218,7 @@ def test_with_a_large_epsilon_the_word_that_counts_is_voted_for(browser: Browser
     place = 0 if closed else int(layer.candidates.index(strings(["abcab"]))[0])  # type: ignore[union-attr]
     with running(Service(layer)) as service, pages(service.address) as address:
         page = Page(browser, address)
-        page.open(policy={"largestEpsilon": 20, "lifetimeEpsilon": 1000, "smallestLayerSize": 1})
+        page.open(policy=LOOSE | {"largestEpsilon": 20, "lifetimeEpsilon": 1000, "smallestLayerSize": 1})
         for number in range(20):
             page.open(name=f"device{number}")
             page.start(service, "abcab", "cab")
@@ -244,13 +254,13 @@ def test_a_device_contributes_to_a_real_layer(browser: Browser, tmp_path: Path) 
         wait_until(look)
         operator = invited[0][1]["operator"]
         page = Page(browser, address)
-        page.open(operators=[operator], policy={"smallestLayerSize": 1})
+        page.open(operators=[operator], policy=LOOSE | {"smallestLayerSize": 1})
         page.run("await device.optIn(); await device.join(given[0]); device.typed('lol')", invited[0][0].text)
         assert page.run("return (await device.look()).state") == "invited"
         assert page.run("return (await device.preview('lol')).counts") is True
         assert page.run("return (await device.preview('the')).why") == "it is a known word"
         assert page.state == "received"
-        policy = Policy(operators=frozenset({bytes.fromhex(operator)}), smallest_layer_size=1)
+        policy = replace(simulated_policy(bytes.fromhex(operator)), smallest_layer_size=1)
         for number, (credential, _) in enumerate(invited[1:10]):
             client = Client(tmp_path / f"device{number}", service.address, policy, sending_time=AT_ONCE)
             other = devices.enter_context(client)
@@ -598,6 +608,7 @@ def test_a_forged_signature_is_refused(page: Page, service: Service) -> None:
     page.open(operators=[KEY, stranger])
     _forged(service, operator=stranger)
     assert "the signature is not the operator's" in _refused(page, service)
+    assert service.requests == [("POST", "/v1/check-in")], "nothing is fetched, and so nothing is parsed"
 
 
 def test_a_signature_for_another_campaign_is_refused(page: Page, service: Service) -> None:
@@ -629,6 +640,9 @@ def test_bytes_with_another_digest_are_refused(page: Page, service: Service, kin
         ({"extension": 9, "epsilon": 0.5}, "largestReport"),
         ({"mechanism": "subset-selection", "extension": 12, "epsilon": 0.001, "bound": 20}, "mostVotes"),
         ({"bound": 2**31 - 1, "epsilon": 0.001}, "largestUserEpsilon"),
+        ({"extension": 2}, "fewestNoiseVotes"),
+        ({"mechanism": "subset-selection", "epsilon": 10.0}, "largestSilenceRatio"),
+        ({"targets": frozenset({"abc"})}, "allowTargets"),
         ({"epsilon": 0.0001}, "no policy permits"),
         ({"mechanism": "plain"}, "randomizer is not one of"),
     ],
@@ -639,6 +653,13 @@ def test_a_layer_that_asks_for_too_much_is_refused(browser: Browser, changes: di
     with running(Service(layer)) as service, pages(service.address) as address:
         page = Page(browser, address)
         assert limit in _refused(page, service)
+        assert service.asked("/v1/known") == 0, "they are for a layer that is answered"
+
+
+@pytest.mark.parametrize("limit", [{"mostKnownWords": 1}, {"largestKnown": 8}])
+def test_more_known_words_than_its_owner_takes_are_refused(page: Page, service: Service, limit: dict[str, int]) -> None:
+    page.open(policy=limit)
+    assert "its owner can change mostKnownWords and largestKnown" in _refused(page, service)
 
 
 def test_a_lifetime_is_a_sum_without_rounding(browser: Browser) -> None:
@@ -738,6 +759,9 @@ def test_no_error_quotes_a_word(page: Page, service: Service) -> None:
         ({"policy": {"largestEpsilon": 0}}, "largestEpsilon can't be 0"),
         ({"policy": {"smallestLayerSize": 1.5}}, "smallestLayerSize can't be 1.5"),
         ({"policy": {"largest_epsilon": 1}}, "largest_epsilon can't be 1"),
+        ({"policy": {"allowTargets": 1}}, "allowTargets can't be 1"),
+        ({"policy": {"largestVoteRatio": 0.5}}, "largestVoteRatio can't be 0.5"),
+        ({"policy": {"fewestNoiseVotes": -1}}, "fewestNoiseVotes can't be -1"),
         ({"days": 0}, "days is 0"),
     ],
     ids=str,

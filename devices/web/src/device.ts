@@ -26,6 +26,7 @@ import {
 } from "./membership";
 import { type Octets, hex, joined, unhex } from "./octets";
 import { KEY_BYTES, type Limits, Policy, SWITCHED_OFF, sum } from "./policy";
+import { noiseVotes, quotient } from "./randomizer";
 import * as receipt from "./receipt";
 import { checkRelease } from "./release_check";
 import { SendingTime, type SendingWindow, USUAL_WINDOW } from "./sending_time";
@@ -271,14 +272,14 @@ export class Device {
   async explain(report: Uint8Array): Promise<Meaning> {
     const layer = await this.#seen();
     if (!layer) throw new DeviceError("no layer is known in which a report could be read; tick first");
-    const { candidates, noiseVotes, chances } = layer.randomizer;
+    const { candidates, channel } = layer.randomizer;
     const votes = await votesOf(Uint8Array.from(report), layer);
     return {
       votes: votes.map((vote) => layer.describe(vote)),
       candidates,
-      noise: noiseVotes,
-      chanceHeld: chances[0],
-      chanceOther: chances[1],
+      noise: noiseVotes(layer.randomizer, candidates),
+      chanceHeld: quotient(channel.held, channel.of),
+      chanceOther: quotient(channel.other, channel.of),
       epsilon: layer.epsilon,
       words: layer.document.bound,
       layerSize: layer.document.cohort,
@@ -355,18 +356,17 @@ export class Device {
       asked = reply;
     }
     this.#policy.checkOperator(asked.operator);
-    const layer = await this.#library.layer(hex(asked.layer));
+    // Before anything is fetched: whoever is not the operator costs this device nothing.
     if (!(await genuine(asked, credential.campaign))) {
       throw new RefusalError(
         "the signature is not the operator's for this campaign and layer; get the invitation anew from them",
       );
     }
-    this.#policy.checkLayer(layer);
-    const others = past.answers.filter((each) => each.campaign !== campaign);
-    this.#policy.checkLifetime(
-      layer.epsilon,
-      others.map(({ epsilon }) => epsilon),
-    );
+    const spent = past.answers.filter((each) => each.campaign !== campaign).map(({ epsilon }) => epsilon);
+    const layer = await this.#library.layer(hex(asked.layer), this.#policy, (unread) => {
+      this.#policy.checkLayer(unread);
+      this.#policy.checkLifetime(unread.epsilon, spent);
+    });
     if (!answering) return tickOf("invited", null, "this device is asked, and answers with the next tick");
 
     const { ticket } = asked;
@@ -503,9 +503,7 @@ export class Device {
     const digest = await this.#library.last();
     if (!digest) return null;
     try {
-      const layer = await this.#library.layer(digest);
-      this.#policy.checkLayer(layer);
-      return layer;
+      return await this.#library.layer(digest, this.#policy, (unread) => this.#policy.checkLayer(unread));
     } catch (error) {
       if (error instanceof RefusalError || error instanceof LaterError) return null;
       throw error;

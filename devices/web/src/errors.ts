@@ -4,6 +4,7 @@
  * DeviceError        the app gave something that can't be used, or the browser can't hold what a device needs
  * ├── RefusalError   the owner's policy, or a document that is not what was promised: nothing is answered
  * └── LaterError     no usable answer from the service: the same may be asked again
+ *     └── OversizeError   one that is longer than is read
  */
 
 export class DeviceError extends Error {
@@ -23,4 +24,8 @@ export class LaterError extends DeviceError {
   ) {
     super(message);
   }
+}
+
+export class OversizeError extends LaterError {
+  override name = "OversizeError";
 }

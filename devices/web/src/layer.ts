@@ -7,14 +7,13 @@
 import { Candidates, type Lists, extensions, lastCharacter, lastCharacters } from "./candidates";
 import { RefusalError } from "./errors";
 import { CLOSED_FIELDS, type ClosedDocument, OPEN_FIELDS, type OpenDocument } from "./layer_document";
-import { hex, sha256 } from "./octets";
+import { type Octets, count, hex, sha256 } from "./octets";
 import type { Randomizer } from "./randomizer";
 import { Alphabet, Vocabulary, ascends, compare, find, normalised } from "./spelling";
 import { SubsetSelection } from "./subset_selection";
 import { Unary } from "./unary";
 
 export const LARGEST_DOCUMENT = 1 << 24;
-export const LARGEST_KNOWN = 1 << 25;
 export const LARGEST_LAYER = 1 << 27;
 const MOST_ITEMS = 1 << 21;
 const MOST_CHARACTERS = 1 << 24;
@@ -34,12 +33,12 @@ abstract class LayerBase<Document extends OpenDocument | ClosedDocument> {
   readonly alphabet: Alphabet;
   readonly epsilon: number;
   readonly targets: ReadonlySet<string> | null;
+  #known: Vocabulary | null = null;
   #randomizer: Randomizer | null = null;
 
   constructor(
     readonly document: Document,
     readonly digest: Uint8Array,
-    readonly known: Vocabulary,
   ) {
     this.alphabet = new Alphabet(document.alphabet);
     this.epsilon = Number(document.epsilon);
@@ -47,6 +46,13 @@ abstract class LayerBase<Document extends OpenDocument | ClosedDocument> {
     const { characters } = this.alphabet;
     if (characters.length < 2 || !ascends(characters) || characters.includes("\0")) throw unusable("alphabet");
     if (document.targets && !ascends(document.targets)) throw unusable("list of targets");
+  }
+
+  /** Read the known words: without them a layer can be judged and not answered. */
+  async learn(known: Octets): Promise<void> {
+    if (hex(await sha256(known)) !== this.document.known)
+      throw new RefusalError("the document calls for other known words");
+    this.#known = readKnown(known);
   }
 
   get knowsRandomizer(): boolean {
@@ -75,7 +81,8 @@ abstract class LayerBase<Document extends OpenDocument | ClosedDocument> {
     if (complaint) return complaint;
     if (this.found(word)) return "it was found before";
     if (this.targets) return this.targets.has(word) ? null : "it is not one of the words asked for";
-    return this.known.has(word) ? "it is a known word" : null;
+    if (!this.#known) throw new RefusalError("the known words of the layer were not read");
+    return this.#known.has(word) ? "it is a known word" : null;
   }
 }
 
@@ -85,8 +92,8 @@ export class OpenLayer extends LayerBase<OpenDocument> {
   readonly #lists: Lists | null;
   #candidates: Candidates | null = null;
 
-  constructor(document: OpenDocument, digest: Uint8Array, known: Vocabulary) {
-    super(document, digest, known);
+  constructor(document: OpenDocument, digest: Uint8Array) {
+    super(document, digest);
     const { frontier, found, listed, ways, doubtful, sampler } = document;
     this.#found = new Vocabulary(found);
     if (!ascends(found) || !found.every((word) => word !== "" && normalised(word) === word))
@@ -160,8 +167,8 @@ export class ClosedLayer extends LayerBase<ClosedDocument> {
   readonly closed = true;
   readonly rate: number;
 
-  constructor(document: ClosedDocument, digest: Uint8Array, known: Vocabulary) {
-    super(document, digest, known);
+  constructor(document: ClosedDocument, digest: Uint8Array) {
+    super(document, digest);
     this.rate = Number(document.rate);
     checkRoom(document.words);
     if (document.words.length === 0 || !ascends(document.words)) throw unusable("list of words");
@@ -209,7 +216,7 @@ export type Layer = OpenLayer | ClosedLayer;
 /** What a document says; or a RefusalError that quotes nothing of it. */
 export function parseDocument(content: Uint8Array): OpenDocument | ClosedDocument {
   if (content.length > LARGEST_DOCUMENT) throw unreadable();
-  if (content.reduce((commas, octet) => commas + (octet === COMMA ? 1 : 0), 0) > MOST_ITEMS) throw unreadable();
+  if (count(content, COMMA) > MOST_ITEMS) throw unreadable();
   const json = decode(content);
   let parsed: unknown;
   try {
@@ -226,20 +233,15 @@ export function parseDocument(content: Uint8Array): OpenDocument | ClosedDocumen
   return values as unknown as OpenDocument | ClosedDocument;
 }
 
-/** The layer of a document and of the known words that it calls for. */
-export async function readLayer(document: Uint8Array<ArrayBuffer>, known: Uint8Array<ArrayBuffer>): Promise<Layer> {
+/** The layer of a document, without its known words. */
+export async function describeLayer(document: Octets): Promise<Layer> {
   const described = parseDocument(document);
-  if (hex(await sha256(known)) !== described.known) throw new RefusalError("the document calls for other known words");
   const digest = await sha256(document);
-  const vocabulary = readKnown(known);
-  return "words" in described
-    ? new ClosedLayer(described, digest, vocabulary)
-    : new OpenLayer(described, digest, vocabulary);
+  return "words" in described ? new ClosedLayer(described, digest) : new OpenLayer(described, digest);
 }
 
 /** The known words of a list: each once, in NFC and in order, one a line. */
 function readKnown(content: Uint8Array): Vocabulary {
-  if (content.length > LARGEST_KNOWN) throw new RefusalError("the list of known words is too long");
   const words = content.length === 0 ? [] : decode(content).split("\n");
   if (!ascends(words) || !words.every((word) => word !== "" && normalised(word) === word)) {
     throw new RefusalError("the list of known words must have each once, in NFC and in order, one a line");

@@ -1,8 +1,9 @@
 /** Layers and lists of known words by their digest, fetched and checked once, and a few of them kept. */
 
-import { RefusalError } from "./errors";
-import { LARGEST_DOCUMENT, LARGEST_KNOWN, type Layer, parseDocument, readLayer } from "./layer";
+import { OversizeError, RefusalError } from "./errors";
+import { LARGEST_DOCUMENT, type Layer, describeLayer } from "./layer";
 import { type Octets, hex, sha256 } from "./octets";
+import type { Policy } from "./policy";
 import { type Turn, asked, each } from "./store";
 
 const FILES = 4;
@@ -25,13 +26,16 @@ export class Library {
     readonly fetch: Fetch,
   ) {}
 
-  async layer(digest: string): Promise<Layer> {
-    if (!this.#layer || hex(this.#layer.digest) !== digest) {
-      const document = await this.#content("layers", digest, LARGEST_DOCUMENT);
-      const known = await this.#content("known", parseDocument(document).known, LARGEST_KNOWN);
-      this.#layer = await readLayer(document, known);
+  /** The layer with a digest, if it is admitted: only then are its known words fetched. */
+  async layer(digest: string, policy: Policy, admit: (layer: Layer) => void): Promise<Layer> {
+    if (this.#layer && hex(this.#layer.digest) === digest) {
+      admit(this.#layer);
+      return this.#layer;
     }
-    return this.#layer;
+    const layer = await describeLayer(await this.#content("layers", digest, LARGEST_DOCUMENT));
+    admit(layer);
+    await layer.learn(await this.#known(layer.document.known, policy));
+    return (this.#layer = layer);
   }
 
   /** The digest of the layer that was fetched last, if it is still here. */
@@ -50,6 +54,16 @@ export class Library {
 
   clear(): void {
     this.#layer = null;
+  }
+
+  async #known(digest: string, policy: Policy): Promise<Octets> {
+    try {
+      const content = await this.#content("known", digest, policy.limits.largestKnown);
+      policy.checkKnown(content);
+      return content;
+    } catch (error) {
+      throw error instanceof OversizeError ? policy.knownRefusal() : error;
+    }
   }
 
   /** The bytes with a digest, from here or from the service. */

@@ -1,4 +1,4 @@
-/** Byte strings: in hexadecimal, in base64url, hashed, joined. */
+/** Byte strings: in hexadecimal, in base64url, hashed, joined, counted. */
 
 export type Octets = Uint8Array<ArrayBuffer>;
 
@@ -10,6 +10,11 @@ export function hex(octets: Uint8Array): string {
 export function unhex(text: unknown, length: number): Octets | null {
   if (typeof text !== "string" || text.length !== 2 * length || !/^[0-9a-f]*$/.test(text)) return null;
   return Uint8Array.from({ length }, (_, place) => parseInt(text.slice(2 * place, 2 * place + 2), 16));
+}
+
+/** How often a byte occurs. */
+export function count(octets: Uint8Array, wanted: number): number {
+  return octets.reduce((sum, octet) => sum + (octet === wanted ? 1 : 0), 0);
 }
 
 export function joined(...parts: readonly Uint8Array[]): Octets {

@@ -10,12 +10,15 @@ import { DeviceError, RefusalError } from "./errors";
 import { grains, roundUp } from "./exact";
 import { shortestDecimal } from "./field_checks";
 import { LARGEST_LAYER, type Layer } from "./layer";
-import { hex, unhex } from "./octets";
+import { count, hex, unhex } from "./octets";
+import { noiseVotes, quotient } from "./randomizer";
 
 export const KEY_BYTES = 32;
 const SMALLEST_EPSILON = 0.001;
 const LARGEST_EPSILON = 20;
 const MOST_EPSILON = 1_000_000;
+const MOST_RATIO = 1e9;
+const LINE_BREAK = 0x0a;
 
 export interface Limits {
   enabled: boolean;
@@ -27,6 +30,13 @@ export interface Limits {
   largestLayer: number;
   largestReport: number;
   mostVotes: number;
+  largestVoteRatio: number;
+  largestClosedVoteRatio: number;
+  largestSilenceRatio: number;
+  fewestNoiseVotes: number;
+  allowTargets: boolean;
+  mostKnownWords: number;
+  largestKnown: number;
 }
 
 const DEFAULTS: Limits = {
@@ -39,14 +49,33 @@ const DEFAULTS: Limits = {
   largestLayer: 1 << 24,
   largestReport: 10_000,
   mostVotes: 1 << 20,
+  largestVoteRatio: 22_100,
+  largestClosedVoteRatio: 50,
+  largestSilenceRatio: 4,
+  fewestNoiseVotes: 3,
+  allowTargets: false,
+  mostKnownWords: 1 << 20,
+  largestKnown: 1 << 24,
 };
 
-const RANGES: Readonly<Record<string, [least: number, most: number]>> = {
+const WHOLE_NUMBERS: Readonly<Record<string, [least: number, most: number]>> = {
   smallestLayerSize: [1, 1 << 30],
   longestWord: [1, 64],
   largestLayer: [1, LARGEST_LAYER],
   largestReport: [100, 1 << 30],
   mostVotes: [1, LARGEST_LAYER],
+  mostKnownWords: [0, 1 << 30],
+  largestKnown: [0, 1 << 30],
+};
+
+const NUMBERS: Readonly<Record<string, [least: number, most: number]>> = {
+  largestEpsilon: [Number.MIN_VALUE, MOST_EPSILON],
+  largestUserEpsilon: [Number.MIN_VALUE, MOST_EPSILON],
+  lifetimeEpsilon: [Number.MIN_VALUE, MOST_EPSILON],
+  largestVoteRatio: [1, MOST_RATIO],
+  largestClosedVoteRatio: [1, MOST_RATIO],
+  largestSilenceRatio: [1, MOST_RATIO],
+  fewestNoiseVotes: [0, LARGEST_LAYER],
 };
 
 export const SWITCHED_OFF =
@@ -63,12 +92,11 @@ export class Policy {
     this.#operators = new Set(operators);
     this.limits = { ...DEFAULTS, ...limits };
     for (const [name, value] of Object.entries(this.limits)) {
-      const range = RANGES[name];
+      const whole = WHOLE_NUMBERS[name];
+      const range = whole ?? NUMBERS[name];
       const right = range
-        ? Number.isInteger(value) && value >= range[0] && value <= range[1]
-        : name === "enabled"
-          ? typeof value === "boolean"
-          : name in DEFAULTS && typeof value === "number" && value > 0 && value <= MOST_EPSILON;
+        ? typeof value === "number" && value >= range[0] && value <= range[1] && (!whole || Number.isInteger(value))
+        : name in DEFAULTS && typeof value === "boolean";
       if (!right)
         throw new DeviceError(`the limit ${name} can't be ${String(value)}; docs/device-policy.md has the limits`);
     }
@@ -88,6 +116,23 @@ export class Policy {
   /** Refuse a layer that asks for too much, whoever asks. */
   checkLayer(layer: Layer): void {
     for (const complaint of this.#complaints(layer)) throw new RefusalError(complaint);
+  }
+
+  /** Refuse a list of known words that is too long, before it is parsed. */
+  checkKnown(content: Uint8Array): void {
+    const { largestKnown, mostKnownWords } = this.limits;
+    const words = count(content, LINE_BREAK) + (content.length > 0 ? 1 : 0);
+    if (content.length > largestKnown || words > mostKnownWords) throw this.knownRefusal();
+  }
+
+  knownRefusal(): RefusalError {
+    const { largestKnown, mostKnownWords } = this.limits;
+    return new RefusalError(
+      beyond(
+        `the known words of the layer are more than the ${many(mostKnownWords)} words or the ${many(largestKnown)} bytes`,
+        "mostKnownWords and largestKnown",
+      ),
+    );
   }
 
   /** Refuse what would take the sum of all ε above the lifetime's, exactly. */
@@ -137,6 +182,10 @@ export class Policy {
         "longestWord",
       );
     }
+    if (layer.targets && !limits.allowTargets) {
+      yield `only words of a list of ${many(layer.targets.size)} that the operator made would count, and this device ` +
+        "answers no such question; its owner can allow it (allowTargets)";
+    }
     if (layer.size > limits.largestLayer) {
       yield beyond(`the layer has more than the ${many(limits.largestLayer)} candidates`, "largestLayer");
     }
@@ -153,6 +202,37 @@ export class Policy {
       yield beyond(`a report has ${many(randomizer.votes)} votes, above the ${many(limits.mostVotes)}`, "mostVotes");
     }
     if (!randomizer.keepsEpsilon) yield "the layer's thresholds do not keep its ε; no policy permits that";
+    yield* this.#answerComplaints(layer);
+  }
+
+  /** What is wrong with how much a report says of one word. */
+  *#answerComplaints(layer: Layer): Generator<string> {
+    const { limits } = this;
+    const { held, other, of, contributions } = layer.randomizer.channel;
+    const limit = layer.closed ? "largestClosedVoteRatio" : "largestVoteRatio";
+    if (isAbove(held, other, limits[limit])) {
+      yield beyond(
+        `a vote would multiply the odds that a word is held by ${digits(quotient(held, other))}, above the ` +
+          `${digits(limits[limit])} for a ${layer.closed ? "list of words" : "layer"}`,
+        limit,
+      );
+    }
+    if (isAbove(of - other, of - held, limits.largestSilenceRatio)) {
+      yield beyond(
+        `a missing vote would divide the odds that a word is held by ${digits(quotient(of - other, of - held))}, above ` +
+          `the ${digits(limits.largestSilenceRatio)}`,
+        "largestSilenceRatio",
+      );
+    }
+    // What stands for words outside a closed list hides none of those on it.
+    const asked = layer.closed ? layer.document.words.length : layer.randomizer.candidates;
+    if (isBelow(BigInt(contributions) * BigInt(asked) * other, of, limits.fewestNoiseVotes)) {
+      yield beyond(
+        `${many(asked)} candidates are so few that chance gives ${digits(noiseVotes(layer.randomizer, asked), 3)} votes, ` +
+          `below the ${digits(limits.fewestNoiseVotes)}`,
+        "fewestNoiseVotes",
+      );
+    }
   }
 }
 
@@ -166,6 +246,21 @@ export function sum(epsilons: readonly number[]): number {
 
 function sumOf(epsilons: readonly number[]): bigint {
   return epsilons.reduce((total, epsilon) => total + grains(epsilon), 0n);
+}
+
+/** Whether a quotient is above a limit, exactly. */
+function isAbove(numerator: bigint, denominator: bigint, limit: number): boolean {
+  return numerator * grains(1) > denominator * grains(limit);
+}
+
+/** Whether a quotient is below a limit, exactly. */
+function isBelow(numerator: bigint, denominator: bigint, limit: number): boolean {
+  return numerator * grains(1) < denominator * grains(limit);
+}
+
+/** A number in a few digits. */
+function digits(value: number, precision = 6): string {
+  return value.toLocaleString("en-US", { maximumSignificantDigits: precision });
 }
 
 /** A whole number as people read it. */

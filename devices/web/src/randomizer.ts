@@ -8,13 +8,12 @@ export interface Randomizer {
   readonly bound: number;
   /** The length of a report's payload, but for one in 2^40. */
   readonly payloadBytes: number;
-  /** How many votes a report stands for, at most on average, rounded up; and how many are noise, on average. */
+  /** How many votes a report stands for, at most on average, rounded up. */
   readonly votes: number;
-  readonly noiseVotes: number;
   /** Whether the thresholds keep the ε that was asked for, in integers. */
   readonly keepsEpsilon: boolean;
-  /** The chance of a vote for a candidate that is held, and for one that is not; for people to read. */
-  readonly chances: readonly [held: number, other: number];
+  /** The chances of a vote for a candidate that is held (p), and for one that is not (q), as the sampler uses them. */
+  readonly channel: Channel;
 
   /** The payload of a report on the candidates held, at most B. */
   randomize(held: readonly number[], entropy: Entropy): Promise<Uint8Array<ArrayBuffer>>;
@@ -23,7 +22,20 @@ export interface Randomizer {
   votesOf(payload: Uint8Array<ArrayBuffer>): Promise<number[]>;
 }
 
-/** A numerator over 2^64 as people read it. */
-export function share(numerator: bigint): number {
-  return Number(numerator) / 2 ** 64;
+/** Two probabilities over one denominator, of so many contributions in one report. */
+export interface Channel {
+  readonly held: bigint;
+  readonly other: bigint;
+  readonly of: bigint;
+  readonly contributions: number;
+}
+
+/** A quotient as people read it. */
+export function quotient(numerator: bigint, denominator: bigint): number {
+  return Number(numerator) / Number(denominator);
+}
+
+/** How many votes for so many candidates are noise, on average; for people to read. */
+export function noiseVotes({ channel }: Randomizer, candidates: number): number {
+  return channel.contributions * candidates * quotient(channel.other, channel.of);
 }

@@ -8,6 +8,7 @@
 import type { Layer } from "./layer";
 import { hex } from "./octets";
 import { many } from "./policy";
+import { noiseVotes } from "./randomizer";
 
 export const SECONDS_PER_DAY = 86_400;
 const SHOWN = 16;
@@ -26,7 +27,7 @@ export function reportReceipt(
   lifetime: number,
 ): string {
   const { bound, cohort } = layer.document;
-  const { candidates, noiseVotes } = layer.randomizer;
+  const { candidates } = layer.randomizer;
   const what = layer.closed
     ? "words that the operator chose, and some that stand for all other words"
     : "beginnings of words and whole words that the operator chose";
@@ -35,7 +36,7 @@ export function reportReceipt(
     : "";
   return (
     `On ${date(day)} this device made a report of ${many(size)} bytes for the operator ${short(operator)} and the campaign ` +
-    `${short(campaign)}: randomized votes on ${many(candidates)} candidates, ${what}. ${targets}${noiseSentence(noiseVotes)} ` +
+    `${short(campaign)}: randomized votes on ${many(candidates)} candidates, ${what}. ${targets}${noiseSentence(noiseVotes(layer.randomizer, candidates))} ` +
     `Any single word you typed changes the probability of what it says by at most a factor of ` +
     `e^${atMost(layer.epsilon)}; all your words together, of which it is about at most ${many(bound)}, by e^${atMost(bound * layer.epsilon)}. ` +
     `According to the operator, ${many(cohort - 1)} other devices were asked the same. ` +

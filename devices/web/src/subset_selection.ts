@@ -10,7 +10,7 @@ import type { Entropy } from "./entropy";
 import { EXP_BITS, ONE, ceilDivide, expBelow } from "./exact";
 import { SEED_BYTES, baseSubsets } from "./expansion";
 import { BitReader, BitWriter } from "./packing";
-import { type Randomizer, share } from "./randomizer";
+import type { Channel, Randomizer } from "./randomizer";
 
 export class SubsetSelection implements Randomizer {
   readonly domain: number;
@@ -45,13 +45,10 @@ export class SubsetSelection implements Randomizer {
     return this.bound * this.subsetSize;
   }
 
-  get noiseVotes(): number {
-    return this.bound * share(BigInt(this.subsetSize) * ONE - this.truth);
-  }
-
-  get chances(): readonly [number, number] {
-    const p = share(this.truth);
-    return [p, (this.subsetSize - p) / this.candidates];
+  get channel(): Channel {
+    const others = BigInt(this.candidates);
+    const other = BigInt(this.subsetSize) * ONE - this.truth;
+    return { held: this.truth * others, other, of: ONE * others, contributions: this.bound };
   }
 
   async translates(held: readonly number[], entropy: Entropy): Promise<{ seed: Uint8Array; offsets: number[] }> {

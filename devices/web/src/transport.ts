@@ -5,7 +5,7 @@
  * followed; no cookie goes along. Whatever goes wrong on the way is one LaterError.
  */
 
-import { DeviceError, LaterError } from "./errors";
+import { DeviceError, LaterError, OversizeError } from "./errors";
 import { type Octets, joined } from "./octets";
 
 export const SMALL_ANSWER = 1 << 16;
@@ -52,6 +52,7 @@ export class Transport {
       const content = await limited(response, most);
       return { status: response.status, body: content, retryAfter: response.headers.get("Retry-After") };
     } catch (error) {
+      if (error instanceof OversizeError) throw error;
       const name = error instanceof Error || error instanceof DOMException ? error.name : "unknown error";
       throw new LaterError(`no usable answer from ${this.#server} (${name}): try again later`);
     } finally {
@@ -78,7 +79,7 @@ async function limited(response: Response, most: number): Promise<Octets> {
     size += value.length;
     if (size > most) {
       await reader.cancel();
-      throw new RangeError("too long");
+      throw new OversizeError(`an answer has more than ${most} bytes: try again later`);
     }
     pieces.push(value);
   }

@@ -8,7 +8,7 @@
 import { drawBinomial } from "./binomial";
 import type { Entropy } from "./entropy";
 import { EXP_BITS, ONE, ceilDivide, expBelow } from "./exact";
-import { type Randomizer, share } from "./randomizer";
+import type { Channel, Randomizer } from "./randomizer";
 import { RiceCode } from "./rice";
 
 export class Unary implements Randomizer {
@@ -35,12 +35,8 @@ export class Unary implements Randomizer {
     return Number(ceilDivide(2n * BigInt(this.candidates) * this.noise + ONE, 2n * ONE));
   }
 
-  get noiseVotes(): number {
-    return this.candidates * share(this.noise);
-  }
-
-  get chances(): readonly [number, number] {
-    return [0.5, share(this.noise)];
+  get channel(): Channel {
+    return { held: ONE / 2n, other: this.noise, of: ONE, contributions: 1 };
   }
 
   /** The randomness used does not depend on what is held. */

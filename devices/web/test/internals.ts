@@ -5,9 +5,11 @@ import { drawBinomial } from "../src/binomial";
 import { report as seededReport, votesOf } from "../src/contribution";
 import { Entropy, SecureEntropy } from "../src/entropy";
 import { baseSubsets } from "../src/expansion";
-import { readLayer } from "../src/layer";
+import { type Layer, describeLayer } from "../src/layer";
 import { credentialOf } from "../src/membership";
+import type { Octets } from "../src/octets";
 import { Policy } from "../src/policy";
+import { noiseVotes } from "../src/randomizer";
 import * as receipt from "../src/receipt";
 import { Alphabet, Vocabulary, compare, normalised } from "../src/spelling";
 import { SubsetSelection } from "../src/subset_selection";
@@ -24,13 +26,21 @@ export {
   baseSubsets,
   compare,
   credentialOf,
+  describeLayer,
   drawBinomial,
+  noiseVotes,
   normalised,
-  readLayer,
   receipt,
   seededReport,
   votesOf,
 };
+
+/** The layer of a document and of the known words that it calls for. */
+export async function readLayer(document: Octets, known: Octets): Promise<Layer> {
+  const layer = await describeLayer(document);
+  await layer.learn(known);
+  return layer;
+}
 
 /** A stream of words that a vector dictates, and that must be used up. */
 export class Dictated extends Entropy {

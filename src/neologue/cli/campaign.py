@@ -61,7 +61,11 @@ for command in (words, influence, export, review):
 )
 @click.option("--language", shell_complete=complete_from(language_names), help="Sets the alphabet and the known words.")
 @click.option("--known", type=click.Path(path_type=Path), help="A file of known words that replaces the language's.")
-@click.option("--targets", type=click.Path(path_type=Path), help="A file of words: devices contribute only these.")
+@click.option(
+    "--targets",
+    type=click.Path(path_type=Path),
+    help="A file of words: devices contribute only these, if their owners allow it.",
+)
 @click.option("--epsilon", type=float, help="The local ε of a word  [default: by the number of devices]")
 @CENTRAL_EPSILON
 @CENTRAL_UNIT
@@ -120,9 +124,14 @@ def create(
         definition["accept_weak_privacy"] = True
     else:
         _require_consent(definition)
-    _print_state(service.request_json("POST", "campaigns", body=definition))
+    created = service.request_json("POST", "campaigns", body=definition)
+    _print_state(created)
     if given["aggregation"] == "secure":
         _print_server_privacy(definition)
+    for note in refusals_by_default(
+        created["epsilon"], measured="measure_devices" in definition, targets=bool(targets)
+    ):
+        click.echo(note, err=True)
 
 
 def _print_server_privacy(body: dict[str, Any]) -> None:
@@ -133,6 +142,24 @@ def _print_server_privacy(body: dict[str, Any]) -> None:
     statement = statement_of(body)
     if statement is not None:
         click.echo(privacy_lines(statement)[-1])
+
+
+def refusals_by_default(epsilon: float, *, measured: bool, targets: bool) -> list[str]:
+    """What of a campaign devices refuse whose owners have changed no limit."""
+    from neologue.device.policy import Policy
+    from neologue.randomizers.unary import Unary
+
+    notes = []
+    if targets:
+        notes.append("Devices refuse a list of targets unless their owners allow it (allow_targets).")
+    # That of Subset Selection is about the same, and larger in small layers.
+    ratio, most = float(Unary(1, epsilon, 1).channel.vote_ratio), Policy.largest_closed_vote_ratio
+    if measured and ratio > most:
+        notes.append(
+            f"At ε = {epsilon:g} a vote multiplies the odds of a word by {ratio:,.0f}; devices that are to measure "
+            f"refuse more than {most:g} unless their owners raise it (largest_closed_vote_ratio)."
+        )
+    return notes
 
 
 def _require_consent(body: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ A secret is a string that nobody could guess: all strings are equally likely bef
 
 import math
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -20,10 +20,12 @@ from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.invitation import invite
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
+from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
 
 ALPHABET = Alphabet("abcdefghijklmnopqrstuvwxyz")
 LETTERS = 6
+ONE = Fraction(1)
 
 
 def layer_about(frontier: Strings, extension: int, mechanism: str, epsilon: float) -> Layer:
@@ -124,3 +126,30 @@ def test_a_guess_improves_by_at_most_the_vote_ratio(candidates: int, epsilon: fl
     assert chance == (p / q * ones + (1 - p) * (1 - q) ** (candidates - 1)) / candidates
     assert chance <= channel.vote_ratio / candidates
     assert chance <= p / (candidates * q)
+
+
+@pytest.mark.parametrize(("candidates", "epsilon", "bound"), [(3, 1.0, 2), (4, 3.0, 2), (4, 0.3, 2), (3, 2.0, 3)])
+def test_a_guess_from_subsets_improves_by_at_most_what_is_proved(candidates: int, epsilon: float, bound: int) -> None:
+    """The same for Subset Selection: one contribution holds the secret, nobody knows which, and the others γ."""
+    selection = SubsetSelection(candidates, epsilon, bound)
+    p, size, null = selection.channel.p, selection.subset_size, candidates
+    subsets = list(combinations(range(selection.domain), size))
+
+    def law(subset: tuple[int, ...], word: int) -> Fraction:
+        has = p / math.comb(candidates, size - 1)
+        return has if word in subset else (1 - p) / math.comb(candidates, size)
+
+    chance = Fraction(0)
+    for report in product(subsets, repeat=bound):
+        chance += max(
+            sum(
+                math.prod((law(subset, held if place == j else null) for place, subset in enumerate(report)), start=ONE)
+                for j in range(bound)
+            )
+            / bound
+            for held in range(candidates)
+        )
+    chance /= candidates
+    pairs = math.comb(bound, 2) * candidates * selection.channel.q**2
+    assert chance <= (selection.worst_ratio / bound * (1 + pairs) + 1) / candidates
+    assert chance > Fraction(1, candidates)
