@@ -12,7 +12,7 @@ PYTEST = .venv/test/bin/python -m pytest --dist loadfile --no-loadscope-reorder
 # Bytecode is kept, whatever the environment says: tests start many processes, and pytest rewrites every assertion.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: discover sandbox test lint ruff-check ruff-format mypy unit durations browser soak bench lock clean
+.PHONY: discover sandbox test suite lint ruff-check ruff-format mypy unit durations browser soak bench lock clean
 
 discover: .venv/discover/ready
 	.venv/discover/bin/neologue discover $(ARGS)
@@ -21,8 +21,11 @@ discover: .venv/discover/ready
 sandbox: .venv/serve/ready
 	.venv/serve/bin/neologue sandbox $(ARGS)
 
-# Every check.
-test: lint browser
+# Every check. mypy keeps one processor busy while many tests wait for something, so both run at once.
+test: browser .venv/test/ready
+	$(MAKE) --no-print-directory -j 2 lint suite
+
+suite: .venv/test/ready
 	$(PYTEST) -n auto
 
 # The tests that need no server process, browser, cluster or database server, and take a moment each.

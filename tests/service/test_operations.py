@@ -33,9 +33,9 @@ from .serving import Process, Served, free_port, served, wait_until
 from .stores import spent_serials
 
 THREADS = 16
-EXPECTED, ISSUED = 200, 300
-"""How many devices a campaign counts on, and how many there are: so many that no layer waits for its deadline."""
-SMALL: dict[str, Any] = {"devices": EXPECTED, "layer_seconds": 12.0, "parameters": {"depth": 3}}
+DEVICES = 240
+# With so large a reserve no layer lacks devices, and waits for its deadline.
+SMALL: dict[str, Any] = {"devices": DEVICES, "reserve": 0.3, "layer_seconds": 12.0, "parameters": {"depth": 3}}
 
 
 def neologue(*arguments: object, token: str = "") -> Result:
@@ -144,7 +144,7 @@ def test_from_zero_to_words_by_commands(process: Process, tmp_path: Path) -> Non
     assert (tmp_path / "credentials").stat().st_mode & 0o077 == 0
     wait_until(lambda: json.loads(campaign("status", "spring", "--json").stdout)["layers"])
     devices = Devices(service, "spring")
-    devices.issue(ISSUED)
+    devices.issue(DEVICES)
     devices.run()
     assert "released" in campaign("status", "spring").output
     words = json.loads(campaign("words", "spring", "--json").stdout)
@@ -323,7 +323,7 @@ def devices(process: Process) -> Devices:
     return begun(Served(process.address, process.token))
 
 
-def begun(service: Served, issued: int = ISSUED, **changes: Any) -> Devices:  # noqa: ANN401 - checked by the definition
+def begun(service: Served, issued: int = DEVICES, **changes: Any) -> Devices:  # noqa: ANN401 - checked by the definition
     body = msgspec.to_builtins(definition(**SMALL | changes))
     assert service.ask("POST", "/v1/campaigns", body).status == 201
     service.ask("POST", "/v1/campaigns/small/start")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 KILLS = 2
-"""In a test: of two workers one is killed, and then both. A soak kills hundreds of times."""
+"""In a test: the whole service, and where it has two workers then one of them. A soak kills hundreds of times."""
 
 
 def endured(url: str, *arguments: object) -> int:
