@@ -6,10 +6,13 @@ ARGS ?=
 DEVICES ?= 200000
 KILLS ?= 300
 
+# Modules go to whichever process is free, longest first, and stay whole: tests of one share what is dear to start or to read.
+PYTEST = .venv/test/bin/python -m pytest --dist loadfile --no-loadscope-reorder
+
 # Bytecode is kept, whatever the environment says: tests start many processes, and pytest rewrites every assertion.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: discover sandbox test lint ruff-check ruff-format mypy unit durations browser soak bench lock clean
+.PHONY: discover sandbox test suite lint ruff-check ruff-format mypy unit durations browser soak bench lock clean
 
 discover: .venv/discover/ready
 	.venv/discover/bin/neologue discover $(ARGS)
@@ -18,18 +21,21 @@ discover: .venv/discover/ready
 sandbox: .venv/serve/ready
 	.venv/serve/bin/neologue sandbox $(ARGS)
 
-# Every check.
-test: lint browser
-	.venv/test/bin/python -m pytest -n auto --dist worksteal
+# Every check. mypy keeps one processor busy while many tests wait for something, so both run at once.
+test: browser .venv/test/ready
+	$(MAKE) --no-print-directory -j 2 lint suite
+
+suite: .venv/test/ready
+	$(PYTEST) -n auto
 
 # The tests that need no server process, browser, cluster or database server, and take a moment each.
 unit: .venv/test/ready
-	.venv/test/bin/python -m pytest -n auto --dist worksteal -m "not service and not browser and not cluster and not postgres and not slow"
+	$(PYTEST) -n auto -m "not service and not browser and not cluster and not postgres and not slow"
 
 # Measures how long each test takes, which decides what is slow and in which order they run; on a quiet machine.
 durations: browser .venv/test/ready
 	mkdir -p build
-	.venv/test/bin/python -m pytest -n 2 --dist worksteal --junitxml build/junit.xml
+	$(PYTEST) -n 2 --junitxml build/junit.xml
 	.venv/test/bin/python tests/durations.py build/junit.xml > tests/durations.txt
 
 # The static checks; .pre-commit-config.yaml runs them one by one.

@@ -17,6 +17,8 @@ SERVERS = {"subprocess", "served", "Process", "office", "attacked"}
 """What a module of the tests of a service has that starts one, or a process on the database of one."""
 SLOW = 0.3
 """Seconds of one case; such tests are not among those of `make unit`."""
+TOLD = 1.0
+"""Seconds of a test that was taken for quick from which on `make unit` names it; enough for most busy machines."""
 SLOW_FIXTURES = {"ablated", "embedded", "embedded_files", "paper", "written"}
 """What several tests share, and whichever comes first has to wait for."""
 
@@ -41,6 +43,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if seconds >= SLOW:
             item.add_marker("slow")
     items.sort(key=lambda item: -modules[str(item.path)])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name the tests that are slow and not known to be: they are in nobody's way yet, but in everybody's run."""
+    if "not slow" not in config.option.markexpr:
+        return
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                seconds[report.nodeid] += report.duration
+    slow = sorted(((took, test) for test, took in seconds.items() if took >= TOLD), reverse=True)
+    if slow:
+        terminalreporter.section("slow, but in no table: on a quiet machine, run `make durations`")
+        for took, test in slow:
+            terminalreporter.line(f"{took:5.1f} s  {test}")
 
 
 def _needs(item: pytest.Item) -> Iterator[str]:

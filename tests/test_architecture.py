@@ -16,12 +16,13 @@ SOURCE = Path(neologue.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 # The rooms in the direction that data flows, each with the rooms it may import. Every room may import the ground floor.
-GROUND = {"errors", "entropy", "clock", "compiled", "sqlite_file", "table"}
+GROUND = {"errors", "entropy", "clock", "compiled", "sqlite_file", "table", "binom"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "entropy": set(),
     "clock": set(),
     "compiled": set(),
+    "binom": set(),
     "sqlite_file": {"errors"},
     "table": {"errors"},
     "language": set(),
@@ -319,3 +320,10 @@ def test_nothing_heavy_is_loaded_for_help(arguments: list[str]) -> None:
 
 def test_nothing_heavy_is_loaded_by_importing_the_package() -> None:
     assert run_script(f"import sys, neologue; print(*sorted({HEAVY!r} & set(sys.modules)))") == "\n"
+
+
+def test_a_worker_starts_without_what_only_decisions_and_statements_need() -> None:
+    """These imports take longer than all others of a worker, and every start and every restart would wait for them."""
+    unneeded = {"dp_accounting", "scipy.optimize", "scipy.special", "scipy.stats"}
+    script = f"import sys, neologue.service.worker; print(*sorted({unneeded!r} & set(sys.modules)))"
+    assert run_script(script) == "\n"

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from neologue.language import spelling as module
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, root, strings
 from neologue.language.spelling import Spelling
@@ -112,6 +113,31 @@ def test_the_likeliest_long_extensions_are_the_likeliest_of_all() -> None:
         assert chances[row].sum() == pytest.approx(np.sort(chances)[-len(row) :].sum()), "for a, then for b"
     some = spelling.after(Candidates(ABC, frontier, 4, lists))
     assert np.allclose(some, np.append(every[0, lists.rows[1]], every[1, lists.rows[0]]))
+
+
+@pytest.mark.parametrize("tabulated", [True, False])
+def test_what_a_search_leaves_out_is_not_among_the_likeliest(monkeypatch: pytest.MonkeyPatch, tabulated: bool) -> None:
+    letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
+    lots = np.random.default_rng(5)
+    weights = lots.dirichlet(np.full(26, 0.3))
+    words = ["".join(lots.choice(letters, lots.integers(2, 9), p=weights)) for _ in range(3000)]
+    spelling = Spelling.of(Alphabet("".join(letters)), words)
+    frontier, shares = strings(sorted({word[:2] for word in words})), lots.random(len({word[:2] for word in words}))
+    left_out = []
+
+    def everything(reached: np.ndarray, table: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
+        left_out.append(len(reached) - len(promising(reached, table, rows, count)))
+        return np.arange(len(reached))
+
+    promising = module._promising
+    found = spelling.likeliest(frontier, shares, 4, 150)
+    monkeypatch.setattr(module, "_promising", everything)
+    if not tabulated:
+        monkeypatch.setattr(module, "TABULATED", 0)
+    every = spelling.likeliest(frontier, shares, 4, 150)
+    assert max(left_out) > 100
+    assert [row.tolist() for row in found.rows] == [row.tolist() for row in every.rows]
+    assert found.ways.tolist() == every.ways.tolist()
 
 
 def test_new_words_are_spelled_as_the_prefixes_of_new_words_are() -> None:

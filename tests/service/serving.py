@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,9 @@ from neologue.service.ops import access
 from neologue.service.ops.settings import Settings
 from neologue.service.worker import Worker
 
-PATIENCE = 60.0
+PATIENCE = 180.0
+PORTS = (20_000, 32_000)
+"""Below the ports of outgoing connections, above those of Ray's workers."""
 
 
 @dataclass(frozen=True)
@@ -172,10 +174,14 @@ class Process:
 
 
 def free_port() -> int:
-    """A port that nobody listens on at the moment."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
+    """A port that nobody listens on, out of those that no system gives to whoever asks for any.
+
+    So nobody else gets it before a service listens on it, or while that is away.
+    """
+    while True:
+        port = random.SystemRandom().randrange(*PORTS)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def wait_until(condition: Any, seconds: float = PATIENCE) -> None:  # noqa: ANN401

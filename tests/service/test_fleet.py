@@ -8,20 +8,23 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from neologue.cli import main
+from service.campaigns import definition
 from service.masked_crowd import SECURE, started
-from service.serving import served
+from service.serving import Process, Served, free_port, served
 
 WORDS = ("blorp", "zonk", "yeet", "quux")
 DEVICES = 1700
 WEATHER = ("--silent", "0.05", "--lost", "0.05", "--twice", "0.05", "--restarts", "0.2", "--delay", "0.1")
 SECONDS = 600
+FEW_DEVICES = 450
 SECURE_DEVICES = 300
 
 
@@ -71,8 +74,17 @@ def test_a_fleet_in_bad_weather_and_two_workers_end_in_a_certified_release(
     typed: tuple[str, ...], tmp_path: Path, postgres: Callable[[], str]
 ) -> None:
     out = tmp_path / "out"
-    service = ("--database", postgres(), "--workers", "2", "--batch", "8", "--epsilon", "10")
-    done = fleet(*typed, "--devices", str(DEVICES), *service, *WEATHER, "--out", str(out))
+    process = Process(postgres(), tmp_path, free_port(), "--workers", "2", "--requests-per-second", "1000000")
+    process.start()
+    try:
+        service = Served(process.address, process.token)
+        # Few devices are enough for its short layers, and none lacks devices with so large a reserve.
+        drawn = definition(devices=FEW_DEVICES, batch=8, reserve=0.3, parameters={"depth": 5})
+        assert service.ask("POST", "/v1/campaigns", msgspec.to_builtins(drawn)).status == 201
+        there = ("--server", service.address, "--token", service.token, "--campaign", "small")
+        done = fleet(*typed, "--devices", str(FEW_DEVICES), *there, *WEATHER, "--out", str(out))
+    finally:
+        process.kill()
     assert done.returncode == 0, done.stderr
     assert "of which somebody holds" in done.stdout
     check_release(out)
@@ -114,6 +126,13 @@ def test_a_fleet_whose_devices_leave_their_groups_ends_in_a_certified_release(tm
     check_release(out, {"gg", "xd"})
 
 
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
+    """A service that runs already, as options."""
+    with served(f"sqlite:///{tmp_path_factory.mktemp('service')}/service.db") as service:
+        yield "--server", service.address, "--token", service.token
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [
@@ -125,8 +144,6 @@ def test_a_fleet_whose_devices_leave_their_groups_ends_in_a_certified_release(tm
         (("--server", "http://127.0.0.1:1", "--token", "x"), "can't be reached"),
         (("--devices", "20"), "too few"),
         (("--devices", "100000"), "100000"),
-        (("--epsilon", "-1"), "epsilon"),
-        (("--batch", "1"), "batch"),
         (("--database", "mysql://x"), "mysql"),
         (("--devices", "0"), "--devices"),
     ],
@@ -138,8 +155,18 @@ def test_a_mistake_is_told_in_a_sentence(typed: tuple[str, ...], options: tuple[
     assert "Traceback" not in done.stderr
 
 
-def test_a_fleet_that_is_broken_off_leaves_no_files(typed: tuple[str, ...], tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "neologue", "fleet", *typed, "--devices", str(DEVICES), "--epsilon", "10"]
+@pytest.mark.parametrize(("options", "named"), [(("--epsilon", "-1"), "epsilon"), (("--batch", "1"), "batch")])
+def test_what_the_service_refuses_is_told_in_a_sentence(
+    typed: tuple[str, ...], there: tuple[str, ...], options: tuple[str, ...], named: str
+) -> None:
+    test_a_mistake_is_told_in_a_sentence(typed, (*there, *options), named)
+
+
+def test_a_fleet_that_is_broken_off_leaves_no_files(
+    typed: tuple[str, ...], tmp_path: Path, postgres: Callable[[], str]
+) -> None:
+    service = ("--database", postgres(), "--workers", "2", "--epsilon", "10", "--candidates", "20000")
+    command = [sys.executable, "-m", "neologue", "fleet", *typed, "--devices", str(DEVICES), *service]
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

@@ -33,6 +33,9 @@ from .serving import Process, Served, fetch_layer, free_port, served, wait_until
 from .stores import spent_serials
 
 THREADS = 16
+DEVICES = 240
+# With so large a reserve no layer lacks devices, and waits for its deadline.
+SMALL: dict[str, Any] = {"devices": DEVICES, "reserve": 0.3, "layer_seconds": 12.0, "parameters": {"depth": 3}}
 
 
 def neologue(*arguments: object, token: str = "") -> Result:
@@ -128,7 +131,7 @@ def test_from_zero_to_words_by_commands(process: Process, tmp_path: Path) -> Non
         return result
 
     service = Served(process.address, process.token)
-    body = msgspec.to_builtins(definition(name="spring", devices=300, layer_seconds=10.0))
+    body = msgspec.to_builtins(definition(name="spring", **SMALL))
     assert service.ask("POST", "/v1/campaigns", body).status == 201
     assert "draft" in campaign("list").output
     assert "running" in campaign("start", "spring").output
@@ -139,7 +142,7 @@ def test_from_zero_to_words_by_commands(process: Process, tmp_path: Path) -> Non
     assert (tmp_path / "credentials").stat().st_mode & 0o077 == 0
     wait_until(lambda: json.loads(campaign("status", "spring", "--json").stdout)["layers"])
     devices = Devices(service, "spring")
-    devices.issue(300)
+    devices.issue(DEVICES)
     devices.run()
     assert "released" in campaign("status", "spring").output
     words = json.loads(campaign("words", "spring", "--json").stdout)
@@ -315,12 +318,11 @@ def test_the_doctor_looks_into_postgresql(postgres: Callable[[], str], setting: 
 @pytest.fixture
 def devices(process: Process) -> Devices:
     """Devices of a campaign that has begun."""
-    # What a copy lacks is lost, and nobody else is asked in its place: such a layer ends at its deadline.
-    return begun(Served(process.address, process.token), layer_seconds=12.0)
+    return begun(Served(process.address, process.token))
 
 
-def begun(service: Served, issued: int = 300, **changes: Any) -> Devices:  # noqa: ANN401 - checked by the definition
-    body = msgspec.to_builtins(definition(devices=issued, **changes))
+def begun(service: Served, issued: int = DEVICES, **changes: Any) -> Devices:  # noqa: ANN401 - checked by the definition
+    body = msgspec.to_builtins(definition(**SMALL | changes))
     assert service.ask("POST", "/v1/campaigns", body).status == 201
     service.ask("POST", "/v1/campaigns/small/start")
     wait_until(lambda: service.ask("GET", "/v1/campaigns/small/layers").json)
@@ -385,7 +387,7 @@ def test_lost_connections_to_postgresql_are_made_anew(postgres: Callable[[], str
                 )
 
     with served(url) as service:
-        devices = begun(service, layer_seconds=6.0)
+        devices = begun(service)
 
         def enough_are_final() -> bool:
             devices.check_in()  # whose layer may be over before they come through
@@ -407,7 +409,7 @@ def test_lost_connections_to_postgresql_are_made_anew(postgres: Callable[[], str
 def test_memory_stays_flat(process: Process) -> None:
     """What was counted is gone from the memory, however much it was."""
     service = Served(process.address, process.token)
-    devices = begun(service, 4000, layer_seconds=1e6)
+    devices = begun(service, 4000, devices=4000, layer_seconds=1e6)
     memory = psutil.Process(process.pid).memory_info
     grown = []
     for _ in range(4):

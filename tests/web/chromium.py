@@ -16,9 +16,10 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.remote.webelement import WebElement
 
+from service.serving import PATIENCE, free_port
+
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
 DRIVER: Final = "chromedriver"
-SECONDS: Final = 60.0
 REMEDY: Final = "apt-get install chromium chromium-driver"
 
 # What a script comes to, or the sentence of its error: WebDriver itself says too little of a rejected promise.
@@ -75,7 +76,7 @@ class Browser:
         ours = psutil.Process(self.driver.service.process.pid).children(recursive=True)
         for process in ours:
             process.kill()
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + PATIENCE
         while any(lives(process) for process in ours):
             assert time.monotonic() < deadline, "a killed browser lives on"
             time.sleep(0.01)
@@ -83,7 +84,7 @@ class Browser:
 
 def click_on(button: WebElement) -> None:
     """Click as a person does: where the page has moved the button under the pointer, once more."""
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         with suppress(ElementClickInterceptedException):
             return button.click()
@@ -107,8 +108,8 @@ def browsing(profile: Path) -> Iterator[Browser]:
     for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", f"--user-data-dir={profile}"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    chrome = webdriver.Chrome(options=options, service=Service(executable_path=driver))
-    chrome.set_script_timeout(SECONDS)
+    chrome = webdriver.Chrome(options=options, service=Service(executable_path=driver, port=free_port()))
+    chrome.set_script_timeout(PATIENCE)
     try:
         yield Browser(chrome)
     finally:

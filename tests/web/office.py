@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
@@ -144,14 +145,20 @@ class Visitor:
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
     def click(self, text: str) -> None:
-        """Click the link or button that says this."""
-        click_on(
-            self.driver.find_element(
-                By.XPATH,
-                f"//main//*[self::a or self::button][normalize-space()='{text}'] | //header//button[.='{text}']"
-                f" | //nav//a[.='{text}']",
-            )
+        """Click the link or button that says this, once it is there."""
+        path = (
+            f"//main//*[self::a or self::button][normalize-space()='{text}'] | //header//button[.='{text}']"
+            f" | //nav//a[.='{text}']"
         )
+
+        def is_clicked() -> bool:
+            try:
+                click_on(self.driver.find_element(By.XPATH, path))
+            except (NoSuchElementException, StaleElementReferenceException):  # the page is on its way, or renewed
+                return False
+            return True
+
+        wait_until(is_clicked)
 
     def fill(self, **fields: str) -> None:
         for name, text in fields.items():

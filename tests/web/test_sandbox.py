@@ -77,7 +77,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
-            process.wait(60)
+            process.wait(PATIENCE)
         shutil.rmtree(folder)
 
 
@@ -100,7 +100,7 @@ def test_the_link_opens_a_page_on_which_words_appear(sandbox: Running, browser: 
         return found
 
     # By itself: the page is told.
-    wait_until(words, 30)
+    wait_until(words)
     assert len(words()) == int(released[1])
     assert "lol" in words()
     assert browser.complaints() == []
@@ -119,7 +119,7 @@ def test_the_browser_joins_as_one_more_device_and_is_counted(sandbox: Running, b
             )
             return told.startswith(sentence)
 
-        wait_until(is_said, 60)
+        wait_until(is_said)
 
     says("Ready")
     assert driver.current_url.endswith("/device/demo.html"), "the credential is not left in the address"
@@ -148,7 +148,7 @@ def test_ctrl_c_leaves_no_process_and_no_file(sandbox: Running, browser: Browser
     ours = psutil.Process(sandbox.process.pid).children(recursive=True)
     assert any(sandbox.folder.iterdir())
     sandbox.process.send_signal(signal.SIGINT)
-    assert sandbox.process.wait(60) == 0, sandbox.text
+    assert sandbox.process.wait(PATIENCE) == 0, sandbox.text
     assert re.search(r"words are released, after \d+ seconds\.\nThe sandbox is gone\.\n$", sandbox.text), sandbox.text
     wait_until(lambda: not any(map(lives, ours)))
     assert list(sandbox.folder.iterdir()) == []

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc
 
 from neologue.randomizers.channel import Channel, Floats
 
@@ -51,6 +50,8 @@ class VoteLaw:
 
     def at_least(self, votes: ArrayLike, holders: ArrayLike) -> Floats:
         """P(votes ≥ v) when so many users hold the word."""
+        from scipy.special import betainc  # slow to import
+
         level = np.asarray(votes, np.float64)
         mean, variance = self.moments(holders)
         chance = 1 - variance / mean

@@ -31,8 +31,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
+from neologue import binom
 from neologue.discovery.tally import Tally
 from neologue.privacy.bound import ROUNDING
 from neologue.protocol.closed_layer import ClosedLayer

@@ -21,6 +21,10 @@ LEARNT = 0.1
 """The weight of the prefixes of new words, relative to that of all known words."""
 LONGEST = 64
 """Longer entries of a word list are not words, and one of them would take as much memory as all others."""
+TABULATED = 128
+"""Up to this size of the alphabet all chances are kept in one table, of at most 16 MB."""
+SAMPLED = 4
+"""How many times as many extensions as are wanted are looked at to tell which can't be among them."""
 START = 0
 """The code before the first character: that of ⊥, which no character can follow."""
 
@@ -73,16 +77,17 @@ class Spelling:
 
     def after(self, candidates: Candidates) -> NDArray[np.float64]:
         """The chance of each candidate's extension after its prefix."""
-        contexts, indices = np.unique(self._contexts(candidates.frontier), return_inverse=True)
         if candidates.lists is None:
+            contexts, indices = np.unique(self._contexts(candidates.frontier), return_inverse=True)
             return np.asarray(self._every(contexts, candidates.extension)[indices].ravel())
+        table, rows = self._lookup(self._contexts(candidates.frontier))
         # Only the chance of an extension's first symbol depends on more than the last character.
         lasts, members = last_characters(candidates.frontier)
         codes = [candidates.codes(numbers) for numbers in candidates.lists.rows]
         later = np.concatenate([self._later(last, row) for last, row in zip(self._codes_of(lasts), codes, strict=True)])
         first = np.concatenate([row[:, 0] for row in codes])
         listed = candidates.lists.positions(members)
-        return np.asarray(self._chances(contexts)[np.repeat(indices, candidates.ways), first[listed]] * later[listed])
+        return np.asarray(table[np.repeat(rows, candidates.ways), first[listed]] * later[listed])
 
     def likeliest(
         self,
@@ -122,19 +127,20 @@ class Spelling:
         """
         size = self.alphabet.size
         codes = np.arange(1, size)
-        numbers, contexts, chances = np.zeros(1, np.int64), np.array([last]), first[None, :]
+        numbers, contexts, reached = np.zeros(1, np.int64), np.array([last]), np.ones(1)
+        table, rows = first[None, :], np.zeros(1, np.int64)
         ended: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
         for left in range(extension - 1, -1, -1):
-            ended.append((numbers, chances[:, 0]))
-            numbers = (numbers[:, None] + 1 + (codes - 1) * extensions(size - 1, left)).ravel()
-            contexts = (contexts[:, None] % size * size + codes).ravel()
-            going_on = chances[:, 1:].ravel()
+            ended.append((numbers, reached * table[rows, 0]))
+            some = _promising(reached, table[:, 1:], rows, longest)
+            numbers = (numbers[some, None] + 1 + (codes - 1) * extensions(size - 1, left)).ravel()
+            contexts = (contexts[some, None] % size * size + codes).ravel()
+            going_on = (reached[some, None] * table[rows[some], 1:]).ravel()
             if not left:
                 break
             best = _largest_indices(going_on, longest)
-            numbers, contexts = numbers[best], contexts[best]
-            different, indices = np.unique(contexts, return_inverse=True)
-            chances = going_on[best, None] * self._chances(different)[indices]
+            numbers, contexts, reached = numbers[best], contexts[best], going_on[best]
+            table, rows = self._lookup(contexts)
         every = np.concatenate([*(end[0] for end in ended), numbers])
         likely = np.concatenate([*(end[1] for end in ended), going_on])
         best = _largest_indices(likely, longest)
@@ -148,8 +154,8 @@ class Spelling:
         chances = np.ones(len(codes))
         for position in range(1, codes.shape[1]):
             rows = np.flatnonzero(codes[:, position - 1] > 0)
-            contexts, where = np.unique(before[rows] * size + codes[rows, position - 1], return_inverse=True)
-            chances[rows] *= self._chances(contexts)[where, codes[rows, position]]
+            table, where = self._lookup(before[rows] * size + codes[rows, position - 1])
+            chances[rows] *= table[where, codes[rows, position]]
             before = codes[:, position - 1]
         return chances
 
@@ -183,9 +189,20 @@ class Spelling:
             # A word has a symbol here, a character or ⊥, if it had a character at the position before.
             rows = np.flatnonzero(framed[:, position + 1] > 0) if position else np.arange(len(words))
             before, last = framed[rows, position].astype(np.int64), framed[rows, position + 1]
-            contexts, where = np.unique(before * self.alphabet.size + last, return_inverse=True)
-            chances[rows, position] = self._chances(contexts)[where, framed[rows, position + 2]]
+            table, where = self._lookup(before * self.alphabet.size + last)
+            chances[rows, position] = table[where, framed[rows, position + 2]]
         return chances
+
+    @cached_property
+    def _table(self) -> NDArray[np.float64]:
+        return self._chances(np.arange(self.alphabet.size**2))
+
+    def _lookup(self, contexts: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """A table with the chances of every symbol after some contexts, and the row of each."""
+        if self.alphabet.size <= TABULATED:
+            return self._table, contexts
+        different, rows = np.unique(contexts, return_inverse=True)
+        return self._chances(different), rows
 
     def _chances(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
         """The chance of every symbol after each of some contexts."""
@@ -228,3 +245,20 @@ def _largest_indices(values: NDArray[np.float64], count: int) -> NDArray[np.intp
     edge = np.partition(values, len(values) - count)[len(values) - count]
     above = np.flatnonzero(values > edge)
     return np.sort(np.concatenate([above, np.flatnonzero(values == edge)[: count - len(above)]]))
+
+
+def _promising(
+    reached: NDArray[np.float64], table: NDArray[np.float64], rows: NDArray[np.int64], count: int
+) -> NDArray[np.intp]:
+    """The beginnings that can go on to one of the `count` likeliest extensions, in order.
+
+    A beginning is reached with some chance and goes on with those in its row of the table. If `count` extensions of
+    some beginnings have a chance of at least x, whatever goes on with smaller ones alone is not among the likeliest.
+    """
+    sampled = SAMPLED * -(-count // table.shape[1])
+    if len(reached) <= sampled:
+        return np.arange(len(reached))
+    likely = np.argpartition(reached, len(reached) - sampled)[-sampled:]
+    extended = (reached[likely, None] * table[rows[likely]]).ravel()
+    enough = np.partition(extended, len(extended) - count)[len(extended) - count]
+    return np.flatnonzero(reached * table.max(axis=1)[rows] >= enough)

@@ -26,7 +26,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from neologue.populations.alias_table import build_alias_table
 from neologue.populations.holdings import Holdings
@@ -46,6 +45,8 @@ VOLUME_SIGMA = math.sqrt(2 * math.log(MEAN_TO_MEDIAN))
 
 def concentration() -> float:
     """A: the concentration at which the median user draws as often in 60 days as Heaps' law has different words."""
+    from scipy.optimize import brentq  # slow to import
+
     words = MEDIAN_WORDS_A_DAY * HEAPS_DAYS
     draws = HEAPS_FACTOR * words**HEAPS_EXPONENT
     return float(brentq(lambda a: a * math.log1p(words / a) - draws, 1.0, 1e9))

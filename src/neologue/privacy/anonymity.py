@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
+from neologue import binom
 from neologue.privacy.binomial_pair import plausible_range
 from neologue.privacy.bound import ROUNDING
 from neologue.randomizers.channel import Channel

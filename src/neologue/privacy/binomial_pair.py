@@ -12,8 +12,8 @@ independent noise, which hides more) and the least chance that the report added 
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc
-from scipy.stats import binom
+
+from neologue import binom
 
 Floats = NDArray[np.float64]
 
@@ -65,6 +65,8 @@ def plausible_range(trials: int, chance: float, tail: float) -> tuple[int, int]:
 
 def _tail(coins: NDArray[np.int64], least: Floats) -> Floats:
     """The chance of at least so many heads among fair coins."""
+    from scipy.special import betainc  # slow to import
+
     inside = (least >= 1) & (least <= coins)
     tail = betainc(np.where(inside, least, 1), np.where(inside, coins - least + 1, 1), 0.5)
     return np.where(inside, tail, np.where(least < 1, 1.0, 0.0))

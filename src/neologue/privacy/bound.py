@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from scipy.optimize import brentq
-
 ROUNDING = 1e-9
 """Above the relative error of every probability that SciPy computes for us; the tests measure it."""
 NOTHING = -1000.0
@@ -49,6 +47,8 @@ def smallest_epsilon(
     `most` is an ε that holds anyway, and the answer where δ(ε) does not say better. `laws` is how many laws, each with
     its rounding, were multiplied for δ(ε). Some ε that are `near`, in ascending order, shorten the search.
     """
+    from scipy.optimize import brentq  # slow to import, and no part of what a worker does all day
+
     shift = 2 * laws * ROUNDING
     covered = math.log(delta) - laws * ROUNDING
 

@@ -14,8 +14,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import binom
 
+from neologue import binom
 from neologue.privacy.binomial_pair import COARSENESS, block_chances, pair_delta, plausible_range
 from neologue.privacy.bound import Bound, group_epsilon, round_up, smallest_epsilon, surely_below
 from neologue.randomizers.subset_selection import SubsetSelection

@@ -18,19 +18,19 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from dp_accounting.pld.common import self_convolve
-from dp_accounting.pld.pld_pmf import DensePLDPmf
 from numpy.typing import NDArray
-from scipy.fft import next_fast_len
-from scipy.special import logsumexp
-from scipy.stats import binom
 
+from neologue import binom
 from neologue.privacy.binomial_pair import plausible_range
 from neologue.privacy.bound import Bound, group_epsilon, smallest_epsilon, surely_below
 from neologue.privacy.shuffling import GROUP
 from neologue.randomizers.unary import Unary
+
+if TYPE_CHECKING:
+    from dp_accounting.pld.pld_pmf import DensePLDPmf
 
 Floats = NDArray[np.float64]
 
@@ -82,8 +82,10 @@ class Sums:
         return min(COARSEST_STEP, (self.p - self.q) / spread / FINENESS)
 
     @cached_property
-    def word(self) -> DensePLDPmf:
+    def word(self) -> "DensePLDPmf":
         """The law of the loss when one word is replaced: a candidate is given up, another taken up."""
+        from dp_accounting.pld.pld_pmf import DensePLDPmf
+
         lowest = -(len(self._losses) // 2)
         return DensePLDPmf(self.step, lowest, self._losses, 2 * self._candidate[2], pessimistic_estimate=True)
 
@@ -205,6 +207,9 @@ def composed(losses: Floats, step: float, times: int) -> Callable[[float], float
     The chance of a loss is multiplied by e^(θ·loss) before the Fourier transforms, and divided by it afterwards: with
     a θ that goes with ε their rounding is small beside δ(ε), and not only beside 1.
     """
+    from dp_accounting.pld.common import self_convolve  # slow to import
+    from scipy.special import logsumexp
+
     grid = step * (np.arange(len(losses)) - len(losses) // 2)
     tilts = np.append(0.0, np.geomspace(*TILTS) / grid[-1])
     masses = np.array([logsumexp(tilt * grid, b=losses) for tilt in tilts])
@@ -231,6 +236,8 @@ def composed(losses: Floats, step: float, times: int) -> Callable[[float], float
 
 def transform_error(losses: Floats, times: int, size: int) -> float:
     """How much a power by Fourier transforms in floating point may be off in all, by the usual bound on the 2-norm."""
+    from scipy.fft import next_fast_len
+
     spread = float(np.linalg.norm(losses))
     length = next_fast_len(max(size, len(losses)))
     return (times + 1) * TRANSFORM_ROUNDING * math.log2(length) * spread * math.sqrt(length)

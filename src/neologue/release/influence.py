@@ -34,8 +34,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.stats import binom
-
+from neologue import binom
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.discovery.result import LayerFacts, ReleasedWord
 from neologue.discovery.selection import RULES

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
+from neologue import binom
 from neologue.campaign.campaign import Campaign
 from neologue.discovery.result import LayerFacts
 from neologue.discovery.selection.rule import Cut, ForeseenCuts, Rule

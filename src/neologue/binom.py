@@ -1,0 +1,47 @@
+"""The binomial law as `scipy.stats` has it, which is imported when it is first needed.
+
+That import takes longer than any other of a worker, which counts reports without it.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Numbers = float | Sequence[float] | Floats | NDArray[np.int64]
+
+
+def pmf(k: Numbers, n: Numbers, p: Numbers) -> Floats:
+    """P(X = k) for n trials of chance p."""
+    from scipy.stats import binom
+
+    return np.asarray(binom.pmf(k, n, p))
+
+
+def cdf(k: Numbers, n: Numbers, p: Numbers) -> Floats:
+    """P(X ≤ k)."""
+    from scipy.stats import binom
+
+    return np.asarray(binom.cdf(k, n, p))
+
+
+def sf(k: Numbers, n: Numbers, p: Numbers) -> Floats:
+    """P(X > k)."""
+    from scipy.stats import binom
+
+    return np.asarray(binom.sf(k, n, p))
+
+
+def ppf(chance: Numbers, n: Numbers, p: Numbers) -> Floats:
+    """The smallest k with P(X ≤ k) ≥ chance."""
+    from scipy.stats import binom
+
+    return np.asarray(binom.ppf(chance, n, p))
+
+
+def isf(chance: Numbers, n: Numbers, p: Numbers) -> Floats:
+    """The smallest k with P(X > k) ≤ chance."""
+    from scipy.stats import binom
+
+    return np.asarray(binom.isf(chance, n, p))
