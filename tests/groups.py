@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -15,6 +15,7 @@ from neologue.entropy import Entropy, SeededEntropy
 from neologue.errors import MaskingError
 from neologue.masking.terms import Promise, Terms
 from neologue.masking.voucher import Issuers, vouch
+from neologue.protocol.credential import Credential
 
 ISSUER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 CAMPAIGN = b"a campaign, 16 b"
@@ -45,6 +46,13 @@ def identity(number: int, issuer: Ed25519PrivateKey = ISSUER) -> Identity:
     """Of a device for whose key an issuer vouches."""
     signer = Ed25519PrivateKey.from_private_bytes(number.to_bytes(32, "big"))
     return Identity(CAMPAIGN, signer, vouch(CAMPAIGN, signer.public_key().public_bytes_raw(), issuer))
+
+
+def with_key(credential: Credential) -> Credential:
+    """A credential with a signing key for which the issuer vouches."""
+    key = Ed25519PrivateKey.generate()
+    voucher = vouch(credential.campaign_id, key.public_key().public_bytes_raw(), ISSUER)
+    return replace(credential, signing_key=key.private_bytes_raw(), voucher=voucher)
 
 
 def name(number: int) -> bytes:

@@ -4,14 +4,12 @@ import base64
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from groups import ISSUER, identity
+from groups import ISSUER, identity, with_key
 from invitations import OPERATOR, STRANGER, policy
 from layers import small_layer
 from neologue.aggregation.masked_group import terms_for
@@ -20,7 +18,6 @@ from neologue.device.membership import AnsweredInvitation, Membership
 from neologue.device.participation import Participation
 from neologue.errors import AnsweredError, PolicyError
 from neologue.masking.terms import Promise, Terms
-from neologue.masking.voucher import vouch
 from neologue.protocol.credential import Credential
 from neologue.protocol.invitation import Invitation, invite
 from sending import AT_ONCE
@@ -77,13 +74,6 @@ def issued(service: SecureService, folder: Path) -> str:
     if not kept.exists():
         kept.write_text(with_key(service.credential()).joining_text)
     return kept.read_text()
-
-
-def with_key(credential: Credential) -> Credential:
-    """A credential with a signing key for which the issuer vouches."""
-    key = Ed25519PrivateKey.generate()
-    voucher = vouch(CAMPAIGN, key.public_key().public_bytes_raw(), ISSUER)
-    return replace(credential, signing_key=key.private_bytes_raw(), voucher=voucher)
 
 
 def layer_size(terms: Terms) -> Reply:

@@ -78,5 +78,5 @@ def test_a_receipt_of_masked_votes_promises_no_more_than_the_protocol() -> None:
     sentence = report_receipt(0, masked, 100, 3.0, 20.0)
     assert "an operator that keeps to the protocol reads sums of at least 50 devices and no single votes" in sentence
     group = masking_receipt(0, terms_for(LAYERS[0], bytes(16), 50, 10, 5), 900)
-    assert "if not more than 5 of these work with the operator and those who admit devices to the campaign do not" in group
+    assert "if not more than 5 of these work with the operator and those who admit devices do not" in group
     assert "sent" not in group, "it is filed before"

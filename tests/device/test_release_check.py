@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,15 @@ from layers import small_layer
 from neologue.device.release_check import check_release
 from neologue.device.spending_record import Answer, SpendingRecord
 from neologue.errors import ParameterError, ReleaseError
+from neologue.masking.rules import GroupRules
 from neologue.masking.terms import Promise
 from neologue.protocol.invitation import invite
 from neologue.release.signature import sign_document
 
 LAYER = small_layer(["ab", "ca"])
 KEY = OPERATOR.public_key().public_bytes_raw()
-PROMISE = Promise(50, 5)
+RULES = GroupRules(groups=1000)
+PROMISE = RULES.promise((bytes(32),))
 
 
 def release(**changes: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -60,7 +63,7 @@ LIES: dict[str, tuple[dict[str, Any], str]] = {
     "its layer left out": ({"layers": [{"digest": "00" * 32}]}, "is not among those of the release"),
     "another ε": ({"parameters": {"epsilon": 2.0, "words_per_user": 4}}, "told an ε 3, and the release states 2"),
     "another B": ({"parameters": {"epsilon": 3.0, "words_per_user": 1}}, "words per user: 4, and the release states 1"),
-    "masks that it was not promised": ({"exposure": {"masked": {"smallest": 50, "corruption": 5}}}, "other masks"),
+    "masks that it was not promised": ({"exposure": {"masked": asdict(RULES)}}, "other masks"),
     "another campaign": ({"campaign": campaign_id(2).hex()}, "has answered nothing in the campaign"),
     "no campaign": ({"campaign": None}, "names no campaign"),
 }
@@ -75,10 +78,10 @@ def test_what_a_release_says_otherwise_is_named(lie: str, record: SpendingRecord
 
 @pytest.mark.parametrize(
     ("masked", "holds"),
-    [(None, False), ({"smallest": 50, "corruption": 5}, True), ({"smallest": 20, "corruption": 5}, False)],
+    [(None, False), (RULES, True), (replace(RULES, smallest=75), False), (replace(RULES, corruption=3), False)],
 )
-def test_masks_are_those_that_were_promised(record: SpendingRecord, masked: object, holds: bool) -> None:
-    document = release(exposure={"disk": 100, "server": 1, "masked": masked})
+def test_masks_are_those_that_were_promised(record: SpendingRecord, masked: GroupRules | None, holds: bool) -> None:
+    document = release(exposure={"disk": 100, "server": 1, "masked": masked and asdict(masked)})
     assert (check_release(signed(document), answers(record, PROMISE), ()) == ()) is holds
 
 

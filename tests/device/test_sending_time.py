@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from groups import ISSUER, with_key
 from invitations import policy
 from neologue.aggregation.masked_group import terms_for
 from neologue.device import Client, Response, SendingTime, SendingWindow, Tick, participation, spending_record
@@ -14,7 +15,8 @@ from neologue.device.contribution import contribute
 from neologue.device.masked import Ballot
 from neologue.entropy import Entropy
 from neologue.errors import ParameterError
-from neologue.masking.messages import Delivery, Request
+from neologue.masking.agreement import Request
+from neologue.masking.messages import Delivery
 from neologue.masking.terms import Promise, Terms
 from neologue.protocol.credential import Credential
 from neologue.protocol.invitation import invite
@@ -24,7 +26,7 @@ from small_service import CAMPAIGN, Reply, Service
 MANY = {f"ab{n}": 1 for n in range(10_000)}
 """As many words as a diary holds."""
 SECONDS_PER_WORD = 1 / 4000
-PROMISE = Promise(smallest=8, corruption=5)
+PROMISE = Promise(smallest=8, corrupt=5, issuers=(ISSUER.public_key().public_bytes_raw(),))
 Schedule = list[tuple[float, str, str, int]]
 
 
@@ -56,8 +58,11 @@ class GroupService(Service):
 
     def __init__(self) -> None:
         super().__init__()
-        self.terms = terms_for(self.layer, bytes(16), PROMISE.smallest, 10, PROMISE.corruption)
+        self.terms = terms_for(self.layer, bytes(16), PROMISE.smallest, 10, PROMISE.corrupt)
         self.messages = [bytes([1, Delivery.number]), bytes([1, Request.number])]
+
+    def credential(self) -> Credential:
+        return with_key(super().credential())
 
     def invited(self, credential: Credential) -> dict[str, Any]:
         signature = invite(CAMPAIGN, self.layer, self.operator, PROMISE).signature.hex()
@@ -107,7 +112,7 @@ def run(
     timed = TimedService(service, time)
     with Client(folder, timed, policy(), clock=lambda: 20_000, sending_time=sending_time) as client:
         client.typed_all(words)
-        client.join(service.credential().text)
+        client.join(service.credential().joining_text)
         return client.tick(), timed.schedule, worked
 
 

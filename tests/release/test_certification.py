@@ -26,10 +26,10 @@ from neologue.randomizers.registry import randomizer
 from neologue.release import codec
 from neologue.release.certification import Certification, certify, claim_rows
 from neologue.release.codec import read_release_file, release_text
-from neologue.release.older_formats import LACKING_PARAMETERS
 from neologue.release.facts import privacy_facts
 from neologue.release.layer_archive import NAME, pack_documents, read_documents
 from neologue.release.layer_chain import document_digests
+from neologue.release.older_formats import LACKING_PARAMETERS
 from neologue.release.signature import sign_document
 from neologue.reporting.simulated_release import discovery_document
 

@@ -31,7 +31,14 @@ SECONDS = 0.5
 """For how long a place is kept after its block is at hand, which lasts as long; the deadline of the layer is at 1."""
 HASTY = IntakeLimits(patience=0.05, interval=0.005)
 SERVED = ServedLayer(
-    CAMPAIGN, definition(answer_seconds=SECONDS), 0, LAYER.digest, Round(SIZE, 0, SLOTS, 0.0, 1.0), b"", COLLECTING
+    CAMPAIGN,
+    definition(answer_seconds=SECONDS),
+    0,
+    LAYER.digest,
+    Round(SIZE, 0, SLOTS, 0.0, 1.0),
+    b"",
+    None,
+    COLLECTING,
 )
 
 

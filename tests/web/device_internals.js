@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources edf10351d0ee96fc79c49d349d2f380c08dff3801e8928398377c781459a736c */
+/* neologue device, Apache-2.0, built from devices/web: sources f0d01505fbab2f2b70de69bef053f4729061cf40f24b8f9621617090d88fe03c */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)
@@ -1164,7 +1164,7 @@ function reportReceipt(day, campaign, operator, layer, size, spent, lifetime) {
   const { candidates } = layer.randomizer;
   const what = layer.closed ? "words that the operator chose, and some that stand for all other words" : "beginnings of words and whole words that the operator chose";
   const targets = layer.targets ? `Only words of a list of ${many(layer.targets.size)} that the operator made can be among yours. ` : "";
-  return `On ${date(day)} this device sent ${many(size)} bytes to the operator ${short(operator)} for the campaign ${short(campaign)}: randomized votes on ${many(candidates)} candidates, ${what}. ${targets}${noiseSentence(noiseVotes(layer.randomizer, candidates))} Any single word you typed changes the probability of what was sent by at most a factor of e^${brief(layer.epsilon)}; all your words together, of which it is about at most ${many(bound)}, by e^${brief(bound * layer.epsilon)}. According to the operator, ${many(cohort - 1)} other devices were asked the same. With this report the device has spent an ε of ${brief(spent)} of the ${brief(lifetime)} in its lifetime: ${brief(Math.max(lifetime - spent, 0))} is left.`;
+  return `On ${date(day)} this device made a report of ${many(size)} bytes for the operator ${short(operator)} and the campaign ${short(campaign)}: randomized votes on ${many(candidates)} candidates, ${what}. ${targets}${noiseSentence(noiseVotes(layer.randomizer, candidates))} Any single word you typed changes the probability of what it says by at most a factor of e^${atMost2(layer.epsilon)}; all your words together, of which it is about at most ${many(bound)}, by e^${atMost2(bound * layer.epsilon)}. According to the operator, ${many(cohort - 1)} other devices were asked the same. With this report the device has spent an ε of ${atMost2(spent)} of the ${atLeast(lifetime)} in its lifetime: ${atLeast(Math.max(lifetime - spent, 0))} is left. Once the campaign's release is published, this device can tell whether what it was asked is in it (neologue device check, or checkRelease).`;
 }
 function countedReceipt(day, campaign) {
   return `On ${date(day)} the service confirmed that the report for the campaign ${short(campaign)} was counted; its bytes were erased from this device.`;
@@ -1183,8 +1183,19 @@ function date(day) {
 function short(identity) {
   return `${hex(identity).slice(0, SHOWN)}…`;
 }
-function brief(value) {
-  return String(Number(value.toPrecision(6)));
+function atMost2(value) {
+  const near = sixDigits(value);
+  return String(near < value ? sixDigits(near + lastDigit(value)) : near);
+}
+function atLeast(value) {
+  const near = sixDigits(value);
+  return String(near > value ? sixDigits(near - lastDigit(value)) : near);
+}
+function sixDigits(value) {
+  return Number(value.toPrecision(6));
+}
+function lastDigit(value) {
+  return 10 ** (Math.floor(Math.log10(value)) - 5);
 }
 
 // test/internals.ts

@@ -79,8 +79,8 @@ class Participation:
     ) -> None:
         """`report` returns the device's recorded report for the layer, the same on every call.
 
-        `on_masking` is called before masked votes leave, with the terms and their size in bytes. Votes are masked within
-        `hide`, which hides how long it takes.
+        `on_masking` is called before masked votes leave, with the terms and their size in bytes. Votes are masked
+        within `hide`, which hides how long it takes.
         """
         if invitation.masked is None:
             raise PolicyError("the invitation is to a report without masks, and promises nothing about a group")

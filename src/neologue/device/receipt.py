@@ -64,8 +64,8 @@ def masking_receipt(day: int, terms: Terms, size: int) -> str:
     """For votes that leave under masks, and what can be read of them."""
     return (
         f"On {date(day)} this device masked its votes, {size:,} bytes, for the group {terms.group_id.hex()[:16]}…: "
-        f"only their sum with those of others can be read, of at least {terms.smallest:,} devices together, if not more "
-        f"than {terms.corrupt:,} of these work with the operator and those who admit devices to the campaign do not."
+        f"only their sum with those of others can be read, of at least {terms.smallest:,} devices together, if not "
+        f"more than {terms.corrupt:,} of these work with the operator and those who admit devices do not."
     )
 
 

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from neologue.device.spending_record import Answer
 from neologue.errors import ParameterError, ReleaseError, SignatureError
+from neologue.masking.rules import GroupRules
 from neologue.protocol.signed_document import check_signature
 
 FORMAT: Final = 3
@@ -55,8 +56,9 @@ def _objections(release: Mapping[str, Any], answer: Answer, operators: Collectio
         if told != stated:
             yield f"this device was told {what} {told:g}, and the release states {stated}"
     masked = release["exposure"]["masked"]
-    promised = None if answer.masked is None else (answer.masked.smallest, answer.masked.corruption)
-    if promised != (masked and (masked["smallest"], masked["corruption"])):
+    rules = None if masked is None else GroupRules(**masked)
+    promised = None if answer.masked is None else (answer.masked.smallest, answer.masked.corrupt)
+    if promised != (rules and (rules.smallest, rules.corrupt)):
         yield "the release states other masks than this device was promised, or none where it was promised some"
 
 
