@@ -102,6 +102,7 @@ class TestEmbeddedPopulation:
         document = json.loads(embedded.stdout)
         assert set(document) == {
             "format",
+            "campaign",
             "profile",
             "parameters",
             "fidelity",
@@ -121,7 +122,7 @@ class TestEmbeddedPopulation:
         }
         facts = ("pass", "layer", "length", "extension", "candidates", "asked", "reports")
         assert {frozenset(layer) for layer in document["layers"]} == {
-            frozenset({*facts, "kept", "words", "doubtful", "fewest_votes", "decided"})
+            frozenset({*facts, "kept", "words", "doubtful", "fewest_votes", "decided", "digest"})
         }
         assert set(document["privacy"]) == {
             "applies_to",
@@ -140,7 +141,7 @@ class TestEmbeddedPopulation:
             "trust",
         }
         assert (document["profile"], document["fidelity"], document["seed"]) == ("neologue", "fast", 7)
-        assert (document["format"], document["simulated"]) == (2, True)
+        assert (document["format"], document["simulated"]) == (3, True)
         assert document["population"]["users"] == 20_000
 
     def test_the_figures_fit_together(self, embedded: Result, embedded_files: tuple[Result, Path]) -> None:
@@ -251,9 +252,9 @@ class TestOwnData:
 
 
 class TestFiles:
-    def test_a_folder_is_made_and_holds_six_files_and_no_drafts(self, embedded_files: tuple[Result, Path]) -> None:
+    def test_a_folder_is_made_and_holds_seven_files_and_no_drafts(self, embedded_files: tuple[Result, Path]) -> None:
         result, folder = embedded_files
-        names = {"release.json", "truth.json", "report.html", "words.aff", "words.csv", "words.dic"}
+        names = {"release.json", "layers.zip", "truth.json", "report.html", "words.aff", "words.csv", "words.dic"}
         assert {path.name for path in folder.iterdir()} == names
         assert all(f"wrote {folder / name}" in result.stderr for name in names)
 
@@ -299,7 +300,7 @@ class TestFiles:
         monkeypatch.setattr(extra, "find_spec", lambda name: None)
         result = neologue("discover", typed, "--known", known, "--depth", 4, "--out", tmp_path)
         assert result.exit_code == 0
-        names = {"release.json", "truth.json", "words.aff", "words.csv", "words.dic"}
+        names = {"release.json", "layers.zip", "truth.json", "words.aff", "words.csv", "words.dic"}
         assert {path.name for path in tmp_path.iterdir()} == names
         (line,) = [line for line in result.stderr.splitlines() if "report.html" in line]
         assert line == 'no report.html was written: it needs pip install "neologue[report]"'

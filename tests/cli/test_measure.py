@@ -32,7 +32,7 @@ def test_the_release_has_what_was_measured_and_certifies(
     assert measurement["coverage"]["low"] <= truth["score"]["coverage"] <= measurement["coverage"]["high"]
     assert set(measurement) == {
         *("asked", "reports", "candidates", "rate", "decided"),
-        *("coverage", "other_votes", "words"),
+        *("coverage", "other_votes", "words", "digest"),
     }
     sums = [layer["reports"] for layer in document["layers"]] + [measurement["reports"]]
     assert document["privacy"]["trust"]["observers"][0]["smallest_sum"] == min(sums)

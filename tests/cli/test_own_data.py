@@ -1,6 +1,7 @@
 """`neologue discover` on real people's data: secret randomness, or a simulation that nobody can take for more."""
 
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,10 @@ def test_a_release_has_no_seed_and_no_exact_figure_and_the_truth_is_beside_it(
     assert told in " ".join(result.stderr.split())
     assert "Randomized by the system's entropy" in result.stdout
     assert "only against readers of the release" in " ".join(result.stdout.split())
-    everything = [path.read_text("utf-8") for path in tmp_path.iterdir()] + [result.stdout, result.stderr]
+    with zipfile.ZipFile(tmp_path / "layers.zip") as archive:
+        layers = [archive.read(name).decode() for name in archive.namelist()]
+    texts = [path.read_text("utf-8") for path in tmp_path.iterdir() if path.name != "layers.zip"]
+    everything = [*texts, *layers, result.stdout, result.stderr]
     assert not any(str(int(secret)) in text for text in everything), "the secret is nowhere"
 
 
