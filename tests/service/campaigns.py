@@ -42,6 +42,8 @@ def definition(**changes: Any) -> Definition:  # noqa: ANN401 - checked by the d
         "batch": 10,
         "check_in_seconds": 1,
         "accept_weak_privacy": True,
+        # A layer whose last reports are too few for a batch waits for their places to be free again.
+        "answer_seconds": 2.0,
     }
     parameters = PARAMETERS | changes.pop("parameters", {})
     return Definition(**{**given, **changes, "parameters": parameters})

@@ -103,7 +103,7 @@ def _at_least(value: float) -> str:
 
 
 def _six_digits(value: float, rounding: str) -> str:
-    exact = Decimal(value)
+    exact = Decimal(repr(float(value)))
     return f"{float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 5), rounding)):g}"
 
 
