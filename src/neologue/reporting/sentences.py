@@ -140,6 +140,6 @@ def _threshold_lines(statement: Mapping[str, Any]) -> list[str]:
     number = f"{math.ceil(expected):,}" if expected >= 100 else shown(expected)
     return [
         f"What protects: in no layer does what nobody reports get enough votes with a chance above {shown(nobody)}, "
-        f"nor what {k - 1:,} users report with one above {shown(few)}. Of all words and prefixes kept, at most {number} "
-        f"are expected to have fewer than {k:,} users."
+        f"nor what {k - 1:,} users report with one above {shown(few)}. Of all words and prefixes kept, at most "
+        f"{number} are expected to have fewer than {k:,} users."
     ]
