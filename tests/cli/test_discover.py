@@ -138,6 +138,8 @@ class TestEmbeddedPopulation:
             "item_central",
             "user_central",
             "k_anonymity",
+            "unique_words",
+            "thresholds",
             "trust",
         }
         assert (document["profile"], document["fidelity"], document["seed"]) == ("neologue", "fast", 7)
@@ -189,7 +191,8 @@ class TestOwnData:
     ) -> None:
         document = json.loads((written / "release.json").read_text("utf-8"))
         assert found(document) == {word for word in new_words if word.isascii() and word.isprintable()}
-        assert truth_of(written)["score"] == {"coverage": 1.0, "precision": 1.0, "words_true": 9, "words_released": 9}
+        counts = {"words_true": 9, "words_released": 9, "words_below_k": 0}
+        assert truth_of(written)["score"] == {"coverage": 1.0, "precision": 1.0} | counts
         truth = Counter(row["word"] for row in csv.DictReader(typed.read_text("utf-8").splitlines()))
         right = [entry["low"] <= truth[entry["word"]] <= entry["high"] for entry in document["words"]]
         assert sum(right) >= 7, "of nine intervals of 95 %"

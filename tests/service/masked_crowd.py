@@ -39,7 +39,14 @@ SECURE: dict[str, Any] = {
     "corruption": 0,
     "gather_seconds": 1.0,
     "stage_seconds": 1.5,
-    "parameters": {"candidates": 5_000, "frontier": 50, "depth": 3, "smallest_layer": 12, "k_anonymity": 3},
+    "parameters": {
+        "candidates": 5_000,
+        "frontier": 50,
+        "depth": 3,
+        "smallest_layer": 12,
+        "k_anonymity": 3,
+        "unique_chance": 0.0,
+    },
 }
 
 

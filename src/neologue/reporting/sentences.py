@@ -1,5 +1,6 @@
 """A discovery in a few sentences, on a screen or on a page."""
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -150,9 +151,10 @@ def _threshold_lines(statement: Mapping[str, Any]) -> list[str]:
     if not layers or not anonymity["k"]:
         return []
     nobody, few = (max(layer[who] for layer in layers) for who in ("nobody", "below_k"))
-    k = anonymity["k"]
+    k, expected = anonymity["k"], anonymity["expected_below_k"]
+    number = f"{math.ceil(expected):,}" if expected >= 100 else shown(expected)
     return [
-        f"What protects: in no layer does what nobody reports get enough votes with a chance above {nobody:.2g}, nor "
-        f"what {k - 1:,} users report with one above {few:.2g}. Of all words and prefixes kept, at most "
-        f"{anonymity['expected_below_k']:,.3g} are expected to have fewer than {k:,} users."
+        f"What protects: in no layer does what nobody reports get enough votes with a chance above {shown(nobody)}, "
+        f"nor what {k - 1:,} users report with one above {shown(few)}. Of all words and prefixes kept, at most "
+        f"{number} are expected to have fewer than {k:,} users."
     ]
