@@ -38,6 +38,8 @@ WRONG: dict[str, Any] = {
     "alpha": 1.0,
     "delta": 0.0,
     "colluders": 1.0,
+    "promised_epsilon": 0.0,
+    "promised_unit": "word",
 }
 
 

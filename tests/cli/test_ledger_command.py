@@ -125,3 +125,11 @@ def test_mistakes_end_with_a_sentence_and_exit_code_2(
     assert result.exit_code == 2
     assert said in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_no_deployment_names_a_ledger_because_every_service_has_one() -> None:
+    files = [path for path in (Path(__file__).parents[2] / "deploy").iterdir() if path.is_file()]
+    assert len(files) >= 3
+    for path in files:
+        text = path.read_text("utf-8")
+        assert "ledger" not in text.lower(), path

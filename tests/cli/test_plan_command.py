@@ -66,6 +66,7 @@ def test_the_document_has_every_field(document: dict[str, Any]) -> None:
         "parameters",
         "layers",
         "expected",
+        "fewest_reports",
         "privacy",
         "full_layer_item_epsilon",
         "tradeoff",
@@ -101,6 +102,8 @@ def test_the_privacy_of_a_plan_has_every_bound_or_a_reason(document: dict[str, A
 def test_a_central_limit_is_kept(unary: dict[str, Any]) -> None:
     assert unary["limits"] == {"local_epsilon": None, "central_epsilon": 2.0, "unit": "item"}
     assert unary["privacy"]["item_central"]["best"] <= 2.0
+    assert (unary["parameters"]["promised_epsilon"], unary["parameters"]["promised_unit"]) == (2.0, "item")
+    assert 0 < unary["fewest_reports"] < min(layer["cohort"] for layer in unary["layers"])
     assert 0 < unary["parameters"]["epsilon"] <= 10
     assert 0 < unary["expected"]["coverage"] <= 1
     assert unary["full_layer_item_epsilon"] is None
@@ -108,6 +111,7 @@ def test_a_central_limit_is_kept(unary: dict[str, Any]) -> None:
 
 def test_the_paper_s_plan_tells_the_full_layer_and_the_run_apart(paper: dict[str, Any]) -> None:
     assert paper["profile"] == "gboard-2024"
+    assert paper["parameters"]["promised_epsilon"] is paper["fewest_reports"] is None
     assert len(paper["layers"]) == 4
     assert 0 < paper["full_layer_item_epsilon"] < paper["privacy"]["item_central"]["best"]
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from neologue.errors import BudgetError
+from neologue.errors import BudgetError, ParameterError
 from neologue.ledger.budget import Budget
 from neologue.ledger.charge import LedgerCharge
 from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger
 from neologue.ledger.snapshot import PopulationSnapshot
-from neologue.privacy.collection import Batch
+from neologue.privacy.collection import Batch, Collection
+from neologue.privacy.cost import central_epsilon
 from neologue.release.foreseen import foreseen_charge
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
@@ -161,6 +162,55 @@ def test_of_two_campaigns_that_are_started_at_once_only_what_fits_is_charged(
     with pytest.raises(BudgetError):
         town.coordinator.start("one", 0.0)
     assert [(charge.campaign, charge.state) for charge in ledger.snapshot("people").charges] == [("other", "planned")]
+
+
+# A promised central ε
+
+
+def test_the_service_decides_no_layer_that_breaks_the_promise_and_extends_it_first(sqlite: Database) -> None:
+    described = paid(most_extensions=1, parameters={"promised_epsilon": 7.0})
+    ledger = budgeted(sqlite, described, times=1.001)
+    town = Town(sqlite)
+    entry = begun(town, described)
+    asked = town.layer(entry.id)
+    assert asked
+    fewest = described.campaign.fewest_reports(asked[0].randomizer.candidates)
+    assert 40 < fewest < 0.95 * asked[0].layer_size
+    assert {batch.reports for batch in charge_of(ledger).planned.batches} == {fewest}
+    town.answer(entry.id, fewest // 10 * 10 - 10)
+    town.coordinator.turn(101.0)
+    with sqlite.reading() as db:
+        (layer,) = campaign_store.layers_of(db, entry.id)
+    assert (layer.state, layer.round.extensions) == ("open", 1), "it waits for more"
+    town.answer(entry.id, 20)
+    town.coordinator.turn(202.0)
+    with sqlite.reading() as db:
+        first, second = campaign_store.layers_of(db, entry.id)
+    assert first.facts
+    assert first.facts.layer
+    assert first.facts.layer.decided
+    assert first.round.reports >= fewest, "its planned charge was for so many"
+    assert second.state == "open"
+    town.answer(entry.id, 30)
+    for now in (303.0, 404.0, 405.0):
+        town.coordinator.turn(now)
+    with sqlite.reading() as db:
+        *_, last = campaign_store.layers_of(db, entry.id)
+    assert last.layer_index == 1, "a pass ends with a layer that is not decided"
+    assert last.facts is None, "and its few reports do not fit a budget for the promise"
+    assert now_of(town, entry).state == "refused"
+
+
+def test_batches_so_large_that_a_full_layer_may_break_the_promise_are_refused() -> None:
+    paid(parameters={"promised_epsilon": 7.0}).check()
+    # Layers of 1,125, which 1,045 reports decide: there is room for 5 % of dropouts, but not for 100 reports.
+    promised = central_epsilon(Collection("unary", 10.0, 5, (Batch(1_045, 1_000),)), 1e-10, "item")
+    described = paid(parameters={"promised_epsilon": promised, "smallest_layer": 100}, devices=5000, batch=100)
+    with pytest.raises(
+        ParameterError, match=r"may end with a batch of 100 missing, and needs [\d,]+ reports"
+    ) as caught:
+        described.check()
+    assert caught.value.parameter == "batch"
 
 
 # Killed between any two steps

@@ -162,6 +162,7 @@ def show_price(request: PageRequest) -> Response:
             consent=foreseen_user_epsilon(definition) > ASKED_ABOVE,
             accepted=definition.accept_weak_privacy,
             limit=ASKED_ABOVE,
+            problems={},
         )
 
     return _answer_form(request, _pricing, render)

@@ -1,4 +1,4 @@
-"""The endpoints of the ledger: populations, their budgets and what was charged to them."""
+"""The endpoints of the ledger, for operators: populations, their budgets and what was charged to them."""
 
 from typing import Literal
 
@@ -7,9 +7,7 @@ import msgspec
 from neologue.ledger.budget import Budget
 from neologue.ledger.ledger_document import PopulationDocument, population_document
 from neologue.service.api.operator_api import Call, Context, Endpoint
-from neologue.service.ops.access import ANALYST, OPERATOR
-
-_BOTH = (OPERATOR, ANALYST)
+from neologue.service.ops.access import OPERATOR
 
 
 class BudgetRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -45,7 +43,7 @@ class Imported(msgspec.Struct, frozen=True):
 
 
 def populations(context: Context, call: Call) -> list[PopulationDocument]:
-    """All populations, with what they have spent."""
+    """All populations, with what they have spent; for operators alone, because charges show how many took part."""
     return [population_document(snapshot) for snapshot in context.ledger.snapshots()]
 
 
@@ -79,7 +77,7 @@ def import_ledger(context: Context, call: Call) -> Imported:
 
 LEDGER_ENDPOINTS = (
     Endpoint(
-        "GET", "/v1/populations", "Populations, budgets and charges", _BOTH, populations, list[PopulationDocument]
+        "GET", "/v1/populations", "Populations, budgets and charges", (OPERATOR,), populations, list[PopulationDocument]
     ),
     Endpoint(
         "POST",

@@ -230,11 +230,11 @@ class Coordinator:
                 campaign_store.drop_layers(db, entry.id)
                 self.charging.settle(db, entry)
             self._progress.pop(entry.id, None)
-            self._scrub()
             return True
 
     def _check_round(self, entry: CampaignRow, last: LayerRow, now: float) -> bool:
         """Give an open layer more devices or time if it needs them, or close it if it is over; whether it is closed."""
+        rules = entry.definition.rules_for(last.candidates)  # which may take a while, so not while others wait
         with self._database.transaction() as db:
             if not self._leads(db, entry, now):
                 return False
@@ -242,7 +242,7 @@ class Coordinator:
             coming = under_way(db, entry.id, last.layer_index, now)
             coming += sum(kept_places(db, entry.id, last.layer_index, now).values())
             with_them = replace(last.round, reports=last.round.reports + coming)
-            later = advance_round(with_them, entry.definition.rules_for(last.candidates), now)
+            later = advance_round(with_them, rules, now)
             if later is None and coming:
                 return False  # they may still arrive, and nobody else is invited
             if later is None:
