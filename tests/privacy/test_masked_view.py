@@ -34,7 +34,7 @@ def test_what_the_server_learns(size: int, column: int, epsilon: float) -> None:
     honest, figures = GROUPS[size][2], GROUPS[size][3].split(" | ")
     seen = cost(Collection("unary", epsilon, 60, (Batch(20_000, 100_000),)).in_sums_of(honest), 1e-10)
     stated = [float(figure) for figure in figures[column : column + 2]]
-    assert [seen.item_best.epsilon, seen.user_best.epsilon] == pytest.approx(stated, rel=2e-3)
+    assert [seen.item_best.epsilon, seen.user_best.epsilon] == pytest.approx(stated, rel=5e-3)
 
 
 def test_the_neighbours_and_thresholds() -> None:
