@@ -2,14 +2,17 @@
 
 import base64
 import hashlib
+from dataclasses import replace
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
 from invitations import OPERATOR, STRANGER, campaign_id
 from neologue.errors import CredentialError, ParameterError, ReportError
-from neologue.protocol.credential import Credential, issue
+from neologue.masking.voucher import Issuers
+from neologue.protocol.credential import Credential, issue, issue_with_key
 from neologue.protocol.slot import SLOTS, slot
 from neologue.protocol.submission import Submission
 from neologue.protocol.ticket import is_ticket, ticket
@@ -33,6 +36,36 @@ def test_a_credential_survives_its_text() -> None:
     credential = issue(campaign_id(1), OPERATOR)
     assert len(credential.text) == 128
     assert Credential.parse(credential.text) == credential
+
+
+class TestSigningKeys:
+    def test_an_issuer_vouches_for_the_key_in_this_campaign(self) -> None:
+        credential = issue_with_key(campaign_id(1), OPERATOR)
+        public = Ed25519PrivateKey.from_private_bytes(credential.signing_key).public_key().public_bytes_raw()
+        assert credential.issued_by(ISSUER)
+        assert Issuers(campaign_id(1), (ISSUER,)).vouch_for(public, 0, credential.voucher)
+        assert not Issuers(campaign_id(2), (ISSUER,)).vouch_for(public, 0, credential.voucher)
+        assert issue_with_key(campaign_id(1), OPERATOR).signing_key != credential.signing_key
+
+    def test_it_is_in_the_text_to_join_with_and_not_in_the_one_that_is_sent(self) -> None:
+        credential = issue_with_key(campaign_id(1), OPERATOR)
+        assert len(credential.joining_text) == 257
+        assert Credential.parse(credential.joining_text) == credential
+        assert len(credential.text) == 128
+        assert Credential.parse(credential.text).signing_key == b""
+        assert credential.joining_text.startswith(credential.text)
+
+    def test_a_credential_without_one_is_as_it_was(self) -> None:
+        credential = issue(campaign_id(1), OPERATOR)
+        assert credential.joining_text == credential.text
+
+    def test_half_of_it_is_refused(self) -> None:
+        credential = issue_with_key(campaign_id(1), OPERATOR)
+        for wrong in (credential.joining_text[:-1], credential.text + ".", credential.joining_text + "."):
+            with pytest.raises(CredentialError, match="copy it as a whole"):
+                Credential.parse(wrong)
+        with pytest.raises(ParameterError, match="voucher must be 64 bytes"):
+            replace(credential, voucher=b"")
 
 
 @given(st.integers(0, 95), st.integers(1, 255))

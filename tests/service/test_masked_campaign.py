@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from layers import small_layer
 from neologue.aggregation.masked_aggregator import MaskedAggregator
 from neologue.cli.main import main
 from neologue.discovery.result import LayerFacts, ReleasedWord
@@ -15,6 +17,7 @@ from neologue.masking.rules import GroupRules, groups_of
 from neologue.privacy.collection import Batch
 from neologue.privacy.cost import cost
 from neologue.privacy.statement import CORRUPT, UNCHECKED, VOUCHED, Exposure, LayerShown, privacy_statement
+from neologue.protocol.credential import Credential
 from neologue.release.facts import facts_of
 from neologue.release.influence import influence
 from neologue.reporting.sentences import privacy_lines
@@ -42,6 +45,19 @@ def test_groups_that_can_not_be_are_refused_before_anybody_is_asked(changes: dic
         definition(**{**SECURE, **changes}).check()
 
 
+def test_groups_may_have_a_thousand_devices_and_more() -> None:
+    parameters = {**SECURE["parameters"], "smallest_layer": 1900}
+    for size, smallest in ((1000, 750), (2000, 1500)):
+        groups = {"cohort_size": size, "smallest_cohort": smallest, "dropout": 20, "corruption": 5}
+        large = definition(**{**SECURE, **groups, "devices": 200_000, "parameters": parameters})
+        large.check()
+        assert large.aggregator.smallest_sum == smallest
+        layer = large.aggregator.collecting(bytes(16), 0, small_layer(["a"]), (bytes(32),))
+        assert layer.longest >= size * 100, "a message has room for a deal for each neighbour"
+    with pytest.raises(ParameterError, match="2,000 devices, not 2,001"):
+        definition(**{**SECURE, "cohort_size": 2001}).check()
+
+
 def test_a_campaign_is_ephemeral_unless_it_says_otherwise() -> None:
     plain = definition()
     assert (plain.aggregation, plain.aggregator.fewest) == ("ephemeral", plain.batch)
@@ -64,6 +80,12 @@ def test_an_operator_makes_a_secure_campaign_by_a_command(tmp_path: Path) -> Non
         wrong = run.invoke(main, ["campaign", "create", "fall", "--devices", "20000", *options, "--corruption", "31"])
         assert wrong.exit_code == 2
         assert "not 31" in wrong.output
+        issued = service.ask("POST", "/v1/campaigns/spring/credentials", {"count": 2}).body.decode().split()
+        assert all(Credential.parse(text).signing_key for text in issued)
+        vendor = Ed25519PrivateKey.generate().public_key().public_bytes_raw().hex()
+        assert service.ask("POST", "/v1/campaigns", secure_definition(name="vendor", issuers=[vendor])).status == 201
+        refused = service.ask("POST", "/v1/campaigns/vendor/credentials", {"count": 2})
+        assert "ask them for credentials" in refused.json["error"]["message"]
         refused = service.ask("POST", "/v1/campaigns", {**secure_definition(), "aggregation": "magic"})
         assert (refused.status, refused.code) == (400, "malformed")
 

@@ -345,12 +345,10 @@ class GroupServer:
     def _out_of_reach(self, left: Container[int]) -> bool:
         """Whether a secret can't be had from the devices that are left; then the group is over."""
         threshold = self._formed_group.neighbourhood.threshold
-        for owner in self._shared:
-            holders = sum(other in left for other in self._neighbours[owner])
-            if holders < threshold:
-                self._end(NoSum(f"{holders} neighbours of a device are left, and it takes {threshold}"))
-                return True
-        return False
+        holders = min(sum(other in left for other in self._neighbours[owner]) for owner in self._shared)
+        if holders < threshold:
+            self._end(NoSum(f"{holders} neighbours of a device are left, and it takes {threshold}"))
+        return self.stage is Stage.OVER
 
     def _finish(self) -> None:
         """Take all masks off the sum; or leave them on for ever."""

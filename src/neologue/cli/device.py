@@ -41,6 +41,11 @@ def _service_options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             OPERATOR,
             click.option(
+                "--issuer",
+                multiple=True,
+                help="Public key of who may vouch for devices under masks, in hex.  [repeatable]",
+            ),
+            click.option(
                 "--ca-file", type=click.Path(path_type=Path), help="Certificates to trust instead of the system's."
             ),
             click.option("--largest-epsilon", type=float, help="The largest local ε of one word.  [default: 10]"),
@@ -240,12 +245,13 @@ def _client(
         yield client
 
 
-def _policy(operator: tuple[str, ...] = (), **limits: float | None) -> "Policy":
+def _policy(operator: tuple[str, ...] = (), issuer: tuple[str, ...] = (), **limits: float | None) -> "Policy":
     from neologue.device import Policy
 
-    keys = frozenset(_parse_hex(text, "an operator's public key") for text in operator)
+    operators = frozenset(_parse_hex(text, "an operator's public key") for text in operator)
+    issuers = frozenset(_parse_hex(text, "an issuer's public key") for text in issuer)
     given: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
-    return Policy(operators=keys, **given)
+    return Policy(operators=operators, issuers=issuers, **given)
 
 
 def _parse_hex(text: str, what: str) -> bytes:
