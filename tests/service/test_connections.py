@@ -1,6 +1,7 @@
 """Which connections are closed for others, and which never are."""
 
 import asyncio
+import pickle
 from dataclasses import dataclass, field
 
 import pytest
@@ -136,3 +137,12 @@ def test_there_are_never_more_connections_than_descriptors(
     assert connections_allowed(10_000) == allowed
     assert limits[-1] >= allowed + 256
     assert limits[-1] <= hard
+
+
+def test_a_worker_process_imports_nothing_before_it_begins() -> None:
+    """Whoever starts it takes it for dead if it does not answer soon, and what it is given is unpickled before."""
+    from neologue.service.http_server import server_options
+    from neologue.service.ops.settings import Settings
+
+    assert b"BoundedHttpProtocol\n" not in pickle.dumps(server_options(Settings(database="x"), 1), protocol=0)
+    assert server_options(Settings(database="x"), 1)["http"].endswith(":BoundedHttpProtocol")
