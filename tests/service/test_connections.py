@@ -1,7 +1,6 @@
 """Which connections are closed for others, and which never are."""
 
 import asyncio
-import pickle
 from dataclasses import dataclass, field
 
 import pytest
@@ -144,5 +143,6 @@ def test_a_worker_process_imports_nothing_before_it_begins() -> None:
     from neologue.service.http_server import server_options
     from neologue.service.ops.settings import Settings
 
-    assert b"BoundedHttpProtocol\n" not in pickle.dumps(server_options(Settings(database="x"), 1), protocol=0)
-    assert server_options(Settings(database="x"), 1)["http"].endswith(":BoundedHttpProtocol")
+    options = server_options(Settings(database="x"), 1)
+    assert all(value is None or type(value) in (str, int, bool) for value in options.values())
+    assert options["http"].endswith(":BoundedHttpProtocol")
