@@ -136,3 +136,13 @@ def test_there_are_never_more_connections_than_descriptors(
     assert connections_allowed(10_000) == allowed
     assert limits[-1] >= allowed + 256
     assert limits[-1] <= hard
+
+
+def test_a_worker_process_imports_nothing_before_it_begins() -> None:
+    """Whoever starts it takes it for dead if it does not answer soon, and what it is given is unpickled before."""
+    from neologue.service.http_server import server_options
+    from neologue.service.ops.settings import Settings
+
+    options = server_options(Settings(database="x"), 1)
+    assert all(value is None or type(value) in (str, int, bool) for value in options.values())
+    assert options["http"].endswith(":BoundedHttpProtocol")

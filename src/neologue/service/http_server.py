@@ -17,7 +17,8 @@ log = structlog.get_logger("neologue.service")
 def server_options(settings: Settings, seconds_to_stop: float) -> dict[str, Any]:
     """What uvicorn is given, whoever starts it."""
     return {
-        "http": BoundedHttpProtocol,
+        # By name: a worker process that had to import it before it begins would be taken for dead on a busy machine.
+        "http": f"{BoundedHttpProtocol.__module__}:{BoundedHttpProtocol.__name__}",
         # Nothing here speaks WebSocket, whatever is installed.
         "ws": "none",
         "log_config": None,

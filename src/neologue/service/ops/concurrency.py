@@ -10,6 +10,7 @@
     ├─ RepeatedStep           one task each; a failing step is logged and tried again, so none of them ends early
     │    ├── refreshing the layer cache          every `refresh` seconds ────────────► Threads "service"
     │    ├── moving campaigns on                 every `refresh` seconds ────────────► Threads "service"
+    │    ├── closing slow connections            4 times per shortest time limit; no thread
     │    ├── giving up slow requests             8 times per time limit; no thread
     │    ├── telling senders to ask again        8 times per patience; no thread
     │    ├── writing batches of reports          when there are new ones ────────────► Threads "commit"
