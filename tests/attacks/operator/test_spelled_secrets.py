@@ -139,16 +139,16 @@ def test_a_guess_from_subsets_improves_by_at_most_what_is_proved(candidates: int
         has = p / math.comb(candidates, size - 1)
         return has if word in subset else (1 - p) / math.comb(candidates, size)
 
+    def mixed(report: tuple[tuple[int, ...], ...], held: int) -> Fraction:
+        ways = (
+            math.prod((law(subset, held if place == j else null) for place, subset in enumerate(report)), start=ONE)
+            for j in range(bound)
+        )
+        return sum(ways, start=Fraction(0)) / bound
+
     chance = Fraction(0)
     for report in product(subsets, repeat=bound):
-        chance += max(
-            sum(
-                math.prod((law(subset, held if place == j else null) for place, subset in enumerate(report)), start=ONE)
-                for j in range(bound)
-            )
-            / bound
-            for held in range(candidates)
-        )
+        chance += max(mixed(report, held) for held in range(candidates))
     chance /= candidates
     pairs = math.comb(bound, 2) * candidates * selection.channel.q**2
     assert chance <= (selection.worst_ratio / bound * (1 + pairs) + 1) / candidates
