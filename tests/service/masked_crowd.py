@@ -36,7 +36,7 @@ SECURE: dict[str, Any] = {
     "dropout": 25,
     "corruption": 5,
     "gather_seconds": 1.0,
-    "stage_seconds": 1.5,
+    "stage_seconds": 3.0,
     "parameters": {"candidates": 5_000, "frontier": 50, "depth": 3, "smallest_layer": 12, "k_anonymity": 3},
 }
 
