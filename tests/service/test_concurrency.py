@@ -115,11 +115,11 @@ def test_a_pause_grows_with_the_step_before_it_but_not_beyond_its_limit() -> Non
         ends.append(time.monotonic())
 
     async def scene() -> None:
-        async with RepeatedStep("counting", slow, 0.0, slack=100.0, longest_pause=0.2):
+        async with RepeatedStep("counting", slow, 0.0, slack=1000.0, longest_pause=0.2):
             await until(lambda: len(ends) == 2)
 
     asyncio.run(scene())
-    assert 0.15 <= begins[1] - ends[0] < 5.0, "100 times as long as the step took would be 10 seconds"
+    assert 0.15 <= begins[1] - ends[0] < 60.0, "1000 times as long as the step took would be 100 seconds"
 
 
 def test_a_step_under_way_is_waited_for() -> None:
