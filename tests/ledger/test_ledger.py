@@ -280,7 +280,7 @@ def begin(path: Path, campaign: str, end: str = "") -> subprocess.Popen[str]:
 
 def test_killed_between_plan_and_settle_it_stays_charged(path: Path, ledger: Ledger) -> None:
     process = begin(path, "c1", "afterwards")
-    assert process.communicate("\n", timeout=120)[0] == "planned\n"
+    assert process.communicate("\n", timeout=300)[0] == "planned\n"
     assert process.returncode == -signal.SIGKILL
     assert ledger.spent("en").epsilon == composed_epsilon([USERS], 1e-9, "user")
     assert [entry.state for entry in ledger.entries("en")] == ["planned"]
@@ -289,7 +289,7 @@ def test_killed_between_plan_and_settle_it_stays_charged(path: Path, ledger: Led
 
 def test_killed_while_planning_it_leaves_nothing_behind(path: Path, ledger: Ledger) -> None:
     process = begin(path, "c1", "in the middle")
-    assert process.communicate("\n", timeout=120)[0] == ""
+    assert process.communicate("\n", timeout=300)[0] == ""
     assert process.returncode == -signal.SIGKILL
     assert ledger.entries("en") == []
     assert ledger.plan("en", "c1", USERS).planned == 1
@@ -303,7 +303,7 @@ def test_two_at_once_never_both_slip_under_the_budget(path: Path, ledger: Ledger
         assert process.stdin
         process.stdin.write("\n")
         process.stdin.flush()
-    said = sorted(process.communicate(timeout=120)[0] for process in processes)
+    said = sorted(process.communicate(timeout=300)[0] for process in processes)
     assert said == ["planned\n", "refused\n"]
     assert ledger.spent("en").planned == 3
     assert ledger.spent("en").within_budget

@@ -111,7 +111,7 @@ class Crowd:
 
     def note(self, serial: bytes) -> None:
         """Write down what a device contributes, as its account has it."""
-        with closing(sqlite3.connect(self.folder / serial.hex() / "account.db", timeout=60)) as db:
+        with closing(sqlite3.connect(self.folder / serial.hex() / "account.db", timeout=300)) as db:
             ((report,),) = db.execute("SELECT report FROM reports").fetchall()
         self.contributed.setdefault(serial, set()).add(report)
 

@@ -28,7 +28,7 @@ class Steps:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while not condition():
             await asyncio.sleep(0.002)
 
@@ -128,14 +128,14 @@ def test_a_step_under_way_is_waited_for() -> None:
 
     def work() -> None:
         begun.set()
-        assert allowed.wait(60)
+        assert allowed.wait(300)
         done.append("step")
 
     async def scene() -> None:
         threads = Threads("test", 1)
         repeated = RepeatedStep("counting", lambda: threads.run(work), NEVER)
         async with repeated:
-            await asyncio.to_thread(begun.wait, 60)
+            await asyncio.to_thread(begun.wait, 300)
             stopping = asyncio.create_task(repeated.stop())
             await asyncio.sleep(0.01)
             assert not stopping.done()

@@ -234,7 +234,7 @@ def test_everybody_gets_a_token_of_their_own(process: Process) -> None:
 
 def serve(*options: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "neologue", "serve", *map(str, options)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
 
 
 def pem(folder: Path) -> tuple[Path, Path]:

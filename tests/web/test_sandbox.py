@@ -85,7 +85,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 def entered(sandbox: Running, browser: Browser) -> Running:
     """A sandbox that the browser has entered by its link."""
     # Who looks where the link leads does not use it up, and is not let in.
-    with urllib.request.urlopen(urllib.request.Request(sandbox.link, method="HEAD"), timeout=60) as reply:
+    with urllib.request.urlopen(urllib.request.Request(sandbox.link, method="HEAD"), timeout=300) as reply:
         assert "/sign-in" in reply.url
     browser.visit(sandbox.link)
     assert browser.driver.current_url.endswith("/sandbox")
@@ -143,7 +143,7 @@ def test_the_browser_joins_as_one_more_device_and_is_counted(entered: Running, b
 def test_the_link_signs_in_one_browser_once(entered: Running) -> None:
     for link in (entered.link, f"{entered.link.partition('/enter/')[0]}/enter/guessed"):
         with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(link, timeout=60)
+            urllib.request.urlopen(link, timeout=300)
         with refused.value:
             assert refused.value.code == 401
             assert "set-cookie" not in {name.lower() for name in refused.value.headers}
