@@ -1,7 +1,7 @@
 """Which tests take long: `python tests/durations.py junit.xml > tests/durations.txt` writes it down (`make durations`).
 
 The table decides which tests `make unit` leaves out, and that modules which take long begin first. A test that is
-not in it counts as quick.
+not in it counts as quick; if it is not, `make unit` says so.
 """
 
 import sys

@@ -227,7 +227,7 @@ def test_a_missing_docstring_is_noticed() -> None:
 def run_script(text: str, *arguments: str | Path) -> str:
     """What a script prints in a Python of its own."""
     command = [sys.executable, "-c", textwrap.dedent(text), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -123,7 +123,7 @@ def test_an_audit_that_is_interrupted_from_the_keyboard_ends_at_once_and_without
         # As a terminal does it: to the command and to all processes that it started.
         os.killpg(running.pid, signal.SIGINT)
         try:
-            printed, after = running.communicate(timeout=60)
+            printed, after = running.communicate(timeout=300)
         except subprocess.TimeoutExpired:
             running.kill()
             raise

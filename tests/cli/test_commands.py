@@ -45,7 +45,7 @@ def process(*arguments: str, **variables: str) -> subprocess.CompletedProcess[st
         capture_output=True,
         encoding="utf-8",
         env=environment,
-        timeout=120,
+        timeout=300,
     )
 
 

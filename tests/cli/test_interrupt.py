@@ -54,7 +54,7 @@ def interrupted(folder: Path) -> Ending:
                 break
         running.send_signal(signal.SIGINT)
         try:
-            printed, after = running.communicate(timeout=60)
+            printed, after = running.communicate(timeout=300)
         except subprocess.TimeoutExpired:
             running.kill()
             raise
@@ -88,7 +88,7 @@ def without_reader(*arguments: object) -> Ending:
             stderr=subprocess.PIPE,
             encoding="utf-8",
             env={**os.environ, "PYTHONUTF8": "1"},
-            timeout=120,
+            timeout=300,
         )
     finally:
         os.close(writing)

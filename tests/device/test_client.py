@@ -326,7 +326,7 @@ def test_killed_around_sending_it_goes_on_with_the_same_bytes(
     for _ in range(2):
         command = [sys.executable, "-c", DIES, str(tmp_path / "device"), service.address, moment]
         done = subprocess.run(
-            command, env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (TESTS, SOURCES)))}, timeout=120
+            command, env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (TESTS, SOURCES)))}, timeout=300
         )
         assert done.returncode == -signal.SIGKILL
     with sqlite3.connect(tmp_path / "device" / "account.db") as db:

@@ -499,7 +499,7 @@ def test_two_processes_type_at_once(path: Path) -> None:
         assert typist.stdin
         with typist.stdin as ready:
             ready.write(b"\n")
-    assert [typist.wait(timeout=30) for typist in typists] == [0, 0]
+    assert [typist.wait(timeout=300) for typist in typists] == [0, 0]
     with Diary(path) as diary:
         words = diary.words()
     assert words.pop("both") == 200

@@ -267,7 +267,7 @@ def test_processes_that_answer_at_once_give_one_report_and_spend_once(path: Path
         assert device.stdin
         device.stdin.write("\n")
         device.stdin.flush()
-    reports = {device.communicate(timeout=120)[0] for device in devices}
+    reports = {device.communicate(timeout=300)[0] for device in devices}
     assert [device.returncode for device in devices] == [0] * 4
     assert len(reports) == 1
     account = SpendingRecord(path)
@@ -373,7 +373,7 @@ def test_killed_at_any_moment_it_has_recorded_what_it_sent(
         SpendingRecord(path).answer(invitation(number), WORDS, policy())
     number = earlier + 1
     device = run(KILLED, path, moment, str(number))
-    printed, _ = device.communicate(timeout=120)
+    printed, _ = device.communicate(timeout=300)
     assert device.returncode == -signal.SIGKILL
 
     asked = invitation(number, extension=9)
@@ -392,7 +392,7 @@ def test_the_kill_before_the_commit_leaves_a_file_that_has_to_be_mended(path: Pa
     SpendingRecord(path)
     whole = path.read_bytes()
     device = run(KILLED, path, "before the commit", "1")
-    device.communicate(timeout=120)
+    device.communicate(timeout=300)
     assert path.read_bytes() != whole, "pages of the report are in the file"
     assert (path.parent / "account.db-journal").exists()
     assert SpendingRecord(path).spent == 0.0

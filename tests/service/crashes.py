@@ -90,7 +90,7 @@ def _served_until_killed(url: str, reports: list[tuple[int, bytes]], dice: rando
         process.start()
         tell.close()
         workers.append((process, hear))
-    workers[0][1].poll(60)
+    workers[0][1].poll(300)
     for process, _ in workers:
         process.join(dice.uniform(0, LONGEST))
         process.kill()
@@ -100,7 +100,7 @@ def _served_until_killed(url: str, reports: list[tuple[int, bytes]], dice: rando
                 while True:
                     yield hear.recv()
             except (EOFError, OSError):  # the last message may be cut
-                process.join(60)
+                process.join(300)
                 assert process.exitcode == -9, "a worker ended by itself"
                 process.close()
 

@@ -38,7 +38,7 @@ SECURE: dict[str, Any] = {
     "dropout": 25,
     "corruption": 0,
     "gather_seconds": 1.0,
-    "stage_seconds": 1.5,
+    "stage_seconds": 3.0,
     "parameters": {
         "candidates": 5_000,
         "frontier": 50,
@@ -115,7 +115,7 @@ class Crowd:
 
     def note(self, serial: bytes) -> None:
         """Write down what a device contributes, as its account has it."""
-        with closing(sqlite3.connect(self.folder / serial.hex() / "account.db", timeout=60)) as db:
+        with closing(sqlite3.connect(self.folder / serial.hex() / "account.db", timeout=300)) as db:
             ((report,),) = db.execute("SELECT report FROM reports").fetchall()
         self.contributed.setdefault(serial, set()).add(report)
 

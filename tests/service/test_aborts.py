@@ -135,7 +135,7 @@ def test_a_batch_that_is_just_being_written_is_charged_and_erased(
 
     monkeypatch.setattr(report_store, "sum_of", meanwhile)
     assert town.answer(entry.id, 30) == 30
-    abort.join(timeout=60)
+    abort.join(timeout=300)
     assert counts(town, entry) == ("aborted", [80], [], None)
     assert charged(ledger) == ("settled", [80])
 
@@ -164,7 +164,7 @@ def test_sums_that_are_just_being_merged_are_erased(
 
     monkeypatch.setattr(report_store, "add_sum", meanwhile)
     town.storage.merge_sums(entry.id, 0, most=1)
-    abort.join(timeout=60)
+    abort.join(timeout=300)
     assert counts(town, entry) == ("aborted", [100], [], None)
     for each in (database, second):
         each.close()
@@ -226,7 +226,7 @@ def test_a_layer_that_is_just_being_decided_does_not_go_on(
 
     monkeypatch.setattr(campaign_store, "settle_layer", meanwhile)
     town.coordinator.turn(2.0)
-    abort.join(timeout=60)
+    abort.join(timeout=300)
     assert counts(town, entry) == ("aborted", [counted, 0], [], None)
     assert charged(ledger) == ("settled", [counted, 0])
     for each in (town, other):

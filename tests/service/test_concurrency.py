@@ -28,7 +28,7 @@ class Steps:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while not condition():
             await asyncio.sleep(0.002)
 
@@ -115,11 +115,11 @@ def test_a_pause_grows_with_the_step_before_it_but_not_beyond_its_limit() -> Non
         ends.append(time.monotonic())
 
     async def scene() -> None:
-        async with RepeatedStep("counting", slow, 0.0, slack=100.0, longest_pause=0.2):
+        async with RepeatedStep("counting", slow, 0.0, slack=1000.0, longest_pause=0.2):
             await until(lambda: len(ends) == 2)
 
     asyncio.run(scene())
-    assert 0.15 <= begins[1] - ends[0] < 5.0, "100 times as long as the step took would be 10 seconds"
+    assert 0.15 <= begins[1] - ends[0] < 60.0, "1000 times as long as the step took would be 100 seconds"
 
 
 def test_a_step_under_way_is_waited_for() -> None:
@@ -128,14 +128,14 @@ def test_a_step_under_way_is_waited_for() -> None:
 
     def work() -> None:
         begun.set()
-        assert allowed.wait(60)
+        assert allowed.wait(300)
         done.append("step")
 
     async def scene() -> None:
         threads = Threads("test", 1)
         repeated = RepeatedStep("counting", lambda: threads.run(work), NEVER)
         async with repeated:
-            await asyncio.to_thread(begun.wait, 60)
+            await asyncio.to_thread(begun.wait, 300)
             stopping = asyncio.create_task(repeated.stop())
             await asyncio.sleep(0.01)
             assert not stopping.done()

@@ -121,7 +121,7 @@ def test_locked_rows_are_changed_by_one_at_a_time(database: Database) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=300)
     assert secrets_of(database) == {"count": b"80"}
 
 
@@ -258,7 +258,7 @@ def test_workers_that_start_together_migrate_once(url: str) -> None:
     failures: list[Exception] = []
 
     def begin(database: Database) -> None:
-        start.wait(timeout=60)
+        start.wait(timeout=300)
         try:
             migrate(database)
         except Exception as error:
@@ -268,7 +268,7 @@ def test_workers_that_start_together_migrate_once(url: str) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=300)
     assert not failures
     with databases[0].reading() as db:
         assert db.execute("SELECT number FROM neologue_migrations ORDER BY number") == STEPS

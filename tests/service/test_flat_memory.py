@@ -54,7 +54,7 @@ async def running(service: Worker) -> AsyncIterator[None]:
         pass
 
     serving = asyncio.create_task(service({"type": "lifespan"}, receive, send))
-    await asyncio.wait_for(begun.wait(), 60)
+    await asyncio.wait_for(begun.wait(), 300)
     try:
         yield
     finally:
@@ -138,7 +138,7 @@ class Crowd:
 
 async def weight(service: Worker) -> int:
     """How many bytes are alive once nobody waits; when somebody's patience ends is remembered until then."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while service.intake._patient:
             await asyncio.sleep(0.01)
     assert service.intake.waiting == 0

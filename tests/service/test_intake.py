@@ -49,11 +49,11 @@ def send(intake: Intake, device: int) -> Awaitable[Receipt]:
 
 
 async def send_all(intake: Intake, devices: Iterable[int]) -> list[Receipt]:
-    return await asyncio.wait_for(asyncio.gather(*(send(intake, device) for device in devices)), 60)
+    return await asyncio.wait_for(asyncio.gather(*(send(intake, device) for device in devices)), 300)
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while not condition():
             await asyncio.sleep(0.002)
 

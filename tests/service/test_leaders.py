@@ -217,7 +217,7 @@ def test_of_workers_that_take_turns_at_once_one_moves_a_campaign_on(first: Town,
     failures: list[Exception] = []
 
     def turn(town: Town, now: float, start: threading.Barrier) -> None:
-        start.wait(timeout=60)
+        start.wait(timeout=300)
         try:
             town.coordinator.turn(now, lambda what, entry: said.append(what))
         except Exception as error:
@@ -229,7 +229,7 @@ def test_of_workers_that_take_turns_at_once_one_moves_a_campaign_on(first: Town,
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(timeout=60)
+            thread.join(timeout=300)
         assert not failures
         assert len(first.coordinator.leading | second.coordinator.leading) <= 1
         assert not first.coordinator.leading & second.coordinator.leading

@@ -163,7 +163,7 @@ def test_two_workers_count_each_report_once(storage: ReportStore, url: str) -> N
     counted: list[int] = []
 
     def work(worker: ReportStore, step: int) -> None:
-        start.wait(timeout=60)
+        start.wait(timeout=300)
         for first in range(0, 600, step):
             outcome = worker.commit_batch(CAMPAIGN, 0, batch_of(range(first, first + 60)), minimum=5)
             counted.append(outcome.counted)
@@ -172,7 +172,7 @@ def test_two_workers_count_each_report_once(storage: ReportStore, url: str) -> N
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=120)
+        thread.join(timeout=300)
     workers[1].database.close()
     spent = devices_by_serial(range(700))
     devices = {spent[serial] for serial in spent_serials(storage.database)}

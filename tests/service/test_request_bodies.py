@@ -62,7 +62,7 @@ def ended_by(end: Callable[[asyncio.Task[bytes | None]], object], seconds: float
             await asyncio.sleep(0)
             end(task)
             try:
-                await asyncio.wait_for(task, 60)
+                await asyncio.wait_for(task, 300)
             finally:
                 assert not arrivals._begun
 

@@ -59,7 +59,7 @@ class Left:
 def ask(service: Served, method: str, path: str, body: bytes) -> tuple[int, Any]:
     """A request of a device, from an address of its own."""
     host, _, port = service.address.removeprefix("http://").partition(":")
-    with closing(http.client.HTTPConnection(host, int(port), timeout=60, source_address=(ADDRESS, 0))) as line:
+    with closing(http.client.HTTPConnection(host, int(port), timeout=300, source_address=(ADDRESS, 0))) as line:
         line.request(method, path, body, {"X-Forwarded-For": PROXIED})
         answer = line.getresponse()
         return answer.status, json.loads(answer.read())

@@ -34,8 +34,15 @@ def fixed_secret(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(users: Typed, fidelity: str = "fast", seed: int | None = None) -> Discovery:
     alphabet = Alphabet("abehistv")
+    # Few candidates, so that real devices make their reports in a moment.
     campaign = Campaign.from_profile(
-        users=USERS, known=Vocabulary(["known"]), depth=7, epsilon=6.0, alphabet=alphabet, words_per_user=4
+        users=USERS,
+        known=Vocabulary(["known"]),
+        depth=7,
+        epsilon=6.0,
+        alphabet=alphabet,
+        words_per_user=4,
+        candidates=5_000,
     )
     return discover(Population.from_words(users), campaign, fidelity=fidelity, seed=seed)
 

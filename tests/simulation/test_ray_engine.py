@@ -90,7 +90,7 @@ def engine(address: str) -> Iterator[RayEngine]:
 
 @pytest.fixture(scope="module")
 def population() -> Population:
-    return Population.embedded(users=USERS)
+    return Population.embedded("id", users=USERS)
 
 
 def found(population: Population, fidelity: str, engine: Engine) -> Discovery:
@@ -110,7 +110,7 @@ def test_the_release_is_the_same(engine: RayEngine, population: Population, fide
 
 
 def test_real_devices_report_from_a_cluster_too(engine: RayEngine) -> None:
-    few = Population.embedded(users=600)
+    few = Population.embedded("id", users=600)
     campaign = Campaign.from_profile(users=600, known=few.known, depth=3, epsilon=8.0, k_anonymity=0, unique_chance=0.0)
     there, here = (discover(few, campaign, fidelity="devices", engine=one) for one in (engine, LocalEngine()))
     assert outcome(there) == outcome(here)

@@ -52,7 +52,7 @@ class Office:
     ) -> Reply:
         """One request as a browser makes it, which goes nowhere else by itself."""
         there = urlsplit(self.address)
-        connection = http.client.HTTPConnection(there.hostname or "", there.port, timeout=60)
+        connection = http.client.HTTPConnection(there.hostname or "", there.port, timeout=300)
         headers = {name.replace("_", "-"): value for name, value in sent.items()} | (
             {"Cookie": cookie} if cookie else {}
         )

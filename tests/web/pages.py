@@ -69,7 +69,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _forward(self, body: bytes) -> None:
         there = urlsplit(self.upstream)
-        connection = http.client.HTTPConnection(there.hostname or "", there.port, timeout=60)
+        connection = http.client.HTTPConnection(there.hostname or "", there.port, timeout=300)
         sent = {name: self.headers[name] for name in ("Content-Type", "Accept-Encoding") if name in self.headers}
         try:
             connection.request(self.command, self.path, body or None, sent)

@@ -367,7 +367,7 @@ def test_only_so_many_streams_last_and_none_longer_than_the_service(
         assert re.findall("^event: (.*)$", second, re.M) == ["state", "now", "layers", "announcement"]
         assert not first.done()
         services[0].stopping = True
-        assert first.result(30).body.decode().startswith(f"retry: {progress_stream.RETRY_MILLISECONDS}\n")
+        assert first.result(300).body.decode().startswith(f"retry: {progress_stream.RETRY_MILLISECONDS}\n")
     assert not progress_stream._open_streams
 
 

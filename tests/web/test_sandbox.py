@@ -81,14 +81,21 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         shutil.rmtree(folder)
 
 
-def test_the_link_opens_a_page_on_which_words_appear(sandbox: Running, browser: Browser) -> None:
+@pytest.fixture(scope="module")
+def entered(sandbox: Running, browser: Browser) -> Running:
+    """A sandbox that the browser has entered by its link."""
     # Who looks where the link leads does not use it up, and is not let in.
-    with urllib.request.urlopen(urllib.request.Request(sandbox.link, method="HEAD"), timeout=60) as reply:
+    with urllib.request.urlopen(urllib.request.Request(sandbox.link, method="HEAD"), timeout=300) as reply:
         assert "/sign-in" in reply.url
     browser.visit(sandbox.link)
     assert browser.driver.current_url.endswith("/sandbox")
+    return sandbox
+
+
+def test_the_link_opens_a_page_on_which_words_appear(entered: Running, browser: Browser) -> None:
+    browser.visit(entered.link.partition("/enter/")[0])
     assert "local ε = 10" in browser.driver.find_element(By.TAG_NAME, "main").text
-    released = sandbox.prints(r"(\d+) words are released")
+    released = entered.prints(r"(\d+) words are released")
     assert int(released[1]) > 0
 
     def words() -> list[str]:
@@ -106,9 +113,9 @@ def test_the_link_opens_a_page_on_which_words_appear(sandbox: Running, browser: 
     assert browser.complaints() == []
 
 
-def test_the_browser_joins_as_one_more_device_and_is_counted(sandbox: Running, browser: Browser) -> None:
+def test_the_browser_joins_as_one_more_device_and_is_counted(entered: Running, browser: Browser) -> None:
     driver = browser.driver
-    browser.visit(sandbox.link.partition("/enter/")[0])
+    browser.visit(entered.link.partition("/enter/")[0])
     click_on(driver.find_element(By.XPATH, "//button[.='Join with this browser']"))
 
     def says(sentence: str) -> None:
@@ -133,25 +140,25 @@ def test_the_browser_joins_as_one_more_device_and_is_counted(sandbox: Running, b
     assert browser.complaints() == []
 
 
-def test_the_link_signs_in_one_browser_once(sandbox: Running) -> None:
-    for link in (sandbox.link, f"{sandbox.link.partition('/enter/')[0]}/enter/guessed"):
+def test_the_link_signs_in_one_browser_once(entered: Running) -> None:
+    for link in (entered.link, f"{entered.link.partition('/enter/')[0]}/enter/guessed"):
         with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(link, timeout=60)
+            urllib.request.urlopen(link, timeout=300)
         with refused.value:
             assert refused.value.code == 401
             assert "set-cookie" not in {name.lower() for name in refused.value.headers}
 
 
-def test_ctrl_c_leaves_no_process_and_no_file(sandbox: Running, browser: Browser) -> None:
-    sandbox.prints("words are released")
-    browser.visit(sandbox.link.partition("/enter/")[0])
-    ours = psutil.Process(sandbox.process.pid).children(recursive=True)
-    assert any(sandbox.folder.iterdir())
-    sandbox.process.send_signal(signal.SIGINT)
-    assert sandbox.process.wait(PATIENCE) == 0, sandbox.text
-    assert re.search(r"words are released, after \d+ seconds\.\nThe sandbox is gone\.\n$", sandbox.text), sandbox.text
+def test_ctrl_c_leaves_no_process_and_no_file(entered: Running, browser: Browser) -> None:
+    entered.prints("words are released")
+    browser.visit(entered.link.partition("/enter/")[0])
+    ours = psutil.Process(entered.process.pid).children(recursive=True)
+    assert any(entered.folder.iterdir())
+    entered.process.send_signal(signal.SIGINT)
+    assert entered.process.wait(PATIENCE) == 0, entered.text
+    assert re.search(r"words are released, after \d+ seconds\.\nThe sandbox is gone\.\n$", entered.text), entered.text
     wait_until(lambda: not any(map(lives, ours)))
-    assert list(sandbox.folder.iterdir()) == []
+    assert list(entered.folder.iterdir()) == []
 
 
 def test_a_port_that_is_taken_is_one_sentence() -> None:

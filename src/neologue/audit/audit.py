@@ -186,7 +186,7 @@ def audit(
     drawn = randbits(64) if seed is None else seed
     tasks = (partial(_batch, layer, maker, drawn, n, min(BATCH, made - n)) for n in range(0, made, BATCH))
     workers = min(processes or os.cpu_count() or 1, max(1, made // WORTH_A_PROCESS))
-    columns = list(_in_turn(tasks, advance) if workers == 1 else _side_by_side(tasks, workers, advance))
+    columns = list(_run_in_turn(tasks, advance) if workers == 1 else _run_side_by_side(tasks, workers, advance))
     seen = {name: np.concatenate([part[name] for part in columns]) for name in columns[0]}
 
     attack, risk = attack_on(randomizer), 1 - confidence
@@ -233,14 +233,14 @@ def _batch(layer: Layer, maker: Maker, seed: int, first: int, reports: int) -> C
 Task = Callable[[], Columns]
 
 
-def _in_turn(tasks: Iterator[Task], advance: Callable[[int], None]) -> Iterator[Columns]:
+def _run_in_turn(tasks: Iterator[Task], advance: Callable[[int], None]) -> Iterator[Columns]:
     for task in tasks:
         seen = task()
         advance(len(seen["print"]))
         yield seen
 
 
-def _side_by_side(tasks: Iterator[Task], workers: int, advance: Callable[[int], None]) -> Iterator[Columns]:
+def _run_side_by_side(tasks: Iterator[Task], workers: int, advance: Callable[[int], None]) -> Iterator[Columns]:
     """The same in several processes, with few tasks under way, so that an interruption is soon over."""
     finished: dict[int, Columns] = {}
     numbered, under_way = enumerate(tasks), dict[Future[Columns], int]()
@@ -248,7 +248,7 @@ def _side_by_side(tasks: Iterator[Task], workers: int, advance: Callable[[int], 
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         try:
             while under_way or not finished:
-                with _deaf_children():
+                with _shield_children():
                     for number, task in islice(numbered, 2 * workers - len(under_way)):
                         under_way[pool.submit(task)] = number
                 for done in wait(under_way, return_when=FIRST_COMPLETED).done:
@@ -260,7 +260,7 @@ def _side_by_side(tasks: Iterator[Task], workers: int, advance: Callable[[int], 
 
 
 @contextmanager
-def _deaf_children() -> Iterator[None]:
+def _shield_children() -> Iterator[None]:
     """Processes started meanwhile never hear an interruption from the keyboard, which is for this one to handle."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -166,7 +166,7 @@ class _Trie:
         campaign, lexicon, parameters = self.campaign, self.lexicon, self.campaign.parameters
         end = self.length + extension
         live = np.flatnonzero(self.present[0] + self.present[1] * (1 - self.earlier.found) > NEGLIGIBLE)
-        asked, endings = self._asked(live, extension, ways)
+        asked, endings = self._list_candidates(live, extension, ways)
         live = live[asked.index(lexicon.words[live]) >= 0]
         starts = np.diff(lexicon.groups(end)[live], prepend=-1) > 0
         groups, first = np.cumsum(starts) - 1, live[starts]
@@ -190,14 +190,14 @@ class _Trie:
         self.prefixes = float(real[~ending].sum()) + decided.noise[1]
         kept = np.zeros(len(present))
         kept[counting] = present[counting] * decided.chances[: len(counting)]
-        self._go_on(live, groups, ends, kept)
+        self._advance(live, groups, ends, kept)
         self.found[again] += real[len(counting) :]
         self.reported[first] = (
             np.bincount(positions, real * reported)[: len(first)]
             / np.maximum(np.bincount(positions, real), NEGLIGIBLE)[: len(first)]
         )
         self.reported[live] = self.reported[first][groups]
-        self._doubt(first, again, positions, numbers * decided.doubtful, decided.doubtful_noise, reported)
+        self._note_doubtful(first, again, positions, numbers * decided.doubtful, decided.doubtful_noise, reported)
         layer = LayerForecast(
             pass_number,
             number,
@@ -211,7 +211,7 @@ class _Trie:
         )
         self.length = end
         self.reached[end] = self.present.sum(axis=0)
-        self.spelling = self._learnt()
+        self.spelling = self._learn_spelling()
         return layer, decided.noise[0]
 
     def _states(
@@ -242,7 +242,9 @@ class _Trie:
             np.append(everything, left),
         )
 
-    def _go_on(self, live: NDArray[np.int64], groups: NDArray[np.int64], ends: NDArray[np.bool_], kept: Floats) -> None:
+    def _advance(
+        self, live: NDArray[np.int64], groups: NDArray[np.int64], ends: NDArray[np.bool_], kept: Floats
+    ) -> None:
         """Words that end are found, and prefixes that go on are the next frontier."""
         lost_earlier, kept_earlier = kept[: len(ends)][groups], kept[len(ends) :]
         ended = ends[groups]
@@ -250,7 +252,7 @@ class _Trie:
         self.present = np.zeros_like(self.present)
         self.present[:, live[~ended]] = lost_earlier[~ended], kept_earlier[~ended]
 
-    def _doubt(
+    def _note_doubtful(
         self,
         first: NDArray[np.int64],
         again: NDArray[np.int64],
@@ -271,16 +273,16 @@ class _Trie:
         starts = live[np.diff(self.lexicon.groups(self.length)[live], prepend=-1) > 0]
         return starts, self.lexicon.words[starts].astype(f"U{self.length}")
 
-    def _learnt(self) -> Spelling:
-        """The spelling of the known words and of the prefixes that go on."""
+    def _learn_spelling(self) -> Spelling:
+        """Learn the spelling of the known words and of the prefixes that go on."""
         present = self.present.sum(axis=0)
         starts, prefixes = self._starts(np.flatnonzero(present > WEIGHED))
         if not len(starts):
             return self.lexicon.spelling
         return self.lexicon.spelling.learning(prefixes, self.reported[starts] * present[starts])
 
-    def _asked(self, live: NDArray[np.int64], extension: int, ways: int) -> tuple[Candidates, float]:
-        """All true candidates and what else is voted on beside them: the likeliest ways to go on, or every one.
+    def _list_candidates(self, live: NDArray[np.int64], extension: int, ways: int) -> tuple[Candidates, float]:
+        """List all true candidates and what else is voted on beside them: the likeliest ways to go on, or every one.
 
         And how many of the ways of a prefix end, on average.
         """
