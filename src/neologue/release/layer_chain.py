@@ -7,14 +7,16 @@ its last is one after which the algorithm ends.
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
+from neologue.campaign.promise import fewest_users
 from neologue.discovery.result import LayerFacts
 from neologue.errors import DocumentError
 from neologue.language.candidates import Strings, extensions, root, strings
+from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import read_layer
 from neologue.protocol.layer import Layer
@@ -171,9 +173,11 @@ def _wrong_words(chain: Sequence[AskedLayer], document: ReleaseDocument) -> Iter
         released = [(number, word.word) for number, word in numbered if (word.pass_number, word.layer) == here]
         if not released:
             continue
-        candidates = each.layer.candidates.index(strings([word for _, word in released]))
+        # Which words are known is in a list that does not travel with a release.
+        layer = replace(each.layer, known=Vocabulary.empty())
+        candidates = layer.candidates.index(strings([word for _, word in released]))
         for (number, word), candidate in zip(released, candidates, strict=True):
-            if candidate < 0 or len(word) >= each.facts.length + each.facts.extension or not each.layer.counts(word):
+            if candidate < 0 or len(word) >= each.facts.length + each.facts.extension or not layer.counts(word):
                 yield f"word {number} is none that the devices of {each.name} were asked about"
 
 
@@ -189,7 +193,8 @@ def _unfinished(document: ReleaseDocument) -> Iterator[str]:
         unasked -= sum(layer.asked for layer in layers)
         next_size = left if parameters.adaptive else equal
         goes_on = not layers or (layers[-1].kept > 0 and layers[-1].length + layers[-1].extension <= parameters.depth)
-        if goes_on and next_size >= parameters.smallest_layer:
+        prefixes = layers[-1].kept if layers else document.symbols - 1
+        if goes_on and next_size >= fewest_users(parameters, prefixes * document.symbols):
             last = f"its layer {layers[-1].layer} kept {layers[-1].kept:,} prefixes" if layers else "it has no layer"
             yield f"pass {pass_number} is not at its end: {last}, and {left:,} of its users were not asked"
         for layer in layers:
