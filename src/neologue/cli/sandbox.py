@@ -143,6 +143,8 @@ def _campaigns(devices: int, language: str, epsilon: float, **_: Any) -> tuple[d
         "parameters": {"epsilon": epsilon, "depth": _depth(devices), "candidates": CANDIDATES},
         "layer_seconds": 600.0,
         "check_in_seconds": 1,
+        # Simulated people answer at once; the person may take their time.
+        "answer_seconds": 5.0,
         "batch": 20,
         # Its people are made up.
         "accept_weak_privacy": True,
@@ -156,6 +158,7 @@ def _campaigns(devices: int, language: str, epsilon: float, **_: Any) -> tuple[d
             "candidates": CANDIDATES >> 3,
         },
         "layer_seconds": DAY,
+        "answer_seconds": 300.0,
         # The browser's report is counted together with the next companion's.
         "batch": 2,
     }
