@@ -31,7 +31,7 @@ from service.campaigns import WORDS, Town, definition
 from service.serving import wait_until
 from service.stores import spent_serials
 
-PATIENT = IntakeLimits(patience=30.0, interval=0.01)
+PATIENT = IntakeLimits(patience=300.0, interval=0.01)
 """Only what is decided answers a sender, never the time."""
 
 
