@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from neologue import Alphabet, Campaign, Measuring, Population, Vocabulary, discover
 from neologue.discovery.estimates import VoteLaw, estimate_holders
 from neologue.masking.rules import GroupRules
-from neologue.privacy.anonymity import release_threshold
+from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.statement import Exposure, privacy_statement
 from neologue.randomizers.registry import randomizer
 from neologue.release.certification import Certification, certify
@@ -126,12 +126,19 @@ def put(*path: str | int, value: object) -> Change:
 def estimate_anew(document: Json) -> None:
     """State the estimates that follow from reports, votes and users."""
     parameters = document["parameters"]
+    promise = AnonymityPromise(
+        parameters["k_anonymity"],
+        parameters["alpha"],
+        parameters["unique_chance"],
+        parameters["hostile_devices"],
+        parameters["passes"],
+    )
     for layer in document["layers"]:
         channel = randomizer(
             parameters["randomizer"], layer["candidates"], parameters["epsilon"], parameters["words_per_user"]
         ).channel
         law = VoteLaw(channel, layer["reports"], document["population"]["users"])
-        least = release_threshold(channel, layer["reports"], parameters["k_anonymity"], parameters["alpha"])
+        least = promise.votes_needed(channel, layer["reports"])
         for word in document["words"]:
             if (word["pass"], word["layer"]) == (layer["pass"], layer["layer"]):
                 found = estimate_holders(law, np.array([word["votes"]]), np.array([least]))
@@ -317,6 +324,21 @@ LIES: dict[str, tuple[str, Change, str]] = {
     "a smaller α": ("live", put("parameters", "alpha", value=0.9), "thresholds"),
     "a k that nothing supports": ("live", put("parameters", "k_anonymity", value=500), OBJECTED),
     "a smaller k": ("live", put("parameters", "k_anonymity", value=9), "thresholds"),
+    "a chance of unique words that nothing supports": (
+        "live",
+        put("parameters", "unique_chance", value=1e-15),
+        OBJECTED,
+    ),
+    "a larger chance of unique words": ("live", put("parameters", "unique_chance", value=1e-3), "thresholds"),
+    "more hostile devices than thresholds allow for": (
+        "live",
+        put("parameters", "hostile_devices", value=400),
+        OBJECTED,
+    ),
+    "fewer hostile devices": ("live", put("parameters", "hostile_devices", value=0), "thresholds"),
+    "a promise that is broken": ("live", put("parameters", "promised_epsilon", value=0.01), OBJECTED),
+    "a promise that was not made": ("live", put("parameters", "promised_epsilon", value=900.0), "limits"),
+    "a promise of another unit": ("live", put("parameters", "promised_unit", value="user"), "limits"),
     "another rule": ("live", put("parameters", "rule", value="top"), "thresholds"),
     "no colluders": ("live, colluders", put("parameters", "colluders", value=0.0), "colluders"),
     "layers of equal size": ("live", put("parameters", "adaptive", value=False), OBJECTED),

@@ -110,7 +110,7 @@ def _other_than_stated(name: str, layer: Layer | ClosedLayer, document: ReleaseD
         "randomizer": (layer.mechanism, parameters.randomizer),
         "depth": (layer.depth, parameters.depth),
         "number of symbols": (layer.alphabet.size, document.symbols),
-        "digest of known words": (layer.known.digest, document.known),
+        "known words": (layer.known.digest, document.known),
         "number of targets": (None if layer.targets is None else len(layer.targets), document.targets),
     }
     if isinstance(layer, Layer):
