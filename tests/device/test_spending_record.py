@@ -496,9 +496,10 @@ def test_an_account_that_stays_locked_is_an_error_and_nothing_is_spent(
     path: Path, account: SpendingRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(account_module, "_PATIENCE", 0.01)
+    hasty = SpendingRecord(path)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     with pytest.raises(SpendingRecordError, match="in use by another process: try again"):
-        account.answer(invitation(), WORDS, policy(), Silent())
+        hasty.answer(invitation(), WORDS, policy(), Silent())
     holder.close()
     assert account.spent == 0.0
