@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from neologue.aggregation.aggregator import CollectingLayer
 from neologue.errors import CredentialError
-from neologue.masking.terms import Promise
 from neologue.protocol.credential import Credential
 from neologue.protocol.invitation import invite
 from neologue.protocol.report import TAG_BYTES
@@ -39,7 +38,7 @@ class ServedLayer:
     digest: bytes
     round: Round
     signature: bytes
-    promise: Promise | None
+    promise: bytes | None
     """What devices are promised of the masks of their votes."""
     collecting: CollectingLayer
     """The layer as its aggregation mode collects it: whoever takes what devices send takes its own kind alone."""
@@ -140,7 +139,7 @@ class LayerCache:
             operator=self._keys.public.hex(),
             signature=layer.signature.hex(),
             ticket=ticket(self._keys.ticket, layer.campaign_id, layer.digest, serial, block).hex(),
-            masked=None if layer.promise is None else bytes(layer.promise).hex(),
+            masked=None if layer.promise is None else layer.promise.hex(),
         )
 
     def _vouching(self, entry: CampaignRow) -> tuple[bytes, ...]:
@@ -161,7 +160,7 @@ class LayerCache:
             row.digest,
             row.round,
             invite(entry.id, layer, self._keys.operator, promise).signature,
-            promise,
+            None if promise is None else bytes(promise),
             aggregator.collecting(entry.id, row.layer_index, layer, issuers),
         )
 
