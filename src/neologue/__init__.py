@@ -1,4 +1,4 @@
-"""Find the new words that millions of people type, without learning what any one of them typed.
+"""Find the new words that millions of people type, without anyone having to say what they typed.
 
 >>> from neologue import Campaign, Population, Vocabulary, discover
 

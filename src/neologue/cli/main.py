@@ -70,7 +70,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="neologue")
 def main() -> None:
-    """Find the new words that millions of people type, without learning what any one of them typed."""
+    """Find the new words that millions of people type, without anyone having to say what they typed."""
 
 
 main.add_command(discover)

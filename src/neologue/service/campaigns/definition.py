@@ -73,7 +73,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     issuers: list[str] = []
     """The public keys, in hexadecimal, of others who may issue credentials, such as an app's own backend."""
     aggregation: Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(MODES)})] = "ephemeral"
-    """How reports become one sum: as they are, in memory; or under masks, of which the service learns the sum alone."""
+    """How reports become one sum: as they are, in memory; or under masks, in sums of groups."""
     cohort_size: int = GroupRules.size
     """How many devices mask their votes for each other."""
     smallest_cohort: int = GroupRules.smallest
