@@ -112,6 +112,9 @@ def test_a_file_is_imported_as_a_whole_and_a_second_time_changes_nothing(service
     collided = ledger(service, "import", path, service.address)
     assert (collided.exit_code, "the population 'de' is there already" in collided.stderr) == (2, True)
     assert shown(service) == in_file, "nothing of it was imported"
+    impossible = {**in_file[1], "rare_words": {**in_file[1]["rare_words"], "k": 1}}
+    wrong = service.ask("POST", "/v1/ledger", {"populations": [impossible]})
+    assert (wrong.status, "k must be 0, for no promise, or from 2" in wrong.json["error"]["message"]) == (400, True)
     assert ledger(service, "abandon", service.address, "summer").exit_code == 0
     assert [each["state"] for each in shown(service)[1]["campaigns"]] == ["settled", "abandoned"]
     assert ledger(service, "import", path, "nowhere").exit_code == 2
