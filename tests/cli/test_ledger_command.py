@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from neologue.ledger.charge import Anonymity
 from neologue.ledger.ledger_file import open_ledger
+from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 
 Neologue = Callable[..., Result]
 
 USERS = Collection("unary", 7.0, 60, (Batch(820_000, 9_000),))
+CHEAP = Collection("unary", 1.0, 60, (Batch(820_000, 9_000),))
 BUDGET = ("--unit", "user", "--epsilon", 3, "--delta", "1e-9")
 
 
@@ -44,7 +45,7 @@ def test_a_table_shows_every_population(neologue: Neologue, file: Path) -> None:
 
 def test_json_has_everything(neologue: Neologue, file: Path) -> None:
     ledger = open_ledger(file, clock=lambda: 20_000)
-    ledger.plan("en", "c1", USERS, Anonymity.of(10, 0.95))
+    ledger.plan("en", "c1", USERS, AnonymityChances(10, 0.05, 1e-6, 1))
     spent = ledger.settle("c1", USERS)
     (document,) = json.loads(neologue("ledger", "show", file, "--json").stdout)
     (budget,) = document.pop("budgets")
@@ -58,7 +59,7 @@ def test_json_has_everything(neologue: Neologue, file: Path) -> None:
         "within_budget": True,
         "local_budget": 40.0,
         "local_spent": 7.0,
-        "rare_words": {"k": 10, "chance": 0.05, "campaigns": 1},
+        "rare_words": {"k": 10, "chance": 0.05, "unique_chance": 1e-6, "hostile_devices": 1, "campaigns": 1},
         "campaigns": [
             {
                 "campaign": "c1",
@@ -78,11 +79,39 @@ def test_json_has_everything(neologue: Neologue, file: Path) -> None:
                 "reference": None,
                 "k": 10,
                 "chance": 0.05,
+                "unique_chance": 1e-6,
+                "hostile_devices": 1,
                 "told": True,
             }
         ],
     }
     assert budget | {"from": ""} == {"from": "", "unit": "user", "epsilon": 3, "delta": 1e-9, "local_epsilon": 40}
+
+
+def test_what_few_report_is_told_in_plain_words(neologue: Neologue, file: Path) -> None:
+    ledger = open_ledger(file)
+
+    def told(campaign: str, rare: AnonymityChances | None) -> str:
+        ledger.plan("en", campaign, CHEAP, rare)
+        ledger.settle(campaign, CHEAP)
+        return neologue("ledger", "show", file).stdout
+
+    assert "campaign that told" not in neologue("ledger", "show", file).stdout
+    assert (
+        "en: What fewer than 10 users of each layer report may have been published by the campaign that told anything "
+        "with a chance of at most 0.05. A word of one user alone may have been shown by it with a chance of at most "
+        "1e-06, even if 1 device of each layer is hostile.\n"
+    ) in told("c1", AnonymityChances(10, 0.05, 1e-6, 1))
+    assert (
+        "en: What fewer than 7 users of each layer report may have been published by any of the 2 campaigns that told "
+        "anything with a chance of at most 0.151. A word of one user alone may have been shown by any of them with a "
+        "chance of at most 0.000101, if no device is hostile.\n"
+    ) in told("c2", AnonymityChances(7, 0.1001, 1e-4, 0))
+    assert (
+        "en: At least one campaign that told anything promises nothing for what few users report. Nothing is promised "
+        "for a word of one user alone: at least one campaign that told anything promises nothing, or their chances add "
+        "up to 1.\n"
+    ) in told("c3", None)
 
 
 def test_an_abandoned_campaign_is_given_back(neologue: Neologue, file: Path) -> None:

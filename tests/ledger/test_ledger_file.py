@@ -16,6 +16,7 @@ from neologue.ledger.budget import Budget
 from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger
 from neologue.ledger.ledger_file import LedgerFile, create_ledger, open_ledger
+from neologue.ledger.rare_words import RareWords
 from neologue.privacy.collection import Batch, Collection
 
 USERS = Collection("unary", 7.0, 60, (Batch(900_000, 1_000_000), Batch(820_000, 9_000)))
@@ -240,7 +241,7 @@ def test_a_ledger_of_the_first_version_is_brought_up_to_date(path: Path) -> None
     ]
     assert charges[0].collection == Collection("unary", 7.0, 60, (Batch(9, 5),))
     assert (charges[0].planned_day, charges[0].ended_day, charges[0].anonymity) == (20_000, 20_001, None)
-    assert later.snapshot("en").rare_words.k == 0, "nobody knows what was promised"
+    assert later.snapshot("en").rare_words == RareWords(0, 1.0, 1.0, 0, campaigns=1), "nobody knows what was promised"
     later.abandon("a second")
 
 

@@ -14,6 +14,7 @@ from neologue.ledger.charge import LedgerCharge
 from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger
 from neologue.ledger.snapshot import PopulationSnapshot
+from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
 from neologue.release.foreseen import foreseen_charge
@@ -64,6 +65,27 @@ def now_of(town: Town, entry: CampaignRow) -> CampaignRow:
 def charge_of(ledger: Ledger) -> LedgerCharge:
     (only,) = ledger.snapshot("people").charges
     return only
+
+
+@pytest.mark.parametrize(
+    ("changes", "chances"),
+    [
+        ({}, AnonymityChances(5, 0.05, 1e-6, 1)),
+        ({"parameters": {"hostile_devices": 3, "alpha": 0.9}}, AnonymityChances(5, 0.1, 1e-6, 3)),
+        ({"aggregation": "secure"}, AnonymityChances(5, 0.05, 1e-6, 0)),
+        ({"parameters": {"unique_chance": 0.0}}, AnonymityChances(5, 0.05, 1.0, 0)),
+        ({"parameters": {"k_anonymity": 0}}, AnonymityChances(0, 1.0, 1e-6, 1)),
+    ],
+)
+def test_a_charge_records_the_chances_of_what_few_report(
+    sqlite: Database, changes: dict[str, Any], chances: AnonymityChances
+) -> None:
+    described = paid(**changes)
+    ledger = budgeted(sqlite, described, times=1.1)
+    town = Town(sqlite)
+    town.coordinator.create(described, 0.0)
+    town.coordinator.start(described.name, 0.0)
+    assert charge_of(ledger).anonymity == chances
 
 
 @pytest.mark.parametrize(

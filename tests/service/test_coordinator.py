@@ -11,10 +11,11 @@ import pytest
 from neologue.errors import BudgetError, CampaignError, InputError, LedgerError, NoCampaignError, StorageError
 from neologue.layout.schedule import foreseen_collection
 from neologue.ledger.budget import Budget
-from neologue.ledger.charge import Anonymity, LedgerCharge
+from neologue.ledger.charge import LedgerCharge
 from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger
 from neologue.ledger.ledger_document import population_document
+from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.release.certification import certify
 from neologue.release.codec import decode_release
 from neologue.release.foreseen import foreseen_charge
@@ -219,7 +220,7 @@ def test_a_campaign_is_charged_and_settled_with_what_was_collected(database: Dat
     town.run(entry.id)
     settled = charge(ledger)
     assert (settled.state, settled.told) == ("settled", True)
-    assert settled.anonymity == Anonymity(5, 0.05)
+    assert settled.anonymity == AnonymityChances(5, 0.05, 1e-6, 1)
     document = json.loads(released(town, entry))
     assert [batch.reports for batch in settled.collection.batches] == [row["reports"] for row in document["layers"]]
 

@@ -6,17 +6,20 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from neologue.errors import BudgetError, LedgerError, ParameterError
+from neologue.errors import BudgetError, InputError, LedgerError, ParameterError
 from neologue.ledger import ledger_rows
 from neologue.ledger.budget import Budget
-from neologue.ledger.charge import Anonymity, ChargeState, LedgerCharge
+from neologue.ledger.charge import ChargeState, LedgerCharge
 from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger
 from neologue.ledger.ledger_document import PopulationDocument, import_populations, population_document
 from neologue.ledger.ledger_file import create_ledger
+from neologue.ledger.rare_words import RareWords
 from neologue.ledger.snapshot import PopulationSnapshot, Spent
+from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from neologue.service.campaigns.service_ledger import service_ledger
 from neologue.service.storage.database import open_database
@@ -301,23 +304,24 @@ def test_a_campaign_that_invited_devices_can_not_be_abandoned_and_costs_its_loca
 
 
 def test_chances_for_rare_words_add_up_over_campaigns_and_the_smallest_k_holds(ledger: Ledger) -> None:
-    assert ledger.snapshot("en").rare_words.campaigns == 0
-    for name, rare in (("c1", Anonymity.of(10, 0.95)), ("c2", Anonymity.of(5, 0.9))):
+    assert ledger.snapshot("en").rare_words is None
+    chances = {"c1": AnonymityChances(10, 0.05, 1e-6, 1), "c2": AnonymityChances(5, 0.1, 2e-6, 3)}
+    for name, rare in chances.items():
         ledger.plan("en", name, USERS, rare)
         ledger.settle(name, USERS)
-    ledger.plan("en", "c3", USERS, Anonymity.of(2, 0.5))
-    rare_words = ledger.snapshot("en").rare_words
-    assert (rare_words.k, rare_words.chance, rare_words.campaigns) == (5, 0.15, 2), "nothing of c3 was told yet"
+    assert {charge.campaign: charge.anonymity for charge in ledger.snapshot("en").charges} == chances
+    ledger.plan("en", "c3", USERS, AnonymityChances(2, 0.5, 1.0, 0))
+    assert ledger.snapshot("en").rare_words == RareWords(5, 0.15, 3e-6, 1, campaigns=2), "nothing of c3 was told yet"
     ledger.settle("c3", USERS)
-    assert ledger.snapshot("en").rare_words.chance == 0.65
+    assert ledger.snapshot("en").rare_words == RareWords(2, 0.65, 1.0, 0, campaigns=3)
 
 
 def test_a_campaign_that_promised_nothing_for_rare_words_leaves_no_promise(ledger: Ledger) -> None:
-    ledger.plan("en", "c1", USERS, Anonymity.of(10, 0.95))
+    ledger.plan("en", "c1", USERS, AnonymityChances(10, 0.05, 1e-6, 1))
     ledger.plan("en", "c2", USERS)
     for name in ("c1", "c2"):
         ledger.settle(name, USERS)
-    assert (ledger.snapshot("en").rare_words.k, ledger.snapshot("en").rare_words.chance) == (0, 1.0)
+    assert ledger.snapshot("en").rare_words == RareWords(0, 1.0, 1.0, 0, campaigns=2)
 
 
 # From one ledger into another
@@ -330,7 +334,7 @@ def documents(tmp_path: Path) -> list[PopulationDocument]:
     for name in ("de", "fr"):
         file.add_population(name, BUDGET)
     file.set_budget("de", replace(BUDGET, epsilon=5.0, local_epsilon=40.0))
-    file.plan("de", "de 1", USERS, Anonymity.of(10, 0.95))
+    file.plan("de", "de 1", USERS, AnonymityChances(10, 0.05, 1e-6, 1))
     file.settle("de 1", FEWER)
     file.plan("de", "de 2", USERS)
     file.plan("fr", "fr 1", USERS)
@@ -354,6 +358,26 @@ def test_an_import_brings_everything_and_a_second_one_changes_nothing(
     ledger.plan("de", "de 3", USERS)
     assert brought(ledger, documents) == [], "it may go on here"
     assert len(ledger.snapshot("de").charges) == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"unique_chance": None}, "the campaign 'de 1' has some of k, chance, unique_chance and hostile_devices"),
+        ({"k": 0}, "a chance of 0.05 for no k says nothing"),
+        ({"hostile_devices": 10**30}, "hostile devices are from 0 to 1,000,000"),
+    ],
+)
+def test_an_import_of_chances_that_can_not_be_changes_nothing(
+    ledger: Ledger, documents: list[PopulationDocument], changes: dict[str, int | None], said: str
+) -> None:
+    german, french = documents
+    wrong = msgspec.structs.replace(german.campaigns[0], **changes)
+    german = msgspec.structs.replace(german, campaigns=[wrong, *german.campaigns[1:]])
+    before = ledger.snapshots()
+    with pytest.raises(InputError, match=said):
+        brought(ledger, [french, german])
+    assert ledger.snapshots() == before
 
 
 @pytest.mark.parametrize("collision", ["population", "campaign"])

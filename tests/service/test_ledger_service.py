@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from neologue.cli import main
 from neologue.ledger.budget import Budget
-from neologue.ledger.charge import Anonymity
 from neologue.ledger.ledger_file import create_ledger
+from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from service.campaigns import definition
 from service.serving import Served, served
@@ -97,7 +97,7 @@ def test_a_file_is_imported_as_a_whole_and_a_second_time_changes_nothing(service
     file = create_ledger(path, clock=lambda: 20_000)
     for name in ("de", "en"):
         file.add_population(name, Budget("user", 3.0, 1e-9))
-    file.plan("en", "spring", USERS, Anonymity.of(10, 0.95))
+    file.plan("en", "spring", USERS, AnonymityChances(10, 0.05, 1e-6, 1))
     file.settle("spring", USERS)
     file.plan("en", "summer", USERS)
     in_file = json.loads(CliRunner().invoke(main, ["ledger", "show", str(path), "--json"]).stdout)
@@ -106,12 +106,15 @@ def test_a_file_is_imported_as_a_whole_and_a_second_time_changes_nothing(service
         assert (done.exit_code, said in done.stderr) == (0, True), done.output
         assert shown(service) == in_file
     assert json.loads(ledger(service, "show", service.address, "--json").stdout) == in_file
-    assert "a word that fewer than 10 users of each layer hold" in ledger(service, "show", service.address).stdout
+    assert "What fewer than 10 users of each layer report" in ledger(service, "show", service.address).stdout
     file.add_population("fr", Budget("user", 3.0, 1e-9))
     file.set_budget("de", Budget("user", 9.0, 1e-9))
     collided = ledger(service, "import", path, service.address)
     assert (collided.exit_code, "the population 'de' is there already" in collided.stderr) == (2, True)
     assert shown(service) == in_file, "nothing of it was imported"
+    impossible = {**in_file[1], "rare_words": {**in_file[1]["rare_words"], "k": 1}}
+    wrong = service.ask("POST", "/v1/ledger", {"populations": [impossible]})
+    assert (wrong.status, "k must be 0, for no promise, or from 2" in wrong.json["error"]["message"]) == (400, True)
     assert ledger(service, "abandon", service.address, "summer").exit_code == 0
     assert [each["state"] for each in shown(service)[1]["campaigns"]] == ["settled", "abandoned"]
     assert ledger(service, "import", path, "nowhere").exit_code == 2

@@ -10,6 +10,8 @@ from urllib.parse import quote
 import pytest
 
 from neologue.ledger.budget import Budget
+from neologue.privacy.anonymity_chances import AnonymityChances
+from neologue.privacy.collection import Batch, Collection
 from neologue.service.ops.settings import Settings
 from neologue.service.worker import Worker
 from neologue.web import progress_stream
@@ -433,13 +435,19 @@ def test_the_price_is_told_with_what_the_population_has_left(tmp_path: Path) -> 
     with office(tmp_path) as desk:
         desk.town.ledger.add_population("rich", Budget("item", 20.0, 1e-9))
         desk.town.ledger.add_population("poor", Budget("item", 0.01, 1e-9))
+        before = Collection("unary", 1.0, 2, (Batch(90_000, 1_000),))
+        desk.town.ledger.plan("rich", "before", before, AnonymityChances(10, 0.05, 1e-6, 1))
+        desk.town.ledger.settle("before", before)
         cookie = desk.cookie(desk.served.token)
         form = {"name": "x", "devices": "90,000", "alphabet": "en", "epsilon": "5", "depth": "4", "words_per_user": "2"}
         rich = desk.post("/create/price", cookie, **form, population="rich").json["html"]
         assert "With this campaign, ε = " in rich
+        assert "What fewer than 10 users of each layer report may have been published by the campaign" in rich
+        assert "at most 1e-06, even if 1 device of each layer is hostile." in rich
         assert "Privacy of the release, from its readers" in rich
         poor = desk.post("/create/price", cookie, **form, population="poor").json["html"]
         assert "This campaign exceeds the budget" in poor
+        assert "users of each layer report" not in poor, "nobody has told anything of them"
         assert desk.post("/create", cookie, **form, population="rich").headers["location"] == "/campaigns/x"
         page = desk.ask("GET", "/campaigns/x/privacy", cookie).body.decode()
         assert "With this campaign, ε = " in page

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 from neologue.errors import ParameterError
 from neologue.privacy.anonymity import AnonymityPromise
-from neologue.privacy.levels import check_alpha, check_delta, check_unique_chance
+from neologue.privacy.levels import MOST_IN_A_PROMISE, check_alpha, check_delta, check_unique_chance
 from neologue.protocol.limits import DEEPEST, LARGEST_LAYER, SAMPLERS, check_whole
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import check_epsilon
@@ -90,10 +90,10 @@ class Parameters:
         _share("false prefixes", self.false_prefixes, parameter="false_prefixes")
         _share("false words", self.false_words, parameter="false_words")
         check_whole("doubtful words", self.doubtful, 0, LARGEST_LAYER, parameter="doubtful")
-        check_whole("k", self.k_anonymity, 0, 1_000_000, parameter="k_anonymity")
+        check_whole("k", self.k_anonymity, 0, MOST_IN_A_PROMISE, parameter="k_anonymity")
         check_alpha(self.alpha)
         check_unique_chance(self.unique_chance)
-        check_whole("hostile devices", self.hostile_devices, 0, 1_000_000, parameter="hostile_devices")
+        check_whole("hostile devices", self.hostile_devices, 0, MOST_IN_A_PROMISE, parameter="hostile_devices")
         check_delta(self.delta)
         if not 0 <= self.colluders < 1:
             raise ParameterError(

@@ -108,8 +108,8 @@ def show(ledger: str, as_json: bool, token: str | None) -> None:
     for each in populations:
         if not each.within_budget:
             click.echo(f"{each.population} is over its budget: none of its words may be released.")
-        if each.rare_words.campaigns:
-            click.echo(_rare_words_line(each))
+        if each.rare_words:
+            click.echo(f"{each.population}: {' '.join(each.rare_words.sentences)}")
         for charge in each.campaigns:
             if charge.state == "planned":
                 click.echo(
@@ -186,15 +186,4 @@ def _row(population: "PopulationDocument") -> tuple[str, ...]:
         f"{population.left:.6g}",
         f"{sum(charge.state != 'abandoned' for charge in population.campaigns):,}",
         f"{population.local_spent:g}{limit}",
-    )
-
-
-def _rare_words_line(population: "PopulationDocument") -> str:
-    rare = population.rare_words
-    over = f"over {rare.campaigns:,} {'campaign' if rare.campaigns == 1 else 'campaigns'} that told anything"
-    if rare.k is None:
-        return f"{population.population}: {over}, nothing is promised for words that few hold."
-    return (
-        f"{population.population}: {over}, a word that fewer than {rare.k:,} users of each layer hold is published "
-        f"with a chance of at most {rare.chance:g}."
     )

@@ -20,11 +20,11 @@ class DiscoveryCharge:
 
     def plan(self, campaign: "Campaign", measure: "Measuring | None") -> None:
         """Charge the foreseen cost, or refuse before anyone is asked."""
-        from neologue.ledger.charge import Anonymity
+        from neologue.privacy.anonymity_chances import AnonymityChances
         from neologue.release.foreseen import foreseen_charge
 
         if self._book:
-            rare = Anonymity.of(campaign.parameters.k_anonymity, campaign.parameters.alpha)
+            rare = AnonymityChances.of(campaign.parameters.anonymity, masked=False)
             self._book.plan(self._population, self._campaign, foreseen_charge(campaign, measure), rare)
 
     def settle(self, release: "Release") -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from neologue.errors import ParameterError
-from neologue.ledger.budget import decimal
 from neologue.ledger.composition import happened
+from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import check_epsilon
@@ -30,21 +30,6 @@ class ChargeState(StrEnum):
 
 
 @dataclass(frozen=True)
-class Anonymity:
-    """What a campaign promises for rare words: what fewer than k hold is published with a chance of at most 1-α."""
-
-    k: int
-    """0 for no promise."""
-    chance: float
-    """1-α."""
-
-    @classmethod
-    def of(cls, k: int, alpha: float) -> "Anonymity":
-        """The promise of k with certainty α."""
-        return cls(k, float(1 - decimal(alpha)))
-
-
-@dataclass(frozen=True)
 class LedgerCharge:
     """What one campaign is charged to a population."""
 
@@ -60,7 +45,7 @@ class LedgerCharge:
     ended_day: int | None = None
     reference: str | None = None
     """What whoever planned it knows it by, and nobody else."""
-    anonymity: Anonymity | None = None
+    anonymity: AnonymityChances | None = None
     """None if nobody said."""
     told: bool = False
     """Whether anything that its votes decided may have been told: to devices of a later layer, or in a release."""

@@ -16,7 +16,6 @@ from neologue.errors import BudgetError, LedgerError
 from neologue.ledger import ledger_rows
 from neologue.ledger.budget import Budget
 from neologue.ledger.charge import (
-    Anonymity,
     ChargeState,
     LedgerCharge,
     check_collection,
@@ -25,6 +24,7 @@ from neologue.ledger.charge import (
 )
 from neologue.ledger.ledger_rows import LedgerConnection
 from neologue.ledger.snapshot import PopulationSnapshot, Spent
+from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Collection
 
 
@@ -74,7 +74,9 @@ class Ledger:
         self._read(db, name)
         ledger_rows.add_budget(db, name, budget, self._clock())
 
-    def plan(self, population: str, campaign: str, collection: Collection, anonymity: Anonymity | None = None) -> Spent:
+    def plan(
+        self, population: str, campaign: str, collection: Collection, anonymity: AnonymityChances | None = None
+    ) -> Spent:
         """Charge a campaign that is about to begin, or refuse it with a BudgetError and change nothing."""
         check_plan(campaign, collection)
         while True:
@@ -92,7 +94,7 @@ class Ledger:
         snapshot: PopulationSnapshot,
         campaign: str,
         collection: Collection,
-        anonymity: Anonymity | None = None,
+        anonymity: AnonymityChances | None = None,
         reference: str | None = None,
     ) -> bool:
         """Charge a plan that fits a snapshot, in the transaction of the caller; False if that is outdated."""

@@ -9,11 +9,12 @@ from neologue.clock import SECONDS_PER_DAY
 from neologue.errors import LedgerError
 from neologue.ledger import ledger_rows
 from neologue.ledger.budget import Budget
-from neologue.ledger.charge import Anonymity, ChargeState, LedgerCharge, check_collection, check_name
+from neologue.ledger.charge import ChargeState, LedgerCharge, check_collection, check_name
 from neologue.ledger.ledger_rows import LedgerConnection
+from neologue.ledger.rare_words import RareWords
 from neologue.ledger.snapshot import PopulationSnapshot
+from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
-from neologue.privacy.levels import check_alpha
 
 
 class BatchDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,7 +34,7 @@ class CollectionDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 class ChargeDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a campaign is charged; without the four fields of `planned`, it is for what was planned."""
+    """What a campaign is charged, and the chances that it shows what few report, null if nobody knows them."""
 
     campaign: str
     state: ChargeState
@@ -47,6 +48,8 @@ class ChargeDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reference: str | None
     k: int | None
     chance: float | None
+    unique_chance: float | None
+    hostile_devices: int | None
     told: bool
 
 
@@ -58,14 +61,6 @@ class BudgetDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     epsilon: float
     delta: float
     local_epsilon: float | None
-
-
-class RareWordsDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A word that fewer than k hold is published by any of the campaigns with at most this chance."""
-
-    k: int | None
-    chance: float
-    campaigns: int
 
 
 class PopulationDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,14 +75,14 @@ class PopulationDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     within_budget: bool
     local_budget: float | None
     local_spent: float
-    rare_words: RareWordsDocument
+    rare_words: RareWords | None
     campaigns: list[ChargeDocument]
     budgets: list[BudgetDocument]
 
 
 def population_document(snapshot: PopulationSnapshot) -> PopulationDocument:
     """A population as a document."""
-    spent, rare = snapshot.spent, snapshot.rare_words
+    spent = snapshot.spent
     return PopulationDocument(
         population=snapshot.name,
         unit=spent.budget.unit,
@@ -98,7 +93,7 @@ def population_document(snapshot: PopulationSnapshot) -> PopulationDocument:
         within_budget=spent.within_budget,
         local_budget=spent.budget.local_epsilon,
         local_spent=float(spent.local_epsilon),
-        rare_words=RareWordsDocument(rare.k or None, rare.chance, rare.campaigns),
+        rare_words=snapshot.rare_words,
         campaigns=[_charge_document(charge) for charge in snapshot.charges],
         budgets=[
             BudgetDocument(_format_day(day), budget.unit, budget.epsilon, budget.delta, budget.local_epsilon)
@@ -164,6 +159,8 @@ def _charge_document(charge: LedgerCharge) -> ChargeDocument:
         reference=charge.reference,
         k=None if rare is None else rare.k,
         chance=None if rare is None else rare.chance,
+        unique_chance=None if rare is None else rare.unique_chance,
+        hostile_devices=None if rare is None else rare.hostile_devices,
         told=charge.told,
     )
 
@@ -192,10 +189,6 @@ def _read_charge(population: str, given: ChargeDocument) -> LedgerCharge:
     ended = given.state in (ChargeState.SETTLED, ChargeState.ABANDONED)
     if ended != (given.ended_on is not None):
         raise LedgerError(f"the campaign {given.campaign!r} is {given.state}, which its day of ending contradicts")
-    if (given.k is None) != (given.chance is None) or (given.k or 0) < 0:
-        raise LedgerError(f"the campaign {given.campaign!r} has a k without a chance, or no k that can be")
-    if given.chance is not None:
-        check_alpha(given.chance)
     facts = CollectionDocument(given.mechanism, given.epsilon, given.words_per_user, given.cohorts)
     return LedgerCharge(
         given.campaign,
@@ -206,9 +199,21 @@ def _read_charge(population: str, given: ChargeDocument) -> LedgerCharge:
         planned_day=_read_day(given.planned_on),
         ended_day=None if given.ended_on is None else _read_day(given.ended_on),
         reference=given.reference,
-        anonymity=None if given.k is None or given.chance is None else Anonymity(given.k, given.chance),
+        anonymity=_read_chances(given),
         told=given.told,
     )
+
+
+def _read_chances(given: ChargeDocument) -> AnonymityChances | None:
+    k, chance, unique_chance, hostile = given.k, given.chance, given.unique_chance, given.hostile_devices
+    if k is None and chance is None and unique_chance is None and hostile is None:
+        return None
+    if k is None or chance is None or unique_chance is None or hostile is None:
+        raise LedgerError(
+            f"the campaign {given.campaign!r} has some of k, chance, unique_chance and hostile_devices: give all of "
+            "them, or null for each"
+        )
+    return AnonymityChances(k, chance, unique_chance, hostile)
 
 
 def _read_collection(given: CollectionDocument) -> Collection:

@@ -41,10 +41,15 @@ CREATE TABLE ledger_charges (
     planned_day INTEGER NOT NULL,                                       -- since 1970-01-01
     ended_day   INTEGER,                                                -- when it was settled or abandoned
     reference   TEXT,                                                   -- of whoever planned it; NULL for none
-    k           INTEGER CHECK (k >= 0),                                 -- of its k-anonymity, 0 for none; NULL unknown
-    chance      REAL CHECK (chance > 0 AND chance < 1),                 -- that k does not hold for a word; NULL unknown
     told        INTEGER NOT NULL CHECK (told IN (0, 1)),                -- whether anything decided may have been told
+    -- The chances of what it shows of few people; NULL if nobody knows what it promised.
+    k               INTEGER CHECK (k >= 0),                             -- of its k-anonymity, 0 for none
+    chance          REAL CHECK (chance > 0 AND chance <= 1),            -- that k does not hold for a word
+    unique_chance   REAL CHECK (unique_chance > 0 AND unique_chance <= 1),  -- that a word of one user is shown
+    hostile_devices INTEGER CHECK (hostile_devices >= 0),               -- of a layer that unique_chance allows for
     CHECK ((k IS NULL) = (chance IS NULL)),
+    CHECK ((k IS NULL) = (unique_chance IS NULL)),
+    CHECK ((k IS NULL) = (hostile_devices IS NULL)),
     CHECK ((state IN ('settled', 'abandoned')) = (ended_day IS NOT NULL))
 ) STRICT
 """
@@ -66,7 +71,7 @@ _KIND: Final = FileKind(
             " SELECT number, population, unit, epsilon, delta, local_epsilon, day FROM budgets",
             _CHARGES,
             "INSERT INTO ledger_charges SELECT rowid, campaign, population, state, planned, coalesce(settled, planned),"
-            " planned_day, ended_day, reference, NULL, NULL, state = 'settled' FROM campaigns",
+            " planned_day, ended_day, reference, state = 'settled', NULL, NULL, NULL, NULL FROM campaigns",
             "DROP TABLE campaigns",
             "DROP TABLE budgets",
             "DROP TABLE populations",

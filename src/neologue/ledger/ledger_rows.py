@@ -6,18 +6,22 @@ until the transaction ends.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from dataclasses import astuple, fields
+from typing import Any, Final, Protocol
 
 from neologue.errors import InputError, LedgerError
 from neologue.ledger.budget import Budget
-from neologue.ledger.charge import Anonymity, ChargeState, LedgerCharge, decode_collection, encode_collection
+from neologue.ledger.charge import ChargeState, LedgerCharge, decode_collection, encode_collection
 from neologue.ledger.snapshot import PopulationSnapshot
+from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Collection
 
 _SELECT = (
-    "SELECT campaign, population, state, planned, charged, planned_day, ended_day, reference, k, chance, told"
-    " FROM ledger_charges"
+    "SELECT campaign, population, state, planned, charged, planned_day, ended_day, reference, told,"
+    " k, chance, unique_chance, hostile_devices FROM ledger_charges"
 )
+_UNKNOWN: Final = (None,) * len(fields(AnonymityChances))
+"""The columns of chances that nobody knows."""
 
 
 class LedgerConnection(Protocol):
@@ -95,7 +99,7 @@ def add_charge(db: LedgerConnection, charge: LedgerCharge) -> None:
     rare = charge.anonymity
     db.execute(
         "INSERT INTO ledger_charges (campaign, population, state, planned, charged, planned_day, ended_day, reference,"
-        " k, chance, told) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " told, k, chance, unique_chance, hostile_devices) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             charge.campaign,
             charge.population,
@@ -105,9 +109,8 @@ def add_charge(db: LedgerConnection, charge: LedgerCharge) -> None:
             charge.planned_day,
             charge.ended_day,
             charge.reference,
-            None if rare is None else rare.k,
-            None if rare is None else rare.chance,
             int(charge.told),
+            *(_UNKNOWN if rare is None else astuple(rare)),
         ),
     )
 
@@ -130,7 +133,7 @@ def change_charge(
 
 
 def _charges(db: LedgerConnection, which: str, value: str) -> Iterator[LedgerCharge]:
-    for campaign, population, state, planned, charged, planned_day, ended_day, reference, k, chance, told in db.execute(
+    for campaign, population, state, planned, charged, planned_day, ended_day, reference, told, *rare in db.execute(
         f"{_SELECT} WHERE {which}", (value,)
     ):
         try:
@@ -143,7 +146,7 @@ def _charges(db: LedgerConnection, which: str, value: str) -> Iterator[LedgerCha
                 planned_day=planned_day,
                 ended_day=ended_day,
                 reference=reference,
-                anonymity=None if k is None else Anonymity(k, chance),
+                anonymity=None if tuple(rare) == _UNKNOWN else AnonymityChances(*rare),
                 told=bool(told),
             )
         except (ValueError, TypeError, KeyError, InputError) as error:

@@ -9,6 +9,7 @@ from neologue.errors import BudgetError
 from neologue.ledger.budget import Budget
 from neologue.ledger.charge import ChargeState, LedgerCharge
 from neologue.ledger.composition import composed_epsilon, fits, largest_fitting, local_sum
+from neologue.ledger.rare_words import RareWords
 from neologue.privacy.collection import Collection
 
 
@@ -38,18 +39,6 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class RareWords:
-    """What all campaigns of a population together promise for a word that fewer than k of a layer's users hold."""
-
-    k: int
-    """The smallest of all campaigns; 0 if one of them promises nothing."""
-    chance: float
-    """The most that the chances of being published add up to, at most 1."""
-    campaigns: int
-    """How many campaigns have told anything."""
-
-
-@dataclass(frozen=True)
 class PopulationSnapshot:
     """One population of a ledger as it was when its version was this."""
 
@@ -76,18 +65,9 @@ class PopulationSnapshot:
         )
 
     @property
-    def rare_words(self) -> RareWords:
-        """The promise for rare words over all campaigns: chances add up, by the union bound, and the smallest k holds.
-
-        A campaign of which nobody knows what it promised is one that promises nothing.
-        """
-        told = [charge.anonymity for charge in self.charges if charge.told]
-        promised = [each for each in told if each is not None and each.k > 1]
-        if len(promised) < len(told):
-            return RareWords(0, 1.0, len(told))
-        # As decimals, for chances are written in tenths and hundredths, and are not to add up to more by rounding.
-        chance = sum((Decimal(repr(each.chance)) for each in promised), Decimal(0))
-        return RareWords(min((each.k for each in promised), default=0), min(1.0, float(chance)), len(told))
+    def rare_words(self) -> RareWords | None:
+        """The promises for rare words over all campaigns that told anything; None if none did."""
+        return RareWords.over([charge.anonymity for charge in self.charges if charge.told])
 
     def charge(self, campaign: str) -> LedgerCharge | None:
         """The charge of a campaign, if it has one here."""

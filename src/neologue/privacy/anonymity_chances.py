@@ -2,12 +2,21 @@
 
 A string that few people report in every campaign may be shown by any of them, so the chances add up. What holds over
 all of them is what the weakest promises: the smallest k, and the fewest hostile devices.
+
+Chances are decimals as they are written, so that 0.05 and 0.1 add up to 0.15: thresholds keep a relative 1e-9 away from
+them, and what a double differs from its decimal is a millionth of that.
 """
 
-import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import Final
 
+from neologue.errors import ParameterError
 from neologue.privacy.anonymity import AnonymityPromise
+from neologue.privacy.levels import MOST_IN_A_PROMISE
+
+_FIFTEEN: Final = Context(prec=15, rounding=ROUND_CEILING)
+"""So many digits a double keeps."""
 
 
 @dataclass(frozen=True)
@@ -23,14 +32,26 @@ class AnonymityChances:
     hostile_devices: int
     """As many in any one layer as `unique_chance` allows for."""
 
+    def __post_init__(self) -> None:
+        if not (self.k == 0 or 2 <= self.k <= MOST_IN_A_PROMISE):
+            raise ParameterError(f"k must be 0, for no promise, or from 2 to {MOST_IN_A_PROMISE:,}, not {self.k}")
+        for what, chance in (("k", self.chance), ("unique words", self.unique_chance)):
+            if not 0 < chance <= 1:
+                raise ParameterError(f"the chance for {what} must be above 0 and at most 1, not {chance}")
+        if not self.k and self.chance < 1:
+            raise ParameterError(f"a chance of {self.chance} for no k says nothing: give a k, or a chance of 1")
+        if not 0 <= self.hostile_devices <= MOST_IN_A_PROMISE:
+            raise ParameterError(f"hostile devices are from 0 to {MOST_IN_A_PROMISE:,}, not {self.hostile_devices}")
+
     @classmethod
-    def of(cls, promise: AnonymityPromise, *, masked: bool = False) -> "AnonymityChances":
+    def of(cls, promise: AnonymityPromise, *, masked: bool) -> "AnonymityChances":
         """Those of one campaign that kept its promise; under masks nothing holds against hostile devices."""
+        k = promise.k if promise.k > 1 else 0
         return cls(
-            k=promise.k,
-            chance=1 - promise.alpha if promise.k else 1.0,
+            k=k,
+            chance=_round_up(1 - _written(promise.alpha)) if k else 1.0,
             unique_chance=promise.unique_chance or 1.0,
-            hostile_devices=0 if masked else promise.hostile_devices,
+            hostile_devices=promise.hostile_devices if promise.unique_chance and not masked else 0,
         )
 
     def __add__(self, other: "AnonymityChances") -> "AnonymityChances":
@@ -43,6 +64,18 @@ class AnonymityChances:
         )
 
 
+NO_PROMISE: Final = AnonymityChances(k=0, chance=1.0, unique_chance=1.0, hostile_devices=0)
+"""Those of a campaign that promises nothing, or of which nobody knows what it promised."""
+
+
 def _sum(one: float, other: float) -> float:
-    """The sum of two chances, rounded up."""
-    return min(1.0, math.nextafter(one + other, math.inf))
+    return _round_up(_written(one) + _written(other))
+
+
+def _written(chance: float) -> Decimal:
+    return Decimal(repr(float(chance)))
+
+
+def _round_up(chance: Decimal) -> float:
+    """A chance in digits that a double keeps, so that it reads as no less than it is."""
+    return min(1.0, float(_FIFTEEN.plus(chance)))

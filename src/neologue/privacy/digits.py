@@ -1,4 +1,4 @@
-"""The digits in which people read an ε."""
+"""The digits in which people read an ε or a chance."""
 
 from decimal import ROUND_CEILING, Context
 from typing import Final
@@ -6,6 +6,6 @@ from typing import Final
 _THREE: Final = Context(prec=3, rounding=ROUND_CEILING)
 
 
-def shown(epsilon: float) -> str:
-    """An ε in three significant digits, never smaller than it is."""
-    return f"{float(_THREE.create_decimal(repr(epsilon))):.3g}"
+def shown(bound: float) -> str:
+    """An ε or a chance in three significant digits, never smaller than it is."""
+    return f"{float(_THREE.create_decimal(repr(bound))):.3g}"

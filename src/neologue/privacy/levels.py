@@ -8,6 +8,8 @@ LEAST_ALPHA = 0.5
 """With a smaller α, what fewer than k hold is more likely published than not: a k that promises nothing."""
 SMALLEST_UNIQUE_CHANCE = 1e-15
 """Below it, the chances that rounding and neglect add would count."""
+MOST_IN_A_PROMISE = 1_000_000
+"""The largest k, and the most hostile devices of a layer."""
 
 
 def check_delta(delta: float) -> float:

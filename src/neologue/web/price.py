@@ -9,7 +9,8 @@ import msgspec
 from neologue.errors import InputError
 from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger
-from neologue.ledger.snapshot import RareWords, Spent
+from neologue.ledger.rare_words import RareWords
+from neologue.ledger.snapshot import Spent
 from neologue.privacy.statement import privacy_statement
 from neologue.release.codec import SOURCES
 from neologue.release.foreseen import foreseen_charge
@@ -30,7 +31,7 @@ class BudgetView:
     """A population's budget, and what is spent of it."""
 
     spent: Spent
-    rare_words: RareWords
+    rare_words: RareWords | None
     after: float | None
     """The ε that will be spent with the campaign too; None if it is charged already."""
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from neologue.errors import BudgetError, CampaignError, LedgerError
 from neologue.ledger import ledger_rows
 from neologue.ledger.budget import Budget
-from neologue.ledger.charge import Anonymity, ChargeState, LedgerCharge, check_plan
+from neologue.ledger.charge import ChargeState, LedgerCharge, check_plan
 from neologue.ledger.ledger import Ledger
 from neologue.ledger.ledger_document import PopulationDocument, import_populations
 from neologue.ledger.snapshot import PopulationSnapshot
+from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
@@ -79,8 +80,9 @@ class Charging:
             db.lock_alone()
             _require_no_population(db)
             return True
-        parameters = entry.definition.campaign.parameters
-        rare = Anonymity.of(parameters.k_anonymity, parameters.alpha)
+        promise = entry.definition.campaign.parameters.anonymity
+        masked = entry.definition.aggregator.exposure.masked is not None
+        rare = AnonymityChances.of(promise, masked=masked)
         return self._ledger.plan_in(db, due.snapshot, entry.name, due.collection, rare, entry.id.hex())
 
     def require_charged(self, entry: CampaignRow) -> None:
