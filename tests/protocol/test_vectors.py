@@ -345,10 +345,9 @@ def test_identities_are_as_described(case: Case) -> None:
     assert issuer.public_key().public_bytes_raw().hex() == case["issuer"]
     signature = issuer.sign(b"neologue credential v1\0" + campaign + serial)
     assert base64.b64encode(campaign + serial + signature, b"-_").decode() == case["credential"]
-    keyed = hashlib.blake2b(
-        campaign + layer + serial, digest_size=16, key=ticket_secret, person=b"neologue ticket".ljust(16, b"\0")
-    )
-    assert keyed.digest() == ticket
+    block, person = bytes(4), b"neologue ticket".ljust(16, b"\0")
+    keyed = hashlib.blake2b(campaign + layer + serial + block, digest_size=12, key=ticket_secret, person=person)
+    assert block + keyed.digest() == ticket
     placed = hashlib.blake2b(serial, digest_size=64, key=slot_secret, person=b"neologue slot".ljust(16, b"\0"))
     assert str(int(placed.hexdigest()[:16], 16) >> 2) == case["slot"]
     assert (campaign + serial + ticket + report).hex() == case["body"]

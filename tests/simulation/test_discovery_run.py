@@ -49,7 +49,7 @@ def test_released_words_that_fewer_than_k_users_of_their_layer_hold_are_counted_
     population: Population, fidelity: str
 ) -> None:
     for k in (0, 300):
-        wanted = campaign(k_anonymity=k, alpha=1e-9, unique_chance=0.0, epsilon=6.0, passes=2)
+        wanted = campaign(k_anonymity=k, alpha=0.5, unique_chance=0.0, epsilon=6.0, passes=2)
         found = discover(population, wanted, fidelity=fidelity, seed=5)
         first, below = 0, 0
         for layer in found.release.layers:

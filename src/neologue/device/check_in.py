@@ -9,8 +9,10 @@ from neologue.device.tick import State, Tick, refusal_tick
 from neologue.device.transport import Transport
 from neologue.errors import MaskingError, PolicyError
 from neologue.masking.terms import Promise
+from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import Credential
-from neologue.protocol.invitation import KEY_BYTES, SIGNATURE_BYTES
+from neologue.protocol.invitation import KEY_BYTES, SIGNATURE_BYTES, Invitation
+from neologue.protocol.layer import Layer
 from neologue.protocol.ticket import TICKET_BYTES
 
 _DIGEST_BYTES: Final = 32
@@ -46,3 +48,10 @@ def parse_promise(asked: AnsweredInvitation) -> Promise | None:
         return None if asked.masked is None else Promise.parse(asked.masked)
     except MaskingError as error:
         raise PolicyError(f"the invitation can't be used: {error}") from None
+
+
+def invitation_of(
+    asked: AnsweredInvitation, campaign: bytes, promise: Promise | None, layer: Layer | ClosedLayer
+) -> Invitation:
+    """The invitation of a check-in, once its layer is at hand."""
+    return Invitation(layer, campaign, asked.operator, asked.signature, promise, asked.proof)

@@ -14,18 +14,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
 from neologue.clock import Clock, system_days
 from neologue.device import receipt
 from neologue.device.answers import LATEST, SOONEST, bad_answer, clamp_delay, json_object, retry_after_seconds
 from neologue.device.backoff import Backoff
-from neologue.device.check_in import check_in, parse_promise
+from neologue.device.check_in import check_in, invitation_of, parse_promise
 from neologue.device.diary import Diary
 from neologue.device.library import Library
-from neologue.device.masked import Identity
 from neologue.device.membership import AnsweredInvitation, End, Joined, Membership
-from neologue.device.participation import GroupOutcome, Participation, Refused, Waiting
+from neologue.device.participation import GroupOutcome, Participation, Refused, Waiting, identity_of
 from neologue.device.policy import SWITCHED_OFF, Policy
 from neologue.device.release_check import check_release
 from neologue.device.sending_time import SendingTime
@@ -268,14 +265,7 @@ class Client:
         promise = parse_promise(asked)
         # Before anything is fetched: whoever is not the operator costs this device nothing.
         self._policy.check_origin(asked.operator, asked.signature, signed_message(campaign, asked.layer, promise))
-        invited = partial(
-            Invitation,
-            campaign_id=campaign,
-            operator=asked.operator,
-            signature=asked.signature,
-            masked=promise,
-            proof=asked.proof,
-        )
+        invited = partial(invitation_of, asked, campaign, promise)
         spent = self._record.spent_besides(campaign)
         layer = self._library.layer(
             asked.layer, self._fetch, self._policy, lambda unread: self._policy.check(invited(unread), spent)
@@ -319,7 +309,7 @@ class Client:
     def _take_part(self, invitation: Invitation, asked: AnsweredInvitation, credential: Credential) -> Tick:
         """Take one step in a group, or towards one."""
         campaign = invitation.campaign_id
-        identity = _identity(credential)
+        identity = identity_of(credential)
         try:
             # Now, and not when others wait for its votes.
             self._record.check(invitation, self._policy)
@@ -406,14 +396,3 @@ class Client:
 
     def _answer(self, campaign: bytes) -> Answer | None:
         return next((answer for answer in self._record.answers() if answer.campaign_id == campaign), None)
-
-
-def _identity(credential: Credential) -> Identity:
-    """By what the others of a group know this device."""
-    if not credential.signing_key:
-        raise PolicyError(
-            "votes are masked together with devices that know each other by their signing keys, and nobody vouches for "
-            "one of this device: join with a credential for campaigns under masks"
-        )
-    signer = Ed25519PrivateKey.from_private_bytes(credential.signing_key)
-    return Identity(credential.campaign_id, signer, credential.voucher)

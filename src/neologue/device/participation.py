@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from neologue.device.answers import SOONEST, bad_answer, clamp_delay, hex_bytes, json_object, refusal
 from neologue.device.masked import Ballot, Identity, Member
 from neologue.device.spending_record import SpendingRecord
@@ -21,6 +23,7 @@ from neologue.masking.messages import Delivery
 from neologue.masking.neighbourhood import LARGEST_GROUP
 from neologue.masking.roster import ADVERTISED_BYTES, Roster
 from neologue.masking.terms import TERMS_BYTES, Promise, Terms
+from neologue.protocol.credential import Credential
 from neologue.protocol.invitation import Invitation
 
 _PATH: Final = "/v1/cohorts"
@@ -176,3 +179,14 @@ class Participation:
     def _send(transport: Transport, head: bytes, group_id: bytes, message: bytes) -> Response:
         path = f"{_PATH}/{group_id.hex()}"
         return transport.request("POST", path, head + message, OCTETS, _MESSAGE_BYTES)
+
+
+def identity_of(credential: Credential) -> Identity:
+    """By what the others of a group know this device."""
+    if not credential.signing_key:
+        raise PolicyError(
+            "votes are masked together with devices that know each other by their signing keys, and nobody vouches for "
+            "one of this device: join with a credential for campaigns under masks"
+        )
+    signer = Ed25519PrivateKey.from_private_bytes(credential.signing_key)
+    return Identity(credential.campaign_id, signer, credential.voucher)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from groups import PROMISE
 from invitations import STRANGER, default_policy
 from layers import small_layer
 from neologue.device import Client, Policy, Response, Tick
@@ -47,7 +48,7 @@ def forged(told: dict[str, object]) -> None:
 
 def with_masks(told: dict[str, object]) -> None:
     """Masks are promised that the operator has not signed."""
-    told["masked"] = (20).to_bytes(2, "big").hex() + "0a"
+    told["masked"] = bytes(PROMISE).hex()
 
 
 def another_layer(told: dict[str, object]) -> None:
