@@ -10,6 +10,7 @@ import pytest
 from click.testing import Result
 
 from neologue.planning import plan as planning
+from neologue.planning import plan_for as assembly
 from neologue.reporting import plan_document
 
 Neologue = Callable[..., Result]
@@ -168,7 +169,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def begun(*arguments: object) -> None:
         raise AssertionError("work has begun")
 
-    monkeypatch.setattr(planning, "plan", begun)
+    monkeypatch.setattr(assembly, "plan_for", begun)
 
 
 @pytest.mark.usefixtures("no_work")
