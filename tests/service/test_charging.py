@@ -275,7 +275,8 @@ def test_what_an_uncharged_campaign_collected_is_charged_when_it_is_aborted(data
     assert (charge.planned, charge.anonymity, charge.reference) == (before.planned, before.anonymity, entry.id.hex())
     assert [batch.reports for batch in charge.collection.batches] == [counted]
     spent = ledger.snapshot("people").spent
-    assert (spent.epsilon > 0, spent.local_epsilon) == (True, 10)
+    assert spent.epsilon > 0
+    assert spent.local_epsilon == 10
 
 
 def test_where_the_name_is_somebody_elses_charge_what_was_collected_is_charged_under_another(sqlite: Database) -> None:
