@@ -8,21 +8,25 @@ from typing import Any
 
 import pytest
 
-from neologue.errors import BudgetError, ParameterError
+from neologue.errors import BudgetError, CampaignError, ParameterError
 from neologue.ledger.budget import Budget
 from neologue.ledger.charge import LedgerCharge
 from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger
+from neologue.ledger.ledger_document import PopulationDocument, population_document
 from neologue.ledger.snapshot import PopulationSnapshot
 from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
+from neologue.protocol.credential import issue
 from neologue.release.foreseen import foreseen_charge
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.charging import collected
 from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.service_ledger import service_ledger
+from neologue.service.collect.layer_cache import ServedLayer
+from neologue.service.collect.replies import Wait
 from neologue.service.storage.database import Connection, Database, SqliteDatabase
 from neologue.service.storage.migrations import migrate
 from service.campaigns import Town, definition
@@ -184,6 +188,180 @@ def test_of_two_campaigns_that_are_started_at_once_only_what_fits_is_charged(
     with pytest.raises(BudgetError):
         town.coordinator.start("one", 0.0)
     assert [(charge.campaign, charge.state) for charge in ledger.snapshot("people").charges] == [("other", "planned")]
+
+
+# Campaigns from before the ledger was in the service
+
+
+def forget_charges(database: Database, *, populations: bool = False) -> None:
+    """Leave the ledger as it is in a database from before it had one."""
+    tables = ("ledger_charges", "ledger_budgets", "ledger_populations") if populations else ("ledger_charges",)
+    with database.transaction() as db:
+        for table in tables:
+            db.execute(f"DELETE FROM {table}")
+
+
+def documents_of(ledger: Ledger) -> list[PopulationDocument]:
+    return [population_document(snapshot) for snapshot in ledger.snapshots()]
+
+
+def check_ins(town: Town, entry: CampaignRow) -> set[type]:
+    """What devices with any slot are told."""
+    town.layer_cache.refresh()
+    credentials = (issue(entry.id, town.keys.issuer) for _ in range(100))
+    return {type(town.layer_cache.layer_for(credential)) for credential in credentials}
+
+
+def test_an_uncharged_campaign_asks_and_counts_nobody_and_is_paused_until_its_ledger_is_imported(
+    database: Database,
+) -> None:
+    described = paid(devices=300)
+    ledger = budgeted(database, described, times=1.2)
+    town = Town(database)
+    entry = begun(town, described)
+    assert ServedLayer in check_ins(town, entry)
+    document = documents_of(ledger)
+    forget_charges(database, populations=True)
+    town = Town(database)  # as after an update
+    assert check_ins(town, entry) == {Wait}, "even before the first turn"
+    cached = town.layer_cache.campaign(entry.id)
+    assert cached
+    assert cached.entry.state == "paused", "so that no report is taken"
+    said: list[str] = []
+    town.coordinator.turn(100.0, lambda what, entry: said.append(what))
+    assert said == ["campaign paused: not charged"]
+    paused = now_of(town, entry)
+    assert paused.state == "paused"
+    assert "is not charged to the population 'people' in this service's ledger" in paused.note
+    assert "`neologue ledger import`, then start it again; or abort it" in paused.note
+    with pytest.raises(CampaignError) as caught:
+        town.coordinator.start(entry.name, 101.0)
+    assert str(caught.value) == paused.note
+    assert now_of(town, entry) == paused, "nothing has changed"
+    town.coordinator.charging.import_ledger(document, 102.0, "ada")
+    town.coordinator.start(entry.name, 103.0)
+    assert ServedLayer in check_ins(town, entry)
+    town.run(entry.id, 103.0)
+    assert now_of(town, entry).state == "released"
+
+
+def test_an_uncharged_campaign_whose_charge_has_ended_can_only_be_aborted(sqlite: Database) -> None:
+    described = paid()
+    ledger = budgeted(sqlite, described, times=1.2)
+    town = Town(sqlite)
+    entry = begun(town, described)
+    town.answer(entry.id, 50)
+    with sqlite.transaction() as db:
+        db.execute("UPDATE ledger_charges SET state = 'abandoned', ended_day = 1")
+    town.coordinator.turn(1.0)
+    assert "is abandoned in this service's ledger" in now_of(town, entry).note
+    with pytest.raises(CampaignError, match="pays for nothing more of it: abort it"):
+        town.coordinator.start(entry.name, 2.0)
+    town.coordinator.abort(entry.name, 3.0)
+    assert [batch.reports for batch in charge_of(ledger).collection.batches] == [50]
+
+
+def test_what_an_uncharged_campaign_collected_is_charged_when_it_is_aborted(database: Database) -> None:
+    described = paid()
+    ledger = budgeted(database, described, times=1.2)
+    town = Town(database)
+    entry = begun(town, described)
+    counted = town.answer(entry.id, 50)
+    before = charge_of(ledger)
+    forget_charges(database)
+    assert town.coordinator.abort(entry.name, 1.0).note == ""
+    charge = charge_of(ledger)
+    assert (charge.campaign, charge.state, charge.told) == (entry.name, "settled", False)
+    assert (charge.planned, charge.anonymity, charge.reference) == (before.planned, before.anonymity, entry.id.hex())
+    assert [batch.reports for batch in charge.collection.batches] == [counted]
+    spent = ledger.snapshot("people").spent
+    assert spent.epsilon > 0
+    assert spent.local_epsilon == 10
+
+
+def test_where_the_name_is_somebody_elses_charge_what_was_collected_is_charged_under_another(sqlite: Database) -> None:
+    described = paid()
+    ledger = budgeted(sqlite, described, times=1.2)
+    ledger.add_population("others", Budget("item", 1000.0, DELTA))
+    town = Town(sqlite)
+    entry = begun(town, described)
+    town.answer(entry.id, 50)
+    forget_charges(sqlite)
+    theirs = foreseen_charge(described.campaign, described.measuring)
+    ledger.plan("others", entry.name, theirs)
+    town.coordinator.abort(entry.name, 1.0)
+    assert charge_of(ledger).campaign == f"{entry.name} {entry.id.hex()}"
+    assert [batch.reports for batch in charge_of(ledger).collection.batches] == [50]
+    (kept,) = ledger.snapshot("others").charges
+    assert (kept.state, kept.collection) == ("planned", theirs)
+
+
+@pytest.mark.parametrize("comes", ["added", "imported without the campaign", "imported with the campaign"])
+def test_what_was_collected_of_a_population_that_is_not_there_is_charged_when_it_comes(
+    database: Database, comes: str
+) -> None:
+    described = paid(devices=300)
+    ledger = budgeted(database, described, times=1.2)
+    town = Town(database)
+    empty = documents_of(ledger)
+    entry = begun(town, described)
+    full = documents_of(ledger)
+    asked = town.layer(entry.id)
+    assert asked
+    town.answer(entry.id, asked[0].layer_size)
+    town.coordinator.turn(1.0)
+    draft = town.coordinator.create(paid(name="draft"), 1.0)
+    forget_charges(database, populations=True)
+    ended = town.coordinator.abort(entry.name, 2.0)
+    assert ended.state == "aborted"
+    assert "could not be charged, because this service's ledger has no population 'people'" in ended.note
+    assert town.coordinator.abort(draft.name, 2.0).note == "", "it has collected nothing"
+    charging = town.coordinator.charging
+    if comes == "added":
+        charging.add_population("people", Budget("item", 1.0, DELTA), 3.0, "ada")
+    else:
+        charging.import_ledger(full if "with the" in comes else empty, 3.0, "ada")
+        assert charging.import_ledger(full if "with the" in comes else empty, 4.0, "ada") == []
+    charge = charge_of(ledger)
+    assert (charge.campaign, charge.state, charge.told) == (entry.name, "settled", True)
+    with database.reading() as db:
+        assert charge.collection == collected(described, campaign_store.layers_of(db, entry.id))
+
+
+def test_a_charge_that_is_imported_is_not_settled_by_a_draft_of_its_name_that_was_aborted(sqlite: Database) -> None:
+    described = paid()
+    ledger = budgeted(sqlite, described, times=1.2)
+    town = Town(sqlite)
+    entry = town.coordinator.create(described, 0.0)
+    theirs = foreseen_charge(described.campaign, described.measuring)
+    ledger.plan("people", entry.name, theirs)
+    document = documents_of(ledger)
+    forget_charges(sqlite, populations=True)
+    town.coordinator.abort(entry.name, 1.0)
+    town.coordinator.charging.import_ledger(document, 2.0, "ada")
+    assert (charge_of(ledger).state, charge_of(ledger).collection) == ("planned", theirs)
+
+
+def test_a_step_of_a_campaign_without_its_charge_is_never_taken(sqlite: Database) -> None:
+    described = paid()
+    budgeted(sqlite, described, times=1.2)
+    town = Town(sqlite)
+    entry = begun(town, described)
+    charging = town.coordinator.charging
+    with sqlite.reading() as db:
+        layers = campaign_store.layers_of(db, entry.id)
+    due = charging.due_next(entry, layers, None)
+    forget_charges(sqlite)
+    steps: list[Callable[[Connection], None]] = [
+        lambda db: charging.charge_next(db, entry, due, told=True),
+        lambda db: charging.settle(db, entry, told=True),
+    ]
+    for step in steps:
+        with (
+            pytest.raises(RuntimeError, match="the campaign 'small' goes on without a charge"),
+            sqlite.transaction() as db,
+        ):
+            step(db)
 
 
 # A promised central ε

@@ -302,11 +302,13 @@ def test_a_campaign_that_was_charged_to_a_ledger_elsewhere_waits_until_that_is_i
     with database.transaction() as db:
         for table in ("ledger_charges", "ledger_budgets", "ledger_populations"):
             db.execute(f"DELETE FROM {table}")
-    with pytest.raises(CampaignError, match="`neologue ledger import`"):
-        town.coordinator.turn(1.0)
+    town.coordinator.turn(1.0)
     assert not layers(town, entry), "nobody is asked anything"
+    with pytest.raises(CampaignError, match="`neologue ledger import`"):
+        town.coordinator.start(entry.name, 1.5)
     for added in (["people"], []):
         assert town.coordinator.charging.import_ledger(document, 2.0, "ada") == added
+    assert town.coordinator.start(entry.name, 2.0).note == ""
     town.run(entry.id, 2.0)
     assert charge(town.ledger).state == "settled"
     assert town.coordinator.charging.import_ledger(document, 3.0, "ada") == [], "it has gone on since"

@@ -29,6 +29,7 @@ USERS = Collection("unary", 7.0, 60, (Batch(900_000, 1_000_000), Batch(820_000, 
 FEWER = replace(USERS, batches=(Batch(300_000, 1_000_000),))
 BUDGET = Budget("user", 2.1, 1e-9)
 """Three times USERS fit into it, and four times do not."""
+Change = Callable[[Ledger], None]
 
 
 @pytest.fixture(params=["file", "sqlite", "postgresql"])
@@ -328,8 +329,8 @@ def test_a_campaign_that_promised_nothing_for_rare_words_leaves_no_promise(ledge
 
 
 @pytest.fixture
-def documents(tmp_path: Path) -> list[PopulationDocument]:
-    """A ledger file with some history, as a document."""
+def other(tmp_path: Path) -> Ledger:
+    """A ledger file with some history."""
     file = create_ledger(tmp_path / "other.db", clock=lambda: 19_000)
     for name in ("de", "fr"):
         file.add_population(name, BUDGET)
@@ -339,7 +340,22 @@ def documents(tmp_path: Path) -> list[PopulationDocument]:
     file.plan("de", "de 2", USERS)
     file.plan("fr", "fr 1", USERS)
     file.abandon("fr 1")
-    return [population_document(snapshot) for snapshot in file.snapshots()]
+    return file
+
+
+@pytest.fixture
+def documents(other: Ledger) -> list[PopulationDocument]:
+    return documents_of(other)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Ledger:
+    """A ledger in a file: what is compared does not depend on the store."""
+    return create_ledger(tmp_path / "here.db", clock=lambda: 20_000)
+
+
+def documents_of(ledger: Ledger) -> list[PopulationDocument]:
+    return [population_document(snapshot) for snapshot in ledger.snapshots()]
 
 
 def brought(ledger: Ledger, documents: list[PopulationDocument]) -> list[str]:
@@ -393,3 +409,83 @@ def test_an_import_that_collides_changes_nothing(
     before = ledger.snapshots()
     assert said in refused(lambda: brought(ledger, documents))
     assert ledger.snapshots() == before
+
+
+def becomes(state: ChargeState, collection: Collection = USERS, *, told: bool = False) -> Change:
+    """What makes the charge `de 2`, which is planned at first, one of this state."""
+
+    def change(ledger: Ledger) -> None:
+        with ledger._store.transaction() as db:
+            charge = ledger_rows.charge_of(db, "de 2")
+            assert charge
+            ended = 20_000 if state in ("settled", "abandoned") else None
+            ledger_rows.change_charge(db, charge, state, collection, ended_day=ended, told=told)
+
+    return change
+
+
+PLANNED, COLLECTING = becomes(ChargeState.PLANNED), becomes(ChargeState.COLLECTING)
+SETTLED, ABANDONED = becomes(ChargeState.SETTLED), becomes(ChargeState.ABANDONED)
+TOLD = becomes(ChargeState.SETTLED, told=True)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "said"),
+    [
+        (COLLECTING, PLANNED, "is collecting in the ledger to be imported, and planned in this one"),
+        (COLLECTING, ABANDONED, "is collecting in the ledger to be imported, and abandoned in this one"),
+        (SETTLED, PLANNED, "is settled in the ledger to be imported, and planned in this one"),
+        (SETTLED, ABANDONED, "is settled in the ledger to be imported, and abandoned in this one"),
+        (SETTLED, COLLECTING, "is settled in the ledger to be imported, and collecting in this one"),
+        (SETTLED, becomes(ChargeState.SETTLED, FEWER), "is settled in both ledgers, with other batches"),
+        (TOLD, SETTLED, "has told something according to the ledger to be imported, and nothing according to this"),
+        (becomes(ChargeState.COLLECTING, told=True), COLLECTING, "has told something"),
+    ],
+)
+def test_an_import_of_more_than_is_known_here_is_refused_and_changes_nothing(
+    here: Ledger, other: Ledger, theirs: Change, ours: Change, said: str
+) -> None:
+    brought(here, documents_of(other))
+    ours(here)
+    theirs(other)
+    other.add_population("it", BUDGET)
+    before = here.snapshots()
+    refusal = refused(lambda: brought(here, documents_of(other)))
+    assert f"the campaign 'de 2' {said}" in refusal
+    assert "Lower the budget of 'de' in it by what the campaign cost" in refusal
+    assert here.snapshots() == before
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        (PLANNED, COLLECTING),
+        (PLANNED, becomes(ChargeState.SETTLED, FEWER, told=True)),
+        (PLANNED, ABANDONED),
+        (ABANDONED, PLANNED),
+        (ABANDONED, SETTLED),
+        (COLLECTING, becomes(ChargeState.COLLECTING, FEWER)),
+        (COLLECTING, TOLD),
+        (SETTLED, TOLD),
+        (TOLD, TOLD),
+    ],
+)
+def test_an_import_of_less_than_is_known_here_changes_nothing(
+    here: Ledger, other: Ledger, theirs: Change, ours: Change
+) -> None:
+    brought(here, documents_of(other))
+    ours(here)
+    theirs(other)
+    before = here.snapshots()
+    assert brought(here, documents_of(other)) == []
+    assert here.snapshots() == before
+
+
+def test_an_import_of_other_chances_for_rare_words_is_refused(
+    here: Ledger, documents: list[PopulationDocument]
+) -> None:
+    brought(here, documents)
+    german, french = documents
+    weaker = msgspec.structs.replace(german.campaigns[0], k=5)
+    german = msgspec.structs.replace(german, campaigns=[weaker, *german.campaigns[1:]])
+    assert "with other budgets or charges" in refused(lambda: brought(here, [german, french]))

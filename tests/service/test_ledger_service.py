@@ -118,3 +118,18 @@ def test_a_file_is_imported_as_a_whole_and_a_second_time_changes_nothing(service
     assert ledger(service, "abandon", service.address, "summer").exit_code == 0
     assert [each["state"] for each in shown(service)[1]["campaigns"]] == ["settled", "abandoned"]
     assert ledger(service, "import", path, "nowhere").exit_code == 2
+
+
+def test_a_file_that_knows_of_more_than_the_service_is_refused(service: Served, tmp_path: Path) -> None:
+    path = tmp_path / "spent.ledger"
+    file = create_ledger(path, clock=lambda: 20_000)
+    file.add_population("en", Budget("user", 3.0, 1e-9))
+    file.plan("en", "summer", USERS)
+    for arguments in (("import", path, service.address), ("abandon", service.address, "summer")):
+        assert ledger(service, *arguments).exit_code == 0
+    file.settle("summer", USERS)
+    before = shown(service)
+    refused = ledger(service, "import", path, service.address)
+    assert refused.exit_code == 2
+    assert "the campaign 'summer' is settled in the ledger to be imported, and abandoned in this one" in refused.stderr
+    assert shown(service) == before

@@ -142,7 +142,9 @@ def abandon(ledger: str, campaign: str, token: str | None) -> None:
 def import_(file: Path, server: str, token: str | None) -> None:
     """Import a ledger file into the ledger of the service at an address.
 
-    All populations, budgets and charges are imported, or none if one of them is there already with other figures.
+    All populations, budgets and charges are imported, or none if one of them is there already with other figures,
+    or if the file knows of more that a campaign has spent or told than the service. What went on in the service
+    since an earlier import is kept.
     """
     import msgspec
 

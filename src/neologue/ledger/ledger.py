@@ -149,6 +149,36 @@ class Ledger:
         ended = charge.ended_day if charge.state == ChargeState.SETTLED else self._clock()
         ledger_rows.change_charge(db, charge, ChargeState.SETTLED, collection, ended_day=ended, told=told)
 
+    def record_in(
+        self,
+        db: LedgerConnection,
+        population: str,
+        campaign: str,
+        *,
+        planned: Collection,
+        collection: Collection,
+        anonymity: AnonymityChances | None,
+        reference: str | None,
+        told: bool,
+    ) -> None:
+        """Record what a campaign has collected that was not charged before, in the transaction of the caller."""
+        day = self._clock()
+        ledger_rows.add_charge(
+            db,
+            LedgerCharge(
+                campaign,
+                population,
+                ChargeState.SETTLED,
+                planned,
+                collection,
+                planned_day=day,
+                ended_day=day,
+                reference=reference,
+                anonymity=anonymity,
+                told=told,
+            ),
+        )
+
     def abandon(self, campaign: str) -> None:
         """Give back what a planned campaign was charged: nobody was asked, nor will be."""
         with self._store.transaction() as db:

@@ -106,7 +106,7 @@ def import_populations(db: LedgerConnection, documents: Iterable[PopulationDocum
     """Add populations with their budgets and charges, in the transaction of the caller; the names of those added.
 
     One that is there already with the same budgets and charges, or more of both, is left as it is. A LedgerError says
-    what collides: the caller's transaction is then undone as a whole.
+    what collides, or would be understated: the caller's transaction is then undone as a whole.
     """
     added = []
     for document in documents:
@@ -126,17 +126,38 @@ def import_populations(db: LedgerConnection, documents: Iterable[PopulationDocum
 
 def _require_contained(given: PopulationSnapshot, known: PopulationSnapshot) -> None:
     """Raise a LedgerError unless a population has all budgets and charges that are to be imported."""
-    planned = {_identity(charge) for charge in known.charges}
-    if known.budgets[: len(given.budgets)] != given.budgets or not planned.issuperset(map(_identity, given.charges)):
+    ours = {_identity(charge): charge for charge in known.charges}
+    if known.budgets[: len(given.budgets)] != given.budgets or not ours.keys() >= set(map(_identity, given.charges)):
         raise LedgerError(
             f"the population {given.name!r} is there already, with other budgets or charges: nothing was imported; "
             "only populations that are new, or were imported before, can be"
         )
+    for charge in given.charges:
+        _require_known(charge, ours[_identity(charge)])
 
 
-def _identity(charge: LedgerCharge) -> tuple[str, Collection, int, str | None]:
+def _require_known(given: LedgerCharge, known: LedgerCharge) -> None:
+    """Raise a LedgerError if a charge to be imported knows of more that has happened than the one that is there."""
+    nobody_asked = known.state in (ChargeState.PLANNED, ChargeState.ABANDONED)
+    settled = given.state == ChargeState.SETTLED
+    if (settled and known.state != ChargeState.SETTLED) or (given.state == ChargeState.COLLECTING and nobody_asked):
+        differs = f"is {given.state} in the ledger to be imported, and {known.state} in this one"
+    elif settled and given.collection != known.collection:
+        differs = "is settled in both ledgers, with other batches or another ε"
+    elif given.told and not known.told:
+        differs = "has told something according to the ledger to be imported, and nothing according to this one"
+    else:
+        return
+    raise LedgerError(
+        f"the campaign {given.campaign!r} {differs}: nothing was imported, and this ledger does not know all that was "
+        f"spent. Lower the budget of {given.population!r} in it by what the campaign cost, with `neologue ledger "
+        "population … --change`, count its chances for rare words by hand, and charge this ledger alone from now on"
+    )
+
+
+def _identity(charge: LedgerCharge) -> tuple[str, Collection, int, str | None, AnonymityChances | None]:
     """What stays the same of a charge, whatever becomes of its campaign."""
-    return charge.campaign, charge.planned, charge.planned_day, charge.reference
+    return charge.campaign, charge.planned, charge.planned_day, charge.reference, charge.anonymity
 
 
 def _charge_document(charge: LedgerCharge) -> ChargeDocument:

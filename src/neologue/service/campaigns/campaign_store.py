@@ -33,7 +33,7 @@ class CampaignRow:
     changed: float
     """When its state changed last."""
     note: str
-    """Why it ended as it did, if that needs an explanation."""
+    """Why it ended as it did, or is paused, if that needs an explanation."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
 from neologue.service.campaigns.definition import Definition
 from neologue.service.ops import access
 from neologue.service.storage.database import Connection, Database
-from neologue.service.storage.states import CampaignState
+from neologue.service.storage.states import OVER, CampaignState, LayerState
 
 Check = Callable[[PopulationSnapshot, str, Collection], None]
 """Raises a BudgetError unless a campaign may be charged so much in all."""
@@ -80,22 +80,9 @@ class Charging:
             db.lock_alone()
             _require_no_population(db)
             return True
-        promise = entry.definition.campaign.parameters.anonymity
-        masked = entry.definition.aggregator.exposure.masked is not None
-        rare = AnonymityChances.of(promise, masked=masked)
-        return self._ledger.plan_in(db, due.snapshot, entry.name, due.collection, rare, entry.id.hex())
-
-    def require_charged(self, entry: CampaignRow) -> None:
-        """Refuse to go on with a campaign that a population should pay for and is not charged."""
-        if entry.definition.population is None:
-            return
-        with self._database.reading() as db:
-            charge = _charge_of(db, entry)
-        if charge is None or charge.state not in (ChargeState.PLANNED, ChargeState.COLLECTING):
-            raise CampaignError(
-                f"the campaign {entry.name!r} is not charged to the population {entry.definition.population!r} in this "
-                "service's ledger: import the ledger that it was charged to with `neologue ledger import`, or abort it"
-            )
+        return self._ledger.plan_in(
+            db, due.snapshot, entry.name, due.collection, _chances(entry.definition), entry.id.hex()
+        )
 
     def due_next(self, entry: CampaignRow, layers: Sequence[LayerRow], opens: Layer | ClosedLayer | None) -> Due:
         """What is due before the next layer is opened, or before a last decision is stored."""
@@ -108,16 +95,38 @@ class Charging:
 
     def charge_next(self, db: Connection, entry: CampaignRow, due: Due, *, told: bool) -> None:
         """Charge what is due, in the transaction that opens a layer or stores a decision."""
-        charge = _charge_of(db, entry)
-        if charge is not None:
+        if entry.definition.population is not None:
+            charge = _require_charge(db, entry)
             ledger_rows.change_charge(db, charge, ChargeState.COLLECTING, due.collection, told=told)
 
     def settle(self, db: Connection, entry: CampaignRow, *, told: bool = False) -> None:
         """Charge what a campaign that ends in this transaction has collected, and no more."""
+        if entry.definition.population is not None:
+            self._settle(db, entry, _require_charge(db, entry), told=told)
+
+    def settle_aborted(self, db: Connection, entry: CampaignRow) -> str:
+        """Charge what an aborted campaign has collected, even if it was not charged before; what is to be said of it.
+
+        People can stop a campaign whose population is not in the ledger. What it collected stays in its layers, and is
+        charged when the population is added or imported.
+        """
+        population = entry.definition.population
+        if population is None:
+            return ""
         charge = _charge_of(db, entry)
-        if charge is not None and charge.state != ChargeState.SETTLED:
-            layers = campaign_store.layers_of(db, entry.id)
-            self._ledger.settle_in(db, charge, collected(entry.definition, layers), told=told)
+        if charge is not None:
+            self._settle(db, entry, charge)
+            return ""
+        if not campaign_store.layers_of(db, entry.id):
+            return ""  # nobody was invited
+        db.lock_alone()  # or the population might be added before others see that the campaign has ended
+        if population in ledger_rows.population_names(db):
+            self._record(db, entry)
+            return ""
+        return (
+            f"what it collected could not be charged, because this service's ledger has no population {population!r}: "
+            "import the ledger that has it with `neologue ledger import`, or add it; it is charged then"
+        )
 
     def add_population(self, name: str, budget: Budget, now: float, by: str) -> None:
         """Give a population a budget; with the first one, every campaign needs one that pays."""
@@ -125,6 +134,7 @@ class Charging:
             db.lock_alone()
             _require_nobody_unpaid(db)
             self._ledger.add_population_in(db, name, budget)
+            self._settle_ended(db, name)
             access.audit(db, by, "add population", name, now)
 
     def set_budget(self, name: str, budget: Budget, now: float, by: str) -> None:
@@ -149,8 +159,44 @@ class Charging:
             _require_nobody_unpaid(db)
             added = import_populations(db, populations)
             for name in added:
+                self._settle_ended(db, name)
                 access.audit(db, by, "import population", name, now)
         return added
+
+    def _settle_ended(self, db: Connection, population: str) -> None:
+        """Charge a new population what campaigns have collected of it that ended before it was in the ledger."""
+        for entry in campaign_store.all_campaigns(db):
+            if entry.definition.population != population or entry.state not in OVER:
+                continue
+            if not campaign_store.layers_of(db, entry.id):
+                continue  # nobody was invited, and a charge of that name may be somebody else's
+            charge = _charge_of(db, entry)
+            if charge is not None:
+                self._settle(db, entry, charge)
+            else:
+                self._record(db, entry)
+
+    def _settle(self, db: Connection, entry: CampaignRow, charge: LedgerCharge, *, told: bool = False) -> None:
+        if charge.state != ChargeState.SETTLED:
+            layers = campaign_store.layers_of(db, entry.id)
+            told = told or _has_told(layers)
+            self._ledger.settle_in(db, charge, collected(entry.definition, layers), told=told)
+
+    def _record(self, db: Connection, entry: CampaignRow) -> None:
+        """Charge what a campaign has collected that has ended without ever being charged here."""
+        definition, layers = entry.definition, campaign_store.layers_of(db, entry.id)
+        assert definition.population is not None
+        taken = ledger_rows.charge_of(db, entry.name) is not None
+        self._ledger.record_in(
+            db,
+            definition.population,
+            _second_name(entry) if taken else entry.name,
+            planned=foreseen_charge(definition.campaign, definition.measuring),
+            collection=collected(definition, layers),
+            anonymity=_chances(definition),
+            reference=entry.id.hex(),
+            told=_has_told(layers),
+        )
 
     def _due(self, entry: CampaignRow, layers: Sequence[LayerRow], coming: tuple[Batch, ...]) -> Due:
         so_far = collected(entry.definition, layers)
@@ -166,6 +212,25 @@ class Charging:
         except BudgetError as error:
             return replace(due, refusal=error)
         return due
+
+
+def unpaid(db: Connection, entry: CampaignRow) -> str:
+    """Why a campaign must not go on, if a population should pay for it and is not charged; else nothing."""
+    population = entry.definition.population
+    if population is None:
+        return ""
+    charge = _charge_of(db, entry)
+    if charge is None:
+        return (
+            f"the campaign {entry.name!r} is not charged to the population {population!r} in this service's ledger: "
+            "import the ledger that it was charged to with `neologue ledger import`, then start it again; or abort it"
+        )
+    if charge.state not in (ChargeState.PLANNED, ChargeState.COLLECTING):
+        return (
+            f"the campaign {entry.name!r} is {charge.state} in this service's ledger, so the population "
+            f"{population!r} pays for nothing more of it: abort it"
+        )
+    return ""
 
 
 def collected(definition: Definition, layers: Iterable[LayerRow]) -> Collection:
@@ -195,12 +260,37 @@ def _charge_of(db: Connection, entry: CampaignRow) -> LedgerCharge | None:
 
     Campaigns that were started before there were references have none.
     """
-    charge = ledger_rows.charge_of(db, entry.name)
-    if charge is None or charge.population != entry.definition.population:
-        return None
-    if charge.reference is None:
-        return None if entry.state == CampaignState.DRAFT else charge
-    return charge if charge.reference == entry.id.hex() else None
+    for name in (entry.name, _second_name(entry)):
+        charge = ledger_rows.charge_of(db, name)
+        if charge is None or charge.population != entry.definition.population:
+            continue
+        if charge.reference == entry.id.hex() or (charge.reference is None and entry.state != CampaignState.DRAFT):
+            return charge
+    return None
+
+
+def _require_charge(db: Connection, entry: CampaignRow) -> LedgerCharge:
+    charge = _charge_of(db, entry)
+    if charge is None:
+        raise RuntimeError(
+            f"the campaign {entry.name!r} goes on without a charge to the population {entry.definition.population!r}"
+        )
+    return charge
+
+
+def _second_name(entry: CampaignRow) -> str:
+    """What a campaign is charged under if its name is somebody else's in the ledger when it has ended already."""
+    return f"{entry.name} {entry.id.hex()}"
+
+
+def _chances(definition: Definition) -> AnonymityChances:
+    masked = definition.aggregator.exposure.masked is not None
+    return AnonymityChances.of(definition.campaign.parameters.anonymity, masked=masked)
+
+
+def _has_told(layers: Iterable[LayerRow]) -> bool:
+    """Whether anything that was decided may have been told."""
+    return any(layer.state == LayerState.DECIDED for layer in layers)
 
 
 def _require_no_population(db: Connection) -> None:

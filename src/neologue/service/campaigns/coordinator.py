@@ -24,7 +24,7 @@ from neologue.release.codec import Provenance, release_document, release_text
 from neologue.release.signature import sign_document
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerOutcome, LayerRow
-from neologue.service.campaigns.charging import Charging, Due
+from neologue.service.campaigns.charging import Charging, Due, unpaid
 from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.rounds import advance_round, open_round, resume_round
 from neologue.service.masked.group_store import under_way
@@ -93,7 +93,6 @@ class Coordinator:
         with self._database.reading() as db:
             entry = campaign_store.campaign_named(db, name)
         if entry.state == CampaignState.PAUSED:
-            self.charging.require_charged(entry)
             return self._resume(entry, now, by)
         if entry.state != CampaignState.DRAFT:
             raise CampaignError(f"the campaign {name!r} is {entry.state}: only a draft or a paused one can be started")
@@ -115,7 +114,7 @@ class Coordinator:
         return paused
 
     def abort(self, name: str, now: float, by: str = NOBODY) -> CampaignRow:
-        """End the campaign without a release. What was collected stays charged."""
+        """End the campaign without a release. What was collected stays charged, or its note says why it can't be."""
         with self._database.transaction() as db:
             entry = campaign_store.campaign_named(db, name)
             ended = _move(
@@ -127,7 +126,9 @@ class Coordinator:
             )
             campaign_store.drop_layers(db, entry.id)
             # Only now: until its layers were closed, more could be collected.
-            self.charging.settle(db, entry)
+            uncharged = self.charging.settle_aborted(db, entry)
+            if uncharged:
+                ended = _move(db, entry, (CampaignState.ABORTED,), CampaignState.ABORTED, now, note=uncharged)
             access.audit(db, by, "abort campaign", name, now)
         # It has ended, even if the rest fails: the next turn tries again, and reports the error.
         with suppress(StorageError):
@@ -135,7 +136,7 @@ class Coordinator:
         return ended
 
     def turn(self, now: float, on_event: Callable[[str, CampaignRow], None] = lambda what, entry: None) -> None:
-        """Advance every running campaign as far as possible now.
+        """Advance every running campaign as far as possible now, or pause it if nobody is charged who should pay.
 
         A campaign that fails does not stop the others; the first error is raised at the end.
         """
@@ -151,7 +152,12 @@ class Coordinator:
             try:
                 with self._database.transaction() as db:
                     leads = self._leads(db, entry, now)
-                if leads:
+                    held = unpaid(db, entry) if leads else ""
+                    if held:
+                        _move(db, entry, (CampaignState.RUNNING,), CampaignState.PAUSED, now, note=held)
+                if held:
+                    on_event("campaign paused: not charged", entry)
+                elif leads:
                     leading.add(entry.id)
                     self._advance(entry, now, on_event)
             except Exception as error:
@@ -181,7 +187,6 @@ class Coordinator:
         return False
 
     def _advance(self, entry: CampaignRow, now: float, on_event: Callable[[str, CampaignRow], None]) -> None:
-        self.charging.require_charged(entry)
         with self._database.reading() as db:
             layers = campaign_store.layers_of(db, entry.id)
         if not layers:
@@ -332,6 +337,9 @@ class Coordinator:
         with self._database.transaction() as db:
             # First, so that only one of two concurrent requests succeeds.
             running = _move(db, entry, (CampaignState.PAUSED,), CampaignState.RUNNING, now)
+            held = unpaid(db, entry)
+            if held:
+                raise CampaignError(held)
             for layer in campaign_store.layers_of(db, entry.id):
                 if layer.state == LayerState.OPEN:
                     campaign_store.update_round(

@@ -17,13 +17,14 @@ from neologue.protocol.slot import slot
 from neologue.protocol.ticket import ticket
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
+from neologue.service.campaigns.charging import unpaid
 from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.rounds import Round, rounds_ahead
 from neologue.service.collect.replies import Invited, Over, Wait
 from neologue.service.collect.stored_layers import StoredLayers
 from neologue.service.masked.group_store import under_way
 from neologue.service.ops.service_keys import Keys
-from neologue.service.storage.database import Database
+from neologue.service.storage.database import Connection, Database
 from neologue.service.storage.states import OVER, CampaignState, LayerState
 
 
@@ -74,7 +75,7 @@ class LayerCache:
         """
         with self._database.reading() as db:
             rows = [
-                (entry, _open_layer(campaign_store.layers_of(db, entry.id)))
+                (_held_if_unpaid(db, entry), _open_layer(campaign_store.layers_of(db, entry.id)))
                 for entry in campaign_store.all_campaigns(db)
             ]
             now = self._clock()
@@ -168,3 +169,10 @@ class LayerCache:
 def _open_layer(layers: Sequence[LayerRow]) -> LayerRow | None:
     """The layer that waits for reports: the last one, if any."""
     return layers[-1] if layers and layers[-1].state == LayerState.OPEN else None
+
+
+def _held_if_unpaid(db: Connection, entry: CampaignRow) -> CampaignRow:
+    """A campaign, as if it were paused already where its population should be charged and is not."""
+    if entry.state == CampaignState.RUNNING and unpaid(db, entry):
+        return replace(entry, state=CampaignState.PAUSED)
+    return entry
