@@ -150,7 +150,7 @@ class Intake:
         return queue is not None and serial in queue.pending
 
     def is_counted(self, campaign: bytes, serial: bytes) -> bool:
-        """Whether the report with this serial is counted, by any worker: the database is asked, so call it in a thread."""
+        """Whether the report with this serial is counted, by any worker; it waits for the database."""
         return self._storage.is_spent(campaign, serial)
 
     async def receive(
