@@ -212,8 +212,8 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         name = "answer_seconds" if self.aggregator.keeps_places else "stage_seconds"
         if not self.rehearsal and getattr(self, name) < LEAST_TO_ANSWER:
             raise ParameterError(
-                f"{name.replace('_', ' ')} must be at least {LEAST_TO_ANSWER:g} for people's devices, which usually wait "
-                f"5 to 15 before they send, not {getattr(self, name):g}: give more, or make the campaign a rehearsal",
+                f"{name.replace('_', ' ')} must be at least {LEAST_TO_ANSWER:g} for people's devices, which usually "
+                f"wait 5 to 15 before they send, not {getattr(self, name):g}: give more, or create a rehearsal",
                 parameter=name,
             )
 
