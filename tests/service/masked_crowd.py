@@ -152,8 +152,8 @@ class Crowd:
 
 
 def secure_definition(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 - checked by the definition itself
-    """A small secure campaign, as it is sent to the service."""
-    made = definition(**{**SECURE, **changes})
+    """A small secure campaign, as it is sent to the service; a rehearsal, as its stages are short."""
+    made = definition(**{**SECURE, "rehearsal": True, **changes})
     told: dict[str, Any] = msgspec.to_builtins(made)
     return told
 

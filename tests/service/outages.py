@@ -184,7 +184,9 @@ def _all_final(crowd: Crowd, devices: int, more: list[str]) -> int:
 
 def _started(service: Served) -> bytes:
     """A campaign whose first layer takes more reports than will ever come."""
-    body = msgspec.to_builtins(definition(name="outages", devices=1_000_000, layer_seconds=1e6, batch=BATCH))
+    body = msgspec.to_builtins(
+        definition(rehearsal=True, name="outages", devices=1_000_000, layer_seconds=1e6, batch=BATCH)
+    )
     campaign = bytes.fromhex(service.ask("POST", "/v1/campaigns", body).json["id"])
     service.ask("POST", "/v1/campaigns/outages/start")
     wait_until(lambda: service.ask("GET", "/v1/campaigns/outages/layers").json)

@@ -117,7 +117,7 @@ def test_no_door_takes_what_is_of_another_mode(
 
 
 def test_an_unknown_mode_is_refused_by_a_sentence(tmp_path: Path) -> None:
-    given = {**msgspec.to_builtins(definition()), "aggregation": "magic"}
+    given = {**msgspec.to_builtins(definition(rehearsal=True)), "aggregation": "magic"}
     with served(f"sqlite:///{tmp_path}/service.db") as service:
         reply = service.ask("POST", "/v1/campaigns", given)
         assert (reply.status, reply.code) == (400, "malformed")

@@ -4,6 +4,7 @@ import json
 import re
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -340,6 +341,8 @@ def test_names_are_used_once_and_must_be_known(database: Database) -> None:
         ({"parameters": {**PARAMETERS, "epsilon": -1}}, "epsilon must be"),
         ({"parameters": {**PARAMETERS, "epsilon": "x"}}, "the parameters can't be used"),
         ({"parameters": {**PARAMETERS, "speed": 3}}, "no parameter is called 'speed'"),
+        ({"answer_seconds": 29.5}, "answer seconds must be at least 30 for people's devices"),
+        ({"aggregation": "secure", "stage_seconds": 29.5}, "stage seconds must be at least 30 for people's devices"),
         ({"targets": []}, "no target word"),
         ({"measure_devices": 5}, "users who measure are too few"),
         ({"measure_devices": 900}, "900 devices that measure leave none of 900"),
@@ -351,6 +354,11 @@ def test_a_definition_that_can_t_be_run_is_refused(changes: dict[str, object], m
     given = {"name": "small", "devices": 900, "alphabet": "en", "batch": 10, "parameters": PARAMETERS, **changes}
     with pytest.raises((InputError, msgspec.ValidationError), match=re.escape(message)):
         msgspec.convert(given, Definition).check()
+
+
+@pytest.mark.parametrize("changes", [{"answer_seconds": 30.0}, {"answer_seconds": 2.0, "rehearsal": True}])
+def test_devices_get_little_time_in_a_rehearsal_alone(changes: dict[str, Any]) -> None:
+    definition(**changes).check()
 
 
 def test_the_ledger_is_charged_for_what_the_certificate_states_with_colluders(database: Database) -> None:

@@ -73,7 +73,14 @@ async def asked(service: Worker, path: str, body: bytes) -> int:
         if message["type"] == "http.response.start":
             statuses.append(message["status"])
 
-    scope = {"type": "http", "method": "POST", "path": path, "headers": [], "client": ("127.0.0.1", 1)}
+    scope = {
+        "type": "http",
+        "scheme": "http",
+        "method": "POST",
+        "path": path,
+        "headers": [],
+        "client": ("127.0.0.1", 1),
+    }
     await service(scope, receive, send)
     (status,) = statuses
     return status

@@ -79,7 +79,7 @@ def test_a_fleet_in_bad_weather_and_two_workers_end_in_a_certified_release(
     try:
         service = Served(process.address, process.token)
         # Four layers of 104, as devices take part in none below 100; with so large a reserve none lacks devices.
-        drawn = definition(devices=FEW_DEVICES, batch=8, reserve=0.2)
+        drawn = definition(devices=FEW_DEVICES, batch=8, reserve=0.2, rehearsal=True)
         assert service.ask("POST", "/v1/campaigns", msgspec.to_builtins(drawn)).status == 201
         there = ("--server", service.address, "--token", service.token, "--campaign", "small")
         done = fleet(*typed, "--devices", str(FEW_DEVICES), *there, *WEATHER, "--out", str(out))

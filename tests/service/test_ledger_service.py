@@ -62,7 +62,7 @@ def test_operators_manage_budgets_and_nobody_else_does(service: Served) -> None:
 
 
 def test_a_campaign_names_who_pays_once_anybody_does_and_is_refused_beyond_the_budget(service: Served) -> None:
-    body = msgspec.to_builtins(definition())
+    body = msgspec.to_builtins(definition(rehearsal=True))
     ledger(service, "population", service.address, "en", *BUDGET)
     unpaid = service.ask("POST", "/v1/campaigns", body)
     assert unpaid.status == 409
@@ -82,7 +82,7 @@ def test_a_campaign_names_who_pays_once_anybody_does_and_is_refused_beyond_the_b
 
 
 def test_a_campaign_that_protects_no_user_needs_consent(service: Served) -> None:
-    body = msgspec.to_builtins(definition(accept_weak_privacy=False))
+    body = msgspec.to_builtins(definition(rehearsal=True, accept_weak_privacy=False))
     refused = service.ask("POST", "/v1/campaigns", body)
     assert refused.status == 400
     said = refused.json["error"]["message"]

@@ -131,7 +131,7 @@ def test_from_zero_to_words_by_commands(process: Process, tmp_path: Path) -> Non
         return result
 
     service = Served(process.address, process.token)
-    body = msgspec.to_builtins(definition(name="spring", **SMALL))
+    body = msgspec.to_builtins(definition(rehearsal=True, name="spring", **SMALL))
     assert service.ask("POST", "/v1/campaigns", body).status == 201
     assert "draft" in campaign("list").output
     assert "running" in campaign("start", "spring").output
@@ -322,7 +322,7 @@ def devices(process: Process) -> Devices:
 
 
 def begun(service: Served, issued: int = DEVICES, **changes: Any) -> Devices:  # noqa: ANN401 - checked by the definition
-    body = msgspec.to_builtins(definition(**SMALL | changes))
+    body = msgspec.to_builtins(definition(rehearsal=True, **SMALL | changes))
     assert service.ask("POST", "/v1/campaigns", body).status == 201
     service.ask("POST", "/v1/campaigns/small/start")
     wait_until(lambda: service.ask("GET", "/v1/campaigns/small/layers").json)

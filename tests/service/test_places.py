@@ -60,7 +60,6 @@ class ServingWorker:
         return await self.places.reserve(SERVED, serial_of(device))
 
     async def send(self, device: int, block: int) -> Receipt:
-        self.places.answered(CAMPAIGN, 0, serial_of(device))
         return await self.intake.receive(CAMPAIGN, COLLECTING, serial_of(device), report_of(device), block)
 
 

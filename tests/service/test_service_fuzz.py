@@ -46,7 +46,7 @@ def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         url = request.getfixturevalue("postgres")()
     with served(url, failures_per_minute=1e6) as running:
         for name, action in zip((*NAMES, "asking"), ("start", "", "abort", "start"), strict=True):
-            body = msgspec.to_builtins(definition(name=name, devices=9000, layer_seconds=1e6))
+            body = msgspec.to_builtins(definition(rehearsal=True, name=name, devices=9000, layer_seconds=1e6))
             assert running.ask("POST", "/v1/campaigns", body).status == 201
             if action:
                 assert running.ask("POST", f"/v1/campaigns/{quote(name)}/{action}").status == 200
@@ -124,7 +124,7 @@ VALUES = st.one_of(
     st.lists(st.text(max_size=5), max_size=3),
     st.just({}),
 )
-GIVEN = msgspec.to_builtins(definition(name="fuzzed"))
+GIVEN = msgspec.to_builtins(definition(rehearsal=True, name="fuzzed"))
 
 
 @settings(bounded, max_examples=DEFINITIONS)

@@ -94,7 +94,7 @@ def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         service = Served(process.address, process.token)
         # Long reports, so that there is something to look for.
         body = msgspec.to_builtins(
-            definition(devices=2000, batch=BATCH, layer_seconds=1e6, parameters={"epsilon": 2.0})
+            definition(devices=2000, rehearsal=True, batch=BATCH, layer_seconds=1e6, parameters={"epsilon": 2.0})
         )
         assert service.ask("POST", "/v1/campaigns", body).status == 201
         service.ask("POST", "/v1/campaigns/small/start")

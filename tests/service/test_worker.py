@@ -63,7 +63,7 @@ class Opened:
 @pytest.fixture
 def opened(service: Served) -> Opened:
     name = f"campaign-{os.urandom(4).hex()}"
-    body = msgspec.to_builtins(definition(name=name))
+    body = msgspec.to_builtins(definition(rehearsal=True, name=name))
     assert service.ask("POST", "/v1/campaigns", body).status == 201
     assert service.ask("POST", f"/v1/campaigns/{name}/start").json["state"] == "running"
     wait_until(lambda: service.ask("GET", f"/v1/campaigns/{name}/layers").json)
@@ -112,7 +112,7 @@ def test_documents_are_what_their_digests_say_and_may_be_kept_for_ever(opened: O
 
 def test_a_document_that_somebody_asked_for_too_early_is_there_when_it_is_there(service: Served) -> None:
     """The digest of a list of words is no secret."""
-    given = definition(name="asked-for", known=["asked", "for", "early"])
+    given = definition(rehearsal=True, name="asked-for", known=["asked", "for", "early"])
     path = f"/v1/known/{given.campaign.known.digest}"
     assert [service.ask("GET", path).status for _ in range(3)] == [404, 404, 404]
     assert service.ask("POST", "/v1/campaigns", msgspec.to_builtins(given)).status == 201
@@ -121,7 +121,9 @@ def test_a_document_that_somebody_asked_for_too_early_is_there_when_it_is_there(
 
 def test_a_forged_credential_is_refused_and_one_of_an_app_s_backend_is_not(service: Served) -> None:
     backend, stranger = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
-    body = msgspec.to_builtins(definition(name="backend", issuers=[backend.public_key().public_bytes_raw().hex()]))
+    body = msgspec.to_builtins(
+        definition(rehearsal=True, name="backend", issuers=[backend.public_key().public_bytes_raw().hex()])
+    )
     campaign = bytes.fromhex(service.ask("POST", "/v1/campaigns", body).json["id"])
     assert check_in(service, issue(campaign, backend).text).json["state"] == "wait"
     assert check_in(service, issue(campaign, stranger).text).code == "forged"
@@ -271,7 +273,7 @@ def test_metrics_tell_of_outcomes_and_of_nobody(opened: Opened) -> None:
 
 def test_metrics_tell_how_many_reports_wait_and_nothing_of_what_they_hold(tmp_path: Path) -> None:
     with served(f"sqlite:///{tmp_path}/service.db") as service:
-        body = msgspec.to_builtins(definition(name="waiting"))
+        body = msgspec.to_builtins(definition(rehearsal=True, name="waiting"))
         service.ask("POST", "/v1/campaigns", body)
         service.ask("POST", "/v1/campaigns/waiting/start")
         wait_until(lambda: service.ask("GET", "/v1/campaigns/waiting/layers").json)

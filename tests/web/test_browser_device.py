@@ -238,7 +238,7 @@ def test_a_device_contributes_to_a_real_layer(browser: Browser, tmp_path: Path) 
         pages(service.address) as address,
         ExitStack() as devices,
     ):
-        told = json.loads(msgspec.json.encode(definition()))
+        told = json.loads(msgspec.json.encode(definition(rehearsal=True)))
         assert service.ask("POST", "/v1/campaigns", told).status == 201
         assert service.ask("POST", "/v1/campaigns/small/start", {}).status == 200
         invited: list[tuple[Credential, dict[str, str]]] = []

@@ -84,13 +84,15 @@ for command in (words, influence, export, review):
 @click.option("--hours", type=float, help="How long a layer waits for reports  [default: 168]")
 @click.option("--too-few", type=click.Choice(["extend", "end"]), help="What happens to a layer with too few reports.")
 @click.option("--check-in-seconds", type=int, help="When an idle device checks in again  [default: 3600]")
-@click.option("--answer-seconds", type=float, help="How long an invited device keeps its place  [default: 300]")
+@click.option(
+    "--answer-seconds", type=float, help="How long an invited device keeps its place, 30 or more  [default: 300]"
+)
 @click.option("--measure", "measure_devices", type=int, help="How many devices count the released words instead.")
 @click.option("--measure-rate", type=float, help="The chance with which each word of such a device is sampled.")
 @click.option("--reserve", type=float, help="The share of devices that are kept in reserve  [default: 0.1]")
 @group_options
 @click.option("--gather-seconds", type=float, help="How long a group waits for its devices  [default: 600]")
-@click.option("--stage-seconds", type=float, help="How long each stage of a group waits for answers  [default: 120]")
+@click.option("--stage-seconds", type=float, help="How long each stage of a group waits, 30 or more  [default: 120]")
 @click.option("--issuer", "issuers", multiple=True, help="The public key of an app's own backend, in hexadecimal.")
 @YES
 @click.pass_obj

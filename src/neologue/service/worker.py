@@ -130,7 +130,6 @@ class Worker:
         self._report_route = ReportRoute(
             self.intake,
             self.layer_cache,
-            places,
             bodies,
             keys.ticket,
             late_reports,

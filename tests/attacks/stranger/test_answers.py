@@ -36,7 +36,7 @@ def attack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, W
 def started(service: Served) -> Opened:
     """A campaign whose first layer is open."""
     name = f"campaign-{os.urandom(4).hex()}"
-    service.ask("POST", "/v1/campaigns", msgspec.to_builtins(definition(name=name)))
+    service.ask("POST", "/v1/campaigns", msgspec.to_builtins(definition(rehearsal=True, name=name)))
     service.ask("POST", f"/v1/campaigns/{name}/start")
     wait_until(lambda: service.ask("GET", f"/v1/campaigns/{name}/layers").json)
     return Opened(service, name)
@@ -163,7 +163,7 @@ def test_every_answer_has_the_headers_that_browsers_heed(attack: tuple[Served, W
 def test_an_analyst_sees_no_draft(attack: tuple[Served, Worker]) -> None:
     service, _ = attack
     name = f"draft-{os.urandom(4).hex()}"
-    service.ask("POST", "/v1/campaigns", msgspec.to_builtins(definition(name=name)))
+    service.ask("POST", "/v1/campaigns", msgspec.to_builtins(definition(rehearsal=True, name=name)))
     token = service.ask("POST", "/v1/tokens", {"name": f"analyst {time.monotonic_ns()}", "role": "analyst"}).json[
         "token"
     ]

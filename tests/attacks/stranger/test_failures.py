@@ -27,7 +27,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def opened(service: Served) -> Opened:
-    service.ask("POST", "/v1/campaigns", msgspec.to_builtins(definition(name="open")))
+    service.ask("POST", "/v1/campaigns", msgspec.to_builtins(definition(rehearsal=True, name="open")))
     service.ask("POST", "/v1/campaigns/open/start")
     wait_until(lambda: service.ask("GET", "/v1/campaigns/open/layers").json)
     return Opened(service, "open")
@@ -61,7 +61,7 @@ def test_a_scanner_behind_the_same_address_puts_off_no_device_and_no_person(open
 
 def test_a_device_of_a_closed_layer_is_answered_however_its_address_stands(opened: Opened) -> None:
     service, name = opened.service, f"closing-{os.urandom(4).hex()}"
-    service.ask("POST", "/v1/campaigns", msgspec.to_builtins(definition(name=name)))
+    service.ask("POST", "/v1/campaigns", msgspec.to_builtins(definition(rehearsal=True, name=name)))
     service.ask("POST", f"/v1/campaigns/{name}/start")
     wait_until(lambda: service.ask("GET", f"/v1/campaigns/{name}/layers").json)
     closing = Opened(service, name)

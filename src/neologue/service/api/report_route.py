@@ -20,7 +20,6 @@ from neologue.service.api.responses import BUSY_SECONDS, Prepared, answer, failu
 from neologue.service.collect.intake import Intake, Receipt
 from neologue.service.collect.late_reports import VOUCHED, LateReports, SenderStatus
 from neologue.service.collect.layer_cache import LayerCache, ServedLayer
-from neologue.service.collect.places import Places
 from neologue.service.collect.replies import Final as FinalAnswer
 from neologue.service.collect.replies import Received
 from neologue.service.ops.metrics import Counts
@@ -41,7 +40,6 @@ class ReportRoute:
         self,
         intake: Intake,
         layer_cache: LayerCache,
-        places: Places,
         bodies: RequestBodies,
         ticket_secret: bytes,
         late_reports: LateReports,
@@ -49,7 +47,7 @@ class ReportRoute:
         patience: float,
     ) -> None:
         """A device whose report is not durable after `patience` seconds is told to ask again after as many."""
-        self._intake, self._layer_cache, self._places, self._bodies = intake, layer_cache, places, bodies
+        self._intake, self._layer_cache, self._bodies = intake, layer_cache, bodies
         self._ticket_secret, self._late_reports, self._outcomes = ticket_secret, late_reports, outcomes
         self._responses = _prepare_responses(patience)
 
@@ -88,7 +86,6 @@ class ReportRoute:
         campaign = self._layer_cache.campaign(submission.campaign_id)
         if campaign is None or campaign.entry.state != CampaignState.RUNNING:
             return self._refuse("busy", failure(503, "busy", "the campaign is held; send the same bytes later", 60))
-        self._places.answered(submission.campaign_id, layer.layer_index, submission.serial)
         block = block_of(submission.ticket)
         receipt = await self._intake.receive(submission.campaign_id, layer, submission.serial, submission.report, block)
         return self._acknowledge(receipt)

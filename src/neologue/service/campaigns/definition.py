@@ -28,6 +28,8 @@ from neologue.service.ops.access import NAME_RULE, is_name
 
 DAY = 86_400
 LONGEST_LAYER = 366 * DAY
+LEAST_TO_ANSWER = 30.0
+"""The fewest seconds that people's devices are given to answer: twice what they usually wait before they send."""
 
 
 class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, dict=True):
@@ -191,6 +193,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 
     def check(self) -> None:
         """Refuse a campaign that can't be run."""
+        self._check_time()
         campaign = self.campaign
         if self.measuring:
             self.measuring.check(campaign, self.devices)
@@ -202,6 +205,16 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
                 f"a {what} of {fewest:,} is more than the {campaign.parameters.smallest_layer:,} reports that "
                 f"decide a layer; give a smaller {what} or a larger smallest layer",
                 parameter=self.aggregator.parameter,
+            )
+
+    def _check_time(self) -> None:
+        """Refuse to give people's devices less time than they take: they would answer in vain."""
+        name = "answer_seconds" if self.aggregator.keeps_places else "stage_seconds"
+        if not self.rehearsal and getattr(self, name) < LEAST_TO_ANSWER:
+            raise ParameterError(
+                f"{name.replace('_', ' ')} must be at least {LEAST_TO_ANSWER:g} for people's devices, which usually "
+                f"wait 5 to 15 before they send, not {getattr(self, name):g}: give more, or create a rehearsal",
+                parameter=name,
             )
 
     def _check_room(self, fewest: int, what: str) -> None:

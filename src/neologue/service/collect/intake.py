@@ -144,6 +144,15 @@ class Intake:
         queue = self._queues.get((campaign, layer_index))
         return Counter(queue.blocks.values() if queue else ())
 
+    def is_waiting(self, campaign: bytes, layer_index: int, serial: bytes) -> bool:
+        """Whether the report with this serial waits for a layer."""
+        queue = self._queues.get((campaign, layer_index))
+        return queue is not None and serial in queue.pending
+
+    def is_counted(self, campaign: bytes, serial: bytes) -> bool:
+        """Whether the report with this serial is counted, by any worker; it waits for the database."""
+        return self._storage.is_spent(campaign, serial)
+
     async def receive(
         self, campaign: bytes, layer: IntakeLayer, serial: bytes, report: bytes, block: int = 0
     ) -> Receipt:

@@ -1,7 +1,8 @@
 """The places that a worker has at hand: it gives one to each device that it invites, from memory.
 
-A place is kept for the device until its report is here or its time is over; the same device gets the same place when it
-checks in again. Which device has a place is in memory alone.
+A place is kept for the device until its report is counted or its time is over. Until its time is over, the same device
+gets the same place when it checks in again, whatever it sent meanwhile: one credential has one place at a time. Which
+device has a place is in memory alone.
 """
 
 import asyncio
@@ -18,6 +19,8 @@ from neologue.service.storage.place_store import Block, PlaceStore
 
 _SECONDS_AT_HAND: Final = 5.0
 """For how long the places of a block are given away; those that are left then are free again for all workers."""
+NO_PLACE: Final = 0
+"""The number of the block of those who are invited without a place: what they sent is here, and needs none."""
 _PAUSE: Final = 0.5
 """For how many seconds nobody asks the database again after it had no place."""
 
@@ -41,15 +44,20 @@ class _LayerPlaces:
         while self.given and next(iter(self.given.values())).until <= now:
             del self.given[next(iter(self.given))]
 
+    def kept(self, serial: bytes, now: float) -> int | None:
+        """The number of the block with the place that a device has, if it has one."""
+        self.expire(now)
+        block = self.given.get(serial)
+        return None if block is None else block.number
+
     def give(self, serial: bytes, now: float) -> int | None:
         """The number of the block with the place of a device: the one it has, or one at hand, if any is."""
-        self.expire(now)
-        if serial not in self.given:
-            if self.block is None or not self.left or now >= self.ends:
-                return None
+        number = self.kept(serial, now)
+        if number is None and self.block is not None and self.left and now < self.ends:
             self.left -= 1
             self.given[serial] = self.block
-        return self.given[serial].number
+            number = self.block.number
+        return number
 
 
 class Places:
@@ -62,9 +70,19 @@ class Places:
         self._layers: dict[tuple[bytes, int], _LayerPlaces] = {}
 
     async def reserve(self, served: ServedLayer, serial: bytes) -> int | None:
-        """The number of the block in which a place is kept for a device; None if the layer has none to give."""
+        """The number of the block in which a place is kept for a device; None if the layer has none to give.
+
+        A device whose report waits or is counted gets none, or the one that it has: NO_PLACE or its number.
+        """
         key = (served.campaign_id, served.layer_index)
         layer = self._layers.setdefault(key, _LayerPlaces())
+        number = layer.kept(serial, self._clock())
+        if number is not None:
+            return number
+        if self._intake.is_waiting(*key, serial) or await self._threads.run(
+            self._intake.is_counted, served.campaign_id, serial
+        ):
+            return NO_PLACE
         number = layer.give(serial, self._clock())
         if number is not None:
             return number
@@ -85,12 +103,6 @@ class Places:
             else:
                 layer.left = layer.block.places
             return layer.give(serial, now)
-
-    def answered(self, campaign: bytes, layer_index: int, serial: bytes) -> None:
-        """Forget a device whose report is here."""
-        layer = self._layers.get((campaign, layer_index))
-        if layer is not None:
-            layer.given.pop(serial, None)
 
     async def refresh(self) -> None:
         """Give back what is at hand for too long, and forget whose time is over."""
