@@ -477,7 +477,7 @@ class TestView:
         }
         run.go_to(Stage.SHARING)
         group = MaskingGroup(terms, 4)
-        advertised = Roster.parse(run.server.message_for(name(0)) or b"", terms).advertised
+        roster = Roster.parse(run.server.message_for(name(0)) or b"", terms)
         run.step()
         sent = run.answers()
         for device, answer in sent.items():
@@ -497,12 +497,12 @@ class TestView:
         ]
         for owner, vector in enumerate(entries):
             if not late or owner:
-                self.take_off(vector, self_mask_key(secrets[owner], group, owner))
+                self.take_off(vector, self_mask_key(secrets[owner], roster.digest, owner))
         if late:
             own = mask_pair(secrets[0], terms.digest)
             for other in range(1, 4):
-                keys = advertised[other].keys
-                self.take_off(entries[0], pairwise_mask_key(own, keys.masking, group, (0, other)))
+                keys = roster.advertised[other].keys
+                self.take_off(entries[0], pairwise_mask_key(own, keys.masking, roster.digest, (0, other)))
         return group, [vector % self.VALUES for vector in entries]
 
     def p_values(self) -> dict[str, float]:

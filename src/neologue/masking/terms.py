@@ -197,5 +197,5 @@ class MaskingGroup:
 
     @cached_property
     def context(self) -> bytes:
-        """What all keys of the group are derived with: SHA-256 of the terms and the size, in 2 bytes."""
+        """SHA-256 of the terms and the size, in 2 bytes: what the digest of every roster of the group covers."""
         return hashlib.sha256(bytes(self.terms) + self.size.to_bytes(2, "big")).digest()
