@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groups import CAMPAIGN, ISSUER, ISSUERS, Run, ballot, identity, name, some_terms
+from groups import CAMPAIGN, ISSUER, Run, ballot, identity, name, promise_of, some_terms
 from neologue.aggregation.masked_group import Stage
 from neologue.device.masked import Identity, Member
 from neologue.errors import MaskingError
@@ -201,7 +201,7 @@ class TestRosters:
         _, member, roster = self.told()
         stranger = identity(99).signer
         forged = Identity(CAMPAIGN, identity(98).signer, vouch(CAMPAIGN, public(identity(98)), stranger))
-        sybil = self.advertised_by(forged, Promise(3, 0, (stranger.public_key().public_bytes_raw(),)))
+        sybil = self.advertised_by(forged, Promise(5, 20, 0, (stranger.public_key().public_bytes_raw(),)))
         with pytest.raises(MaskingError, match="vouches for device 5"):
             member.share(self.changed(roster, 5, sybil))
         member.share(roster.body())
@@ -212,7 +212,7 @@ class TestRosters:
         signer = identity(97).signer
         there = Identity(elsewhere, signer, vouch(elsewhere, public(identity(97)), ISSUER))
         with pytest.raises(MaskingError, match="vouches for device 5"):
-            member.share(self.changed(roster, 5, self.advertised_by(there, Promise(3, 0, ISSUERS.keys))))
+            member.share(self.changed(roster, 5, self.advertised_by(there, promise_of(self.TERMS))))
 
     def test_a_neighbour_s_keys_that_the_server_has_made(self) -> None:
         _, member, roster = self.told()
@@ -241,7 +241,7 @@ class TestRosters:
         """One device is told of a group with another member in it; to all others it has signed something else."""
         server = LyingServer(self.TERMS, 8)
         _, member, roster = self.told()
-        body = self.changed(roster, 5, self.advertised_by(identity(50), Promise(3, 0, ISSUERS.keys)))
+        body = self.changed(roster, 5, self.advertised_by(identity(50), promise_of(self.TERMS)))
         member.share(body)
         for index in server.everybody:
             server.deliver(index, server.everybody)

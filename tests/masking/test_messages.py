@@ -207,12 +207,16 @@ class TestTerms:
         assert group.bits == bits
         assert 2 ** (bits - 1) <= votes * size < 2**bits
 
-    def test_worse_terms_than_promised_are_refused(self) -> None:
-        Promise(3, 2, ISSUERS.keys).check(TERMS)
+    def test_other_terms_than_promised_are_refused(self) -> None:
+        Promise(3, 20, 2, ISSUERS.keys).check(TERMS)
         with pytest.raises(MaskingError, match="3 devices, and 4 were promised"):
-            Promise(4, 0, ISSUERS.keys).check(TERMS)
+            Promise(4, 20, 2, ISSUERS.keys).check(TERMS)
         with pytest.raises(MaskingError, match="2 corrupt devices, and 3 were promised"):
-            Promise(3, 3, ISSUERS.keys).check(TERMS)
+            Promise(3, 20, 3, ISSUERS.keys).check(TERMS)
+        with pytest.raises(MaskingError, match="2 corrupt devices, and 1 were promised"):
+            Promise(3, 20, 1, ISSUERS.keys).check(TERMS)
+        with pytest.raises(MaskingError, match="20 per cent of dropouts, and 10 were promised"):
+            Promise(3, 10, 2, ISSUERS.keys).check(TERMS)
 
     @pytest.mark.parametrize(
         ("size", "corrupt", "smallest", "quorum"),

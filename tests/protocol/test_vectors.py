@@ -332,7 +332,7 @@ def test_documents_are_as_described(case: Case) -> None:
     operator = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(case["operator_private_key"]))
     assert operator.public_key().public_bytes_raw().hex() == case["operator"]
     assert operator.sign(b"neologue invitation v1\0" + asked).hex() == case["signature"]
-    promise = (70).to_bytes(2, "big") + (23).to_bytes(2, "big") + bytes([2]) + bytes(range(64))
+    promise = (70).to_bytes(2, "big") + bytes([20]) + (23).to_bytes(2, "big") + bytes([2]) + bytes(range(64))
     assert promise.hex() == case["masked"]
     assert operator.sign(b"neologue masked invitation v2\0" + asked + promise).hex() == case["masked_signature"]
 
@@ -345,10 +345,10 @@ def test_identities_are_as_described(case: Case) -> None:
     assert issuer.public_key().public_bytes_raw().hex() == case["issuer"]
     signature = issuer.sign(b"neologue credential v1\0" + campaign + serial)
     assert base64.b64encode(campaign + serial + signature, b"-_").decode() == case["credential"]
-    keyed = hashlib.blake2b(
-        campaign + layer + serial, digest_size=16, key=ticket_secret, person=b"neologue ticket".ljust(16, b"\0")
-    )
-    assert keyed.digest() == ticket
+    person = b"neologue ticket".ljust(16, b"\0")
+    # In no block of places.
+    keyed = hashlib.blake2b(campaign + layer + serial + bytes(4), digest_size=12, key=ticket_secret, person=person)
+    assert bytes(4) + keyed.digest() == ticket
     placed = hashlib.blake2b(serial, digest_size=64, key=slot_secret, person=b"neologue slot".ljust(16, b"\0"))
     assert str(int(placed.hexdigest()[:16], 16) >> 2) == case["slot"]
     assert (campaign + serial + ticket + report).hex() == case["body"]
