@@ -61,7 +61,7 @@ def server_seconds(group: MaskingGroup) -> float:
     terms, took = group.terms, 0.0
     issuer = Ed25519PrivateKey.generate()
     issuers = Issuers(CAMPAIGN, (issuer.public_key().public_bytes_raw(),))
-    server, promise = GroupServer(terms, issuers), Promise(SMALLEST, terms.corrupt, issuers.keys)
+    server, promise = GroupServer(terms, issuers), Promise(SMALLEST, terms.dropout, terms.corrupt, issuers.keys)
     votes = np.zeros(terms.entries, np.int64)
 
     def member() -> Member:

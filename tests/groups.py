@@ -21,7 +21,6 @@ ISSUER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 CAMPAIGN = b"a campaign, 16 b"
 ISSUERS = Issuers(CAMPAIGN, (ISSUER.public_key().public_bytes_raw(),))
 LAYER = bytes(range(32))
-PROMISE = Promise(smallest=3, corrupt=0, issuers=ISSUERS.keys)
 
 Counts = NDArray[np.int64]
 
@@ -35,6 +34,11 @@ def some_terms(
     group_id: bytes = b"a cohort, 16 b.",
 ) -> Terms:
     return Terms(group_id.ljust(16), LAYER, entries, votes, smallest, dropout, corrupt)
+
+
+def promise_of(terms: Terms) -> Promise:
+    """The promise that terms keep to the letter."""
+    return Promise(terms.smallest, terms.dropout, terms.corrupt, ISSUERS.keys)
 
 
 def ballot(counts: Sequence[int] | Counts, most: int = 1) -> Ballot:
@@ -81,7 +85,7 @@ class Run:
 
     def member(self, number: int, votes: Ballot) -> Member:
         """The device with a number."""
-        return Member(self.terms, votes, PROMISE, identity(number), self._entropy(1 + number))
+        return Member(self.terms, votes, promise_of(self.terms), identity(number), self._entropy(1 + number))
 
     def _entropy(self, part: int) -> Entropy:
         return SeededEntropy(self.seed, part)

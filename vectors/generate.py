@@ -469,7 +469,7 @@ def document_case(name: str, layer: Layer | ClosedLayer) -> Vector:
     operator, campaign, promise = (
         Ed25519PrivateKey.from_private_bytes(bytes(range(32))),
         bytes(range(16)),
-        Promise(70, 23, (bytes(range(32)), bytes(range(32, 64)))),
+        Promise(70, 20, 23, (bytes(range(32)), bytes(range(32, 64)))),
     )
     return {
         "name": name,
@@ -559,7 +559,7 @@ def cohort_case(name: str, devices: int, votes: int, dropout: int, corrupt: int,
     terms = Terms(bytes(range(16)), bytes(range(32)), 11, votes, 3, dropout, corrupt)
     campaign, issuer = bytes(range(100, 116)), Ed25519PrivateKey.from_private_bytes(bytes(range(32, 64)))
     issuers = Issuers(campaign, (bytes(32), issuer.public_key().public_bytes_raw()))
-    promise = Promise(terms.smallest, corrupt, issuers.keys)
+    promise = Promise(terms.smallest, dropout, corrupt, issuers.keys)
     server = GroupServer(terms, issuers)
     told: list[Vector] = []
     members: list[Member] = []

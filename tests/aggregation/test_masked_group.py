@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from groups import ISSUERS, PROMISE, Counts, Run, ballot, identity, name, some_terms
+from groups import ISSUERS, Counts, Run, ballot, identity, name, promise_of, some_terms
 from layers import small_layer
 from neologue.aggregation.ephemeral import sum_of
 from neologue.aggregation.masked_group import GroupServer, GroupSum, NoSum, Stage, terms_for
@@ -385,7 +385,7 @@ class TestHostileMessages:
 
     def test_a_signing_key_that_is_in_the_group(self) -> None:
         def another(answers: dict[bytes, bytes]) -> bytes:
-            return Member(self.TERMS, ballot([0] * 5), PROMISE, identity(1)).advertise()
+            return Member(self.TERMS, ballot([0] * 5), promise_of(self.TERMS), identity(1)).advertise()
 
         self.refused(Stage.ADVERTISING, another, "in the group already")
 
@@ -472,12 +472,12 @@ class TestView:
         terms = some_terms(self.ENTRIES, smallest=3, dropout=25)
         run = Run(terms, [np.arange(self.ENTRIES) // 3 % 2] * 4)
         run.members = {
-            device: Member(terms, ballot(run.vectors[0]), PROMISE, identity(number), SecureEntropy())
+            device: Member(terms, ballot(run.vectors[0]), promise_of(terms), identity(number), SecureEntropy())
             for number, device in enumerate(run.members)
         }
         run.go_to(Stage.SHARING)
         group = MaskingGroup(terms, 4)
-        advertised = Roster.parse(run.server.message_for(name(0)) or b"", terms).advertised
+        roster = Roster.parse(run.server.message_for(name(0)) or b"", terms)
         run.step()
         sent = run.answers()
         for device, answer in sent.items():
@@ -497,12 +497,12 @@ class TestView:
         ]
         for owner, vector in enumerate(entries):
             if not late or owner:
-                self.take_off(vector, self_mask_key(secrets[owner], group, owner))
+                self.take_off(vector, self_mask_key(secrets[owner], roster.digest, owner))
         if late:
             own = mask_pair(secrets[0], terms.digest)
             for other in range(1, 4):
-                keys = advertised[other].keys
-                self.take_off(entries[0], pairwise_mask_key(own, keys.masking, group, (0, other)))
+                keys = roster.advertised[other].keys
+                self.take_off(entries[0], pairwise_mask_key(own, keys.masking, roster.digest, (0, other)))
         return group, [vector % self.VALUES for vector in entries]
 
     def p_values(self) -> dict[str, float]:

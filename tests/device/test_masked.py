@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from groups import ISSUERS, PROMISE, Run, ballot, identity, name, some_terms
+from groups import ISSUERS, Run, ballot, identity, name, promise_of, some_terms
 from layers import small_layer
 from neologue.aggregation.masked_group import Stage, terms_for
 from neologue.device.contribution import contribute
@@ -46,13 +46,19 @@ def delivered(run: Run, device: bytes = FIRST) -> tuple[tuple[int, ...], Deliver
 class TestJoining:
     def test_a_worse_group_than_promised_is_refused(self) -> None:
         with pytest.raises(MaskingError, match="6 devices, and 7 were promised"):
-            Member(TERMS, ballot([0] * 5), Promise(7, 0, ISSUERS.keys), identity(0))
-        with pytest.raises(MaskingError, match="1 corrupt devices, and 2 were promised"):
-            Member(TERMS, ballot([0] * 5), Promise(6, 2, ISSUERS.keys), identity(0))
+            Member(TERMS, ballot([0] * 5), Promise(7, 20, 1, ISSUERS.keys), identity(0))
+
+    @pytest.mark.parametrize(("dropout", "corrupt"), [(19, 1), (21, 1), (20, 0), (20, 2)])
+    def test_numbers_that_the_threshold_follows_from_are_those_that_were_promised(
+        self, dropout: int, corrupt: int
+    ) -> None:
+        """Not even a group that withstands more is joined: who chose these numbers would choose the threshold."""
+        with pytest.raises(MaskingError, match="were promised"):
+            Member(TERMS, ballot([0] * 5), Promise(6, dropout, corrupt, ISSUERS.keys), identity(0))
 
     def test_a_device_for_which_no_issuer_vouches_does_not_join(self) -> None:
         with pytest.raises(MaskingError, match="vouches for this device"):
-            Member(TERMS, ballot([0] * 5), Promise(6, 0, (bytes(32),)), identity(0))
+            Member(TERMS, ballot([0] * 5), Promise(6, 20, 1, (bytes(32),)), identity(0))
 
     def test_other_votes_than_the_group_asks_for_are_not_given(self) -> None:
         for other in (
@@ -61,7 +67,7 @@ class TestJoining:
             Ballot.of_votes(bytes(32), np.zeros(5, int), 1),
         ):
             with pytest.raises(MaskingError, match="another layer"):
-                Member(TERMS, other, PROMISE, identity(0))
+                Member(TERMS, other, promise_of(TERMS), identity(0))
 
     @pytest.mark.parametrize("mechanism", ["unary", "subset-selection"])
     def test_votes_come_from_the_device_s_own_report(self, mechanism: str) -> None:
@@ -71,7 +77,7 @@ class TestJoining:
         votes = Ballot.of_report(layer, partial(bytes, report))
         assert np.repeat(np.arange(terms.entries), votes.votes()).tolist() == sorted(read_report(layer, report))
         assert terms.votes == votes.most == (1 if mechanism == "unary" else 2)
-        Member(terms, votes, PROMISE, identity(0))
+        Member(terms, votes, promise_of(terms), identity(0))
 
 
 class TestSharing:
@@ -143,7 +149,7 @@ class TestMasking:
             member.mask(other)
 
     def test_votes_are_not_masked_before_secrets_are_shared(self) -> None:
-        member = Member(TERMS, ballot([0] * 5), PROMISE, identity(0))
+        member = Member(TERMS, ballot([0] * 5), promise_of(TERMS), identity(0))
         with pytest.raises(MaskingError, match="after sharing"):
             member.mask(b"")
 
@@ -256,7 +262,7 @@ class TestJoiningAgain:
             groups.append(votes.group)
         assert groups == [None, None, TERMS.group_id]
         with pytest.raises(MaskingError, match="masked for no other"):
-            Member(again, votes, PROMISE, identity(0))
+            Member(again, votes, promise_of(again), identity(0))
 
     def test_of_two_groups_joined_at_once_one_gets_the_votes(self) -> None:
         votes, other = ballot([1, 0, 1, 0, 0]), some_terms(dropout=20, smallest=6, group_id=b"other")

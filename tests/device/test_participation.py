@@ -4,6 +4,7 @@ import base64
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from neologue.protocol.invitation import Invitation, invite
 from sending import AT_ONCE
 from small_service import CAMPAIGN, Reply, Service, error, instead, running
 
-PROMISE = Promise(smallest=8, corrupt=5, issuers=(ISSUER.public_key().public_bytes_raw(),))
+PROMISE = Promise(smallest=8, dropout=10, corrupt=5, issuers=(ISSUER.public_key().public_bytes_raw(),))
 
 
 class SecureService(Service):
@@ -49,8 +50,8 @@ class SecureService(Service):
         self.layer = small_layer(["abb", "cab"], 4)
         self.documents[f"/v1/layers/{self.layer.digest.hex()}"] = self.layer.document
 
-    def terms(self, number: int = 1, smallest: int = 8, corrupt: int = 5) -> Terms:
-        return terms_for(self.layer, bytes([number]) * 16, smallest, 10, corrupt)
+    def terms(self, number: int = 1, smallest: int = 8, dropout: int = PROMISE.dropout, corrupt: int = 5) -> Terms:
+        return terms_for(self.layer, bytes([number]) * 16, smallest, dropout, corrupt)
 
 
 @pytest.fixture
@@ -102,10 +103,10 @@ def made(service: SecureService, folder: Path) -> SpendingRecord:
     return account
 
 
-@pytest.mark.parametrize("worse", [{"smallest": 7}, {"corrupt": 4}])
-def test_a_group_worse_than_promised_is_refused(service: SecureService, tmp_path: Path, worse: dict[str, int]) -> None:
+@pytest.mark.parametrize("other", [{"smallest": 7}, {"corrupt": 4}, {"corrupt": 6}, {"dropout": 9}, {"dropout": 30}])
+def test_another_group_than_promised_is_refused(service: SecureService, tmp_path: Path, other: dict[str, int]) -> None:
     with client_of(service, tmp_path / "device") as client:
-        service.ahead("/v1/cohorts", instead(layer_size(service.terms(**worse))))
+        service.ahead("/v1/cohorts", instead(layer_size(service.terms(**other))))
         tick = client.tick()
     assert tick.state == "refused"
     assert "promised" in tick.message
@@ -140,7 +141,13 @@ def test_votes_longer_than_the_owner_allows_are_refused(service: SecureService, 
 def test_the_promise_is_signed(service: SecureService) -> None:
     asked = invite(CAMPAIGN, service.layer, OPERATOR, PROMISE)
     assert asked.genuine
-    for other in (None, Promise(7, 5, PROMISE.issuers), Promise(8, 4, PROMISE.issuers), Promise(8, 5, (bytes(32),))):
+    for other in (
+        None,
+        replace(PROMISE, smallest=7),
+        replace(PROMISE, dropout=20),
+        replace(PROMISE, corrupt=4),
+        replace(PROMISE, issuers=(bytes(32),)),
+    ):
         assert not Invitation(service.layer, CAMPAIGN, asked.operator, asked.signature, other).genuine
     plain = invite(CAMPAIGN, service.layer, OPERATOR)
     assert not Invitation(service.layer, CAMPAIGN, plain.operator, plain.signature, PROMISE).genuine
@@ -227,7 +234,7 @@ def test_a_device_without_a_signing_key_joins_no_group(service: SecureService, t
 def test_a_device_for_which_no_issuer_of_the_invitation_vouches_joins_no_group(
     service: SecureService, tmp_path: Path
 ) -> None:
-    service.promise = Promise(8, 5, (STRANGER.public_key().public_bytes_raw(),))
+    service.promise = replace(PROMISE, issuers=(STRANGER.public_key().public_bytes_raw(),))
     with client_of(service, tmp_path / "device") as client:
         service.ahead("/v1/cohorts", instead(layer_size(service.terms())))
         tick = client.tick()

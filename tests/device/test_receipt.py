@@ -74,7 +74,7 @@ def test_what_it_can_reveal_is_rounded_up_and_what_is_left_is_rounded_down() -> 
 
 
 def test_a_receipt_of_masked_votes_promises_no_more_than_the_protocol() -> None:
-    masked = invite(campaign_id(1), LAYERS[0], OPERATOR, Promise(50, 5, (bytes(32),)))
+    masked = invite(campaign_id(1), LAYERS[0], OPERATOR, Promise(50, 20, 5, (bytes(32),)))
     sentence = report_receipt(0, masked, 100, 3.0, 20.0)
     assert "an operator that keeps to the protocol reads sums of at least 50 devices and no single votes" in sentence
     group = masking_receipt(0, terms_for(LAYERS[0], bytes(16), 50, 10, 5), 900)

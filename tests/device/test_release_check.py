@@ -78,7 +78,13 @@ def test_what_a_release_says_otherwise_is_named(lie: str, record: SpendingRecord
 
 @pytest.mark.parametrize(
     ("masked", "holds"),
-    [(None, False), (RULES, True), (replace(RULES, smallest=75), False), (replace(RULES, corruption=3), False)],
+    [
+        (None, False),
+        (RULES, True),
+        (replace(RULES, smallest=75), False),
+        (replace(RULES, corruption=3), False),
+        (replace(RULES, dropout=10), False),
+    ],
 )
 def test_masks_are_those_that_were_promised(record: SpendingRecord, masked: GroupRules | None, holds: bool) -> None:
     document = release(exposure={"disk": 100, "server": 1, "masked": masked and asdict(masked)})

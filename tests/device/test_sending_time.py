@@ -26,7 +26,7 @@ from small_service import CAMPAIGN, Reply, Service
 MANY = {f"ab{n}": 1 for n in range(10_000)}
 """As many words as a diary holds."""
 SECONDS_PER_WORD = 1 / 4000
-PROMISE = Promise(smallest=8, corrupt=5, issuers=(ISSUER.public_key().public_bytes_raw(),))
+PROMISE = Promise(smallest=8, dropout=10, corrupt=5, issuers=(ISSUER.public_key().public_bytes_raw(),))
 Schedule = list[tuple[float, str, str, int]]
 
 
@@ -58,7 +58,7 @@ class GroupService(Service):
 
     def __init__(self) -> None:
         super().__init__()
-        self.terms = terms_for(self.layer, bytes(16), PROMISE.smallest, 10, PROMISE.corrupt)
+        self.terms = terms_for(self.layer, bytes(16), PROMISE.smallest, PROMISE.dropout, PROMISE.corrupt)
         self.messages = [bytes([1, Delivery.number]), bytes([1, Request.number])]
 
     def credential(self) -> Credential:

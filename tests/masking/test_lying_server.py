@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groups import CAMPAIGN, ISSUER, ISSUERS, Run, ballot, identity, name, some_terms
+from groups import CAMPAIGN, ISSUER, Run, ballot, identity, name, promise_of, some_terms
 from neologue.aggregation.masked_group import Stage
 from neologue.device.masked import Identity, Member
 from neologue.errors import MaskingError
@@ -201,7 +201,7 @@ class TestRosters:
         _, member, roster = self.told()
         stranger = identity(99).signer
         forged = Identity(CAMPAIGN, identity(98).signer, vouch(CAMPAIGN, public(identity(98)), stranger))
-        sybil = self.advertised_by(forged, Promise(3, 0, (stranger.public_key().public_bytes_raw(),)))
+        sybil = self.advertised_by(forged, Promise(5, 20, 0, (stranger.public_key().public_bytes_raw(),)))
         with pytest.raises(MaskingError, match="vouches for device 5"):
             member.share(self.changed(roster, 5, sybil))
         member.share(roster.body())
@@ -212,7 +212,7 @@ class TestRosters:
         signer = identity(97).signer
         there = Identity(elsewhere, signer, vouch(elsewhere, public(identity(97)), ISSUER))
         with pytest.raises(MaskingError, match="vouches for device 5"):
-            member.share(self.changed(roster, 5, self.advertised_by(there, Promise(3, 0, ISSUERS.keys))))
+            member.share(self.changed(roster, 5, self.advertised_by(there, promise_of(self.TERMS))))
 
     def test_a_neighbour_s_keys_that_the_server_has_made(self) -> None:
         _, member, roster = self.told()
@@ -241,7 +241,7 @@ class TestRosters:
         """One device is told of a group with another member in it; to all others it has signed something else."""
         server = LyingServer(self.TERMS, 8)
         _, member, roster = self.told()
-        body = self.changed(roster, 5, self.advertised_by(identity(50), Promise(3, 0, ISSUERS.keys)))
+        body = self.changed(roster, 5, self.advertised_by(identity(50), promise_of(self.TERMS)))
         member.share(body)
         for index in server.everybody:
             server.deliver(index, server.everybody)
@@ -249,6 +249,63 @@ class TestRosters:
         server.signed[0] = identity(0).signer.sign(elsewhere)
         with pytest.raises(MaskingError, match="device 0 has not signed what this device was told"):
             server.announce(1, server.everybody)
+
+
+class TestTwoRosters:
+    """Two rosters under one group's terms, with the victim, the corrupt and some others at the same places in both.
+
+    The victim is told the first, where it survives: those who are told that one give shares of its seed. Where the
+    second is told it has dropped out, and its deals come from the first. Could they be opened there, shares of its key
+    would be given away too, and with both its votes are bare.
+    """
+
+    TERMS = some_terms(dropout=30, corrupt=3)
+    CORRUPT = frozenset({0, 1, 2})
+    TARGET = 3
+    FIRST = frozenset({4, 5, 6})
+    """Whom only the first roster has; at their places the second has others."""
+    BOTH = frozenset({7, 8})
+
+    def test_a_deal_made_under_one_is_not_opened_under_the_other(self) -> None:
+        first, second = (Run(self.TERMS, [[1, 0, 1, 1, 0]] * 9) for _ in range(2))
+        for number in self.FIRST:
+            second.members[name(number)] = second.member(number + 100, ballot([0] * 5))
+        threshold = MaskingGroup(self.TERMS, 9).neighbourhood.threshold
+        assert len(self.CORRUPT) < threshold <= len(self.CORRUPT | self.FIRST)
+        assert threshold <= len(self.CORRUPT | self.BOTH), "else this attack would not need to be stopped"
+
+        first.step()
+        told = self.names(self.CORRUPT | {self.TARGET} | self.FIRST)
+        sharing = first.answers(told)
+        for device, answer in sharing.items():
+            first.server.receive(device, answer)
+        first.server.advance()
+        for _ in range(2):
+            first.step(told)
+
+        second.step()
+        second.server.receive(name(self.TARGET), sharing[name(self.TARGET)])
+        told = self.names(self.CORRUPT | self.FIRST | self.BOTH)
+        for _ in range(3):
+            second.step(told)
+
+        assert first.server.stage is second.server.stage is Stage.UNMASKING
+        assert len(self.givers(first, Kind.SEED) | self.CORRUPT) >= threshold
+        assert len(self.givers(second, Kind.KEY) | self.CORRUPT) < threshold
+
+    def names(self, devices: frozenset[int]) -> list[bytes]:
+        return [name(number) for number in sorted(devices)]
+
+    def givers(self, run: Run, kind: Kind) -> set[int]:
+        """Who gives a share of this secret of the victim."""
+        group = MaskingGroup(self.TERMS, 9)
+        given = [Unmasking.parse(answer, group) for answer in run.answers().values()]
+        # All are neighbours, so that the victim is at its own place for those who come after it.
+        return {
+            told.index
+            for told in given
+            if told.index != self.TARGET and told.shares[self.TARGET - (told.index < self.TARGET)][0] is kind
+        }
 
 
 def public(who: Identity) -> bytes:

@@ -116,13 +116,13 @@ class Reading:
 
     def tag(self, kind: int, owner: int, holder: int, element: int) -> bytes:
         place = bytes([kind]) + two(owner) + two(holder)
-        return hashlib.sha256(V2 + b"tag\0" + self.context + place + element.to_bytes(32, "big")).digest()[:16]
+        return hashlib.sha256(V2 + b"tag\0" + self.roster + place + element.to_bytes(32, "big")).digest()[:16]
 
     def deal(self, owner: int, holder: int) -> bytes:
         shares = self.devices[owner].shares(holder)
         public = self.devices[holder].sealing.public_key().public_bytes_raw()
         agreed = self.devices[owner].sealing.exchange(X25519PublicKey.from_public_bytes(public))
-        key = derived(agreed, self.context, b"seal", self.group_id, two(owner), two(holder))
+        key = derived(agreed, self.roster, b"seal", two(owner), two(holder))
         sealed = ChaCha20Poly1305(key).encrypt(bytes(12), b"".join(s.to_bytes(32, "big") for s in shares), None)
         return sealed + b"".join(self.tag(kind, owner, holder, share) for kind, share in enumerate(shares, 1))
 
@@ -135,12 +135,12 @@ class Reading:
         """All masks of a device, those that it takes off with a minus."""
         own = self.devices[index]
         seed = own.seed.to_bytes(32, "big")
-        masks = [self.mask(derived(seed, self.context, b"self mask", self.group_id, two(index)))]
+        masks = [self.mask(derived(seed, self.roster, b"self mask", two(index)))]
         for other in others:
             public = self.devices[other].masking.public_key().public_bytes_raw()
             agreed = own.masking.exchange(X25519PublicKey.from_public_bytes(public))
             between = two(min(index, other)) + two(max(index, other))
-            mask = self.mask(derived(agreed, self.context, b"pairwise mask", self.group_id, between))
+            mask = self.mask(derived(agreed, self.roster, b"pairwise mask", between))
             masks.append([word if index < other else -word for word in mask])
         return masks
 
@@ -153,7 +153,7 @@ def reading(request: pytest.FixtureRequest) -> Reading:
 def test_keys_are_advertised_with_a_voucher_and_a_signature(reading: Reading) -> None:
     issuer = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(reading.case["issuer_private_key"]))
     campaign, promise = (bytes.fromhex(reading.case[name]) for name in ("campaign", "promise"))
-    assert promise == reading.terms[55:57] + reading.terms[58:60] + b"\2" + bytes(32) + raw(issuer)
+    assert promise == reading.terms[55:60] + b"\2" + bytes(32) + raw(issuer)
     for index, device in enumerate(reading.devices):
         voucher = issuer.sign(b"neologue signing key v1\0" + campaign + raw(device.signer))
         signature = device.signer.sign(V2 + b"advertisement\0" + hashlib.sha256(reading.terms).digest() + device.keys)

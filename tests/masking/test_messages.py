@@ -12,9 +12,9 @@ from groups import ISSUER, ISSUERS, LAYER, identity, some_terms
 from neologue.errors import MaskingError, ParameterError
 from neologue.masking.agreement import Confirmation, Request, Survivors
 from neologue.masking.graph import circle, neighbours_at
-from neologue.masking.keys import PublicKeys, pairwise_mask_key, seal, unseal
+from neologue.masking.keys import PublicKeys, pairwise_mask_key, seal, self_mask_key, tag, unseal
 from neologue.masking.messages import SEALED_BYTES, Deal, Delivery, Kind, MaskedVector, Sharing, Unmasking
-from neologue.masking.roster import Advertisement, Roster
+from neologue.masking.roster import Advertisement, Roster, roster_digest
 from neologue.masking.terms import MaskingGroup, Promise, Terms
 from neologue.masking.vote_packing import pack, unpack
 from neologue.masking.voucher import Issuers, vouch
@@ -28,6 +28,12 @@ SHARED = frozenset({0, 1, 2, 9})
 KEYS = PublicKeys(b"\x09".ljust(32, b"\0"), b"\x0a".ljust(32, b"\0"))
 DEVICES = tuple(
     Advertisement.sign(KEYS, TERMS, who.signer, 0, who.voucher) for who in (identity(number) for number in range(10))
+)
+ROSTER = roster_digest(COHORT, DEVICES)
+OTHER_ROSTERS = (
+    roster_digest(MaskingGroup(TERMS, 11), DEVICES),
+    roster_digest(MaskingGroup(some_terms(entries=12), 10), DEVICES),
+    roster_digest(COHORT, (*DEVICES[1:], DEVICES[0])),
 )
 SIGNED = DEVICES[0]
 DEAL = Deal(bytes(range(SEALED_BYTES)), (b"seed".ljust(16), b"key".ljust(16)))
@@ -201,12 +207,16 @@ class TestTerms:
         assert group.bits == bits
         assert 2 ** (bits - 1) <= votes * size < 2**bits
 
-    def test_worse_terms_than_promised_are_refused(self) -> None:
-        Promise(3, 2, ISSUERS.keys).check(TERMS)
+    def test_other_terms_than_promised_are_refused(self) -> None:
+        Promise(3, 20, 2, ISSUERS.keys).check(TERMS)
         with pytest.raises(MaskingError, match="3 devices, and 4 were promised"):
-            Promise(4, 0, ISSUERS.keys).check(TERMS)
+            Promise(4, 20, 2, ISSUERS.keys).check(TERMS)
         with pytest.raises(MaskingError, match="2 corrupt devices, and 3 were promised"):
-            Promise(3, 3, ISSUERS.keys).check(TERMS)
+            Promise(3, 20, 3, ISSUERS.keys).check(TERMS)
+        with pytest.raises(MaskingError, match="2 corrupt devices, and 1 were promised"):
+            Promise(3, 20, 1, ISSUERS.keys).check(TERMS)
+        with pytest.raises(MaskingError, match="20 per cent of dropouts, and 10 were promised"):
+            Promise(3, 10, 2, ISSUERS.keys).check(TERMS)
 
     @pytest.mark.parametrize(
         ("size", "corrupt", "smallest", "quorum"),
@@ -231,29 +241,34 @@ class TestKeys:
         assert not PublicKeys(KEYS.sealing, point).usable
         assert not PublicKeys(point, KEYS.masking).usable
         with pytest.raises(MaskingError, match="no secret"):
-            pairwise_mask_key(X25519PrivateKey.generate(), point, COHORT, (0, 1))
+            pairwise_mask_key(X25519PrivateKey.generate(), point, ROSTER, (0, 1))
 
     def test_both_of_a_pair_have_the_same_mask_and_no_other_pair_or_group_has_it(self) -> None:
         one, two = X25519PrivateKey.generate(), X25519PrivateKey.generate()
         publics = [key.public_key().public_bytes_raw() for key in (one, two)]
-        key = pairwise_mask_key(one, publics[1], COHORT, (4, 7))
-        assert pairwise_mask_key(two, publics[0], COHORT, (7, 4)) == key
+        key = pairwise_mask_key(one, publics[1], ROSTER, (4, 7))
+        assert pairwise_mask_key(two, publics[0], ROSTER, (7, 4)) == key
         others = {
-            pairwise_mask_key(one, publics[1], COHORT, (4, 8)),
-            pairwise_mask_key(one, publics[1], MaskingGroup(TERMS, 11), (4, 7)),
-            pairwise_mask_key(one, publics[1], MaskingGroup(some_terms(entries=12), 10), (4, 7)),
-            pairwise_mask_key(one, publics[0], COHORT, (4, 7)),
+            pairwise_mask_key(one, publics[1], ROSTER, (4, 8)),
+            *(pairwise_mask_key(one, publics[1], roster, (4, 7)) for roster in OTHER_ROSTERS),
+            pairwise_mask_key(one, publics[0], ROSTER, (4, 7)),
         }
-        assert len(others | {key}) == 5
+        assert len(others | {key}) == 3 + len(OTHER_ROSTERS)
 
     def test_what_is_sealed_is_opened_by_one_device_from_one_other(self) -> None:
         one, two = X25519PrivateKey.generate(), X25519PrivateKey.generate()
         publics = [key.public_key().public_bytes_raw() for key in (one, two)]
-        sealed = seal(b"shares", one, publics[1], COHORT, 4, 7)
-        assert unseal(sealed, two, publics[0], COHORT, 4, 7) == b"shares"
-        for group, sender, receiver in [(COHORT, 7, 4), (COHORT, 4, 8), (MaskingGroup(TERMS, 11), 4, 7)]:
+        sealed = seal(b"shares", one, publics[1], ROSTER, 4, 7)
+        assert unseal(sealed, two, publics[0], ROSTER, 4, 7) == b"shares"
+        elsewhere = [(roster, 4, 7) for roster in OTHER_ROSTERS]
+        for roster, sender, receiver in [(ROSTER, 7, 4), (ROSTER, 4, 8), *elsewhere]:
             with pytest.raises(MaskingError, match="can't be opened"):
-                unseal(sealed, two, publics[0], group, sender, receiver)
+                unseal(sealed, two, publics[0], roster, sender, receiver)
+
+    def test_masks_and_tags_are_of_one_roster(self) -> None:
+        rosters = (ROSTER, *OTHER_ROSTERS)
+        assert len({self_mask_key(1, roster, 4) for roster in rosters}) == len(rosters)
+        assert len({tag(1, roster, Kind.SEED, 4, 7) for roster in rosters}) == len(rosters)
 
 
 class TestSignatures:

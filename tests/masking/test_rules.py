@@ -18,7 +18,7 @@ def test_the_defaults_can_be_kept() -> None:
     rules = GroupRules(groups=groups_of(200_000, GroupRules.smallest))
     assert rules.groups == 5716
     assert (rules.fewest, rules.corrupt, rules.honest) == (88, 23, 47)
-    assert rules.promise(ISSUERS.keys) == Promise(70, 23, ISSUERS.keys)
+    assert rules.promise(ISSUERS.keys) == Promise(70, 20, 23, ISSUERS.keys)
 
 
 @given(
@@ -95,9 +95,9 @@ def test_rules_that_can_not_be_kept_are_refused(rules: tuple[int, int, int, int]
         GroupRules(*rules)
 
 
-def test_a_promise_is_five_bytes_and_the_issuers() -> None:
-    promise = Promise(300, 7, (bytes(range(32)), bytes(32)))
-    assert bytes(promise).hex() == "012c000702" + bytes(range(32)).hex() + bytes(32).hex()
+def test_a_promise_is_six_bytes_and_the_issuers() -> None:
+    promise = Promise(300, 20, 7, (bytes(range(32)), bytes(32)))
+    assert bytes(promise).hex() == "012c14000702" + bytes(range(32)).hex() + bytes(32).hex()
     assert Promise.parse(bytes(promise)) == promise
 
 
@@ -105,15 +105,16 @@ def test_a_promise_is_five_bytes_and_the_issuers() -> None:
     "body",
     [
         "",
-        "00320005",
-        "0032000500",  # nobody vouches
-        "0032000501",
-        "0032000501" + "00" * 31,
-        "0032000501" + "00" * 33,
-        "0032000502" + "00" * 64,  # one of them twice
-        "0002000501" + "00" * 32,
-        "ffff000501" + "00" * 32,
-        "0032ffff01" + "00" * 32,
+        "0032140005",
+        "003214000500",  # nobody vouches
+        "003214000501",
+        "003214000501" + "00" * 31,
+        "003214000501" + "00" * 33,
+        "003214000502" + "00" * 64,  # one of them twice
+        "000214000501" + "00" * 32,
+        "ffff14000501" + "00" * 32,
+        "00321f000501" + "00" * 32,  # more dropouts than any group survives
+        "003214ffff01" + "00" * 32,
     ],
 )
 def test_bytes_that_promise_nothing_are_refused(body: str) -> None:

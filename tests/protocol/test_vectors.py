@@ -332,7 +332,7 @@ def test_documents_are_as_described(case: Case) -> None:
     operator = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(case["operator_private_key"]))
     assert operator.public_key().public_bytes_raw().hex() == case["operator"]
     assert operator.sign(b"neologue invitation v1\0" + asked).hex() == case["signature"]
-    promise = (70).to_bytes(2, "big") + (23).to_bytes(2, "big") + bytes([2]) + bytes(range(64))
+    promise = (70).to_bytes(2, "big") + bytes([20]) + (23).to_bytes(2, "big") + bytes([2]) + bytes(range(64))
     assert promise.hex() == case["masked"]
     assert operator.sign(b"neologue masked invitation v2\0" + asked + promise).hex() == case["masked_signature"]
 

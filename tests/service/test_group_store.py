@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
+from layers import small_layer
 from neologue.aggregation.masked_group import terms_for
+from neologue.discovery.decision import Decision
+from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns.campaign_store import LayerOutcome
 from neologue.service.masked.group_store import GroupStore
 from neologue.service.storage.database import Database
 from neologue.service.storage.report_store import ReportStore
@@ -90,6 +94,22 @@ def test_no_more_groups_are_formed_than_share_the_risk(store: GroupStore) -> Non
     assert not store.form(CAMPAIGN, 0, TERMS[1], 4, NOW, UNTIL, most_groups=1)
     assert store.form(CAMPAIGN, 0, TERMS[0], 4, NOW, UNTIL, most_groups=1), "this one was formed before"
     assert store.form(CAMPAIGN, 0, TERMS[1], 4, NOW, UNTIL, most_groups=2)
+
+
+def test_groups_of_decided_layers_share_the_risk_too(store: GroupStore, database: Database) -> None:
+    """What is on record of them is deleted with the votes, and their number stays."""
+    formed(store)
+    nothing = np.empty(0, np.int64)
+    with database.transaction() as db:
+        campaign_store.close_layer(db, CAMPAIGN, 0)
+        decision = Decision(10, True, nothing, nothing, nothing, nothing, nothing)
+        assert campaign_store.settle_layer(db, CAMPAIGN, 0, decision, LayerOutcome(None, []))
+    add_layer(database, layer_size=10, layer_index=1, layer=small_layer(["a", "b"], extension=3))
+    assert state(store, TERMS[0].group_id) is None
+    assert not store.form(CAMPAIGN, 1, TERMS[1], 4, NOW, UNTIL, most_groups=1)
+    assert store.form(CAMPAIGN, 1, TERMS[1], 4, NOW, UNTIL, most_groups=2)
+    assert store.form(CAMPAIGN, 1, TERMS[1], 4, NOW, UNTIL, most_groups=2), "the answer of the first may have been lost"
+    assert not store.form(CAMPAIGN, 1, TERMS[2], 4, NOW, UNTIL, most_groups=2)
 
 
 @pytest.mark.parametrize("spoilt", ["closed", "full", "spent"])

@@ -274,7 +274,7 @@ class GroupServer:
         for owner, (kind, share) in given.items():
             if kind is not self._wanted_share(owner):
                 raise MaskingError(f"a share of device {owner} that was not asked for")
-            if tag(share, group, kind, owner, index) != self._deal(owner, index).tags[kind - 1]:
+            if tag(share, self._roster, kind, owner, index) != self._deal(owner, index).tags[kind - 1]:
                 raise MaskingError(f"the share of device {owner} is not the one that it gave")
         for owner, (_, share) in given.items():
             self._shares[owner][index + 1] = share
@@ -362,7 +362,7 @@ class GroupServer:
             return
         for owner, secret in secrets.items():
             if owner in self._arrived:
-                subtract_mask(self._total, self_mask_key(secret, self._formed_group, owner))
+                subtract_mask(self._total, self_mask_key(secret, self._roster, owner))
             else:
                 self._take_off_pairwise(owner, secret)
         votes = self._total.astype(np.uint32) & np.uint32((1 << self._formed_group.bits) - 1)
@@ -376,7 +376,7 @@ class GroupServer:
     def _is_secret(self, owner: int, secret: int) -> bool:
         """Whether this is what a device has vouched for, before anybody could know it."""
         if owner in self._arrived:
-            return tag(secret, self._formed_group, Kind.SEED, owner, owner) == self._shared[owner].seed_tag
+            return tag(secret, self._roster, Kind.SEED, owner, owner) == self._shared[owner].seed_tag
         public = mask_pair(secret, self.terms.digest).public_key().public_bytes_raw()
         return public == self._advertised[owner].keys.masking
 
@@ -385,7 +385,7 @@ class GroupServer:
         pair = mask_pair(secret, self.terms.digest)
         for other in self._neighbours[gone]:
             if other in self._arrived:
-                key = pairwise_mask_key(pair, self._advertised[other].keys.masking, self._formed_group, (gone, other))
+                key = pairwise_mask_key(pair, self._advertised[other].keys.masking, self._roster, (gone, other))
                 (subtract_mask if other < gone else add_mask)(self._total, key)
 
     def _end(self, outcome: GroupSum | NoSum) -> None:

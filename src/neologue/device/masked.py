@@ -133,11 +133,11 @@ class Member:
         for position, other in enumerate(roster.neighbours):
             pair = {kind: shares[position] for kind, shares in dealt.items()}
             plain = b"".join(map(field.to_bytes, pair.values()))
-            sealed = seal(plain, self._sealing, roster.advertised[other].keys.sealing, group, index, other)
-            seed_tag, key_tag = (tag(share, group, kind, index, other) for kind, share in pair.items())
+            sealed = seal(plain, self._sealing, roster.advertised[other].keys.sealing, roster.digest, index, other)
+            seed_tag, key_tag = (tag(share, roster.digest, kind, index, other) for kind, share in pair.items())
             deals.append(Deal(sealed, (seed_tag, key_tag)))
         self._roster = roster
-        seed_tag = tag(self._secrets[Kind.SEED], group, Kind.SEED, index, index)
+        seed_tag = tag(self._secrets[Kind.SEED], roster.digest, Kind.SEED, index, index)
         return Sharing(index, seed_tag, b"".join(map(bytes, deals))).body(group)
 
     def mask(self, message: bytes) -> bytes:
@@ -153,16 +153,16 @@ class Member:
         _check_index(delivery.index, index)
         _check_set("have shared their secrets", delivery.shared, group, index)
         around = [other for other in roster.neighbours if other in delivery.shared]
-        held = {
-            other: self._open(deal, group, other, index) for other, deal in zip(around, delivery.deals, strict=True)
-        }
+        held = {other: self._open(deal, roster, other) for other, deal in zip(around, delivery.deals, strict=True)}
         if (readable := sum(map(bool, held.values()))) < group.neighbourhood.threshold:
             raise MaskingError(
                 f"{readable} neighbours have shared their secrets with this device, "
                 f"and it takes {group.neighbourhood.threshold}"
             )
         keys = {
-            other: pairwise_mask_key(self._masking, roster.advertised[other].keys.masking, group, (index, other))
+            other: pairwise_mask_key(
+                self._masking, roster.advertised[other].keys.masking, roster.digest, (index, other)
+            )
             for other in around
         }
         self._ballot.check(self._terms)
@@ -171,7 +171,7 @@ class Member:
         self._ballot.group = self._terms.group_id
         self._shared, self._held = delivery.shared, held
         entries = votes.astype(group.entry_dtype)
-        add_mask(entries, self_mask_key(self._secrets[Kind.SEED], group, index))
+        add_mask(entries, self_mask_key(self._secrets[Kind.SEED], roster.digest, index))
         for other, key in keys.items():
             (add_mask if index < other else subtract_mask)(entries, key)
         signature = self._signer.sign(signed_shared(roster.digest, group, delivery.shared))
@@ -256,16 +256,16 @@ class Member:
     def _signed_survivors(roster: Roster, shared: frozenset[int], survivors: frozenset[int]) -> bytes:
         return signed_survivors(roster.digest, roster.group, shared, survivors)
 
-    def _open(self, deal: Deal, group: MaskingGroup, other: int, index: int) -> dict[Kind, int]:
+    def _open(self, deal: Deal, roster: Roster, other: int) -> dict[Kind, int]:
         """The shares in a deal; none if the neighbour has sealed nonsense, which must not stop the others."""
-        assert self._roster is not None
+        digest, index = roster.digest, roster.index
         try:
-            plain = unseal(deal.sealed, self._sealing, self._roster.advertised[other].keys.sealing, group, other, index)
+            plain = unseal(deal.sealed, self._sealing, roster.advertised[other].keys.sealing, digest, other, index)
             seed, key = field.from_bytes(plain[: field.ELEMENT_BYTES]), field.from_bytes(plain[field.ELEMENT_BYTES :])
         except MaskingError:
             return {}
         opened = {Kind.SEED: seed, Kind.KEY: key}
-        tags = tuple(tag(share, group, kind, other, index) for kind, share in opened.items())
+        tags = tuple(tag(share, digest, kind, other, index) for kind, share in opened.items())
         return opened if tags == deal.tags else {}
 
 

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from neologue.device.spending_record import Answer
 from neologue.errors import ParameterError, ReleaseError, SignatureError
 from neologue.masking.rules import GroupRules
+from neologue.masking.terms import Promise
 from neologue.protocol.signed_document import check_signature
 
 FORMAT: Final = 3
@@ -57,9 +58,14 @@ def _objections(release: Mapping[str, Any], answer: Answer, operators: Collectio
             yield f"this device was told {what} {told:g}, and the release states {stated}"
     masked = release["exposure"]["masked"]
     rules = None if masked is None else GroupRules(**masked)
-    promised = None if answer.masked is None else (answer.masked.smallest, answer.masked.corrupt)
-    if promised != (rules and (rules.smallest, rules.corrupt)):
+    promised = None if answer.masked is None else _numbers(answer.masked)
+    if promised != (rules and _numbers(rules)):
         yield "the release states other masks than this device was promised, or none where it was promised some"
+
+
+def _numbers(masks: GroupRules | Promise) -> tuple[int, int, int]:
+    """What a release and an invitation both say of groups."""
+    return masks.smallest, masks.dropout, masks.corrupt
 
 
 def _wrong_signature(release: Mapping[str, object], keys: Sequence[bytes]) -> Iterator[str]:

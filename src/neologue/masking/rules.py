@@ -85,7 +85,7 @@ class GroupRules:
 
     def promise(self, issuers: tuple[bytes, ...]) -> Promise:
         """What every device is promised, with those who vouch for the others."""
-        return Promise(self.smallest, self.corrupt, issuers)
+        return Promise(self.smallest, self.dropout, self.corrupt, issuers)
 
     def _remaining(self, devices: int) -> int:
         return devices - -(-devices * self.dropout // 100)

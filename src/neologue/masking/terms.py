@@ -36,7 +36,7 @@ MOST_ISSUERS: Final = 16
 
 _FORM: Final = struct.Struct(f">B{GROUP_BYTES}s{LAYER_BYTES}sIHHBH")
 TERMS_BYTES: Final = _FORM.size
-_PROMISE: Final = struct.Struct(">HHB")
+_PROMISE: Final = struct.Struct(">HBHB")
 
 
 @dataclass(frozen=True)
@@ -105,13 +105,15 @@ class Promise:
 
     smallest: int
     """The fewest devices whose votes are summed."""
+    dropout: int
+    """The dropouts that a group survives, in per cent."""
     corrupt: int
     """The most corrupt devices that a group withstands."""
     issuers: tuple[bytes, ...]
     """The raw Ed25519 public keys of those who vouch for the signing keys of devices."""
 
     def __post_init__(self) -> None:
-        check_group(self.smallest, 0, self.corrupt)
+        check_group(self.smallest, self.dropout, self.corrupt)
         if not 1 <= len(self.issuers) <= MOST_ISSUERS or len(set(self.issuers)) < len(self.issuers):
             raise ParameterError(
                 f"1 to {MOST_ISSUERS} different issuers vouch for the devices of a campaign, not {len(self.issuers)}"
@@ -121,29 +123,37 @@ class Promise:
 
     @classmethod
     def parse(cls, body: bytes) -> Self:
-        """The promise in some bytes: 2 for the devices, 2 for the corrupt ones, 1 for the issuers, and 32 for each."""
+        """The promise in some bytes.
+
+        2 are for the devices, 1 for the dropouts, 2 for the corrupt ones, 1 for the issuers, and 32 for each of these.
+        """
         if len(body) < _PROMISE.size:
             raise MaskingError(f"{len(body):,} bytes are no promise")
-        smallest, corrupt, count = _PROMISE.unpack_from(body)
+        smallest, dropout, corrupt, count = _PROMISE.unpack_from(body)
         keys = body[_PROMISE.size :]
         if len(keys) != count * ISSUER_BYTES:
             raise MaskingError(f"{len(body):,} bytes are no promise with {count} issuers")
         try:
             issuers = tuple(keys[place : place + ISSUER_BYTES] for place in range(0, len(keys), ISSUER_BYTES))
-            return cls(smallest, corrupt, issuers)
+            return cls(smallest, dropout, corrupt, issuers)
         except ParameterError as error:
             raise MaskingError(f"the promise can't be kept: {error}") from None
 
     def __bytes__(self) -> bytes:
-        return _PROMISE.pack(self.smallest, self.corrupt, len(self.issuers)) + b"".join(self.issuers)
+        numbers = _PROMISE.pack(self.smallest, self.dropout, self.corrupt, len(self.issuers))
+        return numbers + b"".join(self.issuers)
 
     def check(self, terms: Terms) -> None:
-        """Refuse terms that are worse, with a MaskingError."""
+        """Refuse terms for smaller sums, or with other numbers for thresholds to follow from, with a MaskingError."""
         if terms.smallest < self.smallest:
             raise MaskingError(
                 f"the group may sum the votes of {terms.smallest:,} devices, and {self.smallest:,} were promised"
             )
-        if terms.corrupt < self.corrupt:
+        if terms.dropout != self.dropout:
+            raise MaskingError(
+                f"the group survives {terms.dropout} per cent of dropouts, and {self.dropout} were promised"
+            )
+        if terms.corrupt != self.corrupt:
             raise MaskingError(
                 f"the group withstands {terms.corrupt:,} corrupt devices, and {self.corrupt:,} were promised"
             )
@@ -197,5 +207,5 @@ class MaskingGroup:
 
     @cached_property
     def context(self) -> bytes:
-        """What all keys of the group are derived with: SHA-256 of the terms and the size, in 2 bytes."""
+        """SHA-256 of the terms and the size, in 2 bytes: what the digest of every roster of the group covers."""
         return hashlib.sha256(bytes(self.terms) + self.size.to_bytes(2, "big")).digest()

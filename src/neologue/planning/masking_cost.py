@@ -69,7 +69,7 @@ def device_seconds(group: MaskingGroup) -> float:
     terms, everybody = group.terms, frozenset(range(group.size))
     issuer = Ed25519PrivateKey.generate()
     issuers = Issuers(bytes(CAMPAIGN_BYTES), (issuer.public_key().public_bytes_raw(),))
-    promise = Promise(terms.smallest, terms.corrupt, issuers.keys)
+    promise = Promise(terms.smallest, terms.dropout, terms.corrupt, issuers.keys)
     server = GroupServer(terms, issuers)
     counts = np.zeros(terms.entries, np.int64)
     took = 0.0

@@ -82,9 +82,11 @@ class GroupStore:
                 return True  # written before, and the answer was lost
             if _room(db, layer, campaign, layer_index, now).free < devices:
                 return False
-            ((formed,),) = db.execute("SELECT COUNT(*) FROM masking_groups WHERE campaign = ?", (campaign,))
+            # The groups of decided layers are deleted, so that they are counted beside their layers.
+            ((formed,),) = db.execute("SELECT SUM(groups_formed) FROM layers WHERE campaign = ?", (campaign,))
             if int(formed) >= most_groups:
                 return False
+            db.execute(f"UPDATE layers SET groups_formed = groups_formed + 1 WHERE {_LAYER}", (campaign, layer_index))
             db.execute(
                 "INSERT INTO masking_groups (id, campaign, layer_index, terms, devices, until, state)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
