@@ -129,6 +129,12 @@ def test_too_few_users_for_a_promise_are_refused_by_name() -> None:
         campaign(promised_epsilon=1.0, promised_unit="word")
 
 
+@pytest.mark.parametrize("promised", [1e-9, 1e-160, 1e-300, 5e-324])
+def test_no_promise_is_too_small_to_be_refused_by_name(promised: float) -> None:
+    with pytest.raises(ParameterError, match=f"no number of reports keeps a central ε of {promised:g} "):
+        fewest_reports(campaign(promised_epsilon=promised).parameters, 1)
+
+
 def test_a_simulation_keeps_its_promise_and_its_release_is_certified_with_it() -> None:
     population = Population.from_words({f"user {n}": {"dada": 2, "cabd": 1} for n in range(20_000)})
     made = campaign(20_000, promised_epsilon=1.5)

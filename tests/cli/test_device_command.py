@@ -1,7 +1,9 @@
 """`neologue device`: what it prints, and the exit code for every outcome."""
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -89,13 +91,24 @@ def test_a_release_is_checked_on_the_device_alone(
     assert talking("tick").exit_code == 0
     asked = len(service.requests)
     found = device("check", release)
-    assert (found.exit_code, found.stdout[:4]) == (0, "yes:")
+    assert found.exit_code == 0
+    yes = "yes: the layer that this device answered is in the release, with the {} that it was told\n"
+    assert found.stdout == yes.format("ε, B and masks")
     release.write_text(json.dumps(sign_document(said | {"layers": []}, OPERATOR)))
     left_out = device("check", release)
     assert left_out.exit_code == 1
     assert "is not among those of the release" in left_out.stdout
     release.write_text("{")
     assert "cut or no JSON" in sentence(device("check", release))
+    release.write_text(json.dumps(sign_document(said, OPERATOR)))
+    with closing(sqlite3.connect(folder / "account.db")) as db, db:
+        db.execute("UPDATE answers SET operator = NULL, stated = NULL, bound = NULL, masked = NULL")
+    earlier = device("check", release, "--operator", KEY)
+    assert earlier.exit_code == 0
+    assert earlier.stdout == (
+        "not compared, because an earlier version of this device did not record it: who asked, B, masks\n"
+        + yes.format("ε")
+    )
     assert len(service.requests) == asked, "nothing is sent"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from invitations import OPERATOR, STRANGER, campaign_id, policy
 from layers import small_layer
-from neologue.device.release_check import check_release
+from neologue.device.release_check import ReleaseCheck, check_release
 from neologue.device.spending_record import Answer, SpendingRecord
 from neologue.errors import ParameterError, ReleaseError
 from neologue.masking.rules import GroupRules
@@ -54,9 +54,9 @@ def answers(record: SpendingRecord, masked: Promise | None = None) -> list[Answe
 
 def test_the_layer_is_found_among_those_of_the_release_or_as_its_measurement(record: SpendingRecord) -> None:
     answered = answers(record)
-    assert check_release(signed(release()), answered, ()) == ()
+    assert check_release(signed(release()), answered, ()) == ReleaseCheck(())
     measured = release(layers=[], measurement={"digest": LAYER.digest.hex()})
-    assert check_release(signed(measured), answered, ()) == ()
+    assert check_release(signed(measured), answered, ()) == ReleaseCheck(())
 
 
 LIES: dict[str, tuple[dict[str, Any], str]] = {
@@ -72,7 +72,7 @@ LIES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("lie", LIES)
 def test_what_a_release_says_otherwise_is_named(lie: str, record: SpendingRecord) -> None:
     changes, said = LIES[lie]
-    (objection,) = check_release(signed(release(**changes)), answers(record), ())
+    (objection,) = check_release(signed(release(**changes)), answers(record), ()).objections
     assert said in objection
 
 
@@ -88,17 +88,17 @@ def test_what_a_release_says_otherwise_is_named(lie: str, record: SpendingRecord
 )
 def test_masks_are_those_that_were_promised(record: SpendingRecord, masked: GroupRules | None, holds: bool) -> None:
     document = release(exposure={"disk": 100, "server": 1, "masked": masked and asdict(masked)})
-    assert (check_release(signed(document), answers(record, PROMISE), ()) == ()) is holds
+    assert (check_release(signed(document), answers(record, PROMISE), ()).objections == ()) is holds
 
 
 def test_the_operator_who_asked_must_have_signed(record: SpendingRecord) -> None:
     answered = answers(record)
     for key in (STRANGER.public_key().public_bytes_raw(), KEY):
-        assert check_release(signed(release(), STRANGER), answered, (key,)) != ()
-    (objection,) = check_release(json.dumps(release()).encode(), answered, ())
+        assert check_release(signed(release(), STRANGER), answered, (key,)).objections != ()
+    (objection,) = check_release(json.dumps(release()).encode(), answered, ()).objections
     assert "is not signed" in objection
     changed = json.loads(signed(release())) | {"words": []}
-    assert check_release(json.dumps(changed).encode(), answered, ()) != ()
+    assert check_release(json.dumps(changed).encode(), answered, ()).objections != ()
 
 
 def test_an_answer_of_an_earlier_version_is_checked_as_far_as_it_goes(record: SpendingRecord, tmp_path: Path) -> None:
@@ -110,10 +110,34 @@ def test_an_answer_of_an_earlier_version_is_checked_as_far_as_it_goes(record: Sp
         )
     (answer,) = SpendingRecord(tmp_path / "account.db").answers()
     assert (answer.layer, answer.operator, answer.bound) == (LAYER.digest, None, None)
-    assert check_release(signed(release()), [answer], {KEY}) == ()
-    assert len(check_release(signed(release(layers=[])), [answer], {KEY})) == 1
+    unnoted = ("who asked", "B", "masks")
+    assert check_release(signed(release()), [answer], {KEY}) == ReleaseCheck((), unnoted)
+    left_out = check_release(signed(release(layers=[])), [answer], {KEY})
+    assert (len(left_out.objections), left_out.not_compared) == (1, unnoted)
+    for stated in (2.0, 3.1):
+        other = release(parameters={"epsilon": stated, "words_per_user": 4})
+        (objection,) = check_release(signed(other), [answer], {KEY}).objections
+        assert objection == f"this device spent an ε of 3, and the release states {stated}"
     with pytest.raises(ParameterError, match="give the operator's public key"):
         check_release(signed(release()), [answer], ())
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"size": 2000, "smallest": 1000, "corruption": 5.5},
+        {"groups": 1.5},
+        {"size": 10**9},
+        {"size": "100"},
+        {"risk": "1e-6"},
+        {"people": 1},
+    ],
+    ids=str,
+)
+def test_masks_that_can_not_be_are_refused(rules: dict[str, Any], record: SpendingRecord) -> None:
+    document = release(exposure={"disk": 100, "server": 1, "masked": rules})
+    with pytest.raises(ReleaseError, match="not what a campaign publishes"):
+        check_release(signed(document), answers(record, PROMISE), ())
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The rules of a campaign's groups: what follows from them, and which can't be kept."""
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -93,6 +94,13 @@ class TestCorruptDevices:
 def test_rules_that_can_not_be_kept_are_refused(rules: tuple[int, int, int, int], named: str) -> None:
     with pytest.raises(ParameterError, match=named):
         GroupRules(*rules)
+
+
+@pytest.mark.parametrize("name", ["size", "smallest", "dropout", "corruption", "groups"])
+@pytest.mark.parametrize("value", [5.5, 40.0, float("inf"), float("nan"), 1e300, True, "40", None])
+def test_rules_are_whole_numbers(name: str, value: Any) -> None:  # noqa: ANN401
+    with pytest.raises(ParameterError, match=f"the {name} of groups must be a whole number, not"):
+        GroupRules(**{"size": 2000, "smallest": 1000, name: value})
 
 
 def test_a_promise_is_six_bytes_and_the_issuers() -> None:

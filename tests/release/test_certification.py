@@ -355,6 +355,17 @@ CAUGHT: dict[str, tuple[str, Tampering]] = {
     "a fidelity that is none": ("unary", put("fidelity", value="perfect")),
     "another rate": ("measured", put("measurement", "rate", value=1.0)),
     "no rate": ("measured", put("measurement", "rate", value=0.0)),
+    "a claim more, of nothing": ("unary", put("privacy", "anonymous", value=None)),
+    "a bound more, of nothing": ("unary", put("privacy", "item_central", "better", value=None)),
+    "a row of the statement more names": ("unary", put("privacy", "trust", "observers", 0, "friends", value=None)),
+    "assumptions by number": (
+        "unary",
+        lambda document: document["privacy"]["trust"].update(
+            assumptions={str(n): said for n, said in enumerate(document["privacy"]["trust"]["assumptions"])}
+        ),
+    ),
+    "a score": ("unary", put("score", value={"precision": 0.5})),
+    "a score of nothing": ("unary", put("score", value=None)),
 }
 """Tamperings that the facts of a release contradict, whatever its digest says."""
 
@@ -367,7 +378,6 @@ CONSISTENT: dict[str, tuple[str, Tampering]] = {
     "an interval narrowed as by a higher threshold": ("unary", lower("words", 0, "high", by=0.99)),
     "fewest votes lowered to what is just enough": ("subset selection", add("layers", 0, "fewest_votes", more=-1)),
     "another seed": ("unary", put("seed", value=2)),
-    "something that nobody asked for": ("unary", put("score", value={"precision": 0.5})),
     "another description": ("unary", put("population", "description", value="a billion happy users")),
     "another profile": ("unary", put("profile", value="gboard-2024")),
     "an ε that promises less": ("unary", lower("privacy", "item_central", "best", by=2)),
@@ -408,7 +418,7 @@ def test_tampering_that_facts_contradict_is_refused_with_a_new_digest_too(
 def test_consistent_tampering_with_a_new_digest_is_refused_by_the_signature_alone(
     name: str, releases: dict[str, Json], place: Path
 ) -> None:
-    """What a release says of words, seeds, names and scores follows from nothing else in it.
+    """What a release says of words, seeds and names follows from nothing else in it.
 
     So who changes that, and the digest with it, has a release that might have been. Only a signature tells.
     """
@@ -512,6 +522,69 @@ def test_facts_from_which_nothing_follows_are_objected_to(
     assert not found.passed
 
 
+STRANGE: dict[str, tuple[tuple[str | int, ...], str]] = {
+    "beside all": (("raw_counts",), "raw_counts"),
+    "of the population": (("population", "people"), "population.people"),
+    "of a parameter": (("parameters", "noise"), "parameters.noise"),
+    "of the alphabet": (("parameters", "alphabet", "letters"), "parameters.alphabet.letters"),
+    "of known words": (("parameters", "known", "list"), "parameters.known.list"),
+    "of a layer": (("layers", 0, "votes"), "layers[].votes"),
+    "of a layer, as Python has it": (("layers", 0, "pass_number"), "layers[].pass_number"),
+    "of a word": (("words", 1, "holders"), "words[].holders"),
+    "of the measurement": (("measurement", "people"), "measurement.people"),
+    "of its coverage": (("measurement", "coverage", "people"), "measurement.coverage.people"),
+    "of a word measured": (("measurement", "words", 0, "holders"), "measurement.words[].holders"),
+    "of the exposure": (("exposure", "log"), "exposure.log"),
+    "of the statement": (("privacy", "user_central", "log"), "privacy.user_central.log"),
+    "that is no word": (("words", 0, "\x1b[2J" + "x" * 99), "words[].'\\x1b[2J" + "x" * 32 + "…"),
+}
+
+
+@pytest.mark.parametrize("where", STRANGE)
+def test_what_no_release_says_is_objected_to_by_its_place(where: str, releases: dict[str, Json], place: Path) -> None:
+    path, named = STRANGE[where]
+    value = 1 if path[-1] == "pass_number" else None
+    document = copy.deepcopy(releases["measured"])
+    put(*path, value=value)(document)
+    (objection,) = looked_at(with_new_digest(document), place).objections
+    assert objection == f"it has {named}, which no release of format 3 has and no privacy statement covers"
+
+
+def test_what_no_release_says_of_any_word_is_one_objection(releases: dict[str, Json], place: Path) -> None:
+    document = copy.deepcopy(releases["measured"])
+    for word in document["words"]:
+        word["holders"] = ["user 17"]
+    (objection,) = looked_at(with_new_digest(document), place).objections
+    assert "user 17" not in objection
+
+
+@pytest.mark.parametrize(
+    "path", [("profile",), ("parameters", "alphabet", "name"), ("parameters", "known", "source")], ids=str
+)
+def test_a_name_is_a_text(path: tuple[str, ...], releases: dict[str, Json], place: Path) -> None:
+    document = copy.deepcopy(releases["unary"])
+    put(*path, value={"user 17": ["abba"]})(document)
+    assert "Expected `str`" in refused(json.dumps(with_new_digest(document)), place)
+
+
+@pytest.mark.parametrize("signature", [{"value": "00", "holders": ["user 17"]}, ["user 17"], "user 17"], ids=str)
+def test_a_signature_that_nobody_verifies_has_no_more_to_say(
+    signature: object, releases: dict[str, Json], place: Path
+) -> None:
+    assert not looked_at(releases["unary"] | {"signature": signature}, place).passed
+    assert looked_at(sign_document(releases["unary"], KEY), place).passed
+
+
+@pytest.mark.parametrize("name", ["campaign", "simulated", "holders"])
+def test_older_formats_have_no_other_names_than_theirs(name: str, releases: dict[str, Json], place: Path) -> None:
+    document = older(releases["unary"])
+    told = looked_at(document, place).objections
+    added = looked_at(with_new_digest(document | {name: True}), place).objections
+    assert [said for said in added if said not in told] == [
+        f"it has {name}, which no release of format 1 has and no privacy statement covers"
+    ]
+
+
 def refused(content: str | bytes, place: Path) -> str:
     """What is said of a file that is no release."""
     place.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
@@ -545,6 +618,8 @@ def of_format_2(document: Json) -> Json:
     """The release as format 2 had it: without digests of layers, with k in each layer alone and no unique words."""
     old = {name: value for name, value in copy.deepcopy(document).items() if name != "campaign"} | {"format": 2}
     old["layers"] = [{name: value for name, value in layer.items() if name != "digest"} for layer in document["layers"]]
+    if old["measurement"]:
+        del old["measurement"]["digest"]
     for name in LACKING_PARAMETERS:
         del old["parameters"][name]
     for name in ("unique_words", "thresholds"):

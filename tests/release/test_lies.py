@@ -329,6 +329,16 @@ LIES: dict[str, tuple[str, Change, str]] = {
         put("parameters", "unique_chance", value=1e-15),
         OBJECTED,
     ),
+    "a smaller chance of unique words, and estimates that follow": (
+        "live",
+        then_estimate(put("parameters", "unique_chance", value=1e-9)),
+        "thresholds",
+    ),
+    "more hostile devices, and estimates that follow": (
+        "live",
+        then_estimate(put("parameters", "hostile_devices", value=5)),
+        "thresholds",
+    ),
     "a larger chance of unique words": ("live", put("parameters", "unique_chance", value=1e-3), "thresholds"),
     "more hostile devices than thresholds allow for": (
         "live",
@@ -407,6 +417,16 @@ LIES: dict[str, tuple[str, Change, str]] = {
     "a live release without a campaign": ("live", put("campaign", value=None), OBJECTED),
     "a campaign that is none": ("live", put("campaign", value="spring"), OBJECTED),
     "another campaign": ("live", put("campaign", value="cd" * 16), "identity"),
+    "raw counts beside all": ("live", put("raw_counts", value={"abba": ["user 17"]}), OBJECTED),
+    "the holders of a word": ("live", put("words", 0, "holders", value=["user 17"]), OBJECTED),
+    "the holders of a word measured": ("live", put("measurement", "words", 0, "holders", value=1), OBJECTED),
+    "the votes of a layer": ("live", put("layers", 0, "votes", value=[1]), OBJECTED),
+    "a parameter that is none": ("live", put("parameters", "noise", value="more"), OBJECTED),
+    "masks with more names": (
+        "live, masked",
+        put("exposure", "masked", "rosters", value=[["user 17"]]),
+        OBJECTED,
+    ),
     "a score of real people": ("live", put("score", value={"precision": 1.0}), OBJECTED),
     "another population": ("live", put("population", "description", value="everyone"), "description"),
     "another alphabet's name": ("live", put("parameters", "alphabet", "name", value="en"), "description"),
@@ -504,6 +524,15 @@ def test_the_page_has_every_item_by_its_name_and_no_other() -> None:
     rows = [row.split(" | ")[0].removeprefix("| ") for row in table.splitlines() if row.startswith("| ")]
     assert rows[0] == "name"
     assert sorted(rows[1:]) == sorted({word.name for words in (*WHOSE.values(), OF_ALL) for word in words})
+
+
+@pytest.mark.parametrize("name", ["unique_chance", "hostile_devices"])
+def test_the_promise_of_unique_words_rests_by_name_on_the_operators_word(name: str) -> None:
+    (thresholds,) = (word for word in OF_ALL if word.name == "thresholds")
+    page = (Path(__file__).parents[2] / "docs" / "privacy" / "operator.md").read_text("utf-8")
+    (row,) = (line for line in page.splitlines() if line.startswith("| thresholds | "))
+    assert name in thresholds.claim
+    assert f"`{name}`" in row
 
 
 def test_every_item_that_rests_on_the_operators_word_has_a_lie_or_is_about_what_no_release_says() -> None:

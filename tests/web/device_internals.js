@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources f0d01505fbab2f2b70de69bef053f4729061cf40f24b8f9621617090d88fe03c */
+/* neologue device, Apache-2.0, built from devices/web: sources 9e8eaa0c2fdf4df9a9c4ca242b90511e460b39f43ba08bb41e8364fb6856b17f */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)

@@ -156,8 +156,10 @@ def test_a_device_finds_what_it_was_asked_in_a_release_or_says_what_is_wrong(pag
     }
 
     def check(document: object) -> list[str]:
-        told: list[str] = page.run("return device.checkRelease(given[0])", json.dumps(document, ensure_ascii=False))
-        return told
+        text = json.dumps(document, ensure_ascii=False)
+        told: dict[str, list[str]] = page.run("return device.checkRelease(given[0])", text)
+        assert told["notCompared"] == []
+        return told["objections"]
 
     assert "has answered nothing" in check(sign_document(said, OPERATOR))[0]
     page.start(service)
@@ -179,7 +181,26 @@ def test_a_device_finds_what_it_was_asked_in_a_release_or_says_what_is_wrong(pag
     for text in ("{", "[]", '{"format": 2}'):
         with pytest.raises(PageError, match="no release of format 3"):
             page.run("return device.checkRelease(given[0])", text)
+    page.run(_RECORDED_EARLIER)
+    text = json.dumps(sign_document(said, OPERATOR), ensure_ascii=False)
+    told = page.run("return device.checkRelease(given[0])", text)
+    assert told == {"objections": [], "notCompared": ["who asked", "B"]}
     assert len(service.requests) == asked, "nothing is sent"
+
+
+_RECORDED_EARLIER = """
+const database = await new Promise((resolve) => {
+  const request = indexedDB.open("neologue");
+  request.onsuccess = () => resolve(request.result);
+});
+const transaction = database.transaction("answers", "readwrite");
+const store = transaction.objectStore("answers");
+store.getAll().onsuccess = ({ target }) => {
+  for (const { operator, bound, ...rest } of target.result) store.put(rest);
+};
+await new Promise((resolve) => (transaction.oncomplete = resolve));
+database.close();
+"""
 
 
 @pytest.mark.parametrize(

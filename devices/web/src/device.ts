@@ -28,7 +28,7 @@ import { type Octets, hex, joined, unhex } from "./octets";
 import { KEY_BYTES, type Limits, Policy, SWITCHED_OFF, sum } from "./policy";
 import { noiseVotes, quotient } from "./randomizer";
 import * as receipt from "./receipt";
-import { checkRelease } from "./release_check";
+import { type ReleaseCheck, checkRelease } from "./release_check";
 import { SendingTime, type SendingWindow, USUAL_WINDOW } from "./sending_time";
 import { publicKey, signedBy } from "./signature";
 import { normalised } from "./spelling";
@@ -250,8 +250,8 @@ export class Device {
     return sum((await this.#turn(["answers"], [], answers)).map(({ epsilon }) => epsilon));
   }
 
-  /** What is wrong with a release, the text of a release.json; nothing if it has the layer that was answered. */
-  async checkRelease(release: string): Promise<string[]> {
+  /** Whether a release, the text of a release.json, has the layer that was answered, as this device was told. */
+  async checkRelease(release: string): Promise<ReleaseCheck> {
     return checkRelease(release, await this.#turn(["answers"], [], answers), this.#operators);
   }
 

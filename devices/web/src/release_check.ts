@@ -29,15 +29,25 @@ interface Release {
   signature?: { value?: unknown };
 }
 
-/** What is wrong with a release, in sentences; none if it has the layer that was answered, as it was told. */
+/** What a device says of a release. */
+export interface ReleaseCheck {
+  /** What is wrong with it, in sentences; none if it has the layer that was answered, as it was told. */
+  objections: string[];
+  /** What was told and is not recorded, so that nothing shows whether the release says the same. */
+  notCompared: string[];
+}
+
+/** Whether a release has the layer that was answered, as this device was told. */
 export async function checkRelease(
   text: string,
   answers: readonly Answer[],
   operators: readonly string[],
-): Promise<string[]> {
+): Promise<ReleaseCheck> {
   const release = read(text);
   const answer = answers.find(({ campaign }) => campaign === release.campaign);
-  if (!answer) return ["this device has answered nothing in the campaign that the release is of"];
+  if (!answer) {
+    return { objections: ["this device has answered nothing in the campaign that the release is of"], notCompared: [] };
+  }
   const objections: string[] = [];
   const signature = unhex(release.signature?.value, SIGNATURE_BYTES);
   const message = await signedMessage(release);
@@ -52,7 +62,7 @@ export async function checkRelease(
     objections.push("the release states another ε, or other words per user, than this device was told");
   }
   if (release.exposure.masked !== null) objections.push("the release states masks, and this device was promised none");
-  return objections;
+  return { objections, notCompared: answer.operator ? [] : ["who asked", "B"] };
 }
 
 async function signedMessage(release: Release): Promise<Octets> {

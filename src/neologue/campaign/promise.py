@@ -20,6 +20,8 @@ SLACK: Final = 1e-5
 CLOSE: Final = 1.0005
 """The number of reports is found up to this factor, and never too small."""
 MOST_REPORTS: Final = 1 << 31
+LARGEST_STEP: Final = 50.0
+"""e to the power of it is far beyond the most reports: a promise may be so small that a larger power overflows."""
 
 
 def fewest_reports(parameters: Parameters, candidates: int) -> int:
@@ -67,7 +69,7 @@ def _fewest(
         over = excess(reports)
         breaks, keeps = (breaks, reports) if over <= 0 else (reports, keeps)
         # Four times as many reports halve the central ε, once there are many; a little more, to bracket the promise.
-        guess = reports * math.exp(2 * over) * (CLOSE ** (-0.25 if over <= 0 else 0.25))
+        guess = reports * math.exp(min(2 * over, LARGEST_STEP)) * (CLOSE ** (-0.25 if over <= 0 else 0.25))
         reports = math.ceil(min(guess, MOST_REPORTS))
         if not breaks < reports < keeps:
             reports = math.ceil(math.sqrt(max(breaks, 1) * keeps))

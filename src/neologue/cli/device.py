@@ -181,12 +181,18 @@ def check(
         raise ParameterError(f"there is no folder {folder}: give the one in which the device keeps its files")
     content = release.read_bytes()
     with _client(folder, key_file, operator=operator) as client:
-        objections = client.check_release(content)
-    for objection in objections:
+        checked = client.check_release(content)
+    for objection in checked.objections:
         click.echo(f"no: {objection}")
-    if objections:
+    if checked.not_compared:
+        click.echo(
+            "not compared, because an earlier version of this device did not record it: "
+            + ", ".join(checked.not_compared)
+        )
+    if checked.objections:
         context.exit(1)
-    click.echo("yes: the layer that this device answered is in the release, with the ε, B and masks that it was told")
+    told = "ε" if checked.not_compared else "ε, B and masks"
+    click.echo(f"yes: the layer that this device answered is in the release, with the {told} that it was told")
 
 
 @device.command()

@@ -24,7 +24,7 @@ from neologue.device.library import Library
 from neologue.device.membership import AnsweredInvitation, End, Joined, Membership
 from neologue.device.participation import GroupOutcome, Participation, Refused, Waiting, identity_of
 from neologue.device.policy import SWITCHED_OFF, Policy
-from neologue.device.release_check import check_release
+from neologue.device.release_check import ReleaseCheck, check_release
 from neologue.device.sending_time import SendingTime
 from neologue.device.spending_record import Answer, SpendingRecord
 from neologue.device.tick import OUT, REFUSED_DELAY, State, Tick, refusal_tick
@@ -176,8 +176,8 @@ class Client:
         """What left this device and what it could reveal, in a few sentences each, the oldest first."""
         return self._membership.receipts()
 
-    def check_release(self, content: bytes) -> tuple[str, ...]:
-        """What is wrong with a release, a release.json as it is; nothing if it has the layer that was answered.
+    def check_release(self, content: bytes) -> ReleaseCheck:
+        """Whether a release, a release.json as it is, has the layer that was answered, as this device was told.
 
         All on the device: nothing is sent. What came of the votes it can't show.
         """

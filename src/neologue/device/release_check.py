@@ -7,6 +7,7 @@ leave out the layer, or state another ε, another B or other masks for it. What 
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -19,11 +20,25 @@ from neologue.protocol.signed_document import check_signature
 
 FORMAT: Final = 3
 LARGEST_RELEASE: Final = 1 << 28
+NOT_RECORDED: Final = ("who asked", "B", "masks")
+"""What earlier versions did not note of an answer."""
+ENFORCED: Final = 1e-6
+"""By this share the ε that earlier versions noted, which thresholds enforce, may exceed the one that they were told."""
 _CAMPAIGN: Final = re.compile("[0-9a-f]{32}", re.ASCII)
 
 
-def check_release(content: bytes, answers: Sequence[Answer], operators: Collection[bytes]) -> tuple[str, ...]:
-    """What is wrong with a release, in sentences; none if it has the layer that this device answered, as it was told.
+@dataclass(frozen=True)
+class ReleaseCheck:
+    """What a device says of a release."""
+
+    objections: tuple[str, ...]
+    """What is wrong with it, in sentences; none if it has the layer that this device answered, as it was told."""
+    not_compared: tuple[str, ...] = ()
+    """What this device was told and has not recorded, so that nothing shows whether the release says the same."""
+
+
+def check_release(content: bytes, answers: Sequence[Answer], operators: Collection[bytes]) -> ReleaseCheck:
+    """Whether a release has the layer that this device answered, as it was told.
 
     The release must be signed by the operator who asked this device; `operators` are tried if it has not recorded who
     that was.
@@ -31,25 +46,30 @@ def check_release(content: bytes, answers: Sequence[Answer], operators: Collecti
     release = _read(content)
     campaign = release.get("campaign")
     if not isinstance(campaign, str) or not _CAMPAIGN.fullmatch(campaign):
-        return ("the release names no campaign that devices were invited to",)
+        return ReleaseCheck(("the release names no campaign that devices were invited to",))
     answer = next((each for each in answers if each.campaign_id.hex() == campaign), None)
     if answer is None:
-        return (f"this device has answered nothing in the campaign {campaign}, which the release is of",)
+        return ReleaseCheck((f"this device has answered nothing in the campaign {campaign}, which the release is of",))
+    keys = [answer.operator] if answer.operator else sorted(operators)
+    if not keys:
+        raise ParameterError("it is not recorded who asked this device: give the operator's public key")
     try:
-        return tuple(_objections(release, answer, operators))
-    except (KeyError, TypeError, AttributeError):
+        return ReleaseCheck(tuple(_objections(release, answer, keys)), NOT_RECORDED if answer.operator is None else ())
+    except (KeyError, TypeError, AttributeError, ParameterError):
         raise ReleaseError("the release is not what a campaign publishes: get it anew from the operator") from None
 
 
-def _objections(release: Mapping[str, Any], answer: Answer, operators: Collection[bytes]) -> Iterator[str]:
-    yield from _wrong_signature(release, [answer.operator] if answer.operator else sorted(operators))
+def _objections(release: Mapping[str, Any], answer: Answer, keys: Sequence[bytes]) -> Iterator[str]:
+    yield from _wrong_signature(release, keys)
     measurement = release["measurement"]
     digests = [layer["digest"] for layer in release["layers"]] + ([measurement["digest"]] if measurement else [])
     if answer.layer.hex() not in digests:
         yield f"the layer that this device answered, {answer.layer.hex()[:16]}…, is not among those of the release"
-    if answer.operator is None:
-        return  # recorded by an earlier version, which did not note what it was told
     parameters = release["parameters"]
+    if answer.operator is None:
+        if not answer.epsilon * (1 - ENFORCED) <= parameters["epsilon"] <= answer.epsilon:
+            yield f"this device spent an ε of {answer.epsilon:g}, and the release states {parameters['epsilon']}"
+        return
     for what, told, stated in (
         ("an ε", answer.stated_epsilon, parameters["epsilon"]),
         ("at most so many words per user:", answer.bound, parameters["words_per_user"]),
@@ -70,8 +90,6 @@ def _numbers(masks: GroupRules | Promise) -> tuple[int, int, int]:
 
 def _wrong_signature(release: Mapping[str, object], keys: Sequence[bytes]) -> Iterator[str]:
     """That none of some keys has signed a release."""
-    if not keys:
-        raise ParameterError("it is not recorded who asked this device: give the operator's public key")
     try:
         if all(check_signature(release, Ed25519PublicKey.from_public_bytes(key)) for key in keys):
             yield "the release is not signed by the operator who asked this device"

@@ -9,6 +9,7 @@ from neologue.masking.neighbourhood import LARGEST_RATE, check_group, neighbourh
 from neologue.masking.terms import Promise
 
 MOST_GROUPS = 1 << 30
+WHOLE_NUMBERS = ("size", "smallest", "dropout", "corruption", "groups")
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class GroupRules:
     """The most groups of the campaign."""
 
     def __post_init__(self) -> None:
+        for name in WHOLE_NUMBERS:
+            value = getattr(self, name)
+            # Rules are read from releases too, and numbers of JSON may have a fraction.
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise ParameterError(f"the {name} of groups must be a whole number, not {value!r}")
         if not 0 <= self.corruption <= LARGEST_RATE:
             raise ParameterError(
                 f"the share of corrupt devices must be 0 to {LARGEST_RATE} per cent, not {self.corruption}"

@@ -34,13 +34,18 @@ def digest(document: Mapping[str, object]) -> str:
         raise SignatureError(f"the document has no canonical form ({error}); keep whole numbers below 2^53") from error
 
 
+def signature_said(signer: str, value: str) -> dict[str, str]:
+    """A signature as it stands in a document."""
+    return {"algorithm": ALGORITHM, "key": signer, "value": value}
+
+
 def check_signature(document: Mapping[str, object], key: Ed25519PublicKey) -> str | None:
     """What is wrong with the signature of a document that this key should have signed; None if nothing is."""
     signature = document.get("signature")
     if not isinstance(signature, Mapping) or not isinstance(signature.get("value"), str):
         raise SignatureError("the release is not signed, and a signature is required; get the signed one")
     signer = key.public_bytes_raw().hex()
-    if signature != {"algorithm": ALGORITHM, "key": signer, "value": signature["value"]}:
+    if signature != signature_said(signer, signature["value"]):
         return f"the signature does not say that it is one by {signer}"
     try:
         key.verify(bytes.fromhex(signature["value"]), PURPOSE + bytes.fromhex(digest(document)))

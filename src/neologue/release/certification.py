@@ -36,6 +36,7 @@ from neologue.release.facts import privacy_facts
 from neologue.release.layer_chain import layer_name, wrong_documents
 from neologue.release.older_formats import statement_of_format
 from neologue.release.operator_word import OperatorWord, operator_word
+from neologue.release.strange_names import strange_names
 
 TOLERANCE = 2e-5
 """Figures have six digits; the last may differ from machine to machine."""
@@ -103,6 +104,7 @@ def certify(
     objections += _wrong_promise(document.parameters, facts)
     facts = replace(facts, anonymity=document.anonymity)
     recomputed = statement_of_format(document.format, privacy_statement(facts, document.provenance.source))
+    objections += strange_names(document, recomputed)
     claims = tuple(_claims("", recomputed, document.privacy))
     return Certification(claims, tuple(objections), simulated, facts, operator_word(document))
 
@@ -174,7 +176,7 @@ def _wrong_layers(document: ReleaseDocument) -> Iterator[str]:
     if pass_number > parameters.passes:
         yield f"pass {pass_number} is one more than the parameters allow"
     firsts = {layer.pass_number: layer for layer in reversed(document.layers)}
-    characters = document.symbols - 1
+    characters = document.alphabet.symbols - 1
     largest = largest_layer(parameters)
 
     def candidates(prefixes: int, extension: int, doubtful: int = 0) -> int:

@@ -9,7 +9,7 @@ and whose digest is here.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,15 @@ from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.statement import APPLIES_TO, Exposure, Source, privacy_statement
 from neologue.protocol.signed_document import digest
 from neologue.release.facts import release_facts
-from neologue.release.older_formats import LACKING_PARAMETERS, PER_PASS_FORMATS, promise_of_format
+from neologue.release.older_formats import (
+    FORMAT_WITH_SCORE,
+    LACKING_PARAMETERS,
+    PER_PASS_FORMATS,
+    promise_of_format,
+    said_in_format,
+)
 
 FORMAT = 3
-FORMAT_WITH_SCORE = 1
-"""Still read: live campaigns were released in it, without a score."""
 FORMATS = (*PER_PASS_FORMATS, FORMAT)
 """The older ones name neither their campaign nor the documents of their layers, and promise less."""
 LIVE = "live"
@@ -69,25 +73,85 @@ class Provenance:
         return SOURCES.get(self.fidelity, Source.RECORDS)
 
 
+@dataclass(frozen=True)
+class AlphabetSaid:
+    """What a release says of the alphabet."""
+
+    name: str
+    symbols: int
+
+
+@dataclass(frozen=True)
+class KnownSaid:
+    """What a release says of the known words."""
+
+    source: str
+    words: int
+    digest: str
+
+
 def release_document(release: Release, provenance: Provenance) -> dict[str, object]:
     """The release as plain values."""
-    campaign = release.campaign
-    said = {
+    said = _said(
+        provenance,
+        provenance.simulated,
+        release.campaign.profile,
+        parameters_document(release.campaign),
+        release.campaign.users,
+        release.layers,
+        release.words,
+        release.measurement,
+        release.exposure,
+        privacy_statement(release_facts(release), provenance.source),
+    )
+    return {**said, "digest": digest(said)}
+
+
+def written_again(document: "ReleaseDocument", privacy: Mapping[str, object]) -> dict[str, object]:
+    """What was read of a release, as it is written in the release's format, with this statement: there is no more."""
+    said = _said(
+        document.provenance,
+        document.simulated,
+        document.profile,
+        _parameters(document.parameters, document.alphabet, document.known, document.targets),
+        document.users,
+        document.layers,
+        document.words,
+        document.measurement,
+        document.exposure,
+        privacy,
+    )
+    return said_in_format(document.format, said)
+
+
+def _said(
+    provenance: Provenance,
+    simulated: bool,
+    profile: str,
+    parameters: Mapping[str, object],
+    users: int,
+    layers: Iterable[LayerFacts],
+    words: Iterable[ReleasedWord],
+    measurement: Measurement | None,
+    exposure: Exposure,
+    privacy: Mapping[str, object],
+) -> dict[str, object]:
+    """All that a release says; its digest and signature come to it."""
+    return {
         "format": FORMAT,
         "campaign": provenance.campaign,
-        "profile": campaign.profile,
-        "parameters": parameters_document(campaign),
+        "profile": profile,
+        "parameters": parameters,
         "fidelity": provenance.fidelity,
-        "simulated": provenance.simulated,
+        "simulated": simulated,
         "seed": provenance.seed,
-        "population": {"users": campaign.users, "description": provenance.population},
-        "layers": [_layer(facts) for facts in release.layers],
-        "words": [_word(word) for word in release.words],
-        "measurement": release.measurement and _measurement(release.measurement),
-        "exposure": asdict(release.exposure),
-        "privacy": privacy_statement(release_facts(release), provenance.source),
+        "population": {"users": users, "description": provenance.population},
+        "layers": [_layer(facts) for facts in layers],
+        "words": [_word(word) for word in words],
+        "measurement": measurement and _measurement(measurement),
+        "exposure": asdict(exposure),
+        "privacy": privacy,
     }
-    return {**said, "digest": digest(said)}
 
 
 def release_text(document: Mapping[str, object]) -> str:
@@ -97,16 +161,19 @@ def release_text(document: Mapping[str, object]) -> str:
 
 def parameters_document(campaign: Campaign) -> dict[str, object]:
     """The parameters of a campaign as plain values."""
-    return {
-        **campaign.parameters.as_dict(),
-        "alphabet": {"name": campaign.alphabet.name, "symbols": campaign.alphabet.size},
-        "known": {
-            "source": campaign.known.source,
-            "words": len(campaign.known),
-            "digest": campaign.known.digest,
-        },
-        "targets": None if campaign.targets is None else len(campaign.targets),
-    }
+    alphabet, known, targets = campaign.alphabet, campaign.known, campaign.targets
+    return _parameters(
+        campaign.parameters,
+        AlphabetSaid(alphabet.name, alphabet.size),
+        KnownSaid(known.source, len(known), known.digest),
+        None if targets is None else len(targets),
+    )
+
+
+def _parameters(
+    parameters: Parameters, alphabet: AlphabetSaid, known: KnownSaid, targets: int | None
+) -> dict[str, object]:
+    return {**parameters.as_dict(), "alphabet": asdict(alphabet), "known": asdict(known), "targets": targets}
 
 
 def _layer(facts: LayerFacts) -> dict[str, object]:
@@ -160,9 +227,9 @@ class ReleaseDocument:
     parameters: Parameters
     anonymity: AnonymityPromise
     """What was promised of strings that few report; releases of older formats promised less."""
-    symbols: int
-    known: str
-    """The digest of the known words."""
+    profile: str
+    alphabet: AlphabetSaid
+    known: KnownSaid
     targets: int | None
     """How many words devices were limited to, if they were."""
     users: int
@@ -215,8 +282,9 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
             simulated=provenance.simulated if older else msgspec.convert(whole["simulated"], bool),
             parameters=parameters,
             anonymity=promise_of_format(whole["format"], parameters.anonymity),
-            symbols=msgspec.convert(stated["alphabet"]["symbols"], int),
-            known=msgspec.convert(stated["known"]["digest"], str),
+            profile=msgspec.convert(whole["profile"], str),
+            alphabet=msgspec.convert(stated["alphabet"], AlphabetSaid),
+            known=msgspec.convert(stated["known"], KnownSaid),
             targets=msgspec.convert(stated["targets"], int | None),
             users=msgspec.convert(whole["population"]["users"], int),
             layers=msgspec.convert([_pass_number(row) for row in whole["layers"]], tuple[LayerFacts, ...]),

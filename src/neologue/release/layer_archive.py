@@ -6,10 +6,12 @@ to 1.5 MB with the default parameters, and a third of that in the archive.
 
 import hashlib
 import io
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 from neologue.errors import ReleaseError
 from neologue.protocol.documents import LARGEST_DOCUMENT
@@ -18,6 +20,10 @@ NAME = "layers.zip"
 ENDING = ".json"
 MOST_BYTES = 1 << 30
 """The most that is read of an archive: it may come from a stranger, and small ones can be large inside."""
+COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""An archive of documents has no other, and none that needs much memory is read."""
+DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError)
+"""What reading an open archive raises if it is none, or damaged; with wrong offsets an OSError too."""
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The time of all files in an archive, so that the same documents give the same bytes."""
 
@@ -42,16 +48,29 @@ def read_documents(path: Path, digests: Iterable[str]) -> dict[str, bytes]:
     """Those documents with some digests that an archive has, by their digests; none if there is no archive."""
     if not path.exists():
         return {}
-    found = {}
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = set(archive.namelist())
-            for digest in dict.fromkeys(digests):
-                if digest + ENDING in names:
-                    with archive.open(digest + ENDING) as entry:
-                        found[digest] = entry.read(LARGEST_DOCUMENT + 1)
-                if sum(map(len, found.values())) > MOST_BYTES:
-                    raise ReleaseError(f"{path} has more than {MOST_BYTES >> 20:,} MiB of documents; get it anew")
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        raise ReleaseError(f"{path} is cut or no archive of layer documents: get it anew, with its release") from error
+    with path.open("rb") as file:
+        try:
+            return _read(file, path, digests)
+        except DAMAGED as error:
+            raise ReleaseError(
+                f"{path} is cut or no archive of layer documents: get it anew, with its release"
+            ) from error
+
+
+def _read(file: BinaryIO, path: Path, digests: Iterable[str]) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    with zipfile.ZipFile(file) as archive:
+        entries = {entry.filename: entry for entry in archive.infolist()}
+        for digest in dict.fromkeys(digests):
+            if entry := entries.get(digest + ENDING):
+                found[digest] = _unpack(archive, entry)
+            if sum(map(len, found.values())) > MOST_BYTES:
+                raise ReleaseError(f"{path} has more than {MOST_BYTES >> 20:,} MiB of documents; get it anew")
     return found
+
+
+def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    if entry.compress_type not in COMPRESSIONS:
+        raise zipfile.BadZipFile(f"compression {entry.compress_type}")
+    with archive.open(entry) as content:
+        return content.read(LARGEST_DOCUMENT + 1)

@@ -109,8 +109,8 @@ def _other_than_stated(name: str, layer: Layer | ClosedLayer, document: ReleaseD
         "words per user": (layer.bound, parameters.words_per_user),
         "randomizer": (layer.mechanism, parameters.randomizer),
         "depth": (layer.depth, parameters.depth),
-        "number of symbols": (layer.alphabet.size, document.symbols),
-        "known words": (layer.known.digest, document.known),
+        "number of symbols": (layer.alphabet.size, document.alphabet.symbols),
+        "known words": (layer.known.digest, document.known.digest),
         "number of targets": (None if layer.targets is None else len(layer.targets), document.targets),
     }
     if isinstance(layer, Layer):
@@ -193,8 +193,8 @@ def _unfinished(document: ReleaseDocument) -> Iterator[str]:
         unasked -= sum(layer.asked for layer in layers)
         next_size = left if parameters.adaptive else equal
         goes_on = not layers or (layers[-1].kept > 0 and layers[-1].length + layers[-1].extension <= parameters.depth)
-        prefixes = layers[-1].kept if layers else document.symbols - 1
-        if goes_on and next_size >= fewest_users(parameters, prefixes * document.symbols):
+        prefixes = layers[-1].kept if layers else document.alphabet.symbols - 1
+        if goes_on and next_size >= fewest_users(parameters, prefixes * document.alphabet.symbols):
             last = f"its layer {layers[-1].layer} kept {layers[-1].kept:,} prefixes" if layers else "it has no layer"
             yield f"pass {pass_number} is not at its end: {last}, and {left:,} of its users were not asked"
         for layer in layers:

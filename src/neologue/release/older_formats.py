@@ -6,6 +6,8 @@ from typing import Any
 
 from neologue.privacy.anonymity import AnonymityPromise
 
+FORMAT_WITH_SCORE = 1
+"""Still read: live campaigns were released in it, without a score."""
 PER_PASS_FORMATS = (1, 2)
 """They promise k in each layer, so that several passes add up, and nothing of unique words."""
 LACKING_PARAMETERS = {"unique_chance": 0.0, "hostile_devices": 0, "promised_epsilon": None, "promised_unit": "item"}
@@ -28,3 +30,21 @@ def statement_of_format(number: int, statement: Mapping[str, Any]) -> dict[str, 
     anonymity = {name: stated["k_anonymity"][name] for name in K_STATED} | {"covers": K_COVERS}
     anonymity["reasons"] = {name: why for name, why in anonymity["reasons"].items() if name in K_STATED}
     return stated | {"k_anonymity": anonymity}
+
+
+def said_in_format(number: int, said: Mapping[str, Any]) -> dict[str, Any]:
+    """What a release says, with the names that one of that format has."""
+    if number not in PER_PASS_FORMATS:
+        return dict(said)
+    measurement = said["measurement"]
+    lacking = ("campaign", "simulated") if number == FORMAT_WITH_SCORE else ("campaign",)
+    return {
+        **_without(said, *lacking),
+        "parameters": _without(said["parameters"], *LACKING_PARAMETERS),
+        "layers": [_without(layer, "digest") for layer in said["layers"]],
+        "measurement": measurement and _without(measurement, "digest"),
+    }
+
+
+def _without(said: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in said.items() if name not in names}

@@ -52,8 +52,8 @@ VOTES = OperatorWord(
 )
 THRESHOLDS = OperatorWord(
     "thresholds",
-    "that k, α and the rule are those applied: that what had fewer votes than they call for would have been dropped, "
-    "and that nothing stricter was done and less stated",
+    "that k, α, unique_chance, hostile_devices and the rule are those applied: that what had fewer votes than they "
+    "call for would have been dropped, and that nothing stricter was done and less stated",
     NOBODY,
 )
 COMPLETENESS = OperatorWord(

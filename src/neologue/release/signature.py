@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from neologue.errors import SignatureError
-from neologue.protocol.signed_document import ALGORITHM, APART, PURPOSE, digest
+from neologue.protocol.signed_document import APART, PURPOSE, digest, signature_said
 
 LARGEST_KEY_FILE = 10_000
 
@@ -27,11 +27,9 @@ def sign_document(document: Mapping[str, object], key: Ed25519PrivateKey) -> dic
     return {
         **{name: said for name, said in document.items() if name not in APART},
         "digest": value,
-        "signature": {
-            "algorithm": ALGORITHM,
-            "key": key.public_key().public_bytes_raw().hex(),
-            "value": key.sign(PURPOSE + bytes.fromhex(value)).hex(),
-        },
+        "signature": signature_said(
+            key.public_key().public_bytes_raw().hex(), key.sign(PURPOSE + bytes.fromhex(value)).hex()
+        ),
     }
 
 

@@ -81,6 +81,14 @@ export interface Preview {
   why: string;
 }
 
+/** What a device says of a release. */
+export interface ReleaseCheck {
+  /** What is wrong with it, in sentences; none if it has what this device was asked, as it was told. */
+  objections: string[];
+  /** What was told and an earlier version did not record, so that nothing shows whether the release says the same. */
+  notCompared: string[];
+}
+
 /** A beginning of words that a report votes for; `ends` if it is a whole word. */
 export interface Vote {
   prefix: string;
@@ -126,10 +134,10 @@ export interface Device {
   /** The sum of the local ε of all campaigns ever answered. */
   spent(): Promise<number>;
   /**
-   * What is wrong with a release, the text of a release.json, in sentences: none if it is signed by the operator who asked
-   * and has the layer that this device answered, with the ε and the words per user that it was told. Nothing is sent.
+   * Whether a release, the text of a release.json, is signed by the operator who asked and has the layer that this device
+   * answered, with the ε and the words per user that it was told. Nothing is sent.
    */
-  checkRelease(release: string): Promise<string[]>;
+  checkRelease(release: string): Promise<ReleaseCheck>;
   /** Whether a word would count in the layer that was seen last. Nothing of it is kept. */
   preview(word: string): Promise<Preview>;
   /** What a report of the layer that was seen last says. */
