@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from groups import PROMISE
 from invitations import STRANGER, default_policy
 from layers import small_layer
 from neologue.device import Client, Policy, Response, Tick
 from neologue.language.alphabet import Alphabet
+from neologue.masking.rules import GroupRules
 from neologue.protocol.invitation import invite
 from neologue.protocol.layer import Layer
 from small_service import CAMPAIGN, Service
@@ -48,7 +48,7 @@ def forged(told: dict[str, object]) -> None:
 
 def with_masks(told: dict[str, object]) -> None:
     """Masks are promised that the operator has not signed."""
-    told["masked"] = bytes(PROMISE).hex()
+    told["masked"] = bytes(GroupRules().promise((bytes(32),))).hex()
 
 
 def another_layer(told: dict[str, object]) -> None:
