@@ -402,10 +402,12 @@ def test_the_service_decides_no_layer_that_breaks_the_promise_and_extends_it_fir
 
 
 def test_batches_so_large_that_a_full_layer_may_break_the_promise_are_refused() -> None:
-    paid(parameters={"promised_epsilon": 7.0}).check()
+    paid(parameters={"promised_epsilon": 7.0}, answer_seconds=60.0).check()
     # Layers of 1,125, which 1,045 reports decide: there is room for 5 % of dropouts, but not for 100 reports.
     promised = central_epsilon(Collection("unary", 10.0, 5, (Batch(1_045, 1_000),)), 1e-10, "item")
-    described = paid(parameters={"promised_epsilon": promised, "smallest_layer": 100}, devices=5000, batch=100)
+    described = paid(
+        parameters={"promised_epsilon": promised, "smallest_layer": 100}, devices=5000, batch=100, answer_seconds=60.0
+    )
     with pytest.raises(
         ParameterError, match=r"may end with a batch of 100 missing, and needs [\d,]+ reports"
     ) as caught:

@@ -65,9 +65,10 @@ class Devices:
         while self.asleep and len(self.waiting) < most:
             credential = self.asleep.pop()
             told = self.service.ask("POST", "/v1/check-in", {"credential": credential}, token="").json
-            if told["state"] == "wait":
+            state = told.get("state", "wait")  # a service without its database answers with an error: ask again
+            if state == "wait":
                 wait.append(credential)
-            if told["state"] == "invited":
+            if state == "invited":
                 layer = fetch_layer(self.service, self.library, bytes.fromhex(told["layer"]))
                 assert isinstance(layer, Layer)
                 parsed = Credential.parse(credential)

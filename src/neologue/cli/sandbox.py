@@ -38,6 +38,8 @@ SECONDS_TO_STOP = 3
 CANDIDATES = 1 << 20
 FEWEST_DEVICES = 300
 """With fewer there would not be two layers of a hundred devices."""
+RESERVE = 0.2
+"""The share of the devices that no layer relies on: they are drawn by lot, and a layer that lacks a few waits long."""
 DEPTH = 10
 """More candidates or longer words would find hardly more and take several times as long."""
 
@@ -141,6 +143,7 @@ def _campaigns(devices: int, language: str, epsilon: float, **_: Any) -> tuple[d
         "rehearsal": True,
         "language": language,
         "parameters": {"epsilon": epsilon, "depth": _depth(devices), "candidates": CANDIDATES},
+        "reserve": RESERVE,
         "layer_seconds": 600.0,
         "check_in_seconds": 1,
         # Simulated people answer at once; the person may take their time.
@@ -166,8 +169,8 @@ def _campaigns(devices: int, language: str, epsilon: float, **_: Any) -> tuple[d
 
 
 def _depth(devices: int) -> int:
-    """The longest word: a tenth of the devices is in reserve, and each layer needs at least a hundred."""
-    return max(1, min(DEPTH, devices * 9 // 1000))
+    """The longest word: some of the devices are in reserve, and each layer needs at least a hundred."""
+    return max(1, min(DEPTH, int(devices * (1 - RESERVE)) // 100))
 
 
 def _make_page(settings: "Settings") -> "SandboxPages":
