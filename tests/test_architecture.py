@@ -245,7 +245,7 @@ def test_a_device_needs_numpy_cryptography_and_the_standard_library_alone(tmp_pa
                 if name.partition(".")[0] not in ALLOWED:
                     raise ModuleNotFoundError(f"{name} is refused", name=name)
 
-        # Editable installations and pytest-cov put finders of their own into the process before us.
+        # Editable installations put finders of their own into the process before us.
         for name in [name for name in sys.modules if name.partition(".")[0] not in ALLOWED | {"__main__"}]:
             del sys.modules[name]
         sys.meta_path.insert(0, Customs())
