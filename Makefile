@@ -77,9 +77,9 @@ bench: .venv/test/ready .venv/peers/ready
 # Writes the exact versions that the environments install; needs uv. Extras stay in the names: without them pip looks for the
 # newest version of what another package wants with an extra, finds no hash for it, and installs nothing.
 lock:
-	uv pip compile --no-strip-extras pyproject.toml --extra report --universal --generate-hashes --no-annotate --no-header --python-version 3.11 -o requirements/discover.lock
+	uv pip compile --no-strip-extras pyproject.toml --extra files --extra report --universal --generate-hashes --no-annotate --no-header --python-version 3.11 -o requirements/discover.lock
 	uv pip compile --no-strip-extras pyproject.toml --extra test --universal --generate-hashes --no-annotate --no-header --python-version 3.11 -o requirements/test.lock
-	uv pip compile --no-strip-extras pyproject.toml --extra server --extra postgres --extra report --universal --generate-hashes --no-annotate --no-header --python-version 3.11 -o requirements/serve.lock
+	uv pip compile --no-strip-extras pyproject.toml --extra server --extra postgres --universal --generate-hashes --no-annotate --no-header --python-version 3.11 -o requirements/serve.lock
 
 clean:
 	rm -rf .venv build dist

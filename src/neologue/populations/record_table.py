@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 Answer = TypeVar("Answer")
+EXTRA = 'pip install "neologue[files]"'
 MEMORY_LIMIT = "2GB"
 LONGEST_LINE = 2**24  # bytes of CSV, as for JSON: a word of a megabyte is odd, but no error
 NESTED = re.compile(r".*\[\d*\]|(STRUCT|MAP|UNION)\(.*", re.DOTALL)
@@ -90,7 +91,10 @@ def query_records(
 
 def _connect(memory_limit: str) -> "DuckDBPyConnection":
     """Open a DuckDB that only reads: without network, extensions and temporary files."""
-    import duckdb
+    try:
+        import duckdb
+    except ModuleNotFoundError:
+        raise DataError(f"files are read by duckdb, which is not installed: get it with {EXTRA}") from None
 
     try:
         connection = duckdb.connect(":memory:", config={"memory_limit": memory_limit, "temp_directory": ""})
