@@ -5,16 +5,10 @@ from pathlib import Path
 
 import click
 
+from neologue.cli.service_client import TOKEN
+from neologue.cli.shared_options import DATABASE
 from neologue.errors import InputError
 
-DATABASE = click.option(
-    "--database",
-    default="neologue.db",
-    show_default=True,
-    envvar="NEOLOGUE_DATABASE",
-    show_envvar=True,
-    help="The database of the service: a file, or postgresql://…",
-)
 MARKS = {"good": "ok      ", "doubtful": "doubtful", "unsafe": "UNSAFE  "}
 
 
@@ -23,16 +17,24 @@ MARKS = {"good": "ok      ", "doubtful": "doubtful", "unsafe": "UNSAFE  "}
 @click.option(
     "--server", envvar="NEOLOGUE_SERVER", show_envvar=True, help="The address under which devices reach the service."
 )
+@TOKEN
+@click.option(
+    "--backups", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The folder that backups are in."
+)
 @click.pass_context
-def doctor(context: click.Context, database: str, server: str | None) -> None:
-    """Check a deployment and report errors, warnings and passed checks; exits with 1 if anything is unsafe."""
-    from neologue.service.doctor import examine
-    from neologue.service.storage.database import open_database
+def doctor(context: click.Context, database: str, server: str | None, token: str | None, backups: Path | None) -> None:
+    """Check a deployment and report errors, warnings and passed checks; exits with 1 if anything is unsafe.
 
-    if not database.startswith(("postgresql:", "postgres:")) and not Path(database.removeprefix("sqlite:///")).exists():
+    With an operator's token the service says itself how it is deployed: proxies, file descriptors, privileges.
+    """
+    from neologue.service.doctor import examine
+    from neologue.service.storage.database import open_database, read_address
+
+    address = read_address(database)
+    if not address.startswith(("postgresql:", "postgres:")) and not Path(address.removeprefix("sqlite:///")).exists():
         raise InputError(f"there is no database {database}: start the service once, or name the one it uses")
     with closing(open_database(database)) as opened:
-        findings = examine(opened, server)
+        findings = examine(opened, server, token, backups)
     for finding in findings:
         click.echo(f"{MARKS[finding.verdict]}  {finding.what}")
     if any(finding.verdict == "unsafe" for finding in findings):

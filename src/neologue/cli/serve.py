@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neologue.cli.shared_options import DATABASE
 from neologue.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,14 +23,7 @@ SECONDS_TO_STOP = 30
 
 
 @click.command()
-@click.option(
-    "--database",
-    default="neologue.db",
-    show_default=True,
-    envvar="NEOLOGUE_DATABASE",
-    show_envvar=True,
-    help="A file, or postgresql://… for several workers and machines.",
-)
+@DATABASE
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="The port; 0 for any free one."
@@ -155,6 +149,7 @@ def _prepare_database(settings: "Settings") -> None:
     migrate(database)
     token = None
     with database.transaction() as db:
+        db.lock_alone()  # several may start at once on a new database
         if not people(db):
             token = new_token(db, "first", OPERATOR, time.time())
             audit(db, "first", "make operator token", "first", time.time())

@@ -11,6 +11,16 @@ if TYPE_CHECKING:
     from neologue.language.alphabet import Alphabet
 
 
+DATABASE = click.option(
+    "--database",
+    default="neologue.db",
+    show_default=True,
+    envvar="NEOLOGUE_DATABASE",
+    show_envvar=True,
+    help="A file; postgresql://… for several workers and machines; or @FILE, which has either of them in it.",
+)
+
+
 def complete_from(names: Callable[[], Sequence[str]]) -> Any:  # noqa: ANN401 - what click's option takes
     """Shell completion from names that are looked up when needed."""
 

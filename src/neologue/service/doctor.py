@@ -1,54 +1,47 @@
 """Checks of a deployment: errors, warnings and passed checks, before a campaign depends on it."""
 
-import os
 import shutil
 import stat
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
-from ipaddress import ip_address
 from pathlib import Path
-from typing import Literal
-from urllib.parse import urlsplit
 
 from neologue.errors import LedgerError, StorageError
 from neologue.ledger import ledger_rows
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
+from neologue.service.finding import Finding
 from neologue.service.ops import access
-from neologue.service.storage.database import Connection, Database
+from neologue.service.ops.confinement import read_confinement
+from neologue.service.service_checks import SECONDS_OFF, check_confinement, check_service, is_here
+from neologue.service.storage.database import Connection, Database, SqliteDatabase
 from neologue.service.storage.states import OVER, CampaignState
-
-Verdict = Literal["good", "doubtful", "unsafe"]
 
 FREE_BYTES = 1 << 30
 SMALL_BATCH = 20
-SECONDS_OFF = 60
-PATIENCE = 10
+HOURS_OLD = 26
+COPIES = (".db", ".dump")
+"""How backups end: those of `neologue backup` and of pg_dump, as deploy/ names them."""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """The result of one check."""
+def examine(
+    database: Database, server: str | None = None, token: str | None = None, backups: Path | None = None
+) -> list[Finding]:
+    """Check a database, the ledger in it, its backups and a running service at an address.
 
-    verdict: Verdict
-    what: str
-    """A sentence, with the remedy where one is needed."""
-
-
-def examine(database: Database, server: str | None) -> list[Finding]:
-    """Check a database, the ledger in it and a running service at an address."""
-    findings = list(_memory())
+    An operator's token lets the service say how it is deployed.
+    """
+    findings = []
     try:
         with database.reading() as db:
             findings += [*_storage(database, db), *_people(db), *_campaigns(db), *_ledger(db)]
     except (StorageError, LedgerError) as error:
         findings.append(Finding("unsafe", str(error)))
+    findings += _backups(backups, database)
     if server:
-        findings += _service(server)
+        findings += check_service(server, token)
+    else:
+        findings += check_confinement(read_confinement(), "this process")
     return findings
 
 
@@ -62,6 +55,8 @@ def _storage(database: Database, db: Connection) -> Iterator[Finding]:
         free = shutil.disk_usage(file.resolve().parent).free
         if free < FREE_BYTES:
             yield Finding("doubtful", f"{free >> 20:,} MiB are free beside {file}: large layers may need 1 GiB")
+        else:
+            yield Finding("good", f"{free >> 30:,} GiB are free beside {file}")
         yield Finding("doubtful", "one file serves one machine: for more, use --database postgresql://…")
         return
     for setting, wanted in (("fsync", "on"), ("full_page_writes", "on")):
@@ -80,9 +75,39 @@ def _storage(database: Database, db: Connection) -> Iterator[Finding]:
     ((slow,),) = db.execute("SELECT setting FROM pg_settings WHERE name = 'log_min_duration_statement'")
     if (logged in ("mod", "all") or int(slow) >= 0) and parameters != "0":
         yield Finding("unsafe", "PostgreSQL logs the values in statements: set log_parameter_max_length = 0")
+    yield from _rights(db)
     ((now,),) = db.execute("SELECT EXTRACT(EPOCH FROM clock_timestamp())::double precision")
     if abs(float(now) - time.time()) > SECONDS_OFF:
         yield Finding("doubtful", "the clocks of PostgreSQL and of this machine differ by more than a minute")
+
+
+def _rights(db: Connection) -> Iterator[Finding]:
+    """Check who else may read what PostgreSQL holds, and who may listen on the way to it."""
+    ((superuser,),) = db.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
+    if superuser:
+        yield Finding("doubtful", "the service is a superuser of PostgreSQL: give it a role of its own")
+    readers = [
+        role
+        for (role,) in db.execute(
+            "SELECT DISTINCT grantee::text FROM information_schema.role_table_grants "
+            "WHERE table_schema = current_schema() AND grantee <> current_user ORDER BY 1"
+        )
+    ]
+    if readers:
+        yield Finding(
+            "unsafe",
+            f"{', '.join(readers)} may use tables that hold secrets and sums: "
+            f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {', '.join(readers)}",
+        )
+    else:
+        yield Finding("good", "no other role of PostgreSQL was granted any of the tables")
+    ((encrypted, address),) = db.execute(
+        "SELECT COALESCE((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false), host(inet_server_addr())"
+    )
+    if not encrypted and address is not None and not is_here(address):
+        yield Finding(
+            "doubtful", "the way to PostgreSQL is not encrypted: sslmode=verify-full, unless its network is yours alone"
+        )
 
 
 def _people(db: Connection) -> Iterator[Finding]:
@@ -148,43 +173,24 @@ def _was_free(entry: CampaignRow) -> bool:
     return entry.definition.population is None and entry.state != CampaignState.DRAFT
 
 
-def _memory() -> Iterator[Finding]:
-    """Reports are in memory: whatever writes memory to a disk writes reports."""
-    try:
-        import resource
-    except ImportError:
+def _backups(folder: Path | None, database: Database) -> Iterator[Finding]:
+    if folder is None:
+        yield Finding("doubtful", "nothing is known of backups: name their folder with --backups")
         return
-    if resource.getrlimit(resource.RLIMIT_CORE)[0] != 0:
-        yield Finding("doubtful", "a crash may write memory to a core file: ulimit -c 0 (LimitCORE=0 in systemd)")
-    swaps = Path("/proc/swaps")
-    if swaps.exists() and len(swaps.read_text().splitlines()) > 1:
-        yield Finding("doubtful", "this machine swaps memory to a disk: swapoff -a, or encrypt the swap")
-    if os.name == "posix" and os.geteuid() == 0:
-        yield Finding("doubtful", "this runs as root: give the service a user of its own")
-
-
-def _service(server: str) -> Iterator[Finding]:
-    url = urlsplit(server)
-    if url.scheme == "https":
-        yield Finding("good", "devices talk to the service over TLS")
-    elif _is_here(url.hostname or ""):
-        yield Finding("doubtful", f"{server} is without TLS: fine behind a proxy on this machine, and nowhere else")
+    copies = [path for path in folder.iterdir() if path.suffix in COPIES] if folder.is_dir() else []
+    if not copies:
+        wanted = " or ".join(f"*{ending}" for ending in COPIES)
+        yield Finding("unsafe", f"{folder} has no backup, {wanted}: deploy/ has units and jobs that make one every day")
+        return
+    newest = max(copies, key=lambda path: path.stat().st_mtime)
+    hours = (time.time() - newest.stat().st_mtime) / 3600
+    if hours > HOURS_OLD:
+        yield Finding(
+            "unsafe", f"{newest}, the newest backup, is {hours:,.0f} hours old: see why there is none of today"
+        )
     else:
-        yield Finding("unsafe", f"{server} is without TLS: anybody on the way can change what devices are told")
-    try:
-        with urllib.request.urlopen(f"{server.rstrip('/')}/readyz", timeout=PATIENCE) as answer:
-            date = answer.headers.get("Date")
-    except (OSError, ValueError) as error:
-        reason = error.code if isinstance(error, urllib.error.HTTPError) else getattr(error, "reason", error)
-        yield Finding("unsafe", f"{server} is not ready ({reason}): start it, or look into its log")
-        return
-    yield Finding("good", f"{server} is ready")
-    if date and abs(parsedate_to_datetime(date).timestamp() - time.time()) > SECONDS_OFF:
-        yield Finding("doubtful", "the clocks of the service and of this machine differ by more than a minute")
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
+        yield Finding("good", f"{newest} is a backup of the last {HOURS_OLD} hours")
+    if any(stat.S_IMODE(path.stat().st_mode) & 0o077 for path in copies):
+        yield Finding("unsafe", f"others can read backups, which hold secrets and sums: chmod 600 {folder}/*")
+    if isinstance(database, SqliteDatabase) and database.file.stat().st_dev == newest.stat().st_dev:
+        yield Finding("doubtful", f"{folder} is on the disk of the database: copy backups to another machine")

@@ -125,7 +125,7 @@ class Worker:
         )
         self._advancing = RepeatedStep("moving campaigns on", self._advance, settings.refresh, on_fault=on_fault)
 
-        self.context = Context(self.database, self.coordinator, self.ledger, keys, clock)
+        self.context = Context(self.database, self.coordinator, self.ledger, keys, clock, settings)
         late_reports = LateReports(self._storage, self.threads, self.layers, keys.ticket)
         self._report_route = ReportRoute(
             self.intake,

@@ -5,6 +5,7 @@ IPv6 address has 2^64 of them, so that limits by single addresses would limit no
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Final
@@ -15,6 +16,23 @@ _FORWARDED: Final = b"x-forwarded-for"
 _PROTOCOL: Final = b"x-forwarded-proto"
 _LONGEST: Final = 64
 """Characters of an entry that is not an address, of which no more is kept."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a request came: how many proxies appended an address, if whoever asked named none, and whether over TLS."""
+
+    forwarded: int = 0
+    https: bool = False
+
+    @classmethod
+    def of(cls, scope: Scope, proxies: int) -> "Way":
+        """The way of a request through so many trusted proxies."""
+        return cls(len(_forwarded(scope["headers"])), is_https(scope, proxies))
+
+
+DIRECT: Final = Way()
+"""Through no proxy, and without TLS."""
 
 
 def sender_of(scope: Scope, proxies: int) -> str:

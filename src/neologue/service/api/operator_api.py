@@ -14,6 +14,7 @@ from neologue.protocol.credential import issue, issue_with_key
 from neologue.protocol.layer import Layer
 from neologue.protocol.slot import SLOTS
 from neologue.release.influence import influence as bound_influence
+from neologue.service.api.addresses import DIRECT, Way
 from neologue.service.api.schemas import (
     CampaignView,
     Decide,
@@ -41,6 +42,7 @@ from neologue.service.collect.stored_layers import StoredLayers
 from neologue.service.ops import access
 from neologue.service.ops.access import ANALYST, OPERATOR, AuditEntry, Person
 from neologue.service.ops.service_keys import Keys
+from neologue.service.ops.settings import Settings
 from neologue.service.review import reviewed_words, verdicts
 from neologue.service.review.export import MEDIA, export_text
 from neologue.service.review.released import read_release
@@ -62,6 +64,7 @@ class Context:
     ledger: Ledger
     keys: Keys
     clock: Callable[[], float]
+    settings: Settings
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class Call:
     """The body, parsed and checked."""
     query: Any = None
     """The query, parsed and checked."""
+    way: Way = DIRECT
 
 
 @dataclass(frozen=True)

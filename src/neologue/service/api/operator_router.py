@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from neologue.service.api.addresses import Way
 from neologue.service.api.endpoints import ENDPOINTS
 from neologue.service.api.operator_api import Call, Context, Endpoint, Text
 from neologue.service.api.rate_limit import Standing
@@ -61,7 +62,8 @@ class OperatorRouter:
                 return failure(400, "malformed", f"the request can't be used: {error}")
             if not all(name.isprintable() for name in request.path_params.values()):
                 return failure(404, "unknown", "nothing here has a name with characters that can't be shown")
-            call = Call(person or Person(NOBODY, ""), request.path_params, taken, query)
+            way = Way.of(request.scope, self.context.settings.proxies)
+            call = Call(person or Person(NOBODY, ""), request.path_params, taken, query, way)
             given = await self.threads.run(endpoint.serve, self.context, call)
             if endpoint.method != "GET":
                 await self.layers.refresh()

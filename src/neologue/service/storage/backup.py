@@ -5,14 +5,16 @@ from contextlib import closing
 from pathlib import Path
 
 from neologue.errors import InputError, StorageError
+from neologue.service.storage.database import read_address
 from neologue.sqlite_file import explain_errors, make_private
 
 
 def copy_database(database: str, copy: Path) -> None:
     """Copy a SQLite database as it is at one moment, while others write to it, into a new file."""
-    if database.startswith(("postgresql:", "postgres:")):
+    address = read_address(database)
+    if address.startswith(("postgresql:", "postgres:")):
         raise InputError("PostgreSQL has a tool for this: pg_dump --format=custom, and pg_restore")
-    source = Path(database.removeprefix("sqlite:///"))
+    source = Path(address.removeprefix("sqlite:///"))
     if not source.is_file():
         raise InputError(f"there is no database {source}: name the one that the service uses")
     if copy.exists():
