@@ -12,7 +12,7 @@ PYTEST = .venv/test/bin/python -m pytest --dist loadfile --no-loadscope-reorder
 # Bytecode is kept, whatever the environment says: tests start many processes, and pytest rewrites every assertion.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: discover sandbox test suite lint ruff-check ruff-format mypy unit durations browser soak bench lock clean
+.PHONY: discover sandbox test suite lint ruff-check ruff-format mypy unit durations browser proxy soak bench sbom lock clean
 
 discover: .venv/discover/ready
 	.venv/discover/bin/neologue discover $(ARGS)
@@ -22,7 +22,7 @@ sandbox: .venv/serve/ready
 	.venv/serve/bin/neologue sandbox $(ARGS)
 
 # Every check. mypy keeps one processor busy while many tests wait for something, so both run at once.
-test: browser .venv/test/ready
+test: browser proxy .venv/test/ready
 	$(MAKE) --no-print-directory -j 2 lint suite
 
 suite: .venv/test/ready
@@ -33,7 +33,7 @@ unit: .venv/test/ready
 	$(PYTEST) -n auto -m "not service and not browser and not cluster and not postgres and not slow"
 
 # Measures how long each test takes, which decides what is slow and in which order they run; on a quiet machine.
-durations: browser .venv/test/ready
+durations: browser proxy .venv/test/ready
 	mkdir -p build
 	$(PYTEST) -n 2 --junitxml build/junit.xml
 	.venv/test/bin/python tests/durations.py build/junit.xml > tests/durations.txt
@@ -59,6 +59,16 @@ browser:
 	@if ! command -v chromedriver > /dev/null && command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
 		apt-get -qq update && apt-get -qq install -y chromium chromium-driver || true; \
 	fi
+
+# The tests of deploy/ run nginx with the shipped configuration, and let systemd judge the units.
+proxy:
+	@if ! { PATH="$$PATH:/usr/sbin" command -v nginx && command -v systemd-analyze; } > /dev/null && command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
+		apt-get -qq update && apt-get -qq install -y nginx-light systemd || true; \
+	fi
+
+# What the environment of the service is made of, as CycloneDX and as a list of licences, of which only known ones pass.
+sbom: .venv/serve/ready .venv/test/ready
+	.venv/test/bin/python deploy/sbom.py .venv/serve/bin/python build
 
 # In the environment of the tests, which has a PostgreSQL server for the service to be measured with.
 bench: .venv/test/ready .venv/peers/ready

@@ -70,7 +70,7 @@ def _needs(item: pytest.Item) -> Iterator[str]:
         yield "postgres"
     if "browser" in fixtures or "browsing" in imported:
         yield "browser"
-    if {"service", "web", "attacks"} & set(item.path.parts) and not SERVERS.isdisjoint(imported):
+    if {"service", "web", "attacks", "deploy"} & set(item.path.parts) and not SERVERS.isdisjoint(imported):
         yield "service"
     if "RayEngine" in imported:
         yield "cluster"

@@ -102,7 +102,7 @@ def _way(scheme: str, here: bool, told: DeploymentView) -> Iterator[Finding]:
             f"can forge an address: serve --proxies {told.forwarded}, or let each proxy append to X-Forwarded-For",
         )
     else:
-        yield Finding("good", f"the service knows that a request comes through {told.proxies} proxies")
+        yield Finding("good", f"the service knows how many proxies a request comes through: {told.proxies}")
     if scheme == "https" and not told.https:
         yield Finding(
             "unsafe",
