@@ -1,10 +1,12 @@
-"""The 99th percentile of an honest check-in while strangers send hostile requests, against the same alone; and memory.
+"""The 99th percentile of an honest check-in while strangers send hostile requests, against the same without; and memory.
 
-python -m benchmarks.strangers                  10,000 requests of each kind, 1,000 a second; several minutes
-python -m benchmarks.strangers --requests 500   a short run
+python -m benchmarks.strangers                  10,000 requests of each kind, 1,000 a second; about ten minutes
+python -m benchmarks.strangers --requests 1000  a short run
 
-Honest devices and strangers have two addresses of loopback, and share the machine with the service. Each kind of attack
-is measured between two spells without one, so that a busy machine slows both alike.
+Honest devices and strangers have two addresses of loopback, and share the machine with the service. Each kind has rounds of
+three spells, in another order each time, so that whatever else the machine does slows all three alike: the honest device
+*alone*; *beside* strangers who send the same to a server that throws it away, which costs the machine what the strangers
+themselves cost; and *attacked*. Strangers bring their own machine, so that attacked over beside is what the service adds.
 """
 
 import argparse
@@ -12,16 +14,19 @@ import asyncio
 import http.client
 import json
 import os
+import socket
 import statistics
 import subprocess
 import sys
+import threading
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import IO
 
 import psutil
 
@@ -42,6 +47,10 @@ HOLD = 0.5
 """For how many seconds a stranger keeps a connection that the service does not close."""
 PAUSE = 0.004
 """Seconds between two honest check-ins."""
+ROUNDS = 10
+FEWEST = 20
+"""Check-ins of a spell, however short the attack."""
+WARM_UP = 200
 DOCUMENT_BYTES = 8 << 20
 STRANGER = "127.0.0.2"
 
@@ -59,51 +68,7 @@ def _request(line: str, body: bytes = b"", length: int | None = None, origin: st
 def _asking(request: bytes) -> Attack:
     """Sends a request, and reads what comes."""
 
-    async def attack(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(request)
-        await reader.read()
-
-    return attack
-
-
-def _holding(request: bytes) -> Attack:
-    """Sends something, and neither goes on nor reads nor closes."""
-
-    async def attack(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(request)
-        await asyncio.sleep(HOLD)
-
-    return attack
-
-
-async def _endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Sends a header without an end, for a megabyte."""
-    writer.write(b"GET / HTTP/1.1\r\nA: ")
-    for _ in range(16):
-        writer.write(b"a" * (1 << 16))
-        await writer.drain()
-
-
-def attacks(document: str) -> Mapping[str, Attack]:
-    """All kinds of attacks, by name."""
-    forged = json.dumps({"credential": 128 * "a"}).encode()
-    return {
-        "endless header": _endless,
-        "silent connection": _holding(b""),
-        "half a header": _holding(b"GET / HTTP/1.1\r\nHost:"),
-        "half a body": _holding(_request("POST /v1/check-in", b"{", 100)),
-        "wrong ticket, 1 MiB": _asking(_request("POST /v1/cohorts", os.urandom(1 << 16), 1 << 20)),
-        "answer not read": _holding(_request(f"GET /v1/known/{document}")),
-        "description": _asking(_request("GET /openapi.json")),
-        "not HTTP": _asking(b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n"),
-        "forged credential": _asking(_request("POST /v1/check-in", forged)),
-        "scanner": _asking(_request("GET /wp-login.php")),
-        "wrong sign-in": _asking(_request("POST /sign-in", b"token=guess", origin="http://here")),
-        "pipelined": _asking(200 * b"GET /readyz HTTP/1.1\r\nHost: here\r\n\r\n"),
-    }
-
-
-async def attack(port: int, kind: str, document: str, requests: int) -> None:
+    async def attack(port: int, kind: str, document: str, requests: int) -> None:
     """Send so many hostile requests of a kind."""
     chosen, room = attacks(document)[kind], asyncio.Semaphore(MOST_AT_ONCE)
 
@@ -125,6 +90,66 @@ async def attack(port: int, kind: str, document: str, requests: int) -> None:
         tasks.add(task)
         task.add_done_callback(tasks.discard)
     await asyncio.gather(*tasks)
+
+
+async def _throw_away(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """What the other server does with a connection."""
+    with suppress(OSError, TimeoutError):
+        async with asyncio.timeout(2 * HOLD):
+            await reader.read(1 << 16)
+            writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            await writer.drain()
+    writer.transport.abort()
+
+
+async def throw_away(port: int) -> None:
+    """Serve strangers who attack nobody."""
+    async with await asyncio.start_server(_throw_away, "127.0.0.1", port, backlog=1024) as server:
+        await server.serve_forever()
+
+
+class Strangers:
+    """A process that attacks when it is told to, and a server that takes what is not meant for the service."""
+
+    def __init__(self, document: str) -> None:
+        self.elsewhere = _free_port()
+        module = [sys.executable, "-m", "benchmarks.strangers"]
+        self._sink = subprocess.Popen([*module, "--throw-away", str(self.elsewhere)])
+        self._process = subprocess.Popen(
+            [*module, "--document", document], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        while socket.socket().connect_ex(("127.0.0.1", self.elsewhere)):
+            time.sleep(0.05)
+        self.begin(self.elsewhere, "scanner", 1)()
+
+    def begin(self, port: int, kind: str, requests: int) -> Callable[[], bool]:
+        """Begin an attack; what is returned says whether it goes on."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(f"{port} {requests} {kind}\n")
+        self._process.stdin.flush()
+        over = threading.Event()
+
+        def wait(heard: IO[str] = self._process.stdout) -> None:
+            heard.readline()
+            over.set()
+
+        threading.Thread(target=wait).start()
+        return lambda: not over.is_set()
+
+    def end(self) -> None:
+        """End both."""
+        for process in (self._process, self._sink):
+            process.terminate()
+            process.wait()
+
+
+def obey(document: str) -> None:
+    """Attack as the standard input says, line by line."""
+    for line in sys.stdin:
+        port, requests, kind = line.strip().split(" ", 2)
+        asyncio.run(attack(int(port), kind, document, int(requests)))
+        print("done", flush=True)
 
 
 @dataclass(frozen=True)
@@ -171,37 +196,68 @@ def _service(folder: Path) -> Iterator[tuple[int, psutil.Process, bytes, str]]:
         yield port, psutil.Process(server), body, digest.hex()
 
 
+@dataclass
+class Spells:
+    """The check-ins of one kind of attack, by what went on meanwhile, and the memory of the service."""
+
+    alone: list[float] = field(default_factory=list)
+    beside: list[float] = field(default_factory=list)
+    attacked: list[float] = field(default_factory=list)
+    memory: list[int] = field(default_factory=list)
+
+
+def _measure_kind(
+    kind: str, requests: int, honest: Honest, strangers: Strangers, server: psutil.Process, port: int
+) -> Spells:
+    """Rounds of three spells, each time in another order."""
+    spells, each = Spells(), max(1, requests // ROUNDS)
+
+    def alone() -> None:
+        most = max(50, int(each / RATE / PAUSE / 2))
+        spells.alone += honest.latencies(lambda done: done < most)
+
+    def beside() -> None:
+        spells.beside += honest.latencies(_while(strangers.begin(strangers.elsewhere, kind, each)))
+
+    def attacked() -> None:
+        spells.attacked += honest.latencies(_while(strangers.begin(port, kind, each)))
+        spells.memory.append(server.memory_info().rss)
+
+    for number in range(ROUNDS):
+        turns = (alone, beside, attacked)
+        for turn in turns[number % 3 :] + turns[: number % 3]:
+            turn()
+    return spells
+
+
+def _while(goes_on: Callable[[], bool]) -> Callable[[int], bool]:
+    return lambda done: done < FEWEST or goes_on()
+
+
 def measure(requests: int, kinds: list[str]) -> None:
     """Measure all kinds one after the other, and print a line for each."""
     with TemporaryDirectory() as name, _service(Path(name)) as (port, server, body, document):
-        honest = Honest(port, body)
-        alone_for = max(200, requests // 10)
-        honest.latencies(lambda done: done < 200)  # warms up
-        before = honest.latencies(lambda done: done < alone_for)
-        print(f"{requests:,} requests of each kind, {RATE:,} a second; load {os.getloadavg()[0]:.1f}")
-        print(f"{'':22}{'alone p99':>12}{'attacked p99':>14}{'ratio':>8}{'memory':>10}")
-        print(f"{'':22}{'':34}{server.memory_info().rss / 1e6:>8.0f}MB")
-        for kind in kinds or list(attacks("")):
-            command = [sys.executable, "-m", "benchmarks.strangers", "--port", str(port), "--document", document]
-            with subprocess.Popen([*command, "--requests", str(requests), "--kind", kind]) as strangers:
-                memory: list[int] = []
-
-                def goes_on(
-                    done: int, strangers: "subprocess.Popen[bytes]" = strangers, held: list[int] = memory
-                ) -> bool:
-                    if done % 50 == 0:
-                        held.append(server.memory_info().rss)
-                    return done < 200 or strangers.poll() is None
-
-                attacked = _p99(honest.latencies(goes_on))
-            after = honest.latencies(lambda done: done < alone_for)
-            alone, before = _p99(before + after), after
-            print(
-                f"{kind:22}{1e3 * alone:>10.2f}ms{1e3 * attacked:>12.2f}ms{attacked / alone:>8.2f}"
-                f"{max(memory) / 1e6:>8.0f}MB",
-                flush=True,
-            )
-        print(f"goal: a ratio of at most {GOAL:g}; load {os.getloadavg()[0]:.1f}")
+        honest, strangers = Honest(port, body), Strangers(document)
+        try:
+            honest.latencies(lambda done: done < 200)  # warms up
+            # Each kind once, in small: what is made once is there, and memory is that of a service that has seen all.
+            for kind in kinds or list(attacks("")):
+                honest.latencies(_while(strangers.begin(port, kind, WARM_UP)))
+            print(f"{requests:,} requests of each kind, {RATE:,} a second, {ROUNDS} rounds; load {os.getloadavg()[0]:.1f}")
+            print(f"{'p99 of a check-in':22}{'alone':>10}{'beside':>10}{'attacked':>10}{'/ alone':>9}{'/ beside':>9}  memory")
+            for kind in kinds or list(attacks("")):
+                before = server.memory_info().rss
+                spells = _measure_kind(kind, requests, honest, strangers, server, port)
+                alone, beside, attacked = map(_p99, (spells.alone, spells.beside, spells.attacked))
+                print(
+                    f"{kind:22}{1e3 * alone:>8.1f}ms{1e3 * beside:>8.1f}ms{1e3 * attacked:>8.1f}ms"
+                    f"{attacked / alone:>9.2f}{attacked / beside:>9.2f}  {before / 1e6:.0f} to "
+                    f"{max(spells.memory) / 1e6:.0f} MB, x {max(spells.memory) / before:.2f}",
+                    flush=True,
+                )
+            print(f"goal: ratios of at most {GOAL:g}, memory x 1; load {os.getloadavg()[0]:.1f}")
+        finally:
+            strangers.end()
 
 
 def main() -> None:
@@ -211,13 +267,15 @@ def main() -> None:
     )
     parser.add_argument("--requests", type=int, default=10_000, help="hostile requests of each kind (%(default)s)")
     parser.add_argument("--kind", action="append", default=[], help="this kind, and others given likewise")
-    parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--document", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--throw-away", type=int, metavar="PORT", help=argparse.SUPPRESS)
+    parser.add_argument("--document", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.port is None:
-        measure(options.requests, options.kind)
+    if options.throw_away:
+        asyncio.run(throw_away(options.throw_away))
+    elif options.document is not None:
+        obey(options.document)
     else:
-        asyncio.run(attack(options.port, options.kind[0], options.document, options.requests))
+        measure(options.requests, options.kind)
 
 
 if __name__ == "__main__":

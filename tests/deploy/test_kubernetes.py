@@ -58,7 +58,7 @@ def test_every_resource_keeps_to_the_schema_of_kubernetes(version: str) -> None:
         kubernetes_validate.validate(deployment, version, strict=True)
 
 
-@pytest.mark.parametrize(("name", "template"), pods(), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(("name", "template"), list(pods()), ids=lambda value: value if isinstance(value, str) else "")
 def test_every_pod_meets_the_restricted_standard_and_has_limits(name: str, template: dict[str, Any]) -> None:
     pod = template["spec"]
     assert pod["automountServiceAccountToken"] is False
@@ -99,7 +99,7 @@ def test_who_selects_somebody_selects_pods_that_are_there() -> None:
     labels = {template["metadata"]["labels"]["app"] for _, template in pods()}
     selected = {document["spec"]["selector"]["app"] for document in of_kind("Service")}
     selected |= {document["spec"]["selector"]["matchLabels"]["app"] for document in of_kind("PodDisruptionBudget")}
-    selected |= set(re.findall(r"app: (\w+)", (BASE / "network.yaml").read_text("utf-8")))
+    selected |= set(re.findall(r" app: (\w+)", (BASE / "network.yaml").read_text("utf-8")))
     assert selected == labels
 
 

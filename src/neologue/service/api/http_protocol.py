@@ -5,6 +5,8 @@ without a request, and logs a line for every request that can't be parsed. Decis
 """
 
 import asyncio
+import socket
+from contextlib import suppress
 from typing import Any, Final, Protocol, cast
 
 import httptools
@@ -20,6 +22,8 @@ MOST_PIPELINED: Final = 8
 """How many requests a peer may send ahead of their answers; devices and browsers send none."""
 MOST_UNREAD: Final = 1 << 20
 """The most bytes of a body that are thrown away behind its answer: whoever is cut while sending reads no answer."""
+SEND_BUFFER: Final = 1 << 17
+"""Bytes of an answer that the system keeps for a peer: by itself it would take megabytes from whoever reads nothing."""
 _BODY: Final = (Awaited.BODY, Awaited.REST, Awaited.READER)
 _FRAMING: Final = 4
 """A body may bring 1/2^4 of its length in marks of its pieces."""
@@ -67,6 +71,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count a new connection in, or refuse it."""
         super().connection_made(transport)
+        _bound_unsent(transport)
         self.address = network_of(self.client[0]) if self.client else ""
         if not self._connections.admit(self):
             self._refuse(503, "busy", "too many connections; try again")
@@ -184,3 +189,10 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         lines = [name + b": " + value for name, value in headers]
         self.transport.write(STATUS_LINE[status] + b"\r\n".join(lines) + b"\r\n\r\n" + bytes(response.body))
         self.transport.close()
+
+
+def _bound_unsent(transport: asyncio.Transport) -> None:
+    """Bound what the system keeps of answers; what it keeps beyond that is ours, and counted."""
+    line = transport.get_extra_info("socket")
+    with suppress(OSError, AttributeError):
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
