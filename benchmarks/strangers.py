@@ -1,12 +1,13 @@
-"""The 99th percentile of an honest check-in while strangers send hostile requests, against the same without; and memory.
+"""The 99th percentile of an honest check-in while strangers send hostile requests, and without them; and memory.
 
 python -m benchmarks.strangers                  10,000 requests of each kind, 1,000 a second; about ten minutes
 python -m benchmarks.strangers --requests 1000  a short run
 
-Honest devices and strangers have two addresses of loopback, and share the machine with the service. Each kind has rounds of
-three spells, in another order each time, so that whatever else the machine does slows all three alike: the honest device
-*alone*; *beside* strangers who send the same to a server that throws it away, which costs the machine what the strangers
-themselves cost; and *attacked*. Strangers bring their own machine, so that attacked over beside is what the service adds.
+Honest devices and strangers have two addresses of loopback, and share the machine with the service. Each kind has
+rounds of three spells, in another order each time, so that whatever else the machine does slows all three alike: the
+honest device *alone*; *beside* strangers who send the same to a server that throws it away, which costs the machine
+what the strangers themselves cost; and *attacked*. Real strangers bring their own machine, so attacked over beside is
+what the service itself adds.
 """
 
 import argparse
@@ -68,7 +69,51 @@ def _request(line: str, body: bytes = b"", length: int | None = None, origin: st
 def _asking(request: bytes) -> Attack:
     """Sends a request, and reads what comes."""
 
-    async def attack(port: int, kind: str, document: str, requests: int) -> None:
+    async def attack(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(request)
+        await reader.read()
+
+    return attack
+
+
+def _holding(request: bytes) -> Attack:
+    """Sends something, and neither goes on nor reads nor closes."""
+
+    async def attack(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(request)
+        await asyncio.sleep(HOLD)
+
+    return attack
+
+
+async def _endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Sends a header without an end, for a megabyte."""
+    writer.write(b"GET / HTTP/1.1\r\nA: ")
+    for _ in range(16):
+        writer.write(b"a" * (1 << 16))
+        await writer.drain()
+
+
+def attacks(document: str) -> Mapping[str, Attack]:
+    """All kinds of attacks, by name."""
+    forged = json.dumps({"credential": 128 * "a"}).encode()
+    return {
+        "endless header": _endless,
+        "silent connection": _holding(b""),
+        "half a header": _holding(b"GET / HTTP/1.1\r\nHost:"),
+        "half a body": _holding(_request("POST /v1/check-in", b"{", 100)),
+        "wrong ticket, 1 MiB": _asking(_request("POST /v1/cohorts", os.urandom(1 << 16), 1 << 20)),
+        "answer not read": _holding(_request(f"GET /v1/known/{document}")),
+        "description": _asking(_request("GET /openapi.json")),
+        "not HTTP": _asking(b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n"),
+        "forged credential": _asking(_request("POST /v1/check-in", forged)),
+        "scanner": _asking(_request("GET /wp-login.php")),
+        "wrong sign-in": _asking(_request("POST /sign-in", b"token=guess", origin="http://here")),
+        "pipelined": _asking(200 * b"GET /readyz HTTP/1.1\r\nHost: here\r\n\r\n"),
+    }
+
+
+async def attack(port: int, kind: str, document: str, requests: int) -> None:
     """Send so many hostile requests of a kind."""
     chosen, room = attacks(document)[kind], asyncio.Semaphore(MOST_AT_ONCE)
 
@@ -230,6 +275,10 @@ def _measure_kind(
     return spells
 
 
+def _load() -> str:
+    return f"{os.getloadavg()[0]:.1f}"
+
+
 def _while(goes_on: Callable[[], bool]) -> Callable[[int], bool]:
     return lambda done: done < FEWEST or goes_on()
 
@@ -243,8 +292,8 @@ def measure(requests: int, kinds: list[str]) -> None:
             # Each kind once, in small: what is made once is there, and memory is that of a service that has seen all.
             for kind in kinds or list(attacks("")):
                 honest.latencies(_while(strangers.begin(port, kind, WARM_UP)))
-            print(f"{requests:,} requests of each kind, {RATE:,} a second, {ROUNDS} rounds; load {os.getloadavg()[0]:.1f}")
-            print(f"{'p99 of a check-in':22}{'alone':>10}{'beside':>10}{'attacked':>10}{'/ alone':>9}{'/ beside':>9}  memory")
+            print(f"{requests:,} requests of each kind, {RATE:,} a second, {ROUNDS} rounds; load {_load()}")
+            print(f"{'p99':22}{'alone':>10}{'beside':>10}{'attacked':>10}{'/ alone':>9}{'/ beside':>9}  memory")
             for kind in kinds or list(attacks("")):
                 before = server.memory_info().rss
                 spells = _measure_kind(kind, requests, honest, strangers, server, port)
@@ -255,7 +304,7 @@ def measure(requests: int, kinds: list[str]) -> None:
                     f"{max(spells.memory) / 1e6:.0f} MB, x {max(spells.memory) / before:.2f}",
                     flush=True,
                 )
-            print(f"goal: ratios of at most {GOAL:g}, memory x 1; load {os.getloadavg()[0]:.1f}")
+            print(f"goal: ratios of at most {GOAL:g}, memory x 1; load {_load()}")
         finally:
             strangers.end()
 

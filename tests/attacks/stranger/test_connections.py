@@ -12,7 +12,7 @@ import pytest
 
 from neologue.masking.terms import LAYER_BYTES
 from neologue.protocol.submission import HEAD_BYTES
-from neologue.service.api.http_protocol import MOST_PIPELINED, MOST_UNREAD
+from neologue.service.api.http_protocol import MOST_PIPELINED, MOST_UNREAD, SEND_BUFFER
 from neologue.service.worker import Worker
 from service.serving import Served, wait_until
 
@@ -221,6 +221,10 @@ def test_answers_that_nobody_reads_hold_little_memory_and_not_for_long(tmp_path:
             return held[-1]
 
         wait_until(look)
+        # Nor does the system keep much more for us than it was told; Linux counts double.
+        for one in list(worker.connections._open):
+            line = one.transport.get_extra_info("socket")  # type: ignore[attr-defined]
+            assert line.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) <= 2 * SEND_BUFFER
         wait_until(lambda: look() == 0 and not worker.connections.open)
         # Of 12 MB for each; a piece behind the mark at which writing pauses.
         assert 0 < max(held) <= readers * 3 * (1 << 16)
