@@ -7,7 +7,7 @@ Honest devices and strangers have two addresses of loopback, and share the machi
 rounds of three spells, in another order each time, so that whatever else the machine does slows all three alike: the
 honest device *alone*; *beside* strangers who send the same to a server that throws it away, which costs the machine
 what the strangers themselves cost; and *attacked*. Real strangers bring their own machine, so attacked over beside is
-what the service itself adds.
+what the service itself adds. The cost of a hostile request is the CPU time of the service for it, in honest check-ins.
 """
 
 import argparse
@@ -249,6 +249,14 @@ class Spells:
     beside: list[float] = field(default_factory=list)
     attacked: list[float] = field(default_factory=list)
     memory: list[int] = field(default_factory=list)
+    cpu_alone: float = 0.0
+    """CPU seconds of the service during the spells alone."""
+    cpu_attacked: float = 0.0
+
+    def cost(self, requests: int) -> float:
+        """The CPU time of the service for a hostile request, in honest check-ins, however busy the machine is."""
+        check_in = self.cpu_alone / len(self.alone)
+        return (self.cpu_attacked / check_in - len(self.attacked)) / requests
 
 
 def _measure_kind(
@@ -259,13 +267,17 @@ def _measure_kind(
 
     def alone() -> None:
         most = max(50, int(each / RATE / PAUSE / 2))
+        began = _cpu(server)
         spells.alone += honest.latencies(lambda done: done < most)
+        spells.cpu_alone += _cpu(server) - began
 
     def beside() -> None:
         spells.beside += honest.latencies(_while(strangers.begin(strangers.elsewhere, kind, each)))
 
     def attacked() -> None:
+        began = _cpu(server)
         spells.attacked += honest.latencies(_while(strangers.begin(port, kind, each)))
+        spells.cpu_attacked += _cpu(server) - began
         spells.memory.append(server.memory_info().rss)
 
     for number in range(ROUNDS):
@@ -273,6 +285,11 @@ def _measure_kind(
         for turn in turns[number % 3 :] + turns[: number % 3]:
             turn()
     return spells
+
+
+def _cpu(server: psutil.Process) -> float:
+    times = server.cpu_times()
+    return float(times.user + times.system)
 
 
 def _load() -> str:
@@ -293,14 +310,16 @@ def measure(requests: int, kinds: list[str]) -> None:
             for kind in kinds or list(attacks("")):
                 honest.latencies(_while(strangers.begin(port, kind, WARM_UP)))
             print(f"{requests:,} requests of each kind, {RATE:,} a second, {ROUNDS} rounds; load {_load()}")
-            print(f"{'p99':22}{'alone':>10}{'beside':>10}{'attacked':>10}{'/ alone':>9}{'/ beside':>9}  memory")
+            print(
+                f"{'p99':22}{'alone':>10}{'beside':>10}{'attacked':>10}{'/ alone':>9}{'/ beside':>9}{'cost':>7}  memory"
+            )
             for kind in kinds or list(attacks("")):
                 before = server.memory_info().rss
                 spells = _measure_kind(kind, requests, honest, strangers, server, port)
                 alone, beside, attacked = map(_p99, (spells.alone, spells.beside, spells.attacked))
                 print(
                     f"{kind:22}{1e3 * alone:>8.1f}ms{1e3 * beside:>8.1f}ms{1e3 * attacked:>8.1f}ms"
-                    f"{attacked / alone:>9.2f}{attacked / beside:>9.2f}  {before / 1e6:.0f} to "
+                    f"{attacked / alone:>9.2f}{attacked / beside:>9.2f}{spells.cost(requests):>7.1f}  {before / 1e6:.0f} to "
                     f"{max(spells.memory) / 1e6:.0f} MB, x {max(spells.memory) / before:.2f}",
                     flush=True,
                 )

@@ -1,4 +1,4 @@
-"""The threat model names a test for each sentence about strangers, operators, devices and deployments; they are there."""
+"""The threat model names a test for each sentence about an attacker or a deployment, and each of them is there."""
 
 import re
 from pathlib import Path
