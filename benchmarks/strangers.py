@@ -319,8 +319,8 @@ def measure(requests: int, kinds: list[str]) -> None:
                 alone, beside, attacked = map(_p99, (spells.alone, spells.beside, spells.attacked))
                 print(
                     f"{kind:22}{1e3 * alone:>8.1f}ms{1e3 * beside:>8.1f}ms{1e3 * attacked:>8.1f}ms"
-                    f"{attacked / alone:>9.2f}{attacked / beside:>9.2f}{spells.cost(requests):>7.1f}  {before / 1e6:.0f} to "
-                    f"{max(spells.memory) / 1e6:.0f} MB, x {max(spells.memory) / before:.2f}",
+                    f"{attacked / alone:>10.2f}{attacked / beside:>10.2f}{spells.cost(requests):>10.1f}"
+                    f"  {before / 1e6:.0f} to {max(spells.memory) / 1e6:.0f} MB, x {max(spells.memory) / before:.2f}",
                     flush=True,
                 )
             print(f"goal: ratios of at most {GOAL:g}, memory x 1; load {_load()}")
