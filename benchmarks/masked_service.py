@@ -1,0 +1,206 @@
+"""Masked groups of a thousand devices through the real service over HTTP: time, CPU and bytes of a device.
+
+python -m benchmarks.masked_service                             two groups of 1,000; many minutes
+python -m benchmarks.masked_service --group 100 --smallest 75   a short run
+
+A service and a fleet of real clients share the machine. One more device runs here and is observed: the bytes that it
+sends and receives, and the CPU time of its thread. The exit code is 1 unless every layer was decided by masked sums.
+"""
+
+import argparse
+import os
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+
+from neologue.cli.fleet import issue_credentials, run_service
+from neologue.cli.service_client import ServiceClient
+from neologue.device.client import Client
+from neologue.device.policy import Policy
+from neologue.device.sending_time import SendingTime
+from neologue.device.transport import JSON, SMALL_ANSWER, HttpTransport, Response, Transport
+from neologue.fleet.fleet import SENDING_WINDOW, Weather, run, simulated_policy
+from neologue.masking.rules import GroupRules, groups_of
+from neologue.populations.population import Population
+
+CAMPAIGN = "large-groups"
+LAYERS = 2
+EPSILON = 10.0
+"""Words of two letters at most: as few layers as a campaign can have."""
+OVER = ("released", "ended", "aborted", "refused")
+OBSERVED = 3
+
+
+@dataclass
+class Counting:
+    """A transport that counts the bytes of bodies."""
+
+    transport: Transport
+    sent: int = 0
+    received: int = 0
+    requests: int = 0
+
+    def request(
+        self, method: str, path: str, body: bytes = b"", kind: str = JSON, most: int = SMALL_ANSWER
+    ) -> Response:
+        """The answer."""
+        response = self.transport.request(method, path, body, kind, most)
+        self.requests += 1
+        if path.startswith("/v1/cohorts"):
+            self.sent += len(body)
+            self.received += len(response.body)
+        return response
+
+
+@dataclass
+class Observed:
+    """A device in this process that takes part like all others."""
+
+    server: str
+    policy: Policy
+    credential: str
+    folder: Path
+    over: threading.Event
+    state: str = "asleep"
+    seconds: float = 0.0
+    """CPU time of its thread."""
+    in_group: float = 0.0
+    """Seconds on the clock from the first to the last step in a group."""
+    counted: Counting = field(init=False)
+
+    def live(self) -> None:
+        """Take part until the end; for a thread of its own."""
+        began: float | None = None
+        with HttpTransport(self.server, plain=True) as line:
+            self.counted = Counting(line)
+            sending = SendingTime(SENDING_WINDOW, wait=time.sleep)
+            with Client(self.folder, self.counted, self.policy, sending_time=sending) as client:
+                client.typed("lol")
+                client.join(self.credential)
+                before = time.thread_time()
+                while not self.over.is_set():
+                    tick = client.tick()
+                    if client.in_group and began is None:
+                        began = time.monotonic()
+                    self.state = tick.state
+                    if tick.again is None:
+                        break
+                    time.sleep(min(tick.again, 1.0))
+                self.seconds = time.thread_time() - before
+                self.in_group = time.monotonic() - (began or time.monotonic())
+
+
+def measure(group: int, smallest: int, dropout: int, leaving: float, processes: int, stage: float) -> bool:
+    """Run a campaign of two layers with a group each, and print what it cost; whether both were decided."""
+    devices = LAYERS * group * 23 // 20
+    rules = GroupRules(group, smallest, dropout, groups=groups_of(devices, smallest))
+    definition = {
+        "name": CAMPAIGN,
+        "devices": devices,
+        "rehearsal": True,
+        "language": "en",
+        "parameters": {"depth": 2, "epsilon": EPSILON, "candidates": 10_000, "smallest_layer": rules.fewest},
+        "layer_seconds": 20 * stage,
+        "check_in_seconds": 2,
+        "accept_weak_privacy": True,
+        "aggregation": "secure",
+        "cohort_size": group,
+        "smallest_cohort": smallest,
+        "dropout": dropout,
+        "gather_seconds": stage,
+        "stage_seconds": stage,
+    }
+    own = psutil.Process()
+    with TemporaryDirectory() as folder, run_service(None, 1) as (server, token):
+        service = ServiceClient(server, token)
+        service.request_json("POST", "campaigns", body=definition)
+        service.request_json("POST", "campaigns", CAMPAIGN, "start")
+        credentials = issue_credentials(service, CAMPAIGN, devices)
+        policy = simulated_policy(bytes.fromhex(service.request_json("GET", "key")["operator"]))
+        host = next(child for child in own.children(recursive=True) if "serve" in child.cmdline())
+        ended = threading.Event()
+        observed = [
+            Observed(server, policy, credential, Path(folder) / str(number), ended)
+            for number, credential in enumerate(credentials[:OBSERVED])
+        ]
+        threads = [threading.Thread(target=each.live, daemon=True) for each in observed]
+        for thread in threads:
+            thread.start()
+        began, memory = time.monotonic(), 0
+        workers: dict[int, float] = {}
+        seen: list[int] = []
+
+        def over() -> bool:
+            nonlocal memory
+            memory = max(memory, host.memory_info().rss)
+            for child in own.children():
+                if child.pid != host.pid:
+                    workers[child.pid] = sum(child.cpu_times()[:2])
+            reports = [layer["reports"] for layer in service.request_json("GET", "campaigns", CAMPAIGN, "layers")]
+            if reports != seen:
+                seen[:] = reports
+                print(f"after {time.monotonic() - began:,.0f} s: layers of {reports}", flush=True)
+            return service.request_json("GET", "campaigns", CAMPAIGN)["state"] in OVER
+
+        population = Population.embedded("en", devices, seed=0)
+        states: Counter[str] = run(
+            population,
+            credentials[OBSERVED:],
+            server,
+            policy,
+            Weather(leaving=leaving),
+            processes=processes,
+            group=group,
+            over=over,
+        )
+        while not over():
+            time.sleep(1)
+        took = time.monotonic() - began
+        ended.set()
+        for thread in threads:
+            thread.join()
+        host_seconds = sum(host.cpu_times()[:2])
+        found = service.request_json("GET", "campaigns", CAMPAIGN)
+        layers = service.request_json("GET", "campaigns", CAMPAIGN, "layers")
+    print(f"{devices:,} devices in groups of {group:,}, {took:,.0f} s on the clock; load {os.getloadavg()[0]:.1f}")
+    print(f"campaign: {found['state']} {found['note'] or ''}; devices: {dict(states)}")
+    for layer in layers:
+        print(f"layer of {layer['reports']:,} masked votes, {layer['state']}")
+    print(
+        f"service: {host_seconds:,.1f} CPU-s, {1e3 * host_seconds / devices:.1f} ms a device, {memory / 1e6:,.0f} MB at most"
+    )
+    print(f"fleet: {1e3 * sum(workers.values()) / devices:,.0f} ms of CPU a device, all included")
+    for each in observed:
+        line = f"an observed device ({each.state}): {1e3 * each.seconds:,.0f} ms of CPU, {each.in_group:,.0f} s on the clock"
+        print(f"{line}, {each.counted.sent:,} bytes sent and {each.counted.received:,} received")
+    return found["state"] == "released" and sum(layer["reports"] >= smallest for layer in layers) >= LAYERS
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.masked_service",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--group", type=int, default=1_000, help="devices of a group (%(default)s)")
+    parser.add_argument("--smallest", type=int, default=750, help="the fewest of a sum (%(default)s)")
+    parser.add_argument("--dropout", type=int, default=20, help="dropouts to survive, in per cent (%(default)s)")
+    parser.add_argument("--leaving", type=float, default=0.0, help="the share that leaves its group (%(default)s)")
+    parser.add_argument("--processes", type=int, default=2, help="processes of the devices (%(default)s)")
+    parser.add_argument("--stage-seconds", type=float, default=900.0, help="how long a stage waits (%(default)s)")
+    options = parser.parse_args()
+    good = measure(
+        options.group, options.smallest, options.dropout, options.leaving, options.processes, options.stage_seconds
+    )
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()
