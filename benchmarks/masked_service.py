@@ -173,12 +173,15 @@ def measure(group: int, smallest: int, dropout: int, leaving: float, processes: 
     for layer in layers:
         print(f"layer of {layer['reports']:,} masked votes, {layer['state']}")
     print(
-        f"service: {host_seconds:,.1f} CPU-s, {1e3 * host_seconds / devices:.1f} ms a device, {memory / 1e6:,.0f} MB at most"
+        f"service: {host_seconds:,.1f} CPU-s, {1e3 * host_seconds / devices:.1f} ms a device, "
+        f"{memory / 1e6:,.0f} MB at most"
     )
     print(f"fleet: {1e3 * sum(workers.values()) / devices:,.0f} ms of CPU a device, all included")
     for each in observed:
-        line = f"an observed device ({each.state}): {1e3 * each.seconds:,.0f} ms of CPU, {each.in_group:,.0f} s on the clock"
-        print(f"{line}, {each.counted.sent:,} bytes sent and {each.counted.received:,} received")
+        print(
+            f"an observed device ({each.state}): {1e3 * each.seconds:,.0f} ms of CPU, {each.in_group:,.0f} s in its "
+            f"group, {each.counted.sent:,} bytes sent and {each.counted.received:,} received"
+        )
     return found["state"] == "released" and sum(layer["reports"] >= smallest for layer in layers) >= LAYERS
 
 

@@ -1,7 +1,7 @@
 """A lying server with corrupt devices takes all it can get, and computes one device's votes from it, if it can.
 
-Each attack runs twice: against devices as they are, where it must fail, and against devices that lack the one rule which
-stands in its way, where it must read the votes. The second shows that the first could have failed.
+Each attack runs twice: against devices as they are, where it must fail, and against devices that lack the one rule
+which stands in its way, where it must read the votes. The second shows that the first could have failed.
 """
 
 import hashlib

@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -77,7 +78,7 @@ def endure(path: str) -> int:
     service_ledger(database).add_population("people", Budget("item", 1.2 * foreseen, DELTA))
     town, clock, kills = Town(database), count(60.0, 60.0), 0
     entry = town.coordinator.create(described, 0.0)
-    act: Callable[[Town, float], object] = lambda worker, now: worker.coordinator.start(entry.name, now)
+    act: Callable[[Town, float], object] = partial(_start, entry.name)
     while state_of(database, entry) != "released":
         for moment in count(1):
             before = state_of(database, entry)
@@ -87,13 +88,21 @@ def endure(path: str) -> int:
             kills += killed
             if not killed or (before == "draft" != state_of(database, entry)):
                 break
-        act = lambda worker, now: worker.coordinator.turn(now)
+        act = _turn
         asked = town.layer(entry.id) if state_of(database, entry) == "running" else None
         if asked:
             town.answer(entry.id, asked[0].layer_size)
     (charge,) = service_ledger(database).snapshot("people").charges
     assert charge.state == "settled", charge.state
     return kills
+
+
+def _start(name: str, worker: Town, now: float) -> None:
+    worker.coordinator.start(name, now)
+
+
+def _turn(worker: Town, now: float) -> None:
+    worker.coordinator.turn(now)
 
 
 def _is_killed(path: str, moment: int, act: Callable[[Town, float], object], now: float) -> bool:

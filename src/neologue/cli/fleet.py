@@ -254,9 +254,7 @@ def run_service(database: str | None, workers: int) -> Iterator[tuple[str, str]]
     with tempfile.TemporaryDirectory(prefix="neologue-") as folder, (Path(folder) / "log").open("w+") as written:
         command = [sys.executable, "-m", "neologue", "serve", "--port", "0", "--workers", str(workers)]
         command += ["--database", database or str(Path(folder) / "neologue.db"), "--requests-per-second", "1000000"]
-        process = subprocess.Popen(
-            command, stderr=written, stdout=subprocess.DEVNULL, preexec_fn=stop_with_parent()
-        )
+        process = subprocess.Popen(command, stderr=written, stdout=subprocess.DEVNULL, preexec_fn=stop_with_parent())
         try:
             yield _wait_for_service(process, Path(folder) / "log")
         finally:
