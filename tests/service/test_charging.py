@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
 from neologue.protocol.credential import issue
+from neologue.protocol.layer import Layer
 from neologue.release.foreseen import foreseen_charge
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
@@ -144,6 +146,53 @@ def test_a_budget_that_is_lowered_counts_from_the_next_layer_on(database: Databa
     assert now_of(town, entry).state == "refused"
     with database.reading() as db:
         assert len(campaign_store.layers_of(db, entry.id)) == 1
+
+
+def test_a_budget_that_is_lowered_after_the_last_layer_keeps_the_release_back(sqlite: Database) -> None:
+    described = paid(devices=300, parameters={"depth": 2})
+    ledger = budgeted(sqlite, described, times=1.2)
+    town = Town(sqlite)
+    entry = begun(town, described)
+    now = 0.0
+    while asked := town.layer(entry.id):
+        town.answer(entry.id, asked[0].layer_size)
+        town.coordinator.turn(now := now + 1.0)
+    assert now_of(town, entry).state == "running", "all is decided, and nothing is released yet"
+    ledger.set_budget("people", Budget("item", 0.01, DELTA))
+    town.coordinator.turn(now + 1.0)
+    ended = now_of(town, entry)
+    assert (ended.state, "must not be released" in ended.note) == ("refused", True)
+    with sqlite.reading() as db:
+        assert campaign_store.release_of(db, entry.id) is None
+
+
+def test_a_layer_is_weighed_as_it_really_is_and_not_as_it_was_foreseen(sqlite: Database) -> None:
+    described = paid()
+    budgeted(sqlite, described, times=1.01)
+    town = Town(sqlite)
+    entry = begun(town, described)
+    asked = town.layer(entry.id)
+    assert asked
+    assert isinstance(asked[0], Layer)
+    candidates = asked[0].randomizer.candidates
+    charging = town.coordinator.charging
+    foreseen = charging.due_next(entry, [], asked[0])
+    assert foreseen.refusal is None
+    smaller = charging.due_next(entry, [], replace(asked[0], layer_size=30))
+    assert smaller.collection.batches == (*foreseen.collection.batches[:-1], Batch(30, candidates))
+    assert smaller.refusal is not None, "sums of fewer reports hide less"
+
+
+def test_what_was_told_once_stays_told(sqlite: Database) -> None:
+    described = paid()
+    ledger = budgeted(sqlite, described, times=1.2)
+    town = Town(sqlite)
+    entry = begun(town, described)
+    due = town.coordinator.charging.due_next(entry, [], None)
+    for told in (False, True, False):
+        with sqlite.transaction() as db:
+            town.coordinator.charging.charge_next(db, entry, due, told=told)
+    assert charge_of(ledger).told
 
 
 def test_what_is_spent_while_a_step_is_weighed_is_weighed_too(

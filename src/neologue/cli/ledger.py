@@ -149,7 +149,7 @@ def abandon(ledger: str, campaign: str, token: str | None) -> None:
 def settle(ledger: str, campaign: str, release: Path, layers: Path | None, token: str | None) -> None:
     """Charge a campaign that ran elsewhere what its RELEASE, a release.json, says that it collected.
 
-    The release must be certified. What was foreseen stays on record. A campaign that runs in the service settles itself.
+    The release must be certified. What was foreseen stays on record. Campaigns of the service settle themselves.
     """
     import msgspec
 

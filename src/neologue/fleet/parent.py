@@ -1,4 +1,4 @@
-"""Processes that end with the one that started them, however it ends: nobody is left to run devices that nobody sees."""
+"""Processes that end with the one that started them, however it ends: no devices are left that nobody sees."""
 
 import ctypes
 import multiprocessing
