@@ -80,8 +80,8 @@ def test_a_campaign_names_who_pays_once_anybody_does_and_is_refused_beyond_the_b
     refused = ledger(service, "abandon", service.address, "small")
     assert (refused.exit_code, "runs in this service: abort it instead" in refused.stderr) == (2, True)
     own = {name: charge[name] for name in ("mechanism", "epsilon", "words_per_user", "cohorts")}
-    refused = service.ask("POST", "/v1/charges/small/settle", own)
-    assert "runs in this service: abort it instead" in refused.json["error"]["message"]
+    by_hand = service.ask("POST", "/v1/charges/small/settle", own)
+    assert "runs in this service: abort it instead" in by_hand.json["error"]["message"]
 
 
 def test_a_campaign_that_protects_no_user_needs_consent(service: Served) -> None:
