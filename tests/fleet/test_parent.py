@@ -27,5 +27,5 @@ def test_devices_and_service_end_with_a_fleet_that_is_killed(tmp_path: Path) -> 
     gone, alive = psutil.wait_procs(children, PATIENCE)
     for each in alive:
         each.kill()
-    assert not alive, [each.cmdline() for each in alive]
+    assert not alive, f"{len(alive)} of {len(children)} processes lived on"
     assert len(gone) >= 4
