@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 
+from neologue.ledger.budget import Budget
+from neologue.ledger.ledger_file import create_ledger
 from neologue.privacy.collection import Batch, Collection
 
 Neologue = Callable[..., Result]
@@ -46,6 +49,34 @@ def test_a_campaign_is_charged_and_the_next_is_refused_before_anyone_is_asked(
     assert "users asked about" not in refused.stderr
     assert not (tmp_path / "second").exists()
     assert neologue("ledger", "show", book, "--json").stdout == shown
+
+
+def test_a_charge_is_settled_by_the_release_of_its_campaign_and_by_no_other(
+    neologue: Neologue, typed: Path, known: Path, tmp_path: Path
+) -> None:
+    assert neologue("discover", typed, "--known", known, "--depth", 4, "--out", tmp_path).exit_code == 0
+    path, release = tmp_path / "other.db", tmp_path / "release.json"
+    facts = json.loads(release.read_text("utf-8"))
+    epsilon, words = facts["parameters"]["epsilon"], facts["parameters"]["words_per_user"]
+    other = create_ledger(path)
+    other.add_population("en-US", Budget("item", 1000.0, 1e-9))
+    planned = Collection("unary", epsilon, words, (Batch(1_000_000, 300_000),))
+    other.plan("en-US", "first", planned)
+    other.plan("en-US", "with another ε", replace(planned, epsilon=epsilon - 1))
+    wrong = neologue("ledger", "settle", path, "with another ε", release)
+    assert (wrong.exit_code, "give the release of this campaign" in wrong.stderr) == (2, True)
+    wrong = neologue("ledger", "settle", path, "unknown", release)
+    assert (wrong.exit_code, "has no campaign 'unknown'" in wrong.stderr) == (2, True)
+    wrong = neologue("ledger", "settle", path, "first", release, "--layers", path.parent / "missing.zip")
+    assert (wrong.exit_code, "is not certified" in wrong.stderr) == (2, True)
+    assert {charge.state for charge in other.snapshot("en-US").charges} == {"planned"}
+    for _ in range(2):
+        assert neologue("ledger", "settle", path, "first", release).exit_code == 0
+    [population] = json.loads(neologue("ledger", "show", path, "--json").stdout)
+    found = next(each for each in population["campaigns"] if each["campaign"] == "first")
+    assert (found["state"], found["told"]) == ("settled", True)
+    assert [batch["reports"] for batch in found["cohorts"]] == [layer["reports"] for layer in facts["layers"]]
+    assert found["planned"]["cohorts"] == [{"reports": 1_000_000, "candidates": 300_000}]
 
 
 def test_a_release_that_turns_out_too_dear_is_charged_and_not_written(

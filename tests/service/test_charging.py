@@ -1,8 +1,9 @@
 """What is told was paid for: each step of a campaign and its charge are one transaction, checked before."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import count
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
 from neologue.protocol.credential import issue
+from neologue.protocol.layer import Layer
 from neologue.release.foreseen import foreseen_charge
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
@@ -144,6 +146,53 @@ def test_a_budget_that_is_lowered_counts_from_the_next_layer_on(database: Databa
     assert now_of(town, entry).state == "refused"
     with database.reading() as db:
         assert len(campaign_store.layers_of(db, entry.id)) == 1
+
+
+def test_a_budget_that_is_lowered_after_the_last_layer_keeps_the_release_back(sqlite: Database) -> None:
+    described = paid(devices=300, parameters={"depth": 2})
+    ledger = budgeted(sqlite, described, times=1.2)
+    town = Town(sqlite)
+    entry = begun(town, described)
+    now = 0.0
+    while asked := town.layer(entry.id):
+        town.answer(entry.id, asked[0].layer_size)
+        town.coordinator.turn(now := now + 1.0)
+    assert now_of(town, entry).state == "running", "all is decided, and nothing is released yet"
+    ledger.set_budget("people", Budget("item", 0.01, DELTA))
+    town.coordinator.turn(now + 1.0)
+    ended = now_of(town, entry)
+    assert (ended.state, "must not be released" in ended.note) == ("refused", True)
+    with sqlite.reading() as db:
+        assert campaign_store.release_of(db, entry.id) is None
+
+
+def test_a_layer_is_weighed_as_it_really_is_and_not_as_it_was_foreseen(sqlite: Database) -> None:
+    described = paid()
+    budgeted(sqlite, described, times=1.01)
+    town = Town(sqlite)
+    entry = begun(town, described)
+    asked = town.layer(entry.id)
+    assert asked
+    assert isinstance(asked[0], Layer)
+    candidates = asked[0].randomizer.candidates
+    charging = town.coordinator.charging
+    foreseen = charging.due_next(entry, [], asked[0])
+    assert foreseen.refusal is None
+    smaller = charging.due_next(entry, [], replace(asked[0], layer_size=30))
+    assert smaller.collection.batches == (*foreseen.collection.batches[:-1], Batch(30, candidates))
+    assert smaller.refusal is not None, "sums of fewer reports hide less"
+
+
+def test_what_was_told_once_stays_told(sqlite: Database) -> None:
+    described = paid()
+    ledger = budgeted(sqlite, described, times=1.2)
+    town = Town(sqlite)
+    entry = begun(town, described)
+    due = town.coordinator.charging.due_next(entry, [], None)
+    for told in (False, True, False):
+        with sqlite.transaction() as db:
+            town.coordinator.charging.charge_next(db, entry, due, told=told)
+    assert charge_of(ledger).told
 
 
 def test_what_is_spent_while_a_step_is_weighed_is_weighed_too(
@@ -418,108 +467,9 @@ def test_batches_so_large_that_a_full_layer_may_break_the_promise_are_refused() 
 # Killed between any two steps
 
 
-class Killed(BaseException):
-    """The end of a worker, which it can't catch."""
-
-
-class _CountedConnection(Connection):
-    def __init__(self, db: Connection, step: Callable[[], None]) -> None:
-        self._db, self._step, self.dialect = db, step, db.dialect
-
-    def execute(self, sql: str, parameters: Any = ()) -> list[Any]:  # noqa: ANN401 - as in every connection
-        self._step()
-        return self._db.execute(sql, parameters)
-
-    def executemany(self, sql: str, rows: Any) -> None:  # noqa: ANN401
-        self._step()
-        self._db.executemany(sql, rows)
-
-    def select_for_update(self, sql: str, parameters: Any = ()) -> list[Any]:  # noqa: ANN401
-        self._step()
-        return self._db.select_for_update(sql, parameters)
-
-    def lock_alone(self) -> None:
-        self._db.lock_alone()
-
-
-class MortalDatabase(SqliteDatabase):
-    """A database whose worker is killed before the n-th statement that it writes with, or around a commit."""
-
-    left: int | None = None
-
-    def step(self) -> None:
-        if self.left is not None:
-            self.left -= 1
-            if self.left == 0:
-                raise Killed
-
-    @contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        with super().transaction() as db:
-            yield _CountedConnection(db, self.step)
-            self.step()
-        self.step()
-
-
-def check_paid(database: Database, described: Definition) -> None:
-    """Neither a layer or a release without a charge, nor a charge without a campaign that it pays for."""
-    with database.reading() as db:
-        entry = campaign_store.campaign_named(db, described.name)
-        layers = campaign_store.layers_of(db, entry.id)
-        release = campaign_store.release_of(db, entry.id)
-    charges = service_ledger(database).snapshot("people").charges
-    if entry.state == "draft":
-        assert not charges
-        return
-    (charge,) = charges
-    assert charge.reference == entry.id.hex()
-    if entry.state == "released":
-        assert release
-        assert (charge.state, charge.collection, charge.told) == ("settled", collected(described, layers), True)
-        return
-    assert entry.state == "running"
-    assert release is None
-    assert charge.state == ("collecting" if layers else "planned")
-    for layer in layers:
-        paid_for = layer.round.reports if layer.state == "decided" else layer.round.layer_size
-        assert Batch(paid_for, layer.candidates) in charge.collection.batches
-    assert charge.told == any(layer.state == "decided" for layer in layers)
-
-
 def test_a_worker_that_is_killed_at_any_moment_leaves_nothing_unpaid_and_no_charge_for_nothing(tmp_path: Path) -> None:
-    """Before each statement and around each commit, from the start to the release; another worker goes on each time."""
-    database = MortalDatabase(str(tmp_path / "service.db"))
-    migrate(database)
-    described = paid(devices=300, parameters={"depth": 2})
-    budgeted(database, described, times=1.2)
-    town, clock, kills = Town(database), count(60.0, 60.0), 0
-    town.coordinator.create(described, 0.0)
-
-    def start(worker: Town, now: float) -> None:
-        if now_of(worker, entry).state == "draft":
-            worker.coordinator.start(described.name, now)
-
-    def turn(worker: Town, now: float) -> None:
-        worker.coordinator.turn(now)
-
-    with database.reading() as db:
-        entry = campaign_store.campaign_named(db, described.name)
-    act = start
-    while now_of(town, entry).state != "released":
-        for moment in count(1):
-            database.left = moment
-            try:
-                act(Town(database), next(clock))
-                break
-            except Killed:
-                kills += 1
-            finally:
-                database.left = None
-                check_paid(database, described)
-        act = turn
-        asked = town.layer(entry.id) if now_of(town, entry).state == "running" else None
-        if asked:
-            town.answer(entry.id, asked[0].layer_size)
-    assert kills > 30
-    assert {charge.state for charge in service_ledger(database).snapshot("people").charges} == {"settled"}
-    database.close()
+    """kill -9 before each statement and around each commit, from the start to the release."""
+    command = [sys.executable, "-m", "service.charge_kills", str(tmp_path / "service.db")]
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 30

@@ -54,7 +54,7 @@ def test_operators_manage_budgets_and_nobody_else_does(service: Served) -> None:
     for command in (("population", service.address, "de", *BUDGET), ("show", service.address)):
         refused = ledger(service, *command, token=analyst)
         assert (refused.exit_code, "for the role operator" in refused.stderr) == (2, True)
-    for path in ("/v1/ledger", "/v1/populations/en/budget", "/v1/charges/x/abandon"):
+    for path in ("/v1/ledger", "/v1/populations/en/budget", "/v1/charges/x/abandon", "/v1/charges/x/settle"):
         assert service.ask("POST", path, {}, token=analyst).status == 403
     deeds = [(deed["action"], deed["subject"]) for deed in service.ask("GET", "/v1/audit").json]
     assert ("add population", "en") in deeds
@@ -79,6 +79,9 @@ def test_a_campaign_names_who_pays_once_anybody_does_and_is_refused_beyond_the_b
     assert population["local_spent"] == 10.0
     refused = ledger(service, "abandon", service.address, "small")
     assert (refused.exit_code, "runs in this service: abort it instead" in refused.stderr) == (2, True)
+    own = {name: charge[name] for name in ("mechanism", "epsilon", "words_per_user", "cohorts")}
+    by_hand = service.ask("POST", "/v1/charges/small/settle", own)
+    assert "runs in this service: abort it instead" in by_hand.json["error"]["message"]
 
 
 def test_a_campaign_that_protects_no_user_needs_consent(service: Served) -> None:
@@ -117,6 +120,18 @@ def test_a_file_is_imported_as_a_whole_and_a_second_time_changes_nothing(service
     assert (wrong.status, "k must be 0, for no promise, or from 2" in wrong.json["error"]["message"]) == (400, True)
     assert ledger(service, "abandon", service.address, "summer").exit_code == 0
     assert [each["state"] for each in shown(service)[1]["campaigns"]] == ["settled", "abandoned"]
+    fewer = {"mechanism": "unary", "epsilon": 7.0, "words_per_user": 60, "cohorts": [{"reports": 9, "candidates": 9}]}
+    refused = service.ask("POST", "/v1/charges/spring/settle", fewer)
+    assert "settled already, with other batches" in refused.json["error"]["message"]
+    refused = service.ask("POST", "/v1/charges/summer/settle", {**fewer, "epsilon": 6.0})
+    assert "give the release of this campaign" in refused.json["error"]["message"]
+    # What happened is charged, even of a campaign that was thought abandoned.
+    assert service.ask("POST", "/v1/charges/summer/settle", fewer).status == 200
+    summer = shown(service)[1]["campaigns"][1]
+    assert (summer["state"], summer["told"], summer["cohorts"]) == ("settled", True, fewer["cohorts"])
+    assert ("settle charge", "summer") in [
+        (deed["action"], deed["subject"]) for deed in service.ask("GET", "/v1/audit").json
+    ]
     assert ledger(service, "import", path, "nowhere").exit_code == 2
 
 

@@ -1,6 +1,7 @@
 """Whom an operator sets aside to measure what a campaign finds."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.campaign.promise import fewest_users
@@ -21,6 +22,12 @@ class Measuring:
     def __post_init__(self) -> None:
         check_whole("users who measure", self.users, 1, MOST_USERS, parameter="measure_users")
         check_rate(self.rate)
+
+    def vote_ratio(self, campaign: Campaign, epsilon: float) -> Fraction:
+        """The most by which a vote of those who measure multiplies the odds that a listed word is held."""
+        parameters = campaign.parameters
+        domain = closed_domain(parameters.randomizer, parameters.frontier, epsilon, parameters.words_per_user)
+        return domain.randomizer.channel.vote_ratio
 
     def check(self, campaign: Campaign, users: int) -> None:
         """Refuse to measure by too few to say anything of, or by somebody whom the campaign may ask too."""

@@ -25,6 +25,7 @@ from neologue.cli.shared_options import (
     profile_names,
 )
 from neologue.errors import ParameterError
+from neologue.protocol.limits import LARGEST_CLOSED_VOTE_RATIO
 
 AT_ONCE = 100_000
 PARAMETERS = (
@@ -89,6 +90,11 @@ for command in (words, influence, export, review):
 )
 @click.option("--measure", "measure_devices", type=int, help="How many devices count the released words instead.")
 @click.option("--measure-rate", type=float, help="The chance with which each word of such a device is sampled.")
+@click.option(
+    "--largest-closed-vote-ratio",
+    type=float,
+    help=f"What the policy of your devices allows of a vote on a listed word  [default: {LARGEST_CLOSED_VOTE_RATIO:g}]",
+)
 @click.option("--reserve", type=float, help="The share of devices that are kept in reserve  [default: 0.1]")
 @group_options
 @click.option("--gather-seconds", type=float, help="How long a group waits for its devices  [default: 600]")
@@ -130,10 +136,8 @@ def create(
     _print_state(created)
     if given["aggregation"] == "secure":
         _print_server_privacy(definition)
-    for note in refusals_by_default(
-        created["epsilon"], measured="measure_devices" in definition, targets=bool(targets)
-    ):
-        click.echo(note, err=True)
+    if targets:
+        click.echo("Devices refuse a list of targets unless their owners allow it (allow_targets).", err=True)
 
 
 def _print_server_privacy(body: dict[str, Any]) -> None:
@@ -144,24 +148,6 @@ def _print_server_privacy(body: dict[str, Any]) -> None:
     statement = statement_of(body)
     if statement is not None:
         click.echo(privacy_lines(statement)[-1])
-
-
-def refusals_by_default(epsilon: float, *, measured: bool, targets: bool) -> list[str]:
-    """What of a campaign devices refuse whose owners have changed no limit."""
-    from neologue.device.policy import Policy
-    from neologue.randomizers.unary import Unary
-
-    notes = []
-    if targets:
-        notes.append("Devices refuse a list of targets unless their owners allow it (allow_targets).")
-    # That of Subset Selection is about the same, and larger in small layers.
-    ratio, most = float(Unary(1, epsilon, 1).channel.vote_ratio), Policy.largest_closed_vote_ratio
-    if measured and ratio > most:
-        notes.append(
-            f"At ε = {epsilon:g} a vote multiplies the odds of a word by {ratio:,.0f}; devices that are to measure "
-            f"refuse more than {most:g} unless their owners raise it (largest_closed_vote_ratio)."
-        )
-    return notes
 
 
 def _require_consent(body: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from neologue.release.certification import Certification
+    from neologue.release.codec import ReleaseDocument
 
 FAILED = 1
 
@@ -40,15 +41,11 @@ def certify(context: click.Context, release: Path, verify: Path | None, layers: 
     """
     from neologue.release.certification import certify as check_claims
     from neologue.release.codec import read_release_file
-    from neologue.release.layer_archive import NAME, read_documents
-    from neologue.release.layer_chain import document_digests
     from neologue.release.signature import public_key
 
     key = public_key(verify) if verify else None
     document = read_release_file(release)
-    archive = layers or release.parent / NAME
-    digests = [digest for digest in document_digests(document).values() if digest is not None]
-    documents = read_documents(archive, digests)
+    archive, digests, documents = read_layers(document, release, layers)
     certification = check_claims(document, documents, key)
     if as_json:
         click.echo(json.dumps(_as_json(certification), ensure_ascii=False, indent=1))
@@ -58,6 +55,18 @@ def certify(context: click.Context, release: Path, verify: Path | None, layers: 
         _show(certification, document.privacy, signed="signature" in document.whole, verified=key is not None)
     if not certification.passed:
         context.exit(FAILED)
+
+
+def read_layers(
+    document: "ReleaseDocument", release: Path, layers: Path | None
+) -> "tuple[Path, list[str], Mapping[str, bytes]]":
+    """The archive of a release's layer documents, the digests that it should have, and those that it has."""
+    from neologue.release.layer_archive import NAME, read_documents
+    from neologue.release.layer_chain import document_digests
+
+    archive = layers or release.parent / NAME
+    digests = [digest for digest in document_digests(document).values() if digest is not None]
+    return archive, digests, read_documents(archive, digests)
 
 
 def _as_json(certification: "Certification") -> dict[str, object]:

@@ -103,7 +103,7 @@ def fleet(data: Path | None, server: str | None, token: str | None, out: Path | 
         raise ParameterError("--server needs --token, the token of an operator of the service")
     with contextlib.ExitStack() as stack:
         if server is None or token is None:
-            server, token = stack.enter_context(_run_service(options["database"], options["workers"]))
+            server, token = stack.enter_context(run_service(options["database"], options["workers"]))
             click.echo(f"a service runs on {server}", err=True)
         _run(ServiceClient(server, token), server, population, weather, out, options)
 
@@ -247,12 +247,14 @@ def _wait_until(over: Callable[[], bool]) -> None:
 
 
 @contextlib.contextmanager
-def _run_service(database: str | None, workers: int) -> Iterator[tuple[str, str]]:
+def run_service(database: str | None, workers: int) -> Iterator[tuple[str, str]]:
     """Run a service on this machine; yields its address and the token of its first operator."""
+    from neologue.fleet.parent import stop_with_parent
+
     with tempfile.TemporaryDirectory(prefix="neologue-") as folder, (Path(folder) / "log").open("w+") as written:
         command = [sys.executable, "-m", "neologue", "serve", "--port", "0", "--workers", str(workers)]
         command += ["--database", database or str(Path(folder) / "neologue.db"), "--requests-per-second", "1000000"]
-        process = subprocess.Popen(command, stderr=written, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(command, stderr=written, stdout=subprocess.DEVNULL, preexec_fn=stop_with_parent())
         try:
             yield _wait_for_service(process, Path(folder) / "log")
         finally:

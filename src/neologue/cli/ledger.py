@@ -12,6 +12,7 @@ from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
     from neologue.ledger.ledger_document import PopulationDocument
+    from neologue.privacy.collection import Collection
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
 LEDGER = click.argument("ledger")
@@ -135,6 +136,35 @@ def abandon(ledger: str, campaign: str, token: str | None) -> None:
     open_ledger(ledger).abandon(campaign)
 
 
+@ledger.command()
+@LEDGER
+@click.argument("campaign")
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option(
+    "--layers",
+    type=click.Path(path_type=Path),
+    help="The documents of its layers  [default: layers.zip in the folder of RELEASE]",
+)
+@TOKEN
+def settle(ledger: str, campaign: str, release: Path, layers: Path | None, token: str | None) -> None:
+    """Charge a campaign that ran elsewhere what its RELEASE, a release.json, says that it collected.
+
+    The release must be certified. What was foreseen stays on record. Campaigns of the service settle themselves.
+    """
+    import msgspec
+
+    from neologue.ledger.ledger_document import collection_document
+
+    collection = _collected(release, layers)
+    if _is_address(ledger):
+        body = msgspec.to_builtins(collection_document(collection))
+        ServiceClient(ledger, token).request_json("POST", "charges", campaign, "settle", body=body)
+        return
+    from neologue.ledger.ledger_file import open_ledger
+
+    open_ledger(ledger).settle_elsewhere(campaign, collection)
+
+
 @ledger.command(name="import")
 @FILE
 @click.argument("server")
@@ -154,6 +184,23 @@ def import_(file: Path, server: str, token: str | None) -> None:
     added = ServiceClient(server, token).request_json("POST", "ledger", body={"populations": populations})
     names = ", ".join(added["populations"]) or "nothing: all of it is there already"
     click.echo(f"imported {names}; the service charges its own ledger from now on", err=True)
+
+
+def _collected(release: Path, layers: Path | None) -> "Collection":
+    """What a certified release has collected."""
+    from neologue.cli.certify import read_layers
+    from neologue.errors import ReleaseError
+    from neologue.release.certification import certify
+    from neologue.release.codec import read_release_file
+
+    document = read_release_file(release)
+    *_, documents = read_layers(document, release, layers)
+    certification = certify(document, documents)
+    if not certification.passed or certification.facts is None:
+        raise ReleaseError(f"{release} is not certified: `neologue certify {release}` says why")
+    if certification.simulated:
+        raise ReleaseError(f"{release} is a simulation, which nobody is charged for: give the release of a campaign")
+    return certification.facts.charged
 
 
 def _is_address(ledger: str) -> bool:

@@ -24,7 +24,14 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.invitation import KEY_BYTES, MOST_PROOF_BYTES, Invitation, check_bytes, is_signed
 from neologue.protocol.layer import Layer
 from neologue.protocol.layer_fields import LARGEST_NUMBER
-from neologue.protocol.limits import DEEPEST, LARGEST_KNOWN, LARGEST_LAYER, MOST_KNOWN_WORDS, check_whole
+from neologue.protocol.limits import (
+    DEEPEST,
+    LARGEST_CLOSED_VOTE_RATIO,
+    LARGEST_KNOWN,
+    LARGEST_LAYER,
+    MOST_KNOWN_WORDS,
+    check_whole,
+)
 from neologue.protocol.report import HEADER_BYTES
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import LARGEST_EPSILON, SMALLEST_EPSILON
@@ -67,7 +74,7 @@ class Policy:
     """The most votes of a report, and words it has room for: what it takes to make one grows with these."""
     largest_vote_ratio: float = 22_100.0
     """The most that one vote may multiply the odds by that a word is held: p/q."""
-    largest_closed_vote_ratio: float = 50.0
+    largest_closed_vote_ratio: float = LARGEST_CLOSED_VOTE_RATIO
     """The same where the operator lists whole words: a closed layer."""
     largest_silence_ratio: float = 4.0
     """The most that a missing vote may divide these odds by: (1-q)/(1-p)."""

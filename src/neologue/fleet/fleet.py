@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
+from multiprocessing.managers import SyncManager
 from pathlib import Path
 
 from neologue.device.client import Client
@@ -28,6 +29,7 @@ from neologue.device.policy import Policy
 from neologue.device.sending_time import SendingTime, SendingWindow
 from neologue.device.transport import JSON, SMALL_ANSWER, HttpTransport, Response, Transport
 from neologue.errors import LaterError, ParameterError
+from neologue.fleet.parent import BUSY, end_with_parent, is_orphan
 from neologue.masking.agreement import Confirmation
 from neologue.masking.messages import MaskedVector, Sharing, Unmasking
 from neologue.populations.holdings import Holdings
@@ -133,7 +135,9 @@ def run(
             f"{len(credentials):,} devices need as many users, and there are {population.users:,}; run fewer devices"
         )
     context = multiprocessing.get_context("spawn")
-    ended = context.Manager().Event()
+    manager = SyncManager(ctx=context)
+    manager.start(end_with_parent)
+    ended = manager.Event()
     bounds = [len(credentials) * part // processes for part in range(processes + 1)]
     squads = [
         Squad(
@@ -148,7 +152,7 @@ def run(
         )
         for start, stop in pairwise(bounds)
     ]
-    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+    with ProcessPoolExecutor(processes, mp_context=context, initializer=end_with_parent) as pool:
         parts = [pool.submit(run_squad, squad, ended) for squad in squads]
         try:
             while not all(part.done() for part in parts):
@@ -167,7 +171,8 @@ def run_squad(squad: Squad, ended: threading.Event) -> Counter[str]:
     # A disk in memory, where there is one and nobody says where else: a real device has a disk of its own.
     shared = Path("/dev/shm")
     in_memory = shared.is_dir() and "TMPDIR" not in os.environ
-    with tempfile.TemporaryDirectory(dir=shared if in_memory else None, prefix="neologue-fleet-") as folder:
+    files = tempfile.TemporaryDirectory(dir=shared if in_memory else None, prefix="neologue-fleet-")
+    with BUSY, files as folder:
         turns = _Turns(squad, Path(folder))
         threads = [threading.Thread(target=turns.work, daemon=True) for _ in range(squad.at_once)]
         for thread in threads:
@@ -175,7 +180,7 @@ def run_squad(squad: Squad, ended: threading.Event) -> Counter[str]:
         try:
             # Broken off, or left alone by whoever started this: the devices end as they would otherwise.
             with suppress(KeyboardInterrupt, EOFError, OSError):
-                while any(thread.is_alive() for thread in threads) and not ended.is_set():
+                while any(thread.is_alive() for thread in threads) and not is_orphan() and not ended.is_set():
                     time.sleep(LOOK)
         finally:
             turns.end()

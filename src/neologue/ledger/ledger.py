@@ -125,11 +125,7 @@ class Ledger:
         check_collection(collection)
         while True:
             known = self._require_charge(campaign)
-            if known.state == ChargeState.SETTLED and known.collection != collection:
-                raise LedgerError(
-                    f"the campaign {campaign!r} is settled already, with other batches or another ε: what happened "
-                    "can't be changed, plan another campaign"
-                )
+            _check_open(known, collection)
             snapshot = self.snapshot(known.population)
             refusal: BudgetError | None = None
             try:
@@ -148,6 +144,24 @@ class Ledger:
         """Record what a campaign has collected, in the transaction of the caller, whether it fits or not."""
         ended = charge.ended_day if charge.state == ChargeState.SETTLED else self._clock()
         ledger_rows.change_charge(db, charge, ChargeState.SETTLED, collection, ended_day=ended, told=told)
+
+    def settle_elsewhere(self, campaign: str, collection: Collection) -> None:
+        """Record what a campaign collected that ran elsewhere, by its release, which has told what it told."""
+        with self._store.transaction() as db:
+            self.settle_elsewhere_in(db, campaign, collection)
+
+    def settle_elsewhere_in(self, db: LedgerConnection, campaign: str, collection: Collection) -> None:
+        """The same, in the transaction of the caller."""
+        check_collection(collection)
+        known = self._require(campaign, ledger_rows.charge_of(db, campaign))
+        _check_open(known, collection)
+        planned, given = ((each.mechanism, each.epsilon, each.words_per_user) for each in (known.planned, collection))
+        if planned != given:
+            raise LedgerError(
+                f"the campaign {campaign!r} was planned with {planned[0]}, ε = {planned[1]:g} and {planned[2]} words a "
+                f"user, and the release has {given[0]}, {given[1]:g} and {given[2]}: give the release of this campaign"
+            )
+        self.settle_in(db, known, collection, told=True)
 
     def record_in(
         self,
@@ -244,3 +258,12 @@ class Ledger:
         if charge is None:
             raise LedgerError(f"{self._store.name} has no campaign {campaign!r}: plan it first")
         return charge
+
+
+def _check_open(charge: LedgerCharge, collection: Collection) -> None:
+    """Refuse to settle a charge that was settled with something else."""
+    if charge.state == ChargeState.SETTLED and charge.collection != collection:
+        raise LedgerError(
+            f"the campaign {charge.campaign!r} is settled already, with other batches or another ε: what happened "
+            "can't be changed, plan another campaign"
+        )

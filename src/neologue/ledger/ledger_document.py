@@ -32,6 +32,11 @@ class CollectionDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     words_per_user: int
     cohorts: list[BatchDocument]
 
+    @property
+    def collection(self) -> Collection:
+        """The facts, checked."""
+        return _read_collection(self)
+
 
 class ChargeDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a campaign is charged, and the chances that it shows what few report, null if nobody knows them."""
@@ -160,6 +165,13 @@ def _identity(charge: LedgerCharge) -> tuple[str, Collection, int, str | None, A
     return charge.campaign, charge.planned, charge.planned_day, charge.reference, charge.anonymity
 
 
+def collection_document(collection: Collection) -> CollectionDocument:
+    """The facts as a document."""
+    return CollectionDocument(
+        collection.mechanism, collection.epsilon, collection.words_per_user, _batch_documents(collection)
+    )
+
+
 def _charge_document(charge: LedgerCharge) -> ChargeDocument:
     facts, rare = charge.collection, charge.anonymity
     return ChargeDocument(
@@ -169,12 +181,7 @@ def _charge_document(charge: LedgerCharge) -> ChargeDocument:
         epsilon=facts.epsilon,
         words_per_user=facts.words_per_user,
         cohorts=_batch_documents(facts),
-        planned=CollectionDocument(
-            charge.planned.mechanism,
-            charge.planned.epsilon,
-            charge.planned.words_per_user,
-            _batch_documents(charge.planned),
-        ),
+        planned=collection_document(charge.planned),
         planned_on=_format_day(charge.planned_day),
         ended_on=None if charge.ended_day is None else _format_day(charge.ended_day),
         reference=charge.reference,

@@ -10,9 +10,9 @@ Where votes are summed under masks (docs/secure-aggregation.md), it signs these 
 
     bytes 0–29     "neologue masked invitation v2" and a NUL byte
     bytes 30–77    campaign and digest, as above
-    bytes 78–      the promise: the fewest devices whose votes are summed, in 2 bytes, big-endian; the corrupt ones that
-                   a group withstands, likewise; in 1 byte the number of issuers that vouch for devices, and the 32
-                   bytes of each one's public key
+    bytes 78–      the promise: the fewest devices whose votes are summed, in 2 bytes, big-endian; in 1 byte the
+                   dropouts that a group survives, in per cent; in 2 the corrupt devices that it withstands; in 1 the
+                   number of issuers that vouch for devices, and the 32 bytes of each one's public key
 
 No two invitations share a message: all parts have one length each, or say it. The digest covers all that a device is
 told, except where a known word has a line break: see `neologue.device.policy`.

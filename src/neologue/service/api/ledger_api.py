@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from neologue.ledger.budget import Budget
-from neologue.ledger.ledger_document import PopulationDocument, population_document
+from neologue.ledger.ledger_document import CollectionDocument, PopulationDocument, population_document
 from neologue.service.api.operator_api import Call, Context, Endpoint
 from neologue.service.ops.access import OPERATOR
 
@@ -68,6 +68,14 @@ def abandon_charge(context: Context, call: Call) -> list[PopulationDocument]:
     return populations(context, call)
 
 
+def settle_charge(context: Context, call: Call) -> list[PopulationDocument]:
+    """Charge an imported campaign what it really collected."""
+    collected: CollectionDocument = call.body
+    charging = context.coordinator.charging
+    charging.settle_elsewhere(call.names["campaign"], collected.collection, context.clock(), call.person.name)
+    return populations(context, call)
+
+
 def import_ledger(context: Context, call: Call) -> Imported:
     """Import the populations of a ledger file, all or none."""
     wanted: LedgerRequest = call.body
@@ -105,6 +113,15 @@ LEDGER_ENDPOINTS = (
         (OPERATOR,),
         abandon_charge,
         list[PopulationDocument],
+    ),
+    Endpoint(
+        "POST",
+        "/v1/charges/{campaign}/settle",
+        "Charge an imported campaign what it really collected",
+        (OPERATOR,),
+        settle_charge,
+        list[PopulationDocument],
+        CollectionDocument,
     ),
     Endpoint(
         "POST",

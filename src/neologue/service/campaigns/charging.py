@@ -146,11 +146,16 @@ class Charging:
     def abandon(self, campaign: str, now: float, by: str) -> None:
         """Give back the charge of a campaign that was planned elsewhere, and in which nobody was asked."""
         with self._database.transaction() as db:
-            ours = (entry for entry in campaign_store.all_campaigns(db) if entry.name == campaign)
-            if any(_charge_of(db, entry) for entry in ours):
-                raise LedgerError(f"the campaign {campaign!r} runs in this service: abort it instead")
+            _require_elsewhere(db, campaign)
             self._ledger.abandon_in(db, campaign)
             access.audit(db, by, "abandon charge", campaign, now)
+
+    def settle_elsewhere(self, campaign: str, collection: Collection, now: float, by: str) -> None:
+        """Charge a campaign that ran elsewhere what it collected, in the place of what was foreseen."""
+        with self._database.transaction() as db:
+            _require_elsewhere(db, campaign)
+            self._ledger.settle_elsewhere_in(db, campaign, collection)
+            access.audit(db, by, "settle charge", campaign, now)
 
     def import_ledger(self, populations: Iterable[PopulationDocument], now: float, by: str) -> list[str]:
         """Import the populations of another ledger, all or none; the names of those that are new."""
@@ -267,6 +272,13 @@ def _charge_of(db: Connection, entry: CampaignRow) -> LedgerCharge | None:
         if charge.reference == entry.id.hex() or (charge.reference is None and entry.state != CampaignState.DRAFT):
             return charge
     return None
+
+
+def _require_elsewhere(db: Connection, campaign: str) -> None:
+    """Refuse to change by hand what a campaign of this service is charged."""
+    ours = (entry for entry in campaign_store.all_campaigns(db) if entry.name == campaign)
+    if any(_charge_of(db, entry) for entry in ours):
+        raise LedgerError(f"the campaign {campaign!r} runs in this service: abort it instead")
 
 
 def _require_charge(db: Connection, entry: CampaignRow) -> LedgerCharge:

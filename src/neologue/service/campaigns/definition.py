@@ -21,7 +21,7 @@ from neologue.layout.schedule import foreseen_collection
 from neologue.masking.rules import GroupRules
 from neologue.masking.terms import MOST_ISSUERS
 from neologue.protocol.invitation import KEY_BYTES
-from neologue.protocol.limits import check_whole
+from neologue.protocol.limits import LARGEST_CLOSED_VOTE_RATIO, check_whole
 from neologue.release.codec import LIVE, REHEARSAL
 from neologue.service.campaigns.rounds import Rules
 from neologue.service.ops.access import NAME_RULE, is_name
@@ -58,6 +58,8 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     measure_devices: int = 0
     """How many of the devices count the words found instead of finding them."""
     measure_rate: float = 1.0
+    largest_closed_vote_ratio: float = LARGEST_CLOSED_VOTE_RATIO
+    """The most by which the policy of the devices lets a vote on a listed word multiply the odds that it is held."""
     reserve: float = 0.1
     """The share of the devices that no layer relies on, because some will be offline."""
     layer_seconds: float = 7 * DAY
@@ -101,6 +103,11 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         check_whole("check-in seconds", self.check_in_seconds, 1, 30 * DAY, parameter="check_in_seconds")
         if not 0 <= self.reserve < 1:
             raise ParameterError(f"reserve must be a share from 0 to below 1, not {self.reserve}", parameter="reserve")
+        if not self.largest_closed_vote_ratio >= 1:  # written so that it also rejects NaN
+            raise ParameterError(
+                f"largest closed vote ratio must be at least 1, not {self.largest_closed_vote_ratio}",
+                parameter="largest_closed_vote_ratio",
+            )
         if self.measure_devices and self.measure_devices >= int(self.devices * (1 - self.reserve)):
             raise ParameterError(
                 f"{self.measure_devices:,} devices that measure leave none of {self.devices:,} to discover words with, "
@@ -197,6 +204,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         campaign = self.campaign
         if self.measuring:
             self.measuring.check(campaign, self.devices)
+            self._check_listed_votes(self.measuring, campaign)
         fewest, what = self.aggregator.fewest, self.aggregator.unit
         if campaign.parameters.promised_epsilon is not None:
             self._check_room(fewest, what)
@@ -216,6 +224,22 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
                 f"wait 5 to 15 before they send, not {getattr(self, name):g}: give more, or create a rehearsal",
                 parameter=name,
             )
+
+    def _check_listed_votes(self, measuring: Measuring, campaign: Campaign) -> None:
+        """Refuse a measurement that people's devices would refuse, when all words are found and paid for."""
+        most = self.largest_closed_vote_ratio
+        ratio = measuring.vote_ratio(campaign, campaign.epsilon)
+        if self.rehearsal or ratio <= most:
+            return
+        hundredths = range(int(100 * campaign.epsilon), 0, -1)
+        fits = next((e / 100 for e in hundredths if measuring.vote_ratio(campaign, e / 100) <= most), None)
+        smaller = "" if fits is None else f"give an ε of at most {fits:g}, or "
+        raise ParameterError(
+            f"at ε = {campaign.epsilon:g} a vote on a word of the list that is measured multiplies the odds that it is "
+            f"held by {float(ratio):,.0f}, and devices refuse more than {most:g}: {smaller}measure with no devices; "
+            "if the policy of your devices allows more, give its largest_closed_vote_ratio",
+            parameter="measure_devices",
+        )
 
     def _check_room(self, fewest: int, what: str) -> None:
         """Refuse batches so large that what a full layer may lack of them breaks its promise."""
