@@ -15,6 +15,14 @@ DATABASE = click.option(
     show_envvar=True,
     help="The database of the service: a file, or postgresql://…",
 )
+WRAPPING_KEY = click.option(
+    "--wrapping-key",
+    envvar="NEOLOGUE_WRAPPING_KEY",
+    show_envvar=True,
+    metavar="SOURCE",
+    help="The source of the key under which the service's keys are wrapped: file:PATH, env:NAME, command:COMMAND or "
+    "none.  [default: a file beside the database, which is made; none for PostgreSQL]",
+)
 MARKS = {"good": "ok      ", "doubtful": "doubtful", "unsafe": "UNSAFE  "}
 
 
@@ -47,6 +55,8 @@ def backup(database: str, copy: Path) -> None:
 
     To restore it, stop the service and replace the database by the copy. Reports confirmed after the backup are not in
     it and are not sent again, so their layers have fewer reports. For PostgreSQL use pg_dump.
+
+    The keys in the copy are wrapped, and the wrapping key is not in it: keep a copy of that somewhere else.
     """
     from neologue.service.storage.backup import copy_database
 

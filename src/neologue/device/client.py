@@ -184,6 +184,7 @@ class Client:
 
         All on the device: nothing is sent. What came of the votes it can't show.
         """
+
         def signers(operator: bytes | None) -> frozenset[bytes]:
             asking = self._policy.operators if operator is None else {operator}
             return frozenset[bytes]().union(*(self._operator_keys.valid_keys(key) for key in asking))

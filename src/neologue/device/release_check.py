@@ -95,8 +95,8 @@ def _wrong_signature(release: Mapping[str, object], keys: Sequence[bytes]) -> It
     try:
         if all(check_signature(release, Ed25519PublicKey.from_public_bytes(key)) for key in keys):
             yield (
-                "the release is not signed by the operator who asked this device, nor by a key that is known to succeed "
-                "theirs"
+                "the release is not signed by the operator who asked this device, nor by a key that is known to have "
+                "taken the place of theirs"
             )
     except SignatureError as error:
         yield str(error)

@@ -5,8 +5,8 @@ A link is one of these; a succession document is links one after the other, the 
     succession     1; the old key, 32 bytes; the new one, 32; the old key's signature, 64
     revocation     2; the revoked key, 32; its successor, 32; the recovery key, 32; the recovery key's signature, 64
 
-All keys are Ed25519 public keys. What is signed is "neologue succession v1" or "neologue revocation v1", a NUL byte, and
-the two operator keys. Devices know a recovery key by its digest, SHA-256 of its 32 bytes, which they have from the start.
+All keys are Ed25519 public keys. What is signed is "neologue succession v1" or "neologue revocation v1", a NUL byte,
+and the two operator keys. Devices know a recovery key by its digest, SHA-256 of its 32 bytes, from the start.
 
 A key has one successor. The first succession that was seen counts, and no other replaces it: whoever steals a key that
 was replaced can't lead anybody back. A revocation goes before all successions of the revoked key, also those that were

@@ -19,6 +19,7 @@ from neologue.ledger import ledger_rows
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.ops import access
+from neologue.service.ops.wrapping_key import key_file_of
 from neologue.service.storage.database import Connection, Database
 from neologue.service.storage.states import OVER, CampaignState
 
@@ -44,7 +45,7 @@ def examine(database: Database, server: str | None) -> list[Finding]:
     findings = list(_memory())
     try:
         with database.reading() as db:
-            findings += [*_storage(database, db), *_people(db), *_campaigns(db), *_ledger(db)]
+            findings += [*_storage(database, db), *_keys(database, db), *_people(db), *_campaigns(db), *_ledger(db)]
     except (StorageError, LedgerError) as error:
         findings.append(Finding("unsafe", str(error)))
     if server:
@@ -83,6 +84,23 @@ def _storage(database: Database, db: Connection) -> Iterator[Finding]:
     ((now,),) = db.execute("SELECT EXTRACT(EPOCH FROM clock_timestamp())::double precision")
     if abs(float(now) - time.time()) > SECONDS_OFF:
         yield Finding("doubtful", "the clocks of PostgreSQL and of this machine differ by more than a minute")
+
+
+def _keys(database: Database, db: Connection) -> Iterator[Finding]:
+    beside = key_file_of(database)
+    if beside is not None and beside.exists() and stat.S_IMODE(beside.stat().st_mode) & 0o077:
+        yield Finding("unsafe", f"others can read {beside}, which unwraps all keys: chmod 600 {beside}")
+    if db.execute("SELECT 1 FROM service_keys WHERE secret IS NOT NULL AND wrapping IS NULL LIMIT 1"):
+        yield Finding(
+            "doubtful", "keys are raw in the database and in each copy of it: start the service with --wrapping-key"
+        )
+    else:
+        yield Finding("good", "the keys in the database are wrapped; keep a copy of the wrapping key somewhere else")
+    if not db.execute("SELECT 1 FROM recovery_key"):
+        yield Finding(
+            "doubtful",
+            "no recovery key is registered, so that a stolen operator key can't be revoked: neologue keygen --recovery",
+        )
 
 
 def _people(db: Connection) -> Iterator[Finding]:

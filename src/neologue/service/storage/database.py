@@ -366,9 +366,9 @@ class PostgresDatabase(Database):
         self.name = f"postgresql://{address.hostname or ''}{address.path}"
 
     def scrub(self) -> bool:
-        """Vacuum the table that rows are deleted from."""
+        """Vacuum the tables in which rows are deleted or changed that somebody should not find again."""
         with self._explain_errors(), closing(self._connect()) as connection:
-            connection.execute("VACUUM sums")
+            connection.execute("VACUUM sums, service_keys")
             return True
 
     def _connect(self) -> "psycopg.Connection[Row]":
