@@ -77,6 +77,8 @@ class OperatorKeys:
 
     def _complaints(self, operator: bytes, policy: Policy) -> Iterator[str]:
         history = self._read()
+        if any(history.trusted(*pin) == operator for pin in policy.pins.items()):
+            return
         for pinned, recovery in policy.pins.items():
             if history.is_revoked(operator, recovery):
                 yield (
@@ -84,7 +86,7 @@ class OperatorKeys:
                     "service must use its successor"
                 )
             path = history.path(pinned, recovery)
-            if operator in path[:-1]:
+            if operator in path:
                 yield (
                     f"the operator's key {operator.hex()} was replaced by {path[-1].hex()}, and this device does not "
                     "go back: the service must use that one"
