@@ -11,8 +11,7 @@ from invitations import OPERATOR, policy
 from neologue.device.client import Client
 from neologue.device.operator_keys import OperatorKeys
 from neologue.errors import MembershipError, ParameterError, PolicyError
-from neologue.protocol.credential import Credential
-from neologue.protocol.succession import Link, recovery_digest, revoke, succeed
+from neologue.protocol.succession import recovery_digest, revoke, succeed
 from sending import AT_ONCE
 from small_service import Reply, Service, error, instead, running
 
@@ -24,30 +23,9 @@ def raw(key: Ed25519PrivateKey) -> bytes:
     return key.public_key().public_bytes_raw()
 
 
-class Rotating(Service):
-    """A service that tells devices how its keys were replaced."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.links: list[Link] = []
-
-    def _check_in(self, text: str) -> Reply:
-        return Reply.of(200, self.told(Credential.parse(text)))
-
-    def told(self, credential: Credential) -> dict[str, Any]:
-        if self.state != "invited":
-            reply: dict[str, Any] = {"state": self.state, "retry_after": 7}
-        else:
-            reply = self.invited(credential)
-        if self.links:
-            reply["succession"] = b"".join(map(bytes, self.links)).hex()
-        return reply
-
-
 @pytest.fixture
-def service() -> Iterator[Rotating]:
-    service = Rotating()
-    with running(service):
+def service() -> Iterator[Service]:
+    with running(Service()) as service:
         yield service
 
 
@@ -67,7 +45,7 @@ def joined(folder: Path, service: Service) -> Client:
     return client
 
 
-def test_a_new_key_is_followed_and_the_old_one_is_refused_for_good(tmp_path: Path, service: Rotating) -> None:
+def test_a_new_key_is_followed_and_the_old_one_is_refused_for_good(tmp_path: Path, service: Service) -> None:
     service.links, service.operator = [succeed(OPERATOR, raw(SECOND))], SECOND
     with joined(tmp_path / "one", service) as client:
         assert client.tick().state == "final"
@@ -87,7 +65,7 @@ def test_a_new_key_is_followed_and_the_old_one_is_refused_for_good(tmp_path: Pat
         assert "was replaced by" in client.tick().message, "not even when its owner wants to be forgotten"
 
 
-def test_a_key_that_nobody_named_is_refused(tmp_path: Path, service: Rotating) -> None:
+def test_a_key_that_nobody_named_is_refused(tmp_path: Path, service: Service) -> None:
     service.operator = SECOND
     with joined(tmp_path, service) as client:
         tick = client.tick()
@@ -96,7 +74,7 @@ def test_a_key_that_nobody_named_is_refused(tmp_path: Path, service: Rotating) -
     assert service.asked("/v1/layers") == 0
 
 
-def test_a_succession_with_a_wrong_signature_is_refused_before_all_else(tmp_path: Path, service: Rotating) -> None:
+def test_a_succession_with_a_wrong_signature_is_refused_before_all_else(tmp_path: Path, service: Service) -> None:
     good = succeed(OPERATOR, raw(SECOND))
     service.links = [type(good)(good.old, good.new, bytes(64))]
     with joined(tmp_path, service) as client:
@@ -107,7 +85,7 @@ def test_a_succession_with_a_wrong_signature_is_refused_before_all_else(tmp_path
 
 
 @pytest.mark.parametrize("content", ["zz", "01", "01" * 40_000])
-def test_a_succession_that_is_none_is_refused_or_comes_later(tmp_path: Path, service: Rotating, content: str) -> None:
+def test_a_succession_that_is_none_is_refused_or_comes_later(tmp_path: Path, service: Service, content: str) -> None:
     with joined(tmp_path, service) as client:
         service.ahead(
             "/v1/check-in", instead(Reply.of(200, {"state": "wait", "retry_after": 1, "succession": content}))
@@ -116,7 +94,7 @@ def test_a_succession_that_is_none_is_refused_or_comes_later(tmp_path: Path, ser
         assert client.tick().state == "final"
 
 
-def test_a_report_that_was_made_before_is_sent_after_the_rotation(tmp_path: Path, service: Rotating) -> None:
+def test_a_report_that_was_made_before_is_sent_after_the_rotation(tmp_path: Path, service: Service) -> None:
     """The same bytes: its ticket is refused, it checks in again, and the invitation is by the new key."""
     with joined(tmp_path, service) as client:
         service.ahead("/v1/reports", instead(error(401, "forged")))
@@ -126,7 +104,7 @@ def test_a_report_that_was_made_before_is_sent_after_the_rotation(tmp_path: Path
     assert len({body[48:] for body in service.bodies}) == 1
 
 
-def test_a_report_waits_while_a_document_from_elsewhere_replaces_the_key(tmp_path: Path, service: Rotating) -> None:
+def test_a_report_waits_while_a_document_from_elsewhere_replaces_the_key(tmp_path: Path, service: Service) -> None:
     """It has a ticket, and asks again nevertheless, as the key that invited it is trusted no more."""
     with joined(tmp_path, service) as client:
         service.batch = 2
@@ -142,7 +120,7 @@ def test_a_report_waits_while_a_document_from_elsewhere_replaces_the_key(tmp_pat
 # Whoever has stolen the operator's key
 
 
-def test_a_thief_who_comes_second_leads_nobody_away(tmp_path: Path, service: Rotating) -> None:
+def test_a_thief_who_comes_second_leads_nobody_away(tmp_path: Path, service: Service) -> None:
     service.links, service.state = [succeed(OPERATOR, raw(SECOND))], "wait"
     with joined(tmp_path, service) as client:
         client.tick()
@@ -151,7 +129,7 @@ def test_a_thief_who_comes_second_leads_nobody_away(tmp_path: Path, service: Rot
     assert not service.bodies
 
 
-def test_a_thief_who_comes_first_is_shaken_off_by_a_revocation(tmp_path: Path, service: Rotating) -> None:
+def test_a_thief_who_comes_first_is_shaken_off_by_a_revocation(tmp_path: Path, service: Service) -> None:
     service.links, service.state = [succeed(OPERATOR, raw(THIEF))], "wait"
     with joined(tmp_path, service) as client:
         client.tick()
@@ -164,7 +142,7 @@ def test_a_thief_who_comes_first_is_shaken_off_by_a_revocation(tmp_path: Path, s
                 client._operator_keys.apply(PINNING).check_origin(raw(stolen), bytes(64), b"")
 
 
-def test_a_revoked_key_is_never_trusted_again_whatever_it_signs(tmp_path: Path, service: Rotating) -> None:
+def test_a_revoked_key_is_never_trusted_again_whatever_it_signs(tmp_path: Path, service: Service) -> None:
     service.links, service.state = [revoke(RECOVERY, raw(OPERATOR), raw(SECOND))], "wait"
     with joined(tmp_path, service) as client:
         client.tick()
@@ -178,7 +156,7 @@ def test_a_revoked_key_is_never_trusted_again_whatever_it_signs(tmp_path: Path, 
     assert not service.bodies
 
 
-def test_a_revocation_counts_for_whoever_pinned_the_recovery_key_alone(tmp_path: Path, service: Rotating) -> None:
+def test_a_revocation_counts_for_whoever_pinned_the_recovery_key_alone(tmp_path: Path, service: Service) -> None:
     service.links, service.operator = [revoke(RECOVERY, raw(OPERATOR), raw(SECOND))], SECOND
     with client_of(tmp_path, service, recovery={}) as client:
         client.join(service.credential().text)

@@ -15,7 +15,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import MappingProxyType
 
 from neologue.errors import ParameterError, PolicyError
 from neologue.masking.neighbourhood import LARGEST_GROUP
@@ -43,7 +42,7 @@ class Policy:
 
     operators: frozenset[bytes] = frozenset()
     """The raw public keys of the operators whose campaigns are answered; with none, nobody's are."""
-    recovery: Mapping[bytes, bytes] = field(default_factory=lambda: MappingProxyType({}))
+    recovery: Mapping[bytes, bytes] = field(default_factory=dict, hash=False)
     """By an operator's key, the SHA-256 of the recovery key that may revoke it and what has succeeded it."""
     enabled: bool = True
     """Whether anything is answered at all."""

@@ -118,7 +118,7 @@ class Keys:
 
     def present(self, purpose: Purpose) -> ServiceKey:
         """The key in force."""
-        return next(key for key in reversed(self.all) if key.purpose is purpose and key.in_force)
+        return next(key for key in reversed(self.all) if key.purpose == purpose and key.in_force)
 
     def of(self, purpose: Purpose) -> list[ServiceKey]:
         """All keys of a purpose that are or were in force, the oldest first."""
