@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from invitations import OPERATOR, policy
 from neologue.device.client import Client
 from neologue.device.operator_keys import OperatorKeys
-from neologue.errors import MembershipError, ParameterError, PolicyError
-from neologue.protocol.succession import recovery_digest, revoke, succeed
+from neologue.errors import MembershipError, ParameterError
+from neologue.protocol.succession import recovery_digest, succeed
 from sending import AT_ONCE
 from small_service import Reply, Service, error, instead, running
 
@@ -115,54 +115,6 @@ def test_a_report_waits_while_a_document_from_elsewhere_replaces_the_key(tmp_pat
         service.links, service.operator, service.batch = [link], SECOND, 1
         assert client.tick().state == "final"
     assert len({body[48:] for body in service.bodies}) == 1
-
-
-# Whoever has stolen the operator's key
-
-
-def test_a_thief_who_comes_second_leads_nobody_away(tmp_path: Path, service: Service) -> None:
-    service.links, service.state = [succeed(OPERATOR, raw(SECOND))], "wait"
-    with joined(tmp_path, service) as client:
-        client.tick()
-        service.links, service.operator, service.state = [succeed(OPERATOR, raw(THIEF))], THIEF, "invited"
-        assert client.tick().state == "refused"
-    assert not service.bodies
-
-
-def test_a_thief_who_comes_first_is_shaken_off_by_a_revocation(tmp_path: Path, service: Service) -> None:
-    service.links, service.state = [succeed(OPERATOR, raw(THIEF))], "wait"
-    with joined(tmp_path, service) as client:
-        client.tick()
-        service.links, service.operator, service.state = [succeed(OPERATOR, raw(SECOND))], SECOND, "invited"
-        assert client.tick().state == "refused", "it can't tell who was first, and stays with whom it met first"
-        service.links.append(revoke(RECOVERY, raw(OPERATOR), raw(SECOND)))
-        assert client.tick().state == "final"
-        for stolen in (OPERATOR, THIEF):
-            with pytest.raises(PolicyError):
-                client._operator_keys.apply(PINNING).check_origin(raw(stolen), bytes(64), b"")
-
-
-def test_a_revoked_key_is_never_trusted_again_whatever_it_signs(tmp_path: Path, service: Service) -> None:
-    service.links, service.state = [revoke(RECOVERY, raw(OPERATOR), raw(SECOND))], "wait"
-    with joined(tmp_path, service) as client:
-        client.tick()
-    service.state, service.operator = "invited", OPERATOR
-    service.links = [succeed(OPERATOR, raw(THIEF)), revoke(THIEF, raw(SECOND), raw(THIEF))]
-    with client_of(tmp_path, service) as client:
-        tick = client.tick()
-        assert (tick.state, "was revoked" in tick.message) == ("refused", True)
-        service.operator = THIEF
-        assert client.tick().state == "refused"
-    assert not service.bodies
-
-
-def test_a_revocation_counts_for_whoever_pinned_the_recovery_key_alone(tmp_path: Path, service: Service) -> None:
-    service.links, service.operator = [revoke(RECOVERY, raw(OPERATOR), raw(SECOND))], SECOND
-    with client_of(tmp_path, service, recovery={}) as client:
-        client.join(service.credential().text)
-        assert client.tick().state == "refused"
-        service.operator = OPERATOR
-        assert client.tick().state == "final", "without a pin, nobody can say who may revoke"
 
 
 # Files and policies
