@@ -107,14 +107,16 @@ def test_the_wrapping_key_comes_from_anywhere(database: Database, tmp_path: Path
         ("command:/nowhere/kek", "can't be run .*: check '/nowhere/kek'"),
         ("command:'", "can't be run"),
         ("command:echo secret", "must be 64 hexadecimal digits, not a text of 6 characters"),
-        ("vault:kek", "give file:PATH, env:NAME, command:COMMAND, or none"),
-        ("file:", "has no source"),
+        ("vault:kek", "file:PATH, env:NAME, command:COMMAND or none, and this text of 9 characters"),
+        ("5a" * 32, "name where the key is, and not the key"),
+        ("file:", "is none of these"),
     ],
 )
 def test_a_source_that_gives_no_key_is_refused_and_nothing_changes(database: Database, source: str, why: str) -> None:
     with pytest.raises(InputError, match=why) as refused:
         load_keys(database, source)
     assert "secret" not in str(refused.value).replace("echo secret", "")
+    assert KEK not in str(refused.value)
     assert stored(database) == []
 
 

@@ -15,14 +15,6 @@ DATABASE = click.option(
     show_envvar=True,
     help="The database of the service: a file, or postgresql://…",
 )
-WRAPPING_KEY = click.option(
-    "--wrapping-key",
-    envvar="NEOLOGUE_WRAPPING_KEY",
-    show_envvar=True,
-    metavar="SOURCE",
-    help="The source of the key under which the service's keys are wrapped: file:PATH, env:NAME, command:COMMAND or "
-    "none.  [default: a file beside the database, which is made; none for PostgreSQL]",
-)
 MARKS = {"good": "ok      ", "doubtful": "doubtful", "unsafe": "UNSAFE  "}
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neologue.cli.doctor import WRAPPING_KEY
 from neologue.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +30,14 @@ SECONDS_TO_STOP = 30
     show_envvar=True,
     help="A file, or postgresql://… for several workers and machines.",
 )
-@WRAPPING_KEY
+@click.option(
+    "--wrapping-key",
+    envvar="NEOLOGUE_WRAPPING_KEY",
+    show_envvar=True,
+    metavar="SOURCE",
+    help="The source of the key under which the service's keys are wrapped: file:PATH, env:NAME, command:COMMAND or "
+    "none.  [default: a file beside the database, which is made; none for PostgreSQL]",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="The port; 0 for any free one."

@@ -85,8 +85,10 @@ def read_wrapping_key(source: str) -> WrappingKey | None:
     if source == RAW:
         return None
     if kind not in _SOURCES or not where:
+        # Not quoted: it may be the key itself.
         raise InputError(
-            f"the wrapping key {source!r} has no source: give file:PATH, env:NAME, command:COMMAND, or {RAW}"
+            f"a wrapping key comes from file:PATH, env:NAME, command:COMMAND or {RAW}, and this text of "
+            f"{len(source):,} characters is none of these: name where the key is, and not the key"
         )
     text = _SOURCES[kind](where).strip()
     if not _DIGITS.fullmatch(text):
