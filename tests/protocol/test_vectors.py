@@ -374,7 +374,7 @@ LINKS = {1: (2, 0, b"neologue succession v1\0"), 2: (3, 2, b"neologue revocation
 
 def links_of(document: bytes) -> list[tuple[bytes, ...]]:
     """The kind, the old key, the new one and the signer of each link; or a ValueError."""
-    links = []
+    links: list[tuple[bytes, ...]] = []
     while document:
         count, signer, domain = LINKS[document[0]]
         keys = [document[1 + 32 * place : 33 + 32 * place] for place in range(count)]

@@ -3,7 +3,7 @@
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,9 +31,8 @@ DIGEST = recovery_digest(RECOVERY.public_key().public_bytes_raw())
 
 
 @pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_KEK", KEK)
-    return
 
 
 def secrets_of(keys: Keys) -> list[bytes]:

@@ -63,7 +63,8 @@ class OperatorKeys:
     def apply(self, policy: Policy) -> Policy:
         """The policy with the keys that are trusted now in the place of those that were pinned."""
         history = self._read()
-        trusted = frozenset(history.trusted(*pin) for pin in policy.pins.items()) - {None}
+        now = (history.trusted(*pin) for pin in policy.pins.items())
+        trusted = frozenset(key for key in now if key is not None)
         return policy if trusted == policy.operators else replace(policy, operators=trusted, recovery={})
 
     def was_replaced(self, operator: bytes, policy: Policy) -> bool:

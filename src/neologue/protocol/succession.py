@@ -16,7 +16,7 @@ seen before it: whoever was led astray with a stolen key is led back, and nobody
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -40,6 +40,11 @@ class Succession:
     new: bytes
     signature: bytes
 
+    @classmethod
+    def read(cls, body: bytes) -> Self:
+        """The succession in the bytes behind its kind."""
+        return cls(body[:KEY_BYTES], body[KEY_BYTES : 2 * KEY_BYTES], body[2 * KEY_BYTES :])
+
     @property
     def genuine(self) -> bool:
         """Whether the old key has signed it."""
@@ -61,6 +66,12 @@ class Revocation:
     new: bytes
     recovery: bytes
     signature: bytes
+
+    @classmethod
+    def read(cls, body: bytes) -> Self:
+        """The revocation in the bytes behind its kind."""
+        old, new, recovery = (body[start : start + KEY_BYTES] for start in range(0, 3 * KEY_BYTES, KEY_BYTES))
+        return cls(old, new, recovery, body[3 * KEY_BYTES :])
 
     @property
     def genuine(self) -> bool:
@@ -113,12 +124,8 @@ def _links(content: bytes) -> Iterator[Link]:
         kind = _KINDS.get(content[0])
         if kind is None or len(content) < kind.length:
             raise SignatureError("the succession is cut, or of a kind that this neologue does not know; get it anew")
-        body, content = content[1 : kind.length], content[kind.length :]
-        *keys, signature = (
-            *(body[start : start + KEY_BYTES] for start in range(0, len(body) - SIGNATURE_BYTES, KEY_BYTES)),
-            body[-SIGNATURE_BYTES:],
-        )
-        yield kind(*keys, signature)
+        yield kind.read(content[1 : kind.length])
+        content = content[kind.length :]
 
 
 @dataclass(frozen=True)

@@ -100,10 +100,10 @@ def revoke(database: Database, keys: Keys, statement: bytes, now: float, by: str
 
 
 def _revocation(statement: bytes) -> Revocation:
-    (link, *more) = read_links(statement) or [None]
-    if not isinstance(link, Revocation) or more or not link.genuine:
-        raise SignatureError("this is not a revocation, or its signature is wrong: sign it with `neologue key revoke`")
-    return link
+    match read_links(statement):
+        case [Revocation() as link] if link.genuine:
+            return link
+    raise SignatureError("this is not a revocation, or its signature is wrong: sign it with `neologue key revoke`")
 
 
 def _locked(db: Connection, keys: Keys) -> list[ServiceKey]:

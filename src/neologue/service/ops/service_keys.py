@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from neologue.errors import InputError, StorageError
 from neologue.protocol.ticket import SECRET_BYTES, is_ticket
 from neologue.service.ops.wrapping_key import RAW, WrappingKey, make_missing_key, read_wrapping_key, source_for
-from neologue.service.storage.database import Connection, Database
+from neologue.service.storage.database import Connection, Database, Row
 from neologue.service.storage.states import OVER
 
 
@@ -237,5 +237,5 @@ def _public(purpose: Purpose, secret: bytes) -> bytes:
     return Ed25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
 
 
-def _rows(db: Connection, select: str) -> list[tuple[object, ...]]:
+def _rows(db: Connection, select: str) -> list[Row]:
     return db.execute(f"{select} ORDER BY number")
