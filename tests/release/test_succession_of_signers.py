@@ -47,7 +47,7 @@ def test_nobody_else_may() -> None:
 
 
 def test_a_revoked_key_may_not_and_its_successor_may() -> None:
-    links = [succeed(FIRST, raw(THIEF)), revoke(RECOVERY, raw(FIRST), raw(SECOND))]
+    links: list[Link] = [succeed(FIRST, raw(THIEF)), revoke(RECOVERY, raw(FIRST), raw(SECOND))]
     assert [verified(signer, links, DIGEST) for signer in (FIRST, THIEF, SECOND)] == [False, False, True]
 
 
