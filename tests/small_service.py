@@ -21,6 +21,7 @@ from neologue.protocol.documents import known_document
 from neologue.protocol.invitation import invite
 from neologue.protocol.layer import Layer
 from neologue.protocol.submission import Submission
+from neologue.protocol.succession import Link
 from neologue.protocol.ticket import is_ticket, ticket
 
 CAMPAIGN = campaign_id(1)
@@ -83,6 +84,8 @@ class Service:
         self.campaign = CAMPAIGN
         self.state = "invited"
         self.operator = OPERATOR
+        self.links: list[Link] = []
+        """How the operator's keys have replaced each other."""
         self.batch = 1
         """How many reports are made final at once."""
         self.closed = False
@@ -134,11 +137,12 @@ class Service:
         credential = Credential.parse(text)
         if not credential.issued_by(OPERATOR.public_key().public_bytes_raw()):
             return error(401, "forged")
+        replaced = {"succession": b"".join(map(bytes, self.links)).hex()} if self.links else {}
         if self.state == "wait":
-            return Reply.of(200, {"state": "wait", "retry_after": 7})
+            return Reply.of(200, {"state": "wait", "retry_after": 7} | replaced)
         if self.state == "over":
-            return Reply.of(200, {"state": "over"})
-        return Reply.of(200, self.invited(credential))
+            return Reply.of(200, {"state": "over"} | replaced)
+        return Reply.of(200, self.invited(credential) | replaced)
 
     def invited(self, credential: Credential) -> dict[str, Any]:
         """The invitation to the layer."""

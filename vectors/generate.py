@@ -7,6 +7,7 @@ import json
 import re
 import string
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from neologue.aggregation.masked_group import GroupServer, GroupSum, Stage
 from neologue.device.contribution import contribute, counting_words, held_prefixes
 from neologue.device.masked import Ballot, Identity, Member
 from neologue.entropy import Entropy, SeededEntropy
+from neologue.errors import SignatureError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, extensions, root, strings
 from neologue.language.lists import Lists
@@ -35,6 +37,15 @@ from neologue.protocol.layer_fields import LAYER_KINDS, PROTOCOL_VERSION, LayerK
 from neologue.protocol.report import read_report
 from neologue.protocol.slot import slot
 from neologue.protocol.submission import Submission
+from neologue.protocol.succession import (
+    KeyHistory,
+    Link,
+    Revocation,
+    Succession,
+    recovery_digest,
+    revoke,
+    succeed,
+)
 from neologue.protocol.ticket import ticket
 from neologue.randomizers.binomial import enclose
 from neologue.randomizers.expansion import base_subsets
@@ -554,6 +565,78 @@ def identities() -> list[Vector]:
 # Secure aggregation
 
 
+# How keys are replaced
+
+
+def key_pair(number: int) -> Ed25519PrivateKey:
+    """The key with a number."""
+    return Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32)
+
+
+def raw(number: int) -> bytes:
+    """Its public key."""
+    return key_pair(number).public_key().public_bytes_raw()
+
+
+def succession_case(name: str, documents: list[list[Link]], pinned: int = 1, recovery: int | None = 9) -> Vector:
+    """What a device trusts that pins a key and perhaps a recovery key, and is shown documents one after the other."""
+    digest = None if recovery is None else recovery_digest(raw(recovery))
+    history, shown = KeyHistory(), []
+    for links in documents:
+        document = b"".join(map(bytes, links))
+        try:
+            history = history.learn(document, {raw(pinned): digest})
+            refused = False
+        except SignatureError:
+            refused = True
+        path = history.path(raw(pinned), digest)
+        shown.append({"document": document.hex(), "refused": refused, "path": [key.hex() for key in path]})
+    return {
+        "name": name,
+        "pinned": raw(pinned).hex(),
+        "recovery": None if digest is None else digest.hex(),
+        "shown": shown,
+    }
+
+
+def succession() -> Vector:
+    """Successions and revocations: keys 1 to 5 are operators', 9 is the recovery key, 7 is a thief's."""
+
+    def named(old: int, new: int) -> Succession:
+        return succeed(key_pair(old), raw(new))
+
+    def revoked(old: int, new: int, by: int = 9) -> Revocation:
+        return revoke(key_pair(by), raw(old), raw(new))
+
+    forged = replace(named(1, 2), signature=bytes(64))
+    return {
+        "private_keys": {str(number): key_pair(number).private_bytes_raw().hex() for number in (1, 2, 3, 4, 5, 7, 9)},
+        "succession": bytes(named(1, 2)).hex(),
+        "revocation": bytes(revoked(1, 2)).hex(),
+        "cases": [
+            succession_case("nothing was replaced", [[]]),
+            succession_case("two successions", [[named(1, 2), named(2, 3)]]),
+            succession_case("one after the other", [[named(1, 2)], [named(1, 2), named(2, 3)]]),
+            succession_case("the newest is pinned", [[named(1, 2), named(2, 3)]], pinned=3),
+            succession_case("a document that leaves out what is known", [[named(1, 2)], []]),
+            succession_case("a thief comes second", [[named(1, 2)], [named(1, 7)]]),
+            succession_case("a thief comes first", [[named(1, 7)], [named(1, 2)]]),
+            succession_case("a thief comes first, and is revoked", [[named(1, 7)], [named(1, 2), revoked(1, 2)]]),
+            succession_case("a thief after the revocation", [[revoked(1, 2)], [named(1, 7)]]),
+            succession_case("revoked and rotated", [[named(1, 2), revoked(2, 3), named(3, 4)]]),
+            succession_case("a revocation that is shown again", [[revoked(1, 2), named(2, 3)], [revoked(1, 2)]]),
+            succession_case("a revocation without a pin", [[revoked(1, 2)]], recovery=None),
+            succession_case("a revocation by another key", [[revoked(1, 7, by=7)]]),
+            succession_case("revoked before it was met", [[revoked(2, 3)], [named(1, 2)]]),
+            succession_case("back to the first", [[named(1, 2), named(2, 1)]]),
+            succession_case("a circle of revocations", [[revoked(1, 2), revoked(2, 1)]]),
+            succession_case("keys of somebody else", [[named(4, 5), named(5, 7)]]),
+            succession_case("a forged signature", [[forged, named(2, 3)]]),
+            succession_case("a second successor by the recovery key", [[revoked(1, 2)], [revoked(1, 3)]]),
+        ],
+    }
+
+
 def cohort_case(name: str, devices: int, votes: int, dropout: int, corrupt: int, gone: tuple[int, ...]) -> Vector:
     """All messages of a cohort, in which some devices share their secrets and then drop out."""
     terms = Terms(bytes(range(16)), bytes(range(32)), 11, votes, 3, dropout, corrupt)
@@ -651,6 +734,7 @@ FILES: Mapping[str, Callable[[], object]] = {
     "closed.json": closed,
     "documents.json": documents,
     "identities.json": identities,
+    "succession.json": succession,
     "masking.json": masking,
 }
 

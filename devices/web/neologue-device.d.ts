@@ -41,7 +41,10 @@ export interface Limits {
 export interface Options {
   /** The address of the service: https, or this very machine. */
   server: string;
-  /** The public keys of the operators whose campaigns are answered, in hexadecimal; with none, nobody's are. */
+  /**
+   * The public keys of the operators whose campaigns are answered, in hexadecimal; with none, nobody's are. Behind a key, a
+   * colon and the digest of the recovery key that may revoke it.
+   */
   operators: readonly string[];
   policy?: Partial<Limits>;
   /**
@@ -138,6 +141,8 @@ export interface Device {
    * answered, with the ε and the words per user that it was told. Nothing is sent.
    */
   checkRelease(release: string): Promise<ReleaseCheck>;
+  /** Follow an operator whose key was replaced, as each check-in does: by the `succession` of /v1/key. */
+  follow(succession: string): Promise<void>;
   /** Whether a word would count in the layer that was seen last. Nothing of it is kept. */
   preview(word: string): Promise<Preview>;
   /** What a report of the layer that was seen last says. */

@@ -26,6 +26,7 @@ COMMANDS = (
     "discover",
     "doctor",
     "fleet",
+    "key",
     "keygen",
     "ledger",
     "plan",

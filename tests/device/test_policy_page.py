@@ -12,7 +12,7 @@ from neologue.randomizers.closed import closed_domain
 from neologue.randomizers.registry import randomizer
 
 PAGE = (Path(__file__).parents[2] / "docs" / "device-policy.md").read_text("utf-8")
-WORDS = {"nobody": frozenset(), "yes": True, "no": False}
+WORDS = {"nobody": frozenset(), "none": {}, "yes": True, "no": False}
 
 
 def rows(heading: str) -> list[list[str]]:

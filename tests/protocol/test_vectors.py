@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
@@ -351,6 +352,71 @@ def test_identities_are_as_described(case: Case) -> None:
     placed = hashlib.blake2b(serial, digest_size=64, key=slot_secret, person=b"neologue slot".ljust(16, b"\0"))
     assert str(int(placed.hexdigest()[:16], 16) >> 2) == case["slot"]
     assert (campaign + serial + ticket + report).hex() == case["body"]
+
+
+def public(keys: dict[str, str], number: int) -> bytes:
+    return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(keys[str(number)])).public_key().public_bytes_raw()
+
+
+def test_links_are_as_described() -> None:
+    vectors = committed("succession.json")
+    keys = vectors["private_keys"]
+    both = public(keys, 1) + public(keys, 2)
+    old, recovery = (Ed25519PrivateKey.from_private_bytes(bytes.fromhex(keys[number])) for number in ("1", "9"))
+    assert vectors["succession"] == (b"\1" + both + old.sign(b"neologue succession v1\0" + both)).hex()
+    signed = public(keys, 9) + recovery.sign(b"neologue revocation v1\0" + both)
+    assert vectors["revocation"] == (b"\2" + both + signed).hex()
+
+
+LINKS = {1: (2, 0, b"neologue succession v1\0"), 2: (3, 2, b"neologue revocation v1\0")}
+"""By the kind: how many keys there are, which of them signs, and what its message begins with."""
+
+
+def links_of(document: bytes) -> list[tuple[bytes, ...]]:
+    """The kind, the old key, the new one and the signer of each link; or a ValueError."""
+    links: list[tuple[bytes, ...]] = []
+    while document:
+        count, signer, domain = LINKS[document[0]]
+        keys = [document[1 + 32 * place : 33 + 32 * place] for place in range(count)]
+        signature = document[1 + 32 * count : 65 + 32 * count]
+        try:
+            key = Ed25519PublicKey.from_public_bytes(keys[signer])
+            key.verify(signature, domain + keys[0] + keys[1])
+        except InvalidSignature:
+            raise ValueError from None
+        links.append((document[:1], keys[0], keys[1], keys[signer]))
+        document = document[65 + 32 * count :]
+    return links
+
+
+@named(committed("succession.json")["cases"])
+def test_keys_are_followed_as_described(case: Case) -> None:
+    """The rules as the page has them, and not as the code has them."""
+    pinned = bytes.fromhex(case["pinned"])
+    named_successor: dict[bytes, bytes] = {}
+    revoked_to: dict[bytes, bytes] = {}
+
+    def walk() -> list[bytes]:
+        path = [pinned]
+        while (following := revoked_to.get(path[-1]) or named_successor.get(path[-1])) is not None:
+            if following in path:
+                return []
+            path.append(following)
+        return path
+
+    for shown in case["shown"]:
+        try:
+            links = links_of(bytes.fromhex(shown["document"]))
+        except ValueError:
+            links = []
+            assert shown["refused"]
+        for kind, old, new, signer in links:
+            path = walk()
+            if kind == b"\2" and hashlib.sha256(signer).hexdigest() == case["recovery"]:
+                revoked_to.setdefault(old, new)
+            elif kind == b"\1" and path and path[-1] == old and new not in path:
+                named_successor[old] = new
+        assert [key.hex() for key in walk()] == shown["path"]
 
 
 # The vectors show what they are there to show

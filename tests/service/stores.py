@@ -72,7 +72,7 @@ def same(one: Tally, other: Tally) -> bool:
 
 def spent_serials(database: Database) -> set[bytes]:
     with database.reading() as db:
-        return {serial for (serial,) in db.execute("SELECT serial FROM spent")}
+        return {serial for (serial,) in db.execute("SELECT serial FROM spent UNION SELECT serial FROM newly_spent")}
 
 
 def devices_by_serial(devices: Iterable[int]) -> Mapping[bytes, int]:

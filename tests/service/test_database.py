@@ -24,20 +24,34 @@ STEPS = [(number,) for number in range(1, 1 + len(WRITTEN))]
 """All steps: they are numbered without a gap."""
 
 
-def add_secret(database: Database, name: str, value: bytes = b"value") -> None:
+def add_note(database: Database, name: str, value: bytes = b"value") -> None:
     with database.transaction() as db:
-        db.execute("INSERT INTO secrets (name, value) VALUES (?, ?)", (name, value))
+        db.execute("INSERT INTO notes (name, value) VALUES (?, ?)", (name, value))
 
 
-def secrets_of(database: Database) -> dict[str, bytes]:
+def notes_of(database: Database) -> dict[str, bytes]:
     with database.reading() as db:
-        return dict(db.execute("SELECT name, value FROM secrets ORDER BY name"))
+        return dict(db.execute("SELECT name, value FROM notes ORDER BY name"))
+
+
+def with_notes(database: Database) -> Database:
+    """The database with one more table, for whatever a test writes."""
+    with database.transaction() as db:
+        kind = "BLOB" if db.dialect == "sqlite" else "BYTEA"
+        db.execute(f"CREATE TABLE notes (name TEXT PRIMARY KEY NOT NULL, value {kind} NOT NULL)")
+    return database
+
+
+@pytest.fixture
+def database(database: Database) -> Database:
+    return with_notes(database)
 
 
 @pytest.fixture
 def file_database(tmp_path: Path) -> Iterator[SqliteDatabase]:
     database = SqliteDatabase(str(tmp_path / "service.db"), patience=0.05)
     migrate(database)
+    with_notes(database)
     yield database
     database.close()
 
@@ -46,6 +60,7 @@ def file_database(tmp_path: Path) -> Iterator[SqliteDatabase]:
 def server_database(postgres: Callable[[], str]) -> Iterator[PostgresDatabase]:
     database = PostgresDatabase(postgres())
     migrate(database)
+    with_notes(database)
     yield database
     database.close()
 
@@ -57,29 +72,29 @@ def test_values_come_back_as_they_were(database: Database) -> None:
             "INSERT INTO tokens (hash, name, role, created) VALUES (?, ?, ?, ?) RETURNING hash, name, created",
             (everything, "50 % of “ä”", "operator", 0.1),
         )
-        db.executemany("INSERT INTO secrets VALUES (?, ?)", [("one", b"1"), ("two", b"")])
+        db.executemany("INSERT INTO notes VALUES (?, ?)", [("one", b"1"), ("two", b"")])
     assert row == (everything, "50 % of “ä”", 0.1)
-    assert secrets_of(database) == {"one": b"1", "two": b""}
+    assert notes_of(database) == {"one": b"1", "two": b""}
 
 
 def test_a_transaction_that_fails_changes_nothing(database: Database) -> None:
     def fail(how: Callable[[Connection], object]) -> None:
         with database.transaction() as db:
-            db.execute("INSERT INTO secrets VALUES (?, ?)", ("half", b""))
+            db.execute("INSERT INTO notes VALUES (?, ?)", ("half", b""))
             how(db)
 
     with pytest.raises(KeyError):
         fail(lambda db: dict[str, int]()["missing"])
     with pytest.raises(StorageError):
-        fail(lambda db: db.execute("INSERT INTO secrets VALUES (?, ?)", ("half", b"")))
-    assert secrets_of(database) == {}
+        fail(lambda db: db.execute("INSERT INTO notes VALUES (?, ?)", ("half", b"")))
+    assert notes_of(database) == {}
 
 
 def test_an_error_quotes_no_row(database: Database) -> None:
     secret = "dangerous"
-    add_secret(database, secret)
+    add_note(database, secret)
     with pytest.raises(StorageError) as caught:
-        add_secret(database, secret)
+        add_note(database, secret)
     error: BaseException | None = caught.value
     while error is not None:
         assert secret not in f"{error!s}{error!r}"
@@ -95,41 +110,41 @@ def test_a_mistake_in_a_statement_is_no_damage(database: Database) -> None:
 
 def test_whoever_reads_writes_nothing_on_a_server(server_database: Database) -> None:
     with pytest.raises(StorageError), server_database.reading() as db:
-        db.execute("INSERT INTO secrets VALUES (?, ?)", ("no", b""))
+        db.execute("INSERT INTO notes VALUES (?, ?)", ("no", b""))
 
 
 def test_a_reader_sees_one_state(database: Database) -> None:
-    add_secret(database, "one")
+    add_note(database, "one")
     with database.reading() as db:
-        before = db.execute("SELECT name FROM secrets")
-        add_secret(database, "two")
-        assert db.execute("SELECT name FROM secrets") == before == [("one",)]
-    assert list(secrets_of(database)) == ["one", "two"]
+        before = db.execute("SELECT name FROM notes")
+        add_note(database, "two")
+        assert db.execute("SELECT name FROM notes") == before == [("one",)]
+    assert list(notes_of(database)) == ["one", "two"]
 
 
 def test_locked_rows_are_changed_by_one_at_a_time(database: Database) -> None:
     """Eight threads add up, each reading before it writes; without a lock additions would be lost."""
-    add_secret(database, "count", b"0")
+    add_note(database, "count", b"0")
 
     def count() -> None:
         for _ in range(10):
             with database.transaction() as db:
-                ((value,),) = db.select_for_update("SELECT value FROM secrets WHERE name = ?", ("count",))
-                db.execute("UPDATE secrets SET value = ? WHERE name = ?", (b"%d" % (int(value) + 1), "count"))
+                ((value,),) = db.select_for_update("SELECT value FROM notes WHERE name = ?", ("count",))
+                db.execute("UPDATE notes SET value = ? WHERE name = ?", (b"%d" % (int(value) + 1), "count"))
 
     threads = [threading.Thread(target=count) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(timeout=300)
-    assert secrets_of(database) == {"count": b"80"}
+    assert notes_of(database) == {"count": b"80"}
 
 
 # SQLite
 
 
 def test_the_file_is_for_its_owner_alone(file_database: SqliteDatabase) -> None:
-    add_secret(file_database, "one")
+    add_note(file_database, "one")
     files = list(file_database.file.parent.iterdir())
     assert len(files) >= 2, "the log is beside it"
     assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
@@ -137,8 +152,8 @@ def test_the_file_is_for_its_owner_alone(file_database: SqliteDatabase) -> None:
 
 def test_a_database_in_use_says_so(file_database: SqliteDatabase) -> None:
     with file_database.transaction(), pytest.raises(StorageError, match="in use by another process"):
-        add_secret(file_database, "one")
-    add_secret(file_database, "one")
+        add_note(file_database, "one")
+    add_note(file_database, "one")
 
 
 def test_a_full_disk_loses_nothing_that_was_confirmed(file_database: SqliteDatabase) -> None:
@@ -178,7 +193,7 @@ def test_a_database_that_vanished_is_not_made_anew(file_database: SqliteDatabase
     file_database.close()
     file_database.file.unlink()
     with pytest.raises(StorageError, match="CANTOPEN"):
-        add_secret(file_database, "one")
+        add_note(file_database, "one")
 
 
 @pytest.mark.parametrize("url", ["mysql://host/db", "sqlite://", "sqlite:///", "redis://"])
@@ -247,9 +262,9 @@ def test_a_missing_driver_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_migrations_run_once(database: Database) -> None:
-    add_secret(database, "kept")
+    add_note(database, "kept")
     migrate(database)
-    assert list(secrets_of(database)) == ["kept"]
+    assert list(notes_of(database)) == ["kept"]
 
 
 def test_workers_that_start_together_migrate_once(url: str) -> None:

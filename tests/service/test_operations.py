@@ -342,9 +342,13 @@ def test_a_copy_of_a_running_service_goes_on(process: Process, devices: Devices,
     assert (again.exit_code, "never overwritten" in again.output) == (2, True)
     devices.send()  # some of this is not in the copy
     process.kill()
+    wrapping_key = (tmp_path / "service.db.key").read_text()
     for file in tmp_path.glob("service.db*"):
         file.unlink()
     shutil.move(tmp_path / "copy.db", tmp_path / "service.db")
+    alone = neologue("serve", "--database", tmp_path / "service.db", "--port", "0")
+    assert (alone.exit_code, "put back the file" in alone.output) == (2, True), "a copy alone has no keys"
+    (tmp_path / "service.db.key").write_text(wrapping_key)
     process.start()
     devices.run()
     assert devices.service.ask("GET", "/v1/campaigns/small/words").json

@@ -36,9 +36,11 @@ SERVED = ServedLayer(
     0,
     LAYER.digest,
     Round(SIZE, 0, SLOTS, 0.0, 1.0),
-    b"",
-    None,
-    COLLECTING,
+    operator=b"",
+    signature=b"",
+    succession=None,
+    promise=None,
+    collecting=COLLECTING,
 )
 
 

@@ -145,6 +145,11 @@ def test_a_sum_that_is_missing_is_noticed(storage: ReportStore) -> None:
 def test_who_was_counted_is_stored_beside_nothing(storage: ReportStore) -> None:
     storage.commit_batch(CAMPAIGN, 0, batch_of(range(10)), minimum=10)
     with storage.database.reading() as db:
+        rows = db.execute("SELECT * FROM newly_spent")
+    assert sorted(rows) == sorted((CAMPAIGN, serial_of(device), 0) for device in range(10))
+    close_layer(storage.database)
+    storage.scrub()
+    with storage.database.reading() as db:
         rows = db.execute("SELECT * FROM spent")
     assert sorted(rows) == sorted((CAMPAIGN, serial_of(device)) for device in range(10))
 
@@ -152,7 +157,7 @@ def test_who_was_counted_is_stored_beside_nothing(storage: ReportStore) -> None:
 def test_the_order_in_which_reports_came_is_not_stored(storage: ReportStore) -> None:
     storage.commit_batch(CAMPAIGN, 0, batch_of(range(40)), minimum=10)
     with storage.database.reading() as db:
-        stored = [serial for (serial,) in db.execute("SELECT serial FROM spent")]
+        stored = [serial for (serial,) in db.execute("SELECT serial FROM newly_spent")]
     assert stored == sorted(stored)
 
 

@@ -137,7 +137,7 @@ def test_nothing_can_be_scrubbed_while_somebody_reads(tmp_path: Path) -> None:
     with database.reading() as db:
         db.execute("SELECT * FROM spent")
         with database.transaction() as other:
-            other.execute("INSERT INTO secrets VALUES (?, ?)", ("one", b""))
+            other.execute("INSERT INTO known VALUES (?, ?)", (b"one", b""))
         assert not database.scrub()
     assert database.scrub()
     database.close()
@@ -152,7 +152,7 @@ def test_whoever_writes_does_not_wait_long_for_a_log_that_somebody_reads(tmp_pat
     with database.reading() as db:
         db.execute("SELECT * FROM spent")
         with database.transaction() as other:
-            other.execute("INSERT INTO secrets VALUES (?, ?)", ("one", b""))
+            other.execute("INSERT INTO known VALUES (?, ?)", (b"one", b""))
         thread.start()
         thread.join(timeout=300)
         assert scrubbed == [False]

@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources 9e8eaa0c2fdf4df9a9c4ca242b90511e460b39f43ba08bb41e8364fb6856b17f */
+/* neologue device, Apache-2.0, built from devices/web: sources 79078ac4ecff3b19cd2a39f8c28f5862fccf786464490a53484f07d8d24d34cf */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)
@@ -923,6 +923,107 @@ function unusable(what) {
   return new RefusalError(`the document describes no layer: its ${what} can't be used`);
 }
 
+// src/succession.ts
+var succession_exports = {};
+__export(succession_exports, {
+  NO_HISTORY: () => NO_HISTORY,
+  isRevoked: () => isRevoked,
+  learn: () => learn,
+  merge: () => merge,
+  path: () => path,
+  signers: () => signers
+});
+
+// src/signature.ts
+function publicKey(key) {
+  return crypto.subtle.importKey("raw", key, "Ed25519", false, ["verify"]);
+}
+async function signedBy(key, signature, message) {
+  try {
+    return await crypto.subtle.verify("Ed25519", await publicKey(key), signature, message);
+  } catch {
+    return false;
+  }
+}
+
+// src/succession.ts
+var KEY_BYTES = 32;
+var SIGNATURE_BYTES = 64;
+var MOST_BYTES = 1 << 14;
+var KINDS = {
+  1: [2, "neologue succession v1\0"],
+  2: [3, "neologue revocation v1\0"]
+};
+var NO_HISTORY = { successions: {}, revocations: {} };
+async function learn(history, content, pins) {
+  const links = await read(content);
+  const genuine = links.map((link) => changesNothing(history, link, pins) || link.genuine());
+  if ((await Promise.all(genuine)).includes(false)) throw unusable2("has a signature that is wrong");
+  return links.reduce((known, link) => withLink(known, link, pins), history);
+}
+function path(history, pinned, recovery) {
+  const keys = [pinned];
+  for (; ; ) {
+    const last = keys.at(-1);
+    const next = (recovery && history.revocations[`${recovery}:${last}`]) ?? history.successions[last];
+    if (!next) return keys;
+    if (keys.includes(next)) return [];
+    keys.push(next);
+  }
+}
+function isRevoked(history, key) {
+  return Object.keys(history.revocations).some((known) => known.endsWith(`:${key}`));
+}
+function signers(history, key) {
+  const recoveries = [null, ...Object.keys(history.revocations).map((known) => known.split(":")[0])];
+  const reached = recoveries.flatMap((recovery) => path(history, key, recovery));
+  return [...new Set(reached)].filter((each) => !isRevoked(history, each));
+}
+function merge(first, second) {
+  return {
+    successions: { ...second.successions, ...first.successions },
+    revocations: { ...second.revocations, ...first.revocations }
+  };
+}
+function changesNothing(history, link, pins) {
+  if (link.recovery === null) return link.old in history.successions;
+  return ![...pins.values()].includes(link.recovery) || `${link.recovery}:${link.old}` in history.revocations;
+}
+function withLink(history, link, pins) {
+  if (changesNothing(history, link, pins)) return history;
+  if (link.recovery !== null) {
+    return { ...history, revocations: { ...history.revocations, [`${link.recovery}:${link.old}`]: link.new } };
+  }
+  const leadsOn = [...pins].some(([pinned, recovery]) => {
+    const keys = path(history, pinned, recovery);
+    return keys.at(-1) === link.old && !keys.includes(link.new);
+  });
+  return leadsOn ? { ...history, successions: { ...history.successions, [link.old]: link.new } } : history;
+}
+async function read(content) {
+  if (content.length > MOST_BYTES) throw unusable2("is too long");
+  const links = [];
+  for (let place = 0; place < content.length; ) {
+    const [count2, domain] = KINDS[content[place]] ?? [Infinity, ""];
+    const end = place + 1 + count2 * KEY_BYTES + SIGNATURE_BYTES;
+    if (end > content.length) throw unusable2("is cut, or of a kind that this device does not know");
+    const key = (index) => content.slice(place + 1 + index * KEY_BYTES, place + 1 + (index + 1) * KEY_BYTES);
+    const [older, newer, signer] = [key(0), key(1), count2 === 3 ? key(2) : key(0)];
+    const signature = content.slice(end - SIGNATURE_BYTES, end);
+    links.push({
+      old: hex(older),
+      new: hex(newer),
+      recovery: count2 === 3 ? hex(await sha256(signer)) : null,
+      genuine: () => signedBy(signer, signature, joined(new TextEncoder().encode(domain), older, newer))
+    });
+    place = end;
+  }
+  return links;
+}
+function unusable2(what) {
+  return new RefusalError(`the keys of the operator can't be followed: their succession ${what}; get it anew from them`);
+}
+
 // src/membership.ts
 var CAMPAIGN_BYTES = 16;
 var SERIAL_BYTES = 16;
@@ -947,7 +1048,7 @@ function noiseVotes({ channel }, candidates) {
 }
 
 // src/policy.ts
-var KEY_BYTES = 32;
+var KEY_BYTES2 = 32;
 var SMALLEST_EPSILON = 1e-3;
 var LARGEST_EPSILON = 20;
 var MOST_EPSILON = 1e6;
@@ -992,12 +1093,16 @@ var NUMBERS = {
 var SWITCHED_OFF = "this device answers no campaign: its owner has switched that off, and can switch it on (enabled)";
 var Policy = class {
   limits;
-  #operators;
+  /** The operators' keys, each with the digest of its recovery key if it has one. */
+  pins;
   constructor(operators, limits) {
-    if (!Array.isArray(operators) || !operators.every((key) => unhex(key, KEY_BYTES))) {
-      throw new DeviceError("operators must be a list of public keys, each of 64 lower-case hexadecimal digits");
+    const pins = Array.isArray(operators) ? operators.map((text2) => String(text2).split(":")) : [[]];
+    if (!pins.every((parts) => (parts.length === 1 || parts.length === 2) && parts.every((part) => unhex(part, KEY_BYTES2)))) {
+      throw new DeviceError(
+        "operators must be a list of public keys, each of 64 lower-case hexadecimal digits, perhaps with a colon and the digest of the recovery key"
+      );
     }
-    this.#operators = new Set(operators);
+    this.pins = new Map(pins.map(([key, recovery]) => [key, recovery ?? null]));
     this.limits = { ...DEFAULTS, ...limits };
     for (const [name, value] of Object.entries(this.limits)) {
       const whole = WHOLE_NUMBERS[name];
@@ -1008,13 +1113,26 @@ var Policy = class {
     }
   }
   /** Refuse unless this operator may ask at all: what a device wants to know before it fetches. */
-  checkOperator(operator) {
+  checkOperator(operator, history) {
     if (!this.limits.enabled) throw new RefusalError(SWITCHED_OFF);
-    if (!this.#operators.has(hex(operator))) {
+    const replaced = this.replaced(operator, history);
+    if (replaced) throw new RefusalError(replaced);
+    if (![...this.pins].some((pin) => path(history, ...pin).at(-1) === hex(operator))) {
       throw new RefusalError(
-        `the operator with the public key ${hex(operator)} is not one of the ${this.#operators.size} that this device answers; its owner can add the key to operators`
+        `the operator with the public key ${hex(operator)} is not one of the ${this.pins.size} that this device answers; its owner can add the key to operators`
       );
     }
+  }
+  /** What is wrong with an operator's key that another one has replaced; null if none has. */
+  replaced(operator, history) {
+    const key = hex(operator);
+    const paths = [...this.pins].map((pin) => path(history, ...pin));
+    if (paths.some((keys2) => keys2.at(-1) === key)) return null;
+    if (isRevoked(history, key)) {
+      return `the operator's key ${key} was revoked, and this device never trusts it again: the service must use its successor`;
+    }
+    const keys = paths.find((each) => each.includes(key));
+    return keys ? `the operator's key ${key} was replaced by ${keys.at(-1)}, and this device does not go back: the service must use that one` : null;
   }
   /** Refuse a layer that asks for too much, whoever asks. */
   checkLayer(layer) {
@@ -1238,5 +1356,6 @@ export {
   readLayer,
   receipt_exports as receipt,
   report as seededReport,
+  succession_exports as succession,
   votesOf
 };

@@ -178,6 +178,46 @@ def test_documents_and_identities(core: Browser) -> None:
     assert told[1] == [case["body"] for case in committed("identities")]
 
 
+def test_keys_are_followed_as_the_vectors_say(core: Browser) -> None:
+    told = run(
+        core,
+        """
+        return Promise.all((await vectors("succession")).cases.map(async ({ pinned, recovery, shown }) => {
+          const { NO_HISTORY, learn, path } = device.succession;
+          let history = NO_HISTORY;
+          const paths = [];
+          for (const { document } of shown) {
+            let refused = false;
+            try {
+              history = await learn(history, unhex(document), new Map([[pinned, recovery]]));
+            } catch (error) {
+              if (error.name !== "RefusalError") throw error;
+              refused = true;
+            }
+            paths.push({ document, refused, path: path(history, pinned, recovery) });
+          }
+          return paths;
+        }));
+        """,
+    )
+    assert told == [case["shown"] for case in committed("succession")["cases"]]
+
+
+def test_what_is_no_succession_is_refused(core: Browser) -> None:
+    link = committed("succession")["succession"]
+    told = run(
+        core,
+        """
+        return Promise.all(given[0].map((document) =>
+          device.succession.learn(device.succession.NO_HISTORY, unhex(document), new Map())
+            .then(() => "learnt", (error) => `${error.name}: ${error.message}`)));
+        """,
+        [link, link[:-2], link + "01", "03" + link[2:], link * 200],
+    )
+    assert told[0] == "learnt"
+    assert all(each.startswith("RefusalError: the keys of the operator can't be followed") for each in told[1:])
+
+
 def test_thresholds_are_those_of_python_for_every_epsilon(core: Browser) -> None:
     epsilons = [0.001, 0.1, 0.5, 1.0, 2.0**-9, 3.3, 7.0, 9.99, 10.0, 12.345678901234567, 19.999999999999996, 20.0]
     sizes = [1, 2, 17, 5000, 1 << 24]

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from closed import small_closed_layer
 from invitations import OPERATOR, STRANGER, campaign_id
@@ -27,14 +28,18 @@ from neologue.protocol.invitation import invite
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
 from neologue.protocol.submission import Submission
+from neologue.protocol.succession import recovery_digest, revoke, succeed
 from neologue.release.signature import sign_document
 from sending import AT_ONCE
 from service.campaigns import definition
-from service.serving import served, wait_until
+from service.conftest import postgres, url
+from service.serving import Served, served, wait_until
 from small_service import CAMPAIGN, Reply, Service, error, instead, lost_after, lost_before, running
 
 from .chromium import Browser, PageError, browsing
 from .pages import ROOT, pages
+
+__all__ = ["postgres", "url"]
 
 KEY = OPERATOR.public_key().public_bytes_raw().hex()
 LOOSE = {
@@ -253,36 +258,42 @@ def test_with_a_large_epsilon_the_word_that_counts_is_voted_for(browser: Browser
         assert ("stand for all other words" in page.receipts()[0]) is closed
 
 
+def _invited_to_a_layer(service: Served, devices: int) -> tuple[str, list[Credential]]:
+    """The operator of a campaign that has begun, and credentials of devices that its first layer invites."""
+    told = json.loads(msgspec.json.encode(definition(rehearsal=True)))
+    assert service.ask("POST", "/v1/campaigns", told).status == 201
+    assert service.ask("POST", "/v1/campaigns/small/start", {}).status == 200
+    invited: list[Credential] = []
+
+    def look() -> bool:
+        reply = service.ask("POST", "/v1/campaigns/small/credentials", {"count": 20})
+        invited.extend(
+            Credential.parse(text)
+            for text in reply.body.decode().split()
+            if service.ask("POST", "/v1/check-in", {"credential": text}).json["state"] == "invited"
+        )
+        return len(invited) >= devices
+
+    wait_until(look)
+    return service.ask("GET", "/v1/key").json["operator"], invited[:devices]
+
+
 def test_a_device_contributes_to_a_real_layer(browser: Browser, tmp_path: Path) -> None:
     with (
         served(f"sqlite:///{tmp_path}/service.db", failures_per_minute=1e5, patience=0.3) as service,
         pages(service.address) as address,
         ExitStack() as devices,
     ):
-        told = json.loads(msgspec.json.encode(definition(rehearsal=True)))
-        assert service.ask("POST", "/v1/campaigns", told).status == 201
-        assert service.ask("POST", "/v1/campaigns/small/start", {}).status == 200
-        invited: list[tuple[Credential, dict[str, str]]] = []
-
-        def look() -> bool:
-            reply = service.ask("POST", "/v1/campaigns/small/credentials", {"count": 20})
-            for text in reply.body.decode().split():
-                said = service.ask("POST", "/v1/check-in", {"credential": text}).json
-                if said["state"] == "invited":
-                    invited.append((Credential.parse(text), said))
-            return len(invited) >= 10
-
-        wait_until(look)
-        operator = invited[0][1]["operator"]
+        operator, invited = _invited_to_a_layer(service, 10)
         page = Page(browser, address)
         page.open(operators=[operator], policy=LOOSE | {"smallestLayerSize": 1})
-        page.run("await device.optIn(); await device.join(given[0]); device.typed('lol')", invited[0][0].text)
+        page.run("await device.optIn(); await device.join(given[0]); device.typed('lol')", invited[0].text)
         assert page.run("return (await device.look()).state") == "invited"
         assert page.run("return (await device.preview('lol')).counts") is True
         assert page.run("return (await device.preview('the')).why") == "it is a known word"
         assert page.state == "received"
         policy = replace(simulated_policy(bytes.fromhex(operator)), smallest_layer_size=1)
-        for number, (credential, _) in enumerate(invited[1:10]):
+        for number, credential in enumerate(invited[1:]):
             client = Client(tmp_path / f"device{number}", service.address, policy, sending_time=AT_ONCE)
             other = devices.enter_context(client)
             other.join(credential.text)
@@ -617,6 +628,131 @@ def test_a_stranger_is_not_answered_and_nothing_is_fetched_for_them(page: Page, 
     service.operator = STRANGER
     assert "is not one of the 1 that this device answers" in _refused(page, service)
     assert service.asked("/v1/layers") == 0
+
+
+# An operator whose key is replaced
+
+SECOND, THIEF, RECOVERY = (Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32) for number in range(3))
+PINNED = f"{KEY}:{recovery_digest(RECOVERY.public_key().public_bytes_raw()).hex()}"
+
+
+def _raw(key: Ed25519PrivateKey) -> bytes:
+    return key.public_key().public_bytes_raw()
+
+
+def test_a_new_key_is_followed_and_the_old_one_is_refused_for_good(page: Page, service: Service) -> None:
+    service.state, service.links = "wait", [succeed(OPERATOR, _raw(SECOND))]
+    page.start(service)
+    assert page.state == "wait", "a device that waits learns it too"
+    service.state, service.links = "invited", []
+    page.open()
+    state, _, message = page.tick()
+    assert (state, f"was replaced by {_raw(SECOND).hex()}" in message) == ("refused", True)
+    page.run("await device.forgetMe(); await device.join(given[0])", service.credential().text)
+    assert page.state == "refused", "not even when its owner wants to be forgotten"
+    service.operator = SECOND
+    assert page.state == "final"
+
+
+def test_a_report_that_was_made_before_a_rotation_is_sent_after_it(page: Page, service: Service) -> None:
+    service.ahead("/v1/reports", instead(error(401, "forged")))
+    assert page.start(service).state == "refused"
+    service.links, service.operator = [succeed(OPERATOR, _raw(SECOND))], SECOND
+    assert page.state == "final"
+    assert len(set(reports(service))) == 1
+
+
+def test_a_thief_of_the_operators_key_is_shaken_off_by_a_revocation(page: Page, service: Service) -> None:
+    page.open(operators=[PINNED])
+    service.state, service.links = "wait", [succeed(OPERATOR, _raw(THIEF))]
+    page.start(service).tick()
+    service.state, service.operator = "invited", SECOND
+    service.links = [revoke(RECOVERY, _raw(OPERATOR), _raw(SECOND))]
+    for stolen in (OPERATOR, THIEF):
+        service.operator = stolen
+        assert page.state == "refused"
+    service.links, service.operator = [succeed(OPERATOR, _raw(THIEF))], OPERATOR
+    state, _, message = page.tick()
+    assert (state, "was revoked" in message) == ("refused", True)
+    assert service.bodies == []
+    service.operator = SECOND
+    assert page.state == "final"
+
+
+def test_a_revocation_needs_the_pinned_recovery_key(page: Page, service: Service) -> None:
+    page.open(operators=[PINNED])
+    service.operator, service.links = THIEF, [revoke(THIEF, _raw(OPERATOR), _raw(THIEF))]
+    assert "is not one of the 1 that this device answers" in _refused(page, service)
+    page.open(operators=[KEY])
+    service.operator, service.links = SECOND, [revoke(RECOVERY, _raw(OPERATOR), _raw(SECOND))]
+    assert page.state == "refused"
+
+
+def test_a_wrong_succession_is_refused_before_all_else(page: Page, service: Service) -> None:
+    link = succeed(OPERATOR, _raw(SECOND))
+    service.links = [replace(link, signature=bytes(64))]
+    assert "signature that is wrong" in _refused(page, service)
+    service.links = []
+    assert page.state == "final"
+
+
+def test_operators_are_keys_perhaps_with_recovery_keys(page: Page) -> None:
+    for wrong in ([KEY[:-1]], [KEY + ":"], [KEY + ":" + KEY[:-2]], [f"{PINNED}:{KEY}"], "x", [7]):
+        with pytest.raises(PageError, match="operators must be a list of public keys"):
+            page.open(operators=wrong)
+
+
+def test_a_release_may_be_signed_by_a_successor_that_is_known(page: Page, service: Service) -> None:
+    assert page.start(service).state == "final"
+    said = {
+        "format": 3,
+        "campaign": CAMPAIGN.hex(),
+        "parameters": {"epsilon": 3.0, "words_per_user": service.layer.bound},
+        "layers": [{"digest": service.layer.digest.hex()}],
+        "measurement": None,
+        "exposure": {"masked": None},
+    }
+    assert isinstance(service.layer, Layer)
+    assert service.layer.epsilon == 3.0
+    text = json.dumps(sign_document(said, SECOND))
+    check = "return (await device.checkRelease(given[0])).objections"
+    assert len(page.run(check, text)) == 1
+    page.run("await device.follow(given[0])", bytes(succeed(OPERATOR, _raw(SECOND))).hex())
+    assert page.run(check, text) == []
+    assert page.run(check, json.dumps(sign_document(said, OPERATOR))) == [], "one of before still counts"
+
+
+def test_browsers_and_python_follow_a_rotation_in_the_middle_of_a_real_layer(
+    browser: Browser, url: str, tmp_path: Path
+) -> None:
+    """One browser has sent its report before all keys are rotated, another and some in Python do so afterwards."""
+    with (
+        served(url, failures_per_minute=1e5, patience=0.3) as service,
+        pages(service.address) as address,
+        ExitStack() as devices,
+    ):
+        first, invited = _invited_to_a_layer(service, 10)
+        page = Page(browser, address)
+        loose = LOOSE | {"smallestLayerSize": 1}
+        join = "await device.optIn(); await device.join(given[0]); device.typed('lol')"
+        page.open(operators=[first], policy=loose, name="before")
+        page.run(join, invited[0].text)
+        assert page.state == "received"
+        for purpose in ("operator", "ticket", "issuer"):
+            assert service.ask("POST", f"/v1/keys/{purpose}/rotate").status == 200
+        page.open(name="after")
+        page.run(join, invited[1].text)
+        assert page.state == "received"
+        policy = replace(simulated_policy(bytes.fromhex(first)), smallest_layer_size=1)
+        for number, credential in enumerate(invited[2:]):
+            client = Client(tmp_path / f"device{number}", service.address, policy, sending_time=AT_ONCE)
+            other = devices.enter_context(client)
+            other.join(credential.text)
+            assert other.tick().state in ("received", "final")
+        for name in ("before", "after"):
+            page.open(name=name)
+            wait_until(lambda: page.state in ("final", "over"))
+            assert "was counted" in page.receipts()[-1]
 
 
 def _forged(service: Service, **changes: str) -> None:

@@ -62,6 +62,14 @@ def analyst(desk: Office) -> str:
 # Headers
 
 
+def test_operators_see_which_key_is_in_force(desk: Office, operator: str, analyst: str) -> None:
+    public = desk.served.ask("GET", "/v1/key").json["operator"]
+    page = desk.ask("GET", "/", operator).body.decode()
+    assert public in page
+    assert "No recovery key is registered" in page
+    assert public not in desk.ask("GET", "/", analyst).body.decode()
+
+
 def test_every_page_and_asset_has_the_headers_and_nothing_inline(desk: Office, operator: str) -> None:
     for path in (*OF_OPERATORS, *OF_BOTH, "/campaigns/none", "/sign-in", *ASSETS):
         reply = desk.ask("GET", path, operator)

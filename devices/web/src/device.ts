@@ -20,8 +20,10 @@ import {
   type Owner,
   answers,
   change,
+  changeKeys,
   credentialOf,
   kept,
+  keyHistory,
   owner,
 } from "./membership";
 import { type Octets, hex, joined, unhex } from "./octets";
@@ -33,6 +35,7 @@ import { SendingTime, type SendingWindow, USUAL_WINDOW } from "./sending_time";
 import { publicKey, signedBy } from "./signature";
 import { normalised } from "./spelling";
 import { type Name, STORES, Store, type Turn, asked as askedFor } from "./store";
+import { type KeyHistory, NO_HISTORY, learn, merge, signers } from "./succession";
 import { type Answer as Response, SMALL_ANSWER, Transport } from "./transport";
 
 const SOONEST = 1;
@@ -104,7 +107,6 @@ interface Past {
 
 export class Device {
   readonly #name: string;
-  readonly #operators: readonly string[];
   readonly #policy: Policy;
   readonly #diary: Diary;
   readonly #transport: Transport;
@@ -119,7 +121,6 @@ export class Device {
   private constructor(options: Options) {
     const { server, operators, policy = {}, name = "neologue", days = 60, capacity = 10_000, longest = 64 } = options;
     this.#name = name;
-    this.#operators = operators;
     this.#policy = new Policy(operators, policy);
     this.#diary = new Diary({ days, capacity, longest });
     this.#transport = new Transport(server);
@@ -252,7 +253,17 @@ export class Device {
 
   /** Whether a release, the text of a release.json, has the layer that was answered, as this device was told. */
   async checkRelease(release: string): Promise<ReleaseCheck> {
-    return checkRelease(release, await this.#turn(["answers"], [], answers), this.#operators);
+    const history = await this.#history();
+    return checkRelease(release, await this.#turn(["answers"], [], answers), (operator) =>
+      (operator ? [operator] : [...this.#policy.pins.keys()]).flatMap((key) => signers(history, key)),
+    );
+  }
+
+  /** Follow an operator whose key was replaced, as a check-in does: by the `succession` of /v1/key. */
+  async follow(succession: string): Promise<void> {
+    const content = unhex(succession, succession.length >> 1);
+    if (!content) throw new DeviceError("a succession is a text of hexadecimal digits: take it from /v1/key");
+    await this.#learn(content);
   }
 
   /** Whether a word would count in the layer that was seen last, and why not. Nothing of it is kept. */
@@ -350,12 +361,12 @@ export class Device {
           "can't be told what this device has spent",
       );
     }
-    if (!asked?.ticket) {
+    if (!asked?.ticket || this.#policy.replaced(asked.operator, await this.#history())) {
       const reply = await this.#checkIn(credential, answer !== undefined);
       if ("state" in reply) return reply;
       asked = reply;
     }
-    this.#policy.checkOperator(asked.operator);
+    this.#policy.checkOperator(asked.operator, await this.#history());
     // Before anything is fetched: whoever is not the operator costs this device nothing.
     if (!(await genuine(asked, credential.campaign))) {
       throw new RefusalError(
@@ -430,6 +441,8 @@ export class Device {
     const response = await this.#transport.request("POST", "/v1/check-in", SMALL_ANSWER, body, JSON_KIND);
     if (response.status !== 200) return refusal(response, "check-in");
     const reply = jsonObject(response);
+    // Before anything else: a key that was revoked is not trusted even for this answer.
+    if (reply.succession != null) await this.#learn(octets(reply.succession, String(reply.succession).length >> 1));
     switch (reply.state) {
       case "wait":
         return tickOf("wait", clampDelay(reply.retry_after), "the service asks nothing of this device yet");
@@ -478,6 +491,19 @@ export class Device {
       change(turn, { ...record, ended: how });
     });
     return tickOf(how, null, message);
+  }
+
+  #history(): Promise<KeyHistory> {
+    return this.#turn(["owner"], NO_HISTORY, keyHistory);
+  }
+
+  /** Take in a succession document: it is on the disk when this has resolved. */
+  async #learn(succession: Octets): Promise<void> {
+    const before = await this.#history();
+    const known = await learn(before, succession, this.#policy.pins);
+    if (known === before) return;
+    // Another tab may have been faster: what it has seen first counts here, too.
+    await this.#turn(["owner"], undefined, async (turn) => changeKeys(turn, merge(await keyHistory(turn), known)));
   }
 
   async #dropTicket(credential: Credential): Promise<void> {

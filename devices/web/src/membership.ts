@@ -3,6 +3,7 @@
 import { DeviceError } from "./errors";
 import { type Octets } from "./octets";
 import { type Turn, asked } from "./store";
+import { type KeyHistory, NO_HISTORY } from "./succession";
 
 export type End = "final" | "closed" | "over";
 
@@ -59,6 +60,15 @@ export async function owner(turn: Turn): Promise<Owner> {
 
 export function change(turn: Turn, record: Owner): void {
   turn("owner").put(record, "owner");
+}
+
+/** What is known of operators' keys that were replaced: a record beside the other, which nothing erases. */
+export async function keyHistory(turn: Turn): Promise<KeyHistory> {
+  return ((await asked(turn("owner").get("keys"))) as KeyHistory | undefined) ?? NO_HISTORY;
+}
+
+export function changeKeys(turn: Turn, history: KeyHistory): void {
+  turn("owner").put(history, "keys");
 }
 
 export async function answers(turn: Turn): Promise<Answer[]> {

@@ -12,6 +12,7 @@ import { shortestDecimal } from "./field_checks";
 import { LARGEST_LAYER, type Layer } from "./layer";
 import { count, hex, unhex } from "./octets";
 import { noiseVotes, quotient } from "./randomizer";
+import { type KeyHistory, type Pins, isRevoked, path } from "./succession";
 
 export const KEY_BYTES = 32;
 const SMALLEST_EPSILON = 0.001;
@@ -83,13 +84,18 @@ export const SWITCHED_OFF =
 
 export class Policy {
   readonly limits: Limits;
-  readonly #operators: ReadonlySet<string>;
+  /** The operators' keys, each with the digest of its recovery key if it has one. */
+  readonly pins: Pins;
 
   constructor(operators: readonly string[], limits: Partial<Limits>) {
-    if (!Array.isArray(operators) || !operators.every((key) => unhex(key, KEY_BYTES))) {
-      throw new DeviceError("operators must be a list of public keys, each of 64 lower-case hexadecimal digits");
+    const pins = Array.isArray(operators) ? operators.map((text) => String(text).split(":")) : [[]];
+    if (!pins.every((parts) => (parts.length === 1 || parts.length === 2) && parts.every((part) => unhex(part, KEY_BYTES)))) {
+      throw new DeviceError(
+        "operators must be a list of public keys, each of 64 lower-case hexadecimal digits, perhaps with a colon and the " +
+          "digest of the recovery key",
+      );
     }
-    this.#operators = new Set(operators);
+    this.pins = new Map(pins.map(([key, recovery]) => [key!, recovery ?? null]));
     this.limits = { ...DEFAULTS, ...limits };
     for (const [name, value] of Object.entries(this.limits)) {
       const whole = WHOLE_NUMBERS[name];
@@ -103,14 +109,30 @@ export class Policy {
   }
 
   /** Refuse unless this operator may ask at all: what a device wants to know before it fetches. */
-  checkOperator(operator: Uint8Array): void {
+  checkOperator(operator: Uint8Array, history: KeyHistory): void {
     if (!this.limits.enabled) throw new RefusalError(SWITCHED_OFF);
-    if (!this.#operators.has(hex(operator))) {
+    const replaced = this.replaced(operator, history);
+    if (replaced) throw new RefusalError(replaced);
+    if (![...this.pins].some((pin) => path(history, ...pin).at(-1) === hex(operator))) {
       throw new RefusalError(
-        `the operator with the public key ${hex(operator)} is not one of the ${this.#operators.size} that this device ` +
+        `the operator with the public key ${hex(operator)} is not one of the ${this.pins.size} that this device ` +
           "answers; its owner can add the key to operators",
       );
     }
+  }
+
+  /** What is wrong with an operator's key that another one has replaced; null if none has. */
+  replaced(operator: Uint8Array, history: KeyHistory): string | null {
+    const key = hex(operator);
+    const paths = [...this.pins].map((pin) => path(history, ...pin));
+    if (paths.some((keys) => keys.at(-1) === key)) return null;
+    if (isRevoked(history, key)) {
+      return `the operator's key ${key} was revoked, and this device never trusts it again: the service must use its successor`;
+    }
+    const keys = paths.find((each) => each.includes(key));
+    return keys
+      ? `the operator's key ${key} was replaced by ${keys.at(-1)}, and this device does not go back: the service must use that one`
+      : null;
   }
 
   /** Refuse a layer that asks for too much, whoever asks. */

@@ -41,7 +41,7 @@ export interface ReleaseCheck {
 export async function checkRelease(
   text: string,
   answers: readonly Answer[],
-  operators: readonly string[],
+  signersOf: (operator: string | undefined) => readonly string[],
 ): Promise<ReleaseCheck> {
   const release = read(text);
   const answer = answers.find(({ campaign }) => campaign === release.campaign);
@@ -51,7 +51,7 @@ export async function checkRelease(
   const objections: string[] = [];
   const signature = unhex(release.signature?.value, SIGNATURE_BYTES);
   const message = await signedMessage(release);
-  const keys = (answer.operator ? [answer.operator] : operators).map((key) => unhex(key, KEY_BYTES)!);
+  const keys = signersOf(answer.operator).map((key) => unhex(key, KEY_BYTES)!);
   const signed = await Promise.all(keys.map((key) => signature !== null && signedBy(key, signature, message)));
   if (!signed.includes(true)) objections.push("the release is not signed by the operator who asked this device");
   if (![...release.layers, release.measurement].some((row) => row?.digest === answer.layer)) {

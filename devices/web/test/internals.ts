@@ -12,6 +12,7 @@ import { Policy } from "../src/policy";
 import { noiseVotes } from "../src/randomizer";
 import * as receipt from "../src/receipt";
 import { Alphabet, Vocabulary, compare, normalised } from "../src/spelling";
+import * as succession from "../src/succession";
 import { SubsetSelection } from "../src/subset_selection";
 import { Unary } from "../src/unary";
 
@@ -32,6 +33,7 @@ export {
   normalised,
   receipt,
   seededReport,
+  succession,
   votesOf,
 };
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neologue.errors import ParameterError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -24,13 +26,27 @@ FAILED = 1
     help="Require a signature by this public key (the .pub file of neologue keygen).",
 )
 @click.option(
+    "--succession",
+    type=click.Path(path_type=Path),
+    help="How keys have taken its place since: what `neologue key show --out` writes.",
+)
+@click.option("--recovery", help="The digest of the recovery key, in hex, if the succession revokes a key.")
+@click.option(
     "--layers",
     type=click.Path(path_type=Path),
     help="The documents of its layers  [default: layers.zip in the folder of RELEASE]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print every claim as JSON instead of a table.")
 @click.pass_context
-def certify(context: click.Context, release: Path, verify: Path | None, layers: Path | None, as_json: bool) -> None:
+def certify(
+    context: click.Context,
+    release: Path,
+    verify: Path | None,
+    succession: Path | None,
+    recovery: str | None,
+    layers: Path | None,
+    as_json: bool,
+) -> None:
     """Recompute the privacy statement of RELEASE, a release.json, from its facts and the documents of its layers.
 
     What devices were asked, and under which ε, is taken from the documents, without which nothing is certified. What
@@ -41,10 +57,15 @@ def certify(context: click.Context, release: Path, verify: Path | None, layers: 
     """
     from neologue.release.certification import certify as check_claims
     from neologue.release.codec import read_release_file
-    from neologue.release.signature import public_key
+    from neologue.release.key_file import read_succession
+    from neologue.release.signature import public_key, signing_key
 
+    if verify is None and succession is not None:
+        raise ParameterError("--succession leads on from a key that you trust: give that with --verify")
     key = public_key(verify) if verify else None
     document = read_release_file(release)
+    if key is not None and succession is not None:
+        key = signing_key(document.whole, key, read_succession(succession), recovery)
     archive, digests, documents = read_layers(document, release, layers)
     certification = check_claims(document, documents, key)
     if as_json:
@@ -139,11 +160,20 @@ def _printable(text: str) -> str:
 
 
 @click.command()
+@click.option("--recovery", is_flag=True, help="A recovery key, which revokes an operator key that was stolen.")
 @click.argument("path", type=click.Path(path_type=Path))
-def keygen(path: Path) -> None:
-    """Make a key pair to sign releases: PATH, to be kept secret, and PATH.pub, for everyone."""
-    from neologue.release.signature import generate_key
+def keygen(path: Path, recovery: bool) -> None:
+    """Make a key pair to sign releases: PATH, to be kept secret, and PATH.pub, for everyone.
+
+    With --recovery it is one to revoke a service's operator key with: keep PATH and a copy where no service is,
+    register PATH.pub with `neologue key recovery`, and let devices pin the digest that is printed, from the start.
+    """
+    from neologue.protocol.succession import recovery_digest
+    from neologue.release.signature import generate_key, public_key
 
     private, public = generate_key(path)
-    click.echo(f"wrote {private}, which signs: keep it secret", err=True)
+    what = "revokes: keep it offline" if recovery else "signs: keep it secret"
+    click.echo(f"wrote {private}, which {what}", err=True)
     click.echo(f"wrote {public}, which verifies: give it to everyone", err=True)
+    if recovery:
+        click.echo(recovery_digest(public_key(public).public_bytes_raw()).hex())

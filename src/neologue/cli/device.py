@@ -25,7 +25,13 @@ KEY = click.option(
     type=click.Path(path_type=Path),
     help="A file with a key of 64 hexadecimal digits that encrypts the words on disk.",
 )
-OPERATOR = click.option("--operator", multiple=True, help="Public key of an operator to answer, in hex.  [repeatable]")
+OPERATOR = click.option(
+    "--operator",
+    multiple=True,
+    metavar="KEY[:RECOVERY]",
+    help="Public key of an operator to answer, and the digest of the recovery key that may revoke it, in hex.  "
+    "[repeatable]",
+)
 SURROUNDINGS = string.punctuation + "“”„‘’‚«»‹›…–—¿¡"
 
 LOCAL = "http://localhost"
@@ -167,20 +173,36 @@ def receipts(folder: Path, key_file: Path | None) -> None:
 @FOLDER
 @KEY
 @OPERATOR
+@click.option(
+    "--succession",
+    type=click.Path(path_type=Path),
+    help="How the operator's key was replaced since: what `neologue key show --out` writes.",
+)
 @click.argument("release", type=click.Path(path_type=Path))
 @click.pass_context
 def check(
-    context: click.Context, folder: Path, key_file: Path | None, release: Path, operator: tuple[str, ...]
+    context: click.Context,
+    folder: Path,
+    key_file: Path | None,
+    release: Path,
+    operator: tuple[str, ...],
+    succession: Path | None,
 ) -> None:
     """Check that the layer that this device answered is in RELEASE, a release.json, as the device was told.
 
-    It must be signed by the operator who asked. Nothing is sent anywhere. Exits with 1 if something is wrong, and with
-    2 if the file can't be read.
+    It must be signed by the operator who asked, or by a key that is known to succeed theirs. Nothing is sent anywhere.
+    Exits with 1 if something is wrong, and with 2 if the file can't be read.
     """
+    from neologue.release.key_file import read_succession
+
     if not folder.is_dir():
         raise ParameterError(f"there is no folder {folder}: give the one in which the device keeps its files")
     content = release.read_bytes()
+    if succession is not None and not operator:
+        raise ParameterError("--succession leads on from a key that you trust: give it with --operator")
     with _client(folder, key_file, operator=operator) as client:
+        if succession is not None:
+            client.follow(read_succession(succession))
         checked = client.check_release(content)
     for objection in checked.objections:
         click.echo(f"no: {objection}")
@@ -254,10 +276,14 @@ def _client(
 def _policy(operator: tuple[str, ...] = (), issuer: tuple[str, ...] = (), **limits: float | None) -> "Policy":
     from neologue.device import Policy
 
-    operators = frozenset(_parse_hex(text, "an operator's public key") for text in operator)
+    pins = [text.partition(":") for text in operator]
+    operators = frozenset(_parse_hex(key, "an operator's public key") for key, _, _ in pins)
+    recovery = {
+        bytes.fromhex(key): _parse_hex(digest, "the digest of a recovery key") for key, given, digest in pins if given
+    }
     issuers = frozenset(_parse_hex(text, "an issuer's public key") for text in issuer)
     given: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
-    return Policy(operators=operators, issuers=issuers, **given)
+    return Policy(operators=operators, recovery=recovery, issuers=issuers, **given)
 
 
 def _parse_hex(text: str, what: str) -> bytes:

@@ -49,6 +49,8 @@ def backup(database: str, copy: Path) -> None:
 
     To restore it, stop the service and replace the database by the copy. Reports confirmed after the backup are not in
     it and are not sent again, so their layers have fewer reports. For PostgreSQL use pg_dump.
+
+    The keys in the copy are wrapped, and the wrapping key is not in it: keep a copy of that somewhere else.
     """
     from neologue.service.storage.backup import copy_database
 

@@ -19,6 +19,7 @@ from neologue.cli.device import device
 from neologue.cli.discover import discover
 from neologue.cli.doctor import backup, doctor
 from neologue.cli.fleet import fleet
+from neologue.cli.key import key
 from neologue.cli.ledger import ledger
 from neologue.cli.plan import plan
 from neologue.cli.sandbox import sandbox
@@ -83,6 +84,7 @@ main.add_command(study)
 main.add_command(device)
 main.add_command(serve)
 main.add_command(campaign)
+main.add_command(key)
 main.add_command(token)
 main.add_command(fleet)
 main.add_command(sandbox)

@@ -24,6 +24,14 @@ SECONDS_TO_STOP = 30
 
 @click.command()
 @DATABASE
+@click.option(
+    "--wrapping-key",
+    envvar="NEOLOGUE_WRAPPING_KEY",
+    show_envvar=True,
+    metavar="SOURCE",
+    help="The source of the key under which the service's keys are wrapped: file:PATH, env:NAME, command:COMMAND or "
+    "none.  [default: a file beside the database, which is made; none for PostgreSQL]",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="The port; 0 for any free one."
@@ -47,6 +55,7 @@ SECONDS_TO_STOP = 30
 @click.option("--patience", type=float, help="Seconds that a report waits for its batch  [default: 2]")
 def serve(
     database: str,
+    wrapping_key: str | None,
     host: str,
     port: int,
     workers: int,
@@ -57,7 +66,8 @@ def serve(
 ) -> None:
     """Run the service that collects from real devices, and its web pages.
 
-    The database is created if it does not exist; it holds the ledger too. The first start prints the token of the first
+    The database is created if it does not exist; it holds the ledger too. Its keys are wrapped under a key that is not
+    in it: keep a copy of that, apart from backups of the database. The first start prints the token of the first
     operator, once; this token also signs in to the web pages at the address of the service.
     """
     if ledger is not None:
@@ -65,7 +75,7 @@ def serve(
             f"--ledger {ledger} is not needed any more: the ledger of a service is in its database; start it without, "
             f"and import this one with `neologue ledger import {ledger} http://{host}:{port}`"
         )
-    settings = read_settings(database=database, **given)
+    settings = read_settings(database=database, wrapping_key=wrapping_key, **given)
     if bool(certificate) != bool(private_key):
         raise InputError("--certificate and --private-key go together: give both, or let a proxy handle TLS")
     check_address(host, port)
@@ -141,19 +151,24 @@ def _prepare_database(settings: "Settings") -> None:
     import time
 
     from neologue.service.ops.access import OPERATOR, audit, new_token, people
+    from neologue.service.ops.wrapping_key import key_file_of
     from neologue.service.startup import check_readable
     from neologue.service.storage.database import open_database
     from neologue.service.storage.migrations import migrate
 
     database = open_database(settings.database)
     migrate(database)
+    beside = key_file_of(database)
+    is_new = settings.wrapping_key is None and beside is not None and not beside.exists()
     token = None
     with database.transaction() as db:
         db.lock_alone()  # several may start at once on a new database
         if not people(db):
             token = new_token(db, "first", OPERATOR, time.time())
             audit(db, "first", "make operator token", "first", time.time())
-    check_readable(database)
+    check_readable(database, settings.wrapping_key)
+    if is_new:
+        click.echo(f"wrote {beside}, without which the keys in the database can't be read: keep a copy apart", err=True)
     if token:
         click.echo(f"operator token, shown this once: {token}", err=True)
     database.close()

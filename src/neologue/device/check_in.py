@@ -1,7 +1,8 @@
 """The check-in of a device: it shows its credential and is told to wait, invited to a layer, or that all is over."""
 
 import json
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from neologue.device.answers import bad_answer, clamp_delay, hex_bytes, json_object, optional_hex_bytes
 from neologue.device.membership import AnsweredInvitation
@@ -18,12 +19,26 @@ from neologue.protocol.ticket import TICKET_BYTES
 _DIGEST_BYTES: Final = 32
 
 
-def check_in(transport: Transport, credential: Credential) -> AnsweredInvitation | Tick:
-    """Ask the service for an invitation; a Tick if there is none."""
+@dataclass(frozen=True)
+class CheckInReply:
+    """What a service says to a check-in."""
+
+    told: AnsweredInvitation | Tick
+    """The invitation; a Tick if there is none."""
+    succession: bytes = b""
+    """How the operator's key was replaced; it is looked at first."""
+
+
+def check_in(transport: Transport, credential: Credential) -> CheckInReply:
+    """Ask the service for an invitation."""
     response = transport.request("POST", "/v1/check-in", json.dumps({"credential": credential.text}).encode())
     if response.status != 200:
-        return refusal_tick(response, "check-in")
+        return CheckInReply(refusal_tick(response, "check-in"))
     reply = json_object(response)
+    return CheckInReply(_told(reply), optional_hex_bytes(reply, "succession") or b"")
+
+
+def _told(reply: dict[str, Any]) -> AnsweredInvitation | Tick:
     match reply.get("state"):
         case "wait":
             again = clamp_delay(reply.get("retry_after"))

@@ -22,6 +22,7 @@ from neologue.device.check_in import check_in, invitation_of, parse_promise
 from neologue.device.diary import Diary
 from neologue.device.library import Library
 from neologue.device.membership import AnsweredInvitation, End, Joined, Membership
+from neologue.device.operator_keys import OperatorKeys
 from neologue.device.participation import GroupOutcome, Participation, Refused, Waiting, identity_of
 from neologue.device.policy import SWITCHED_OFF, Policy
 from neologue.device.release_check import ReleaseCheck, check_release
@@ -90,6 +91,7 @@ class Client:
         self._group_invitation: AnsweredInvitation | None = None
         """The invitation of a device that is in a group and has no votes yet; it is in memory only."""
         self._record = SpendingRecord(folder / "account.db", clock)
+        self._operator_keys = OperatorKeys(folder / "operators.db")
         self._membership = Membership(folder / "membership.db")
         try:
             self._diary = Diary(folder / "diary.db", key, clock=clock)
@@ -163,7 +165,8 @@ class Client:
         """Erase all words, reports that wait, receipts, the credential and what was fetched.
 
         The spending record stays: which campaigns were answered, when, and the ε spent. It holds nothing that was
-        typed, and without it this device could answer a campaign twice and give away more.
+        typed, and without it this device could answer a campaign twice and give away more. So does what is known of
+        operators' keys that were replaced, without which it would trust them again.
         """
         self._diary.forget_all()
         for answer in self._record.answers():
@@ -181,7 +184,19 @@ class Client:
 
         All on the device: nothing is sent. What came of the votes it can't show.
         """
-        return check_release(content, self._record.answers(), self._policy.operators)
+
+        def signers(operator: bytes | None) -> frozenset[bytes]:
+            asking = self._policy.operators if operator is None else {operator}
+            return frozenset[bytes]().union(*(self._operator_keys.valid_keys(key) for key in asking))
+
+        return check_release(content, self._record.answers(), signers)
+
+    def follow(self, succession: bytes) -> None:
+        """Follow an operator whose key was replaced, by the succession document that the service publishes.
+
+        A check-in does the same; this is for a device that checks in no more.
+        """
+        self._operator_keys.learn(succession, self._policy)
 
     @property
     def in_group(self) -> bool:
@@ -252,23 +267,30 @@ class Client:
         part = self._participation
         if asked is None and part is not None and part.in_group and part.invitation.campaign_id == campaign:
             asked = self._group_invitation
-        if asked is None or not asked.ticket:
+        if asked is None or not asked.ticket or self._operator_keys.was_replaced(asked.operator, self._policy):
             reply = check_in(self._transport, credential)
-            if isinstance(reply, Tick):
-                ends = reply.state is State.OVER
-                return self._end(End.OVER, campaign, reply.message, waited=answer is not None) if ends else reply
-            if asked is not None and asked.layer == reply.layer:
-                self._membership.renew(reply.ticket)
+            if reply.succession:
+                # Before anything else: a key that was revoked is not trusted even for this answer.
+                self._operator_keys.learn(reply.succession, self._policy)
+            told = reply.told
+            if isinstance(told, Tick):
+                ends = told.state is State.OVER
+                return self._end(End.OVER, campaign, told.message, waited=answer is not None) if ends else told
+            if asked is not None and asked.layer == told.layer:
                 # What it has answered stays as it was asked: votes that were to be masked are never sent without.
-                reply = replace(asked, ticket=reply.ticket)
-            asked = reply
+                same = asked.masked == told.masked
+                told = told if same else replace(asked, ticket=told.ticket)
+                self._membership.renew(told)
+            asked = told
         promise = parse_promise(asked)
         # Before anything is fetched: whoever is not the operator costs this device nothing.
-        self._policy.check_origin(asked.operator, asked.signature, signed_message(campaign, asked.layer, promise))
+        self._operator_keys.check(asked.operator, self._policy)
+        policy = self._operator_keys.apply(self._policy)
+        policy.check_origin(asked.operator, asked.signature, signed_message(campaign, asked.layer, promise))
         invited = partial(invitation_of, asked, campaign, promise)
         spent = self._record.spent_besides(campaign)
         layer = self._library.layer(
-            asked.layer, self._fetch, self._policy, lambda unread: self._policy.check(invited(unread), spent)
+            asked.layer, self._fetch, policy, lambda unread: policy.check(invited(unread), spent)
         )
         invitation = invited(layer)
         self._check_consent()  # the owner may have opted out while it was fetched, in another process
@@ -297,7 +319,8 @@ class Client:
         """
         self._check_consent()  # it may have waited for others
         made = self._answer(invitation.campaign_id) is not None
-        report = self._record.answer(invitation, {} if made else self._diary.words(), self._policy)
+        policy = self._operator_keys.apply(self._policy)
+        report = self._record.answer(invitation, {} if made else self._diary.words(), policy)
         joined = self._membership.joined()
         if joined is not None and joined.answered is None:
             sentence = receipt.report_receipt(
@@ -312,7 +335,7 @@ class Client:
         identity = identity_of(credential)
         try:
             # Now, and not when others wait for its votes.
-            self._record.check(invitation, self._policy)
+            self._record.check(invitation, self._operator_keys.apply(self._policy))
         except AnsweredError:
             # Its votes are for an earlier layer, which nobody waits for any more.
             return self._end(End.CLOSED, campaign, "the votes came too late and were not counted; they were erased")
@@ -339,7 +362,7 @@ class Client:
                 return Tick(State.RECEIVED, again, "the votes wait for others to be summed with; they are kept")
             case Refused(status, message):
                 if status == 401:
-                    self._membership.renew(b"")
+                    self._membership.drop_ticket()
                 return Tick(State.REFUSED, REFUSED_DELAY, message)
             case GroupOutcome.FINAL:
                 return self._end(End.FINAL, campaign, "the votes were counted in a sum and erased from this device")
@@ -361,7 +384,7 @@ class Client:
             return self._end(End.CLOSED, campaign, "the report came too late and was not counted; it was erased")
         if response.status == 401:
             # The service may have lost the secret of its tickets; the credential earns another one.
-            self._membership.renew(b"")
+            self._membership.drop_ticket()
         if response.status not in (200, 202):
             return refusal_tick(response, "report")
         reply = json_object(response)

@@ -144,10 +144,18 @@ class Membership:
             # Another process may have been here before, with the same bytes.
             _file(db, sentence if new else None)
 
-    def renew(self, ticket: bytes) -> None:
-        """Remember another ticket for what is answered already, or an empty one if there is none."""
+    def renew(self, asked: AnsweredInvitation) -> None:
+        """Remember another invitation to what is answered already, perhaps with an empty ticket."""
         with self._transaction() as db:
-            db.execute("UPDATE campaign SET ticket = ?", (ticket,))
+            db.execute(
+                "UPDATE campaign SET operator = ?, signature = ?, ticket = ? WHERE layer = ?",
+                (asked.operator, asked.signature, asked.ticket, asked.layer),
+            )
+
+    def drop_ticket(self) -> None:
+        """Remember that the ticket is not accepted."""
+        with self._transaction() as db:
+            db.execute("UPDATE campaign SET ticket = ?", (b"",))
 
     def file(self, sentence: str) -> None:
         """Keep another receipt."""

@@ -12,8 +12,8 @@ none of them prevents.
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from neologue.errors import ParameterError, PolicyError
@@ -33,6 +33,7 @@ from neologue.protocol.limits import (
     check_whole,
 )
 from neologue.protocol.report import HEADER_BYTES
+from neologue.protocol.succession import DIGEST_BYTES
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import LARGEST_EPSILON, SMALLEST_EPSILON
 
@@ -48,6 +49,8 @@ class Policy:
 
     operators: frozenset[bytes] = frozenset()
     """The raw public keys of the operators whose campaigns are answered; with none, nobody's are."""
+    recovery: Mapping[bytes, bytes] = field(default_factory=dict, hash=False)
+    """By an operator's key, the SHA-256 of the recovery key that may revoke it and what has succeeded it."""
     enabled: bool = True
     """Whether anything is answered at all."""
     largest_epsilon: float = 10.0
@@ -96,6 +99,10 @@ class Policy:
             check_bytes("an operator's public key", key, KEY_BYTES)
         for key in self.issuers:
             check_bytes("an issuer's public key", key, KEY_BYTES)
+        for key, digest in self.recovery.items():
+            check_bytes("the digest of a recovery key", digest, DIGEST_BYTES)
+            if key not in self.operators:
+                raise ParameterError("recovery names a key that is not one of the operators: add it to both")
         _check_switch("enabled", self.enabled)
         _check_switch("allow targets", self.allow_targets)
         _check_limit("largest epsilon", self.largest_epsilon)
@@ -114,6 +121,11 @@ class Policy:
         check_whole("most votes", self.most_votes, 1, LARGEST_LAYER)
         check_whole("most known words", self.most_known_words, 0, 1 << 30)
         check_whole("largest known", self.largest_known, 0, 1 << 30)
+
+    @property
+    def pins(self) -> Mapping[bytes, bytes | None]:
+        """The operators' keys, each with the digest of its recovery key if it has one."""
+        return {operator: self.recovery.get(operator) for operator in sorted(self.operators)}
 
     def check(self, invitation: Invitation, spent: Fraction = Fraction(0)) -> None:
         """Raise a PolicyError unless a device that has spent so much of its lifetime ε may answer."""

@@ -6,7 +6,7 @@ leave out the layer, or state another ε, another B or other masks for it. What 
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -37,11 +37,13 @@ class ReleaseCheck:
     """What this device was told and has not recorded, so that nothing shows whether the release says the same."""
 
 
-def check_release(content: bytes, answers: Sequence[Answer], operators: Collection[bytes]) -> ReleaseCheck:
+def check_release(
+    content: bytes, answers: Sequence[Answer], signers: Callable[[bytes | None], Collection[bytes]]
+) -> ReleaseCheck:
     """Whether a release has the layer that this device answered, as it was told.
 
-    The release must be signed by the operator who asked this device; `operators` are tried if it has not recorded who
-    that was.
+    The release must be signed by one of the `signers` for the key of the operator who asked this device, or for None if
+    it has not recorded who that was.
     """
     release = _read(content)
     campaign = release.get("campaign")
@@ -50,8 +52,8 @@ def check_release(content: bytes, answers: Sequence[Answer], operators: Collecti
     answer = next((each for each in answers if each.campaign_id.hex() == campaign), None)
     if answer is None:
         return ReleaseCheck((f"this device has answered nothing in the campaign {campaign}, which the release is of",))
-    keys = [answer.operator] if answer.operator else sorted(operators)
-    if not keys:
+    keys = sorted(signers(answer.operator))
+    if not keys and answer.operator is None:
         raise ParameterError("it is not recorded who asked this device: give the operator's public key")
     try:
         return ReleaseCheck(tuple(_objections(release, answer, keys)), NOT_RECORDED if answer.operator is None else ())
@@ -92,7 +94,10 @@ def _wrong_signature(release: Mapping[str, object], keys: Sequence[bytes]) -> It
     """That none of some keys has signed a release."""
     try:
         if all(check_signature(release, Ed25519PublicKey.from_public_bytes(key)) for key in keys):
-            yield "the release is not signed by the operator who asked this device"
+            yield (
+                "the release is not signed by the operator who asked this device, nor by a key that is known to have "
+                "taken the place of theirs"
+            )
     except SignatureError as error:
         yield str(error)
 

@@ -1,6 +1,7 @@
 """Signing releases, and the key files that it takes."""
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from neologue.errors import SignatureError
 from neologue.protocol.signed_document import APART, PURPOSE, digest, signature_said
+from neologue.protocol.succession import KeyHistory, Revocation, read_links, recovery_digest
 
 LARGEST_KEY_FILE = 10_000
 
@@ -78,6 +80,36 @@ def public_key(path: Path) -> Ed25519PublicKey:
     if not isinstance(key, Ed25519PublicKey):
         raise SignatureError(f"{path} is not an Ed25519 key; give the .pub file of neologue keygen")
     return key
+
+
+def signing_key(
+    document: Mapping[str, object], trusted: Ed25519PublicKey, succession: bytes, recovery: str | None
+) -> Ed25519PublicKey:
+    """The key by which a document must be signed: the one that it names, if a trusted key leads there; else that one.
+
+    `recovery` is the digest of the recovery key, in hexadecimal, without which revocations can't be believed.
+    """
+    pinned = trusted.public_bytes_raw()
+    digest = None if recovery is None else _digest(recovery)
+    revoking = {recovery_digest(link.recovery) for link in read_links(succession) if isinstance(link, Revocation)}
+    if revoking - {digest}:
+        raise SignatureError(
+            "the succession revokes a key, which only the operator's recovery key can: give the digest of that one "
+            "with --recovery"
+        )
+    valid = KeyHistory().learn(succession, {pinned: digest}).valid_keys(pinned, digest)
+    if not valid:
+        raise SignatureError("the succession goes round in a circle, so that no key is trusted; get it anew")
+    signature = document.get("signature")
+    named = signature.get("key") if isinstance(signature, Mapping) else None
+    chosen = next((key for key in valid if key.hex() == named), valid[-1])
+    return Ed25519PublicKey.from_public_bytes(chosen)
+
+
+def _digest(text: str) -> bytes:
+    if not re.fullmatch("[0-9a-fA-F]{64}", text, re.ASCII):
+        raise SignatureError(f"the digest of a recovery key has 64 hexadecimal digits, and {text[:200]!r} has not")
+    return bytes.fromhex(text)
 
 
 def _read(path: Path) -> bytes:

@@ -13,6 +13,7 @@ from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.finding import Finding
 from neologue.service.ops import access
 from neologue.service.ops.confinement import read_confinement
+from neologue.service.ops.wrapping_key import key_file_of
 from neologue.service.service_checks import SECONDS_OFF, check_confinement, check_service, is_here
 from neologue.service.storage.database import Connection, Database, SqliteDatabase
 from neologue.service.storage.states import OVER, CampaignState
@@ -34,7 +35,7 @@ def examine(
     findings = []
     try:
         with database.reading() as db:
-            findings += [*_storage(database, db), *_people(db), *_campaigns(db), *_ledger(db)]
+            findings += [*_storage(database, db), *_keys(database, db), *_people(db), *_campaigns(db), *_ledger(db)]
     except (StorageError, LedgerError) as error:
         findings.append(Finding("unsafe", str(error)))
     findings += _backups(backups, database)
@@ -107,6 +108,23 @@ def _rights(db: Connection) -> Iterator[Finding]:
     if not encrypted and address is not None and not is_here(address):
         yield Finding(
             "doubtful", "the way to PostgreSQL is not encrypted: sslmode=verify-full, unless its network is yours alone"
+        )
+
+
+def _keys(database: Database, db: Connection) -> Iterator[Finding]:
+    beside = key_file_of(database)
+    if beside is not None and beside.exists() and stat.S_IMODE(beside.stat().st_mode) & 0o077:
+        yield Finding("unsafe", f"others can read {beside}, which unwraps all keys: chmod 600 {beside}")
+    if db.execute("SELECT 1 FROM service_keys WHERE secret IS NOT NULL AND wrapping IS NULL LIMIT 1"):
+        yield Finding(
+            "doubtful", "keys are raw in the database and in each copy of it: start the service with --wrapping-key"
+        )
+    else:
+        yield Finding("good", "the keys in the database are wrapped; keep a copy of the wrapping key somewhere else")
+    if not db.execute("SELECT 1 FROM recovery_key"):
+        yield Finding(
+            "doubtful",
+            "no recovery key is registered, so that a stolen operator key can't be revoked: neologue keygen --recovery",
         )
 
 

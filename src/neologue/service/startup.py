@@ -6,10 +6,10 @@ from neologue.service.ops.service_keys import load_keys
 from neologue.service.storage.database import Database
 
 
-def check_readable(database: Database) -> None:
+def check_readable(database: Database, wrapping_key: str | None) -> None:
     """Read the keys, the campaigns and their open layers, as a worker does; or a StorageError that names the remedy."""
     try:
-        LayerCache(database, load_keys(database)).refresh()
+        LayerCache(database, load_keys(database, wrapping_key)).refresh()
     except NeologueError:
         raise
     except Exception as error:  # whatever a parser makes of a row that is not as it was written

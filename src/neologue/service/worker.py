@@ -93,7 +93,7 @@ class Worker:
         self.database = open_database(settings.database)
         migrate(self.database)
         self._storage = ReportStore(self.database)
-        self._keys = keys = load_keys(self.database)
+        self._keys = keys = load_keys(self.database, settings.wrapping_key)
         self.ledger = service_ledger(self.database)
         name = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
         self.coordinator = Coordinator(self._storage, keys, self.ledger, name)
@@ -126,12 +126,12 @@ class Worker:
         self._advancing = RepeatedStep("moving campaigns on", self._advance, settings.refresh, on_fault=on_fault)
 
         self.context = Context(self.database, self.coordinator, self.ledger, keys, clock, settings)
-        late_reports = LateReports(self._storage, self.threads, self.layers, keys.ticket)
+        late_reports = LateReports(self._storage, self.threads, self.layers, keys)
         self._report_route = ReportRoute(
             self.intake,
             self.layer_cache,
             bodies,
-            keys.ticket,
+            keys,
             late_reports,
             self.metrics.reports,
             settings.patience,
@@ -145,7 +145,7 @@ class Worker:
             self.layers,
             self.metrics.check_ins,
         )
-        group_routes = GroupRoutes(self.groups, self.layer_cache, bodies, keys.ticket, late_reports)
+        group_routes = GroupRoutes(self.groups, self.layer_cache, bodies, keys, late_reports)
         operator_router = OperatorRouter(self.context, bodies, self.threads, self.layers, settings.largest_request)
         self._requests = Limit(settings.requests_per_second, 2 * settings.requests_per_second)
         self._failures = Limit(settings.failures_per_minute / 60, settings.failures_per_minute)
@@ -220,6 +220,8 @@ class Worker:
                 try:
                     async with self._refreshing, self._advancing:
                         log.info("serving", database=self.database.name, workers_key=self._keys.public.hex())
+                        if self._keys.wrapping is None:
+                            log.warning("keys are raw in the database and its backups: give --wrapping-key")
                         with collect_seldom():
                             yield
                 finally:

@@ -39,7 +39,7 @@ def show_campaigns(request: PageRequest) -> Response:
     person = request.session.person
     seen = [entry for entry in reversed(entries) if operator_api.may_see(person, entry)]
     rows = [(CampaignView.of(entry), _summary(request, entry)) for entry in seen]
-    return render_page(request, "campaigns.html", rows=rows)
+    return render_page(request, "campaigns.html", rows=rows, keys=request.service.context.keys)
 
 
 def show_campaign(request: PageRequest) -> Response:

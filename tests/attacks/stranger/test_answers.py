@@ -182,7 +182,7 @@ def test_an_analyst_sees_no_draft(attack: tuple[Served, Worker]) -> None:
 
 DAMAGE = {
     "not a database": None,
-    "a key of a wrong length": "INSERT INTO secrets VALUES ('operator', x'00')",
+    "a key of a wrong length": "INSERT INTO service_keys (purpose, secret, since) VALUES ('operator', x'00', 0.0)",
     "a campaign that can't be read": (
         "INSERT INTO campaigns VALUES (x'00', 'a', '{', 'draft', x'00', 0, 0, NULL, NULL, NULL, '')"
     ),

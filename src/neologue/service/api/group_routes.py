@@ -20,7 +20,6 @@ from neologue.errors import MaskingError, ReportError
 from neologue.masking.terms import GROUP_BYTES, LAYER_BYTES
 from neologue.protocol.report import TAG_BYTES
 from neologue.protocol.submission import HEAD_BYTES, Submission
-from neologue.protocol.ticket import is_ticket
 from neologue.service.api.rate_limit import Standing
 from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import answer, failure
@@ -29,6 +28,7 @@ from neologue.service.collect.layer_cache import LayerCache, ServedLayer
 from neologue.service.collect.replies import Final as FinalAnswer
 from neologue.service.collect.replies import GroupOffer, Received
 from neologue.service.masked.groups import GroupAnswer, GroupReply, MaskingGroups
+from neologue.service.ops.service_keys import Keys
 from neologue.service.storage.states import CampaignState
 
 OCTETS: Final = "application/octet-stream"
@@ -48,7 +48,7 @@ class GroupRoutes:
     groups: MaskingGroups
     layer_cache: LayerCache
     bodies: RequestBodies
-    ticket_secret: bytes
+    keys: Keys
     late_reports: LateReports
 
     def routes(self) -> list[Route]:
@@ -117,7 +117,7 @@ class GroupRoutes:
         return served if served and served.digest == digest else None
 
     def _has_ticket(self, submission: Submission, digest: bytes) -> bool:
-        return is_ticket(submission.ticket, self.ticket_secret, submission.campaign_id, digest, submission.serial)
+        return self.keys.is_ticket(submission.ticket, submission.campaign_id, digest, submission.serial)
 
     async def _answer_late(self, submission: Submission, digest: bytes, standing: Standing) -> Response:
         """Answer for a layer that is not in the cache: its votes may be counted, closed, or it is newer."""

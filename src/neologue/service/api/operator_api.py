@@ -22,7 +22,6 @@ from neologue.service.api.schemas import (
     Hidden,
     HistoryOf,
     InfluenceView,
-    Key,
     LayerView,
     NewToken,
     Prefixes,
@@ -245,7 +244,8 @@ def credentials(context: Context, call: Call) -> Text:
             )
         access.audit(db, call.person.name, f"issue {wanted.count} credentials", entry.name, context.clock())
     make = issue_with_key if masked else issue
-    issued = (make(entry.id, context.keys.issuer).joining_text for _ in range(wanted.count))
+    issuer = context.keys.first_issuer(entry.created) if masked else context.keys.issuer
+    issued = (make(entry.id, issuer).joining_text for _ in range(wanted.count))
     return Text("".join(f"{text}\n" for text in issued), "text/plain; charset=utf-8")
 
 
@@ -278,15 +278,9 @@ def audit(context: Context, call: Call) -> list[AuditEntry]:
         return access.audit_entries(db, MOST_AUDIT_ENTRIES)
 
 
-def key(context: Context, call: Call) -> Key:
-    """The public key that devices pin."""
-    return Key(context.keys.public.hex())
-
-
 _ONE = "/v1/campaigns/{name}"
 _BOTH = (OPERATOR, ANALYST)
 CAMPAIGN_ENDPOINTS = (
-    Endpoint("GET", "/v1/key", "The public key that devices pin", (), key, Key),
     Endpoint("GET", "/v1/campaigns", "All campaigns", _BOTH, campaigns, list[CampaignView]),
     Endpoint("POST", "/v1/campaigns", "Create a draft", (OPERATOR,), create, CampaignView, Definition, status=201),
     Endpoint("GET", _ONE, "One campaign", _BOTH, campaign, CampaignView),

@@ -13,7 +13,7 @@ from neologue.aggregation.ephemeral import IntakeLayer
 from neologue.errors import ReportError, StorageError
 from neologue.protocol.report import HEADER_BYTES
 from neologue.protocol.submission import HEAD_BYTES, Submission
-from neologue.protocol.ticket import block_of, is_ticket
+from neologue.protocol.ticket import block_of
 from neologue.service.api.rate_limit import Standing
 from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import BUSY_SECONDS, Prepared, answer, failure, failure_of
@@ -23,6 +23,7 @@ from neologue.service.collect.layer_cache import LayerCache, ServedLayer
 from neologue.service.collect.replies import Final as FinalAnswer
 from neologue.service.collect.replies import Received
 from neologue.service.ops.metrics import Counts
+from neologue.service.ops.service_keys import Keys
 from neologue.service.storage.states import CampaignState
 
 PATH: Final = "/v1/reports"
@@ -41,14 +42,14 @@ class ReportRoute:
         intake: Intake,
         layer_cache: LayerCache,
         bodies: RequestBodies,
-        ticket_secret: bytes,
+        keys: Keys,
         late_reports: LateReports,
         outcomes: Counts,
         patience: float,
     ) -> None:
         """A device whose report is not durable after `patience` seconds is told to ask again after as many."""
         self._intake, self._layer_cache, self._bodies = intake, layer_cache, bodies
-        self._ticket_secret, self._late_reports, self._outcomes = ticket_secret, late_reports, outcomes
+        self._keys, self._late_reports, self._outcomes = keys, late_reports, outcomes
         self._responses = _prepare_responses(patience)
 
     async def answer(self, method: str, receive: Receive, standing: Standing) -> Response | Prepared:
@@ -97,7 +98,7 @@ class ReportRoute:
         return served is not None and self._has_ticket(submission, served)
 
     def _has_ticket(self, submission: Submission, served: ServedLayer) -> bool:
-        return is_ticket(submission.ticket, self._ticket_secret, served.campaign_id, served.digest, submission.serial)
+        return self._keys.is_ticket(submission.ticket, served.campaign_id, served.digest, submission.serial)
 
     async def _answer_late(self, submission: Submission, standing: Standing) -> Response | Prepared:
         """Answer a report for a layer that is not in the cache: it may be counted, closed, or newer than the cache."""

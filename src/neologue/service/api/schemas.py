@@ -205,12 +205,6 @@ class Token(msgspec.Struct, frozen=True):
     token: str
 
 
-class Key(msgspec.Struct, frozen=True):
-    """The public key that devices pin, in hexadecimal."""
-
-    operator: str
-
-
 class Health(msgspec.Struct, frozen=True):
     """Whether the service works."""
 

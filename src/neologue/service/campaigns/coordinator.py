@@ -309,6 +309,8 @@ class Coordinator:
         """Release what was found, if the population's budget covers what was collected; whether it was done."""
         release = replace(self._load_progress(entry).state.release, exposure=entry.definition.aggregator.exposure)
         provenance = Provenance(_describe_population(entry), entry.definition.fidelity, campaign=entry.id.hex())
+        with self._database.reading() as db:
+            self._keys.refresh(db)  # another worker may have replaced the key a moment ago
         text = release_text(sign_document(release_document(release, provenance), self._keys.operator))
 
         def publish(db: Connection, due: Due) -> bool:

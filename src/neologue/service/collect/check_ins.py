@@ -24,5 +24,5 @@ class CheckIns:
             return self.layer_cache.invite(layer, credential.serial)
         block = await self.places.reserve(layer, credential.serial)
         if block is None:
-            return Wait(layer.definition.check_in_seconds)
+            return Wait(layer.definition.check_in_seconds, layer.succession)
         return self.layer_cache.invite(layer, credential.serial, block)

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from neologue.protocol.ticket import is_ticket
 from neologue.service.campaigns import campaign_store
 from neologue.service.collect.layer_refresh import LayerRefresh
 from neologue.service.ops.concurrency import Threads
+from neologue.service.ops.service_keys import Keys
 from neologue.service.storage.report_store import ReportStore
 from neologue.service.storage.states import LayerState
 
@@ -35,7 +35,7 @@ class LateReports:
     storage: ReportStore
     threads: Threads
     layers: LayerRefresh
-    ticket_secret: bytes
+    keys: Keys
 
     async def status(self, campaign: bytes, serial: bytes, ticket: bytes, digest: bytes) -> SenderStatus:
         """The status of a device that answers the layer whose digest begins like this and shows its ticket."""
@@ -50,7 +50,7 @@ class LateReports:
         digest = next((digest for digest in states if digest.startswith(beginning)), None)
         if digest is None:
             return SenderStatus.UNKNOWN
-        if not is_ticket(ticket, self.ticket_secret, campaign, digest, serial):
+        if not self.keys.is_ticket(ticket, campaign, digest, serial):
             return SenderStatus.FORGED
         if self.storage.is_spent(campaign, serial):
             return SenderStatus.COUNTED

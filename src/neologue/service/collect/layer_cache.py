@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from neologue.aggregation.aggregator import CollectingLayer
 from neologue.errors import CredentialError
 from neologue.protocol.credential import Credential
-from neologue.protocol.invitation import invite
+from neologue.protocol.invitation import signed_message
 from neologue.protocol.report import TAG_BYTES
 from neologue.protocol.slot import slot
 from neologue.protocol.ticket import ticket
@@ -38,7 +38,11 @@ class ServedLayer:
     layer_index: int
     digest: bytes
     round: Round
+    operator: bytes
+    """The public key that signed the invitation."""
     signature: bytes
+    succession: str | None
+    """How it has replaced others, as devices are told; None if it has not."""
     promise: bytes | None
     """What devices are promised of the masks of their votes."""
     collecting: CollectingLayer
@@ -55,6 +59,8 @@ class CachedCampaign:
     issuers: Sequence[bytes]
     layer: ServedLayer | None
     """The one that is open, if any is."""
+    succession: str | None
+    """How the operator's keys have replaced each other, as devices are told; None if none was."""
 
 
 class LayerCache:
@@ -62,7 +68,6 @@ class LayerCache:
 
     def __init__(self, database: Database, keys: Keys, clock: Callable[[], float] = time.time) -> None:
         self._database, self._keys, self._clock = database, keys, clock
-        self._issuer = keys.issuer.public_key().public_bytes_raw()
         self._campaigns: dict[bytes, CachedCampaign] = {}
         self._layers: dict[bytes, ServedLayer] = {}
         """The open layers, by digest."""
@@ -74,6 +79,7 @@ class LayerCache:
         Called from one thread at a time, while others look things up.
         """
         with self._database.reading() as db:
+            self._keys.refresh(db)
             rows = [
                 (_held_if_unpaid(db, entry), _open_layer(campaign_store.layers_of(db, entry.id)))
                 for entry in campaign_store.all_campaigns(db)
@@ -88,10 +94,11 @@ class LayerCache:
                 )
             }
         campaigns = {}
+        succession = self._keys.succession.hex() or None
         for entry, layer in rows:
-            issuers = (self._issuer, *map(bytes.fromhex, entry.definition.issuers))
+            issuers = (*self._keys.issuers(entry.created), *map(bytes.fromhex, entry.definition.issuers))
             served = None if layer is None else replace(self._serve(entry, layer), full=entry.id in full)
-            campaigns[entry.id] = CachedCampaign(entry, issuers, served)
+            campaigns[entry.id] = CachedCampaign(entry, issuers, served, succession)
         before, self._campaigns = self._layers, campaigns
         self._layers = {campaign.layer.digest: campaign.layer for campaign in campaigns.values() if campaign.layer}
         return [served for digest, served in before.items() if digest not in self._layers]
@@ -120,47 +127,57 @@ class LayerCache:
             raise CredentialError("no issuer of the campaign has signed this credential; get another from the app")
         entry, layer = campaign.entry, campaign.layer
         if entry.state in OVER:
-            return Over()
-        wait = Wait(entry.definition.check_in_seconds)
+            return Over(campaign.succession)
+        wait = Wait(entry.definition.check_in_seconds, campaign.succession)
         if entry.state != CampaignState.RUNNING or layer is None:
             return wait
         aggregator = entry.definition.aggregator
         device_slot = slot(entry.slot_secret, credential.serial)
         if device_slot < layer.round.low and not aggregator.invites_again:
-            return Over()
+            return Over(campaign.succession)
         if device_slot >= layer.round.high:
             rounds = rounds_ahead(device_slot, layer.round, entry.definition.devices)
-            return Wait(entry.definition.check_in_seconds * max(1, rounds))
+            return Wait(entry.definition.check_in_seconds * max(1, rounds), campaign.succession)
         return wait if layer.full else layer
 
     def invite(self, layer: ServedLayer, serial: bytes, block: int = 0) -> Invited:
         """The invitation of a device to a layer, with a place in a block if the layer keeps any."""
         return Invited(
             layer=layer.digest.hex(),
-            operator=self._keys.public.hex(),
+            operator=layer.operator.hex(),
             signature=layer.signature.hex(),
             ticket=ticket(self._keys.ticket, layer.campaign_id, layer.digest, serial, block).hex(),
             masked=None if layer.promise is None else layer.promise.hex(),
+            succession=layer.succession,
         )
 
     def _vouching(self, entry: CampaignRow) -> tuple[bytes, ...]:
         """The issuers that vouch for the signing keys of devices."""
-        return tuple(map(bytes.fromhex, entry.definition.issuers)) or (self._issuer,)
+        # Of the service's own the first alone: a promise does not change while devices rely on it.
+        return tuple(map(bytes.fromhex, entry.definition.issuers)) or self._keys.issuers(entry.created)[:1]
 
     def _serve(self, entry: CampaignRow, row: LayerRow) -> ServedLayer:
         before = self._layers.get(row.digest)
-        if before and before.campaign_id == entry.id:
-            return replace(before, round=row.round)
-        layer, aggregator = self._stored.read(row.digest), entry.definition.aggregator
-        issuers = self._vouching(entry)
+        aggregator, issuers = entry.definition.aggregator, self._vouching(entry)
         promise = aggregator.promise(issuers)
+        private = self._keys.operator
+        operator, succession = private.public_key().public_bytes_raw(), self._keys.succession.hex() or None
+        if before and before.campaign_id == entry.id:
+            same = replace(before, round=row.round)
+            if (before.operator, before.succession) == (operator, succession):
+                return same
+            signature = private.sign(signed_message(entry.id, row.digest, promise))
+            return replace(same, operator=operator, signature=signature, succession=succession)
+        layer = self._stored.read(row.digest)
         return ServedLayer(
             entry.id,
             entry.definition,
             row.layer_index,
             row.digest,
             row.round,
-            invite(entry.id, layer, self._keys.operator, promise).signature,
+            operator,
+            private.sign(signed_message(entry.id, row.digest, promise)),
+            succession,
             None if promise is None else bytes(promise),
             aggregator.collecting(entry.id, row.layer_index, layer, issuers),
         )

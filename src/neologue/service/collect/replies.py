@@ -11,10 +11,12 @@ class CheckIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     credential: Annotated[str, msgspec.Meta(min_length=128, max_length=128)]
 
 
-class Wait(msgspec.Struct, frozen=True, tag_field="state", tag="wait"):
+class Wait(msgspec.Struct, frozen=True, tag_field="state", tag="wait", omit_defaults=True):
     """Nothing to do yet: check in again later."""
 
     retry_after: int
+    succession: str | None = None
+    """How the operator's keys have replaced each other, if any has; devices look at it first."""
 
 
 class Invited(msgspec.Struct, frozen=True, tag_field="state", tag="invited", omit_defaults=True):
@@ -28,10 +30,13 @@ class Invited(msgspec.Struct, frozen=True, tag_field="state", tag="invited", omi
     """The promise about groups, if votes are masked."""
     proof: str | None = None
     """A proof about the invitation, for devices that know its kind."""
+    succession: str | None = None
 
 
-class Over(msgspec.Struct, frozen=True, tag_field="state", tag="over"):
+class Over(msgspec.Struct, frozen=True, tag_field="state", tag="over", omit_defaults=True):
     """Nothing more will be asked of this device in this campaign."""
+
+    succession: str | None = None
 
 
 class Final(msgspec.Struct, frozen=True, tag_field="state", tag="final"):

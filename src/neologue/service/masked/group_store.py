@@ -22,7 +22,8 @@ from neologue.aggregation.kernels import Votes
 from neologue.masking.rules import MOST_GROUPS
 from neologue.masking.terms import Terms
 from neologue.service.storage.database import Connection, Database
-from neologue.service.storage.report_store import add_sum, spend, spent_among
+from neologue.service.storage.report_store import add_sum
+from neologue.service.storage.spent_serials import spend, spent_among
 from neologue.service.storage.states import LayerState
 
 
@@ -124,7 +125,7 @@ class GroupStore:
                 _move(db, group_id, (GroupState.UNMASKING,), GroupState.LOST)
                 return False
             _move(db, group_id, (GroupState.UNMASKING,), GroupState.SUMMED)
-            spend(db, campaign, sorted(serials))
+            spend(db, campaign, layer_index, sorted(serials))
             add_sum(db, campaign, layer_index, len(serials), votes)
             db.execute(f"UPDATE layers SET reports = reports + ? WHERE {_LAYER}", (len(serials), campaign, layer_index))
         # Only here, behind the commit.

@@ -28,6 +28,8 @@ class Settings:
 
     database: str
     """A file, or postgresql://…"""
+    wrapping_key: str | None = None
+    """The source of the key under which the service's keys are wrapped; a file beside SQLite's unless given."""
     largest_request: int = 64 * MEGABYTE
     """The most bytes of what an operator sends: a list of known words may be long."""
     seconds_to_send: float = 30.0

@@ -93,6 +93,18 @@ class Connection(ABC):
     def lock_alone(self) -> None:
         """Wait until no other transaction that has called this is under way."""
 
+    @abstractmethod
+    def lock_table(self, table: str) -> None:
+        """Wait until nobody uses a table; nobody else can until the transaction ends."""
+
+    @abstractmethod
+    def share_table(self, table: str) -> None:
+        """Wait until nobody has locked a table, and let nobody do so; before anything is read in the transaction."""
+
+    @abstractmethod
+    def empty_table(self, table: str) -> None:
+        """Delete all rows of a table that this transaction has locked, so that nothing of them stays in its file."""
+
 
 class Database(ABC):
     """A database that any thread may use, each transaction on a connection of its own."""
@@ -202,6 +214,16 @@ class _SqliteConnection(Connection):
     def lock_alone(self) -> None:
         pass
 
+    def lock_table(self, table: str) -> None:
+        pass
+
+    def share_table(self, table: str) -> None:
+        pass  # a transaction sees one state of all tables
+
+    def empty_table(self, table: str) -> None:
+        # As a whole: single rows that are deleted may leave a copy where SQLite once had them.
+        self.execute(f"DELETE FROM {table}")
+
 
 class SqliteDatabase(Database):
     """A file of SQLite."""
@@ -308,6 +330,16 @@ class _PostgresConnection(Connection):
     def lock_alone(self) -> None:
         self.execute("SELECT pg_advisory_xact_lock(?)", (_ALONE,))
 
+    def lock_table(self, table: str) -> None:
+        self.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+
+    def share_table(self, table: str) -> None:
+        self.execute(f"LOCK TABLE {table} IN ACCESS SHARE MODE")
+
+    def empty_table(self, table: str) -> None:
+        # The table gets a new file, and the server deletes the old one.
+        self.execute(f"TRUNCATE {table}")
+
 
 @lru_cache(maxsize=1024)
 def _psycopg_statement(sql: str) -> bytes:
@@ -334,9 +366,9 @@ class PostgresDatabase(Database):
         self.name = f"postgresql://{address.hostname or ''}{address.path}"
 
     def scrub(self) -> bool:
-        """Vacuum the table that rows are deleted from."""
+        """Vacuum the tables in which rows are deleted or changed that somebody should not find again."""
         with self._explain_errors(), closing(self._connect()) as connection:
-            connection.execute("VACUUM sums")
+            connection.execute("VACUUM sums, service_keys")
             return True
 
     def _connect(self) -> "psycopg.Connection[Row]":
