@@ -93,6 +93,7 @@ for command in (words, influence, export, review):
 @group_options
 @click.option("--gather-seconds", type=float, help="How long a group waits for its devices  [default: 600]")
 @click.option("--stage-seconds", type=float, help="How long each stage of a group waits, 30 or more  [default: 120]")
+@click.option("--strikes", type=int, help="How many groups may miss a device until none takes it  [default: 3]")
 @click.option("--issuer", "issuers", multiple=True, help="The public key of an app's own backend, in hexadecimal.")
 @YES
 @click.pass_obj

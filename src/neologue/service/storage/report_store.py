@@ -4,7 +4,7 @@ Exactly once: to spend the serials of a batch, to add its votes and to count its
 lock of the layer. So a batch may be committed again at any time, by anyone: what was counted before is found spent.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -18,11 +18,10 @@ from neologue.discovery.tally import Tally
 from neologue.errors import StorageError
 from neologue.service.storage.database import Connection, Database
 from neologue.service.storage.place_store import choose, kept_places, use_places
+from neologue.service.storage.serial_lists import insert_serials, serials_among
 from neologue.service.storage.states import LayerState
 
 NO_BLOCKS: Final[Mapping[bytes, int]] = MappingProxyType({})
-_AT_ONCE: Final = 500
-"""How many serials one statement names: there is a limit, and a statement that was seen before is not parsed again."""
 
 
 @dataclass(frozen=True)
@@ -153,24 +152,12 @@ class ReportStore:
 
 def spent_among(db: Connection, campaign: bytes, serials: Sequence[bytes]) -> frozenset[bytes]:
     """Those of some serials that are spent."""
-    spent: set[bytes] = set()
-    for some in _pieces(serials):
-        marks = ", ".join("?" * len(some))
-        rows = db.execute(f"SELECT serial FROM spent WHERE campaign = ? AND serial IN ({marks})", (campaign, *some))
-        spent.update(serial for (serial,) in rows)
-    return frozenset(spent)
+    return serials_among(db, "spent", campaign, serials)
 
 
 def spend(db: Connection, campaign: bytes, serials: Sequence[bytes]) -> None:
     """Spend serials that are not spent yet: it fails if one is."""
-    for some in _pieces(serials):
-        marks = ", ".join(["(?, ?)"] * len(some))
-        parameters = [value for serial in some for value in (campaign, serial)]
-        db.execute(f"INSERT INTO spent (campaign, serial) VALUES {marks}", parameters)
-
-
-def _pieces(serials: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    return (serials[start : start + _AT_ONCE] for start in range(0, len(serials), _AT_ONCE))
+    insert_serials(db, "spent", campaign, serials)
 
 
 def add_sum(db: Connection, campaign: bytes, layer_index: int, reports: int, votes: Votes) -> None:
