@@ -33,7 +33,7 @@ from service.masked_crowd import (
     started,
 )
 from service.serving import Process, Served, fetch_layer, free_port, served, wait_until
-from service.stores import same, spent_serials
+from service.stores import same, spent_serials, void_serials
 
 DEVICES = 90
 RESERVE = 0.3
@@ -188,6 +188,9 @@ def test_a_group_of_a_service_that_is_killed_yields_nothing_that_could_be_known(
         assert same(ReportStore(database).tally(campaign, 0), crowd.sum_of(layer, spent))
         with database.reading() as db:
             states = [found for (found,) in db.execute("SELECT state FROM masking_groups")]
+        void = void_serials(database)
     assert states == [state]
     assert crowd.told("closed") == set(crowd.ended)
     assert not spent
+    # Whoever may have been seen in a sum is in no other, and was on record before the worker died.
+    assert void == (set(crowd.ended) if state == "lost" else set())

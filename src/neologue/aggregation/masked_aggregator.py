@@ -48,7 +48,6 @@ class GatheringLayer:
         vector = packed_bytes(self.asks.randomizer.candidates, bits)
         return _MOST_BESIDES + max(vector, self.rules.size * DEAL_BYTES)
 
-
     def limits(self, devices: int) -> SumLimits:
         """The most votes that a sum of so many honest devices has."""
         repeats = self.asks.domain.repeats if isinstance(self.asks, ClosedLayer) else 1
