@@ -64,7 +64,7 @@ def test_a_campaign_is_ephemeral_unless_it_says_otherwise() -> None:
     assert plain.aggregator.promise((bytes(32),)) is None
     secure = definition(**SECURE)
     assert isinstance(secure.aggregator, MaskedAggregator)
-    assert secure.aggregator.rules == GroupRules(12, 6, 25, 0, 1e-6, groups_of(secure.devices, 6))
+    assert secure.aggregator.rules == GroupRules(12, 6, 25, 0, 1e-6, groups_of(secure.devices, 6), limited=True)
     assert secure.rules.batch == secure.aggregator.fewest == 8
 
 

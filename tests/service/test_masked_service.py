@@ -125,6 +125,7 @@ def test_a_campaign_with_dropouts_finds_the_words_that_the_plain_votes_decide(
     assert "lol" in words
     assert crowd.told("silent")
     rules = {"size": 12, "smallest": 6, "dropout": 25, "corruption": 0, "risk": 1e-6, "groups": 2 * -(-DEVICES // 6)}
+    rules |= {"limited": True}
     assert release["exposure"]["masked"] == rules
     assert GroupRules(size=12, smallest=6, dropout=25, corruption=0).honest == 6
 

@@ -80,6 +80,7 @@ class MaskedAggregator(Aggregator):
             settings.corruption,
             settings.corruption_risk,
             groups_of(settings.devices, settings.smallest_cohort),
+            limited=True,
         )
         return cls(rules, settings.gather_seconds, settings.stage_seconds, settings.batch, settings.strikes)
 

@@ -162,6 +162,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             known=Vocabulary(known.words, source=known.source),
             targets=None if self.targets is None else frozenset(self.targets),
             profile=self.profile,
+            groups=self.aggregator.exposure.masked,
         )
 
     @property
