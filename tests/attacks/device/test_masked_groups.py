@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,13 @@ import pytest
 from attacks.device.masked_devices import GROUP, Device, MaskedCampaign, statuses
 from attacks.stranger.wire import attacked
 from neologue.masking import shamir
+from neologue.service.storage.database import open_database
 from neologue.service.storage.report_store import ReportStore
 from neologue.service.worker import Worker
-from service.serving import Served
+from service.serving import Process, Served, free_port, wait_until
 from service.stores import spent_serials, void_serials
 
-SHARING, VECTOR = 3, 5
+SHARING, VECTOR, UNMASKING = 3, 5, 9
 
 
 @pytest.fixture(scope="module")
@@ -151,3 +154,28 @@ def test_who_shares_false_secrets_is_found_and_does_it_once(
     assert campaign.join(hostile).code == "closed"
     metrics = service.ask("GET", "/metrics").body.decode()
     assert f'neologue_alarms_total{{campaign="{campaign.id.hex()}",kind="false_secrets"}} 1.0' in metrics
+
+
+@pytest.mark.parametrize(("leaves", "told"), [(VECTOR, None), (UNMASKING, "closed")], ids=["unseen", "seen"])
+def test_a_killed_service_knows_whose_votes_may_have_been_seen(tmp_path: Path, leaves: int, told: str | None) -> None:
+    """kill -9 while shares are asked for: nobody of the group is in another sum. Before that, all may return."""
+    process = Process(f"sqlite:///{tmp_path}/service.db", tmp_path, free_port(), "--requests-per-second", "100000")
+    process.start()
+    try:
+        campaign = MaskedCampaign(Served(process.address, process.token), "killed", {"stage_seconds": 600.0})
+        devices = campaign.devices(GROUP)
+        for device in devices:
+            device.leaves = leaves
+        assert statuses(campaign.group(devices)) == [None] * GROUP
+        process.kill()
+        process.start()
+        wait_until(lambda: all(campaign.join(device).status != 503 for device in devices))
+        answers = [campaign.join(device) for device in devices]
+        if told:
+            assert {reply.code for reply in answers} == {told}
+        else:
+            assert {reply.json["state"] for reply in answers} == {"cohort"}
+    finally:
+        assert process.stop() == 0
+    with closing(open_database(f"sqlite:///{tmp_path}/service.db")) as database:
+        assert void_serials(database) == (serials(devices) if told else set())
