@@ -143,8 +143,14 @@ def _print_server_privacy(body: dict[str, Any]) -> None:
     from neologue.web.price import statement_of
 
     statement = statement_of(body)
-    if statement is not None:
-        click.echo(privacy_lines(statement)[-1])
+    if statement is None:
+        return
+    click.echo(privacy_lines(statement)[-1])
+    if statement["unique_words"]["hostile_devices"]:
+        click.echo(
+            "Under masks each hostile device that the promise of unique words allows for counts as all votes of its "
+            "group, and every word needs as many more: --hostile-devices 0 finds more words, and gives that up."
+        )
 
 
 def refusals_by_default(epsilon: float, *, measured: bool, targets: bool) -> list[str]:
