@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "privacy": {"randomizers", "masking"},
     "protocol": {"language", "randomizers", "masking"},
     "device": {"language", "randomizers", "masking", "protocol"},
-    "campaign": {"language", "randomizers", "privacy", "protocol"},
+    "campaign": {"language", "randomizers", "masking", "privacy", "protocol"},
     "ledger": {"randomizers", "privacy"},
     "layout": {"language", "randomizers", "privacy", "protocol", "campaign"},
     "discovery": {"language", "randomizers", "privacy", "protocol", "campaign", "layout"},

@@ -23,6 +23,7 @@ class Stated:
     corruption_risk: float = 1e-6
     gather_seconds: float = 5.0
     stage_seconds: float = 5.0
+    strikes: int = 3
 
 
 @pytest.fixture(params=sorted(MODES))

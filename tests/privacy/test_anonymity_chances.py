@@ -1,5 +1,6 @@
 """What few people report may be shown by any campaign: chances add up."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -7,27 +8,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neologue.errors import ParameterError
+from neologue.masking.rules import GroupRules
 from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.anonymity_chances import NO_PROMISE, AnonymityChances
 
 PROMISE = AnonymityPromise(10, 0.95, 1e-6, 1, passes=2)
-NEOLOGUE = AnonymityChances.of(PROMISE, masked=False)
+NEOLOGUE = AnonymityChances.of(PROMISE)
 
 
 def test_a_campaign_has_the_chances_of_its_whole_release() -> None:
     assert AnonymityChances(10, 0.05, 1e-6, 1) == NEOLOGUE
-    assert AnonymityChances.of(PROMISE, masked=True) == AnonymityChances(10, 0.05, 1e-6, 0)
+    assert AnonymityChances.of(replace(PROMISE, groups=GroupRules())) == AnonymityChances(10, 0.05, 1e-6, 0)
+    assert AnonymityChances.of(replace(PROMISE, groups=GroupRules(limited=True))) == NEOLOGUE
 
 
 @pytest.mark.parametrize("k", [0, 1])
 def test_what_is_not_promised_may_always_happen(k: int) -> None:
-    nothing = AnonymityChances.of(AnonymityPromise(k, 0.95, 0.0, 3), masked=False)
+    nothing = AnonymityChances.of(AnonymityPromise(k, 0.95, 0.0, 3))
     assert nothing == NO_PROMISE == AnonymityChances(0, 1.0, 1.0, 0)
     assert NEOLOGUE + nothing == nothing
 
 
 def test_campaigns_add_up_as_decimals_and_the_weakest_promise_holds() -> None:
-    other = AnonymityChances.of(AnonymityPromise(7, 0.9, 1e-4, 5), masked=False)
+    other = AnonymityChances.of(AnonymityPromise(7, 0.9, 1e-4, 5))
     assert NEOLOGUE + other == AnonymityChances(7, 0.15, 1.01e-4, 1)
 
 

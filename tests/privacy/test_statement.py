@@ -1,6 +1,7 @@
 """The privacy statement: its shape, who sees what, and what each fact of a run does to it."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 from neologue.masking.rules import GroupRules
 from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.collection import Batch, Collection
-from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts, privacy_statement
+from neologue.privacy.group_limits import hostile_votes
+from neologue.privacy.statement import LIMITED, UNCHECKED, Exposure, LayerShown, PrivacyFacts, privacy_statement
 from neologue.randomizers.unary import Unary
 
 FIRST = LayerShown(Batch(500_000, 9_900), kept=9_900, fewest_votes=900)
@@ -206,10 +208,25 @@ def test_unique_words_are_promised_if_all_that_was_kept_has_the_votes_and_hostil
     assert "fewer votes" in unique["reasons"]["chance"]
 
 
-def test_under_masks_nothing_is_claimed_against_hostile_devices(unary: dict[str, Any]) -> None:
+def test_under_masks_without_limits_nothing_is_claimed_against_hostile_devices(unary: dict[str, Any]) -> None:
     masked: Any = privacy_statement(unary_facts(exposure=Exposure(masked=GroupRules())))
     assert unary["unique_words"]["hostile_devices"] == 3
     assert masked["unique_words"] == unary["unique_words"] | {"hostile_devices": 0}
+
+
+def test_under_masks_a_hostile_device_counts_as_all_that_its_group_may_have() -> None:
+    rules = GroupRules(limited=True)
+    channel = Unary(50_000, 7.0, 60).channel
+    plain, masked = (replace(PROMISE, groups=groups).votes_for_unique(channel, 80_000) for groups in (None, rules))
+    assert masked == plain + 3 * (hostile_votes(channel, rules) - 1)
+    for votes, hostile in ((masked, 3), (masked - 1, 0), (plain, 0)):
+        layer = LayerShown(Batch(80_000, 50_000), 100, votes)
+        facts = unary_facts(layers=(layer,), epsilon=7.0, exposure=Exposure(masked=rules))
+        statement: Any = privacy_statement(facts)
+        assert statement["unique_words"]["hostile_devices"] == hostile
+        assert statement["thresholds"][0]["votes_for_unique"] == masked
+        assert LIMITED in statement["trust"]["assumptions"]
+        assert UNCHECKED not in statement["trust"]["assumptions"]
 
 
 def test_the_papers_run_states_that_it_promises_nothing_of_unique_words(gboard: dict[str, Any]) -> None:

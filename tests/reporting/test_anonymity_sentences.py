@@ -30,7 +30,7 @@ def test_both_promises_are_told_with_what_they_rest_on() -> None:
     assert "nor what 9 users report" in protects
 
 
-def test_under_masks_no_sentence_claims_anything_against_hostile_devices() -> None:
+def test_under_masks_without_limits_no_sentence_claims_anything_against_hostile_devices() -> None:
     _, unique, _ = anonymity_lines(stated(PROMISE, Exposure(masked=GroupRules())))
     assert unique.endswith("if no device of its layer is hostile.")
 

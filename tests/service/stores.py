@@ -75,5 +75,10 @@ def spent_serials(database: Database) -> set[bytes]:
         return {serial for (serial,) in db.execute("SELECT serial FROM spent UNION SELECT serial FROM newly_spent")}
 
 
+def void_serials(database: Database) -> set[bytes]:
+    with database.reading() as db:
+        return {serial for (serial,) in db.execute("SELECT serial FROM void_serials")}
+
+
 def devices_by_serial(devices: Iterable[int]) -> Mapping[bytes, int]:
     return {serial_of(device): device for device in devices}

@@ -78,7 +78,8 @@ def charge_of(ledger: Ledger) -> LedgerCharge:
     [
         ({}, AnonymityChances(5, 0.05, 1e-6, 1)),
         ({"parameters": {"hostile_devices": 3, "alpha": 0.9}}, AnonymityChances(5, 0.1, 1e-6, 3)),
-        ({"aggregation": "secure"}, AnonymityChances(5, 0.05, 1e-6, 0)),
+        ({"aggregation": "secure"}, AnonymityChances(5, 0.05, 1e-6, 1)),
+        ({"aggregation": "secure", "parameters": {"hostile_devices": 0}}, AnonymityChances(5, 0.05, 1e-6, 0)),
         ({"parameters": {"unique_chance": 0.0}}, AnonymityChances(5, 0.05, 1.0, 0)),
         ({"parameters": {"k_anonymity": 0}}, AnonymityChances(0, 1.0, 1e-6, 1)),
     ],

@@ -64,7 +64,7 @@ def test_a_campaign_is_ephemeral_unless_it_says_otherwise() -> None:
     assert plain.aggregator.promise((bytes(32),)) is None
     secure = definition(**SECURE)
     assert isinstance(secure.aggregator, MaskedAggregator)
-    assert secure.aggregator.rules == GroupRules(12, 6, 25, 0, 1e-6, groups_of(secure.devices, 6))
+    assert secure.aggregator.rules == GroupRules(12, 6, 25, 0, 1e-6, groups_of(secure.devices, 6), limited=True)
     assert secure.rules.batch == secure.aggregator.fewest == 8
 
 
@@ -75,6 +75,7 @@ def test_an_operator_makes_a_secure_campaign_by_a_command(tmp_path: Path) -> Non
         made = run.invoke(main, ["campaign", "create", "spring", "--devices", "20000", "--language", "en", *options])
         assert made.exit_code == 0, made.output
         assert "Privacy from the server" in made.output
+        assert "Under masks each hostile device" in made.output
         assert "for a whole user (no meaningful protection)" in made.output
         assert service.ask("GET", "/v1/campaigns/spring").json["aggregation"] == "secure"
         wrong = run.invoke(main, ["campaign", "create", "fall", "--devices", "20000", *options, "--corruption", "31"])

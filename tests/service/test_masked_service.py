@@ -33,7 +33,7 @@ from service.masked_crowd import (
     started,
 )
 from service.serving import Process, Served, fetch_layer, free_port, served, wait_until
-from service.stores import same, spent_serials
+from service.stores import same, spent_serials, void_serials
 
 DEVICES = 90
 RESERVE = 0.3
@@ -125,6 +125,7 @@ def test_a_campaign_with_dropouts_finds_the_words_that_the_plain_votes_decide(
     assert "lol" in words
     assert crowd.told("silent")
     rules = {"size": 12, "smallest": 6, "dropout": 25, "corruption": 0, "risk": 1e-6, "groups": 2 * -(-DEVICES // 6)}
+    rules |= {"limited": True}
     assert release["exposure"]["masked"] == rules
     assert GroupRules(size=12, smallest=6, dropout=25, corruption=0).honest == 6
 
@@ -188,6 +189,9 @@ def test_a_group_of_a_service_that_is_killed_yields_nothing_that_could_be_known(
         assert same(ReportStore(database).tally(campaign, 0), crowd.sum_of(layer, spent))
         with database.reading() as db:
             states = [found for (found,) in db.execute("SELECT state FROM masking_groups")]
+        void = void_serials(database)
     assert states == [state]
     assert crowd.told("closed") == set(crowd.ended)
     assert not spent
+    # Whoever may have been seen in a sum is in no other, and was on record before the worker died.
+    assert void == (set(crowd.ended) if state == "lost" else set())

@@ -142,6 +142,6 @@ def test_a_layer_that_groups_under_way_fill_invites_nobody(database: Database) -
     assert store.form(entry.id, layer_index, terms, layer.layer_size - 7, NOW, until=1e12)
     town.layer_cache.refresh()
     assert isinstance(town.layer_cache.layer_for(credential), Wait)
-    store.give_up(terms.group_id, certain=True)
+    store.give_up(terms.group_id)
     town.layer_cache.refresh()
     assert isinstance(town.layer_cache.layer_for(credential), ServedLayer)

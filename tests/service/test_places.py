@@ -17,6 +17,7 @@ from neologue.service.collect.intake import Intake, IntakeLimits, Receipt
 from neologue.service.collect.layer_cache import ServedLayer
 from neologue.service.collect.places import Places
 from neologue.service.collect.replies import Invited, Wait
+from neologue.service.masked.groups import MaskingGroups
 from neologue.service.ops.concurrency import Threads
 from neologue.service.storage.database import Database, open_database
 from neologue.service.storage.place_store import Block, PlaceStore, choose, kept_places
@@ -291,7 +292,8 @@ def test_a_ticket_names_the_place_and_cant_name_another(database: Database) -> N
     async def scene() -> Invited | Wait:
         threads = Threads("service", 1)
         places = Places(PlaceStore(database), Intake(town.storage), threads, lambda: 0.0)
-        reply = await CheckIns(town.layer_cache, places).reply(credential)
+        groups = MaskingGroups(town.storage, leads=lambda campaign: True, patience=0.1)
+        reply = await CheckIns(town.layer_cache, places, groups).reply(credential)
         await threads.stop()
         assert isinstance(reply, Invited | Wait)
         return reply

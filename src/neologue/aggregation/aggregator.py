@@ -51,6 +51,10 @@ class AggregationSettings(Protocol):
     def stage_seconds(self) -> float:
         """How long each later stage of a group waits."""
 
+    @property
+    def strikes(self) -> int:
+        """How many groups may miss a device before it finds no other."""
+
 
 class CollectingLayer(Protocol):
     """An open layer, as that part of the service needs it which takes what its devices send."""

@@ -10,9 +10,13 @@ from neologue.masking.rules import GroupRules, groups_of
 from neologue.masking.terms import Promise
 from neologue.masking.vote_packing import packed_bytes
 from neologue.masking.voucher import Issuers
+from neologue.privacy.group_limits import SumLimits, sum_limits
 from neologue.privacy.statement import Exposure
+from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.report import Asks
 
+DEFAULT_STRIKES: Final = 3
+"""A device that drops out as often as groups must survive, one time in five, is missed three times in 1 of 125."""
 _MOST_BESIDES: Final = 256
 """The most bytes of a message beside its votes or shares."""
 
@@ -28,6 +32,8 @@ class GatheringLayer:
     rules: GroupRules
     gather_seconds: float
     stage_seconds: float
+    strikes: int = DEFAULT_STRIKES
+    """How many groups may miss a device before it finds no other."""
 
     @property
     def key(self) -> tuple[bytes, int]:
@@ -42,6 +48,11 @@ class GatheringLayer:
         vector = packed_bytes(self.asks.randomizer.candidates, bits)
         return _MOST_BESIDES + max(vector, self.rules.size * DEAL_BYTES)
 
+    def limits(self, devices: int) -> SumLimits:
+        """The most votes that a sum of so many honest devices has."""
+        repeats = self.asks.domain.repeats if isinstance(self.asks, ClosedLayer) else 1
+        return sum_limits(self.asks.randomizer, devices, self.rules.groups, repeats)
+
 
 @dataclass(frozen=True)
 class MaskedAggregator(Aggregator):
@@ -51,6 +62,7 @@ class MaskedAggregator(Aggregator):
     gather_seconds: float
     stage_seconds: float
     batch: int
+    strikes: int = DEFAULT_STRIKES
 
     unit: ClassVar[str] = "smallest group"
     parameter: ClassVar[str] = "smallest_cohort"
@@ -68,8 +80,9 @@ class MaskedAggregator(Aggregator):
             settings.corruption,
             settings.corruption_risk,
             groups_of(settings.devices, settings.smallest_cohort),
+            limited=True,
         )
-        return cls(rules, settings.gather_seconds, settings.stage_seconds, settings.batch)
+        return cls(rules, settings.gather_seconds, settings.stage_seconds, settings.batch, settings.strikes)
 
     @property
     def fewest(self) -> int:
@@ -99,7 +112,7 @@ class MaskedAggregator(Aggregator):
         """A layer that gathers groups."""
         vouching = Issuers(campaign, issuers)
         return GatheringLayer(
-            campaign, layer_index, layer, vouching, self.rules, self.gather_seconds, self.stage_seconds
+            campaign, layer_index, layer, vouching, self.rules, self.gather_seconds, self.stage_seconds, self.strikes
         )
 
     def has_room(self, missing: int, under_way: int) -> bool:

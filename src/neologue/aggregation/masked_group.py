@@ -59,6 +59,8 @@ class NoSum:
     """That a group yields nothing, now and for ever."""
 
     reason: str
+    false: frozenset[bytes] = frozenset()
+    """The devices that are proved to have shared something else than their secrets, as the service knows them."""
 
 
 def terms_for(layer: Asks, group_id: bytes, smallest: int, dropout: int, corrupt: int) -> Terms:
@@ -109,6 +111,8 @@ class GroupServer:
         self._total: Entries = np.zeros(0, np.uint8)
         self._shares: dict[int, dict[int, int]] = {}
         """By owner, its shares at hand, by point: of the seed if its vector has arrived, of the key if not."""
+        self._unreadable: dict[int, int] = {}
+        """By owner, how many of its neighbours have answered that they could not read its share."""
         self._answered: set[int] = set()
 
     # What a service asks
@@ -151,6 +155,17 @@ class GroupServer:
             case Stage.UNMASKING:
                 return index in self._confirmed and index not in self._answered
         return False
+
+    @property
+    def missing(self) -> frozenset[bytes]:
+        """The devices without whose message the group has to go on; of shares there may be enough without some."""
+        awaited = Stage.ADVERTISING < self.stage < Stage.UNMASKING
+        return frozenset(device for device in self._index if self.awaits(device)) if awaited else frozenset()
+
+    @property
+    def in_sum(self) -> frozenset[bytes]:
+        """The devices whose vectors have arrived."""
+        return self._devices(self._arrived)
 
     def message_for(self, device: bytes) -> bytes | None:
         """What a device is to answer in this stage; None if it is out."""
@@ -278,6 +293,8 @@ class GroupServer:
                 raise MaskingError(f"the share of device {owner} is not the one that it gave")
         for owner, (_, share) in given.items():
             self._shares[owner][index + 1] = share
+        for owner in self._shared.keys() & set(around) - given.keys():
+            self._unreadable[owner] = self._unreadable.get(owner, 0) + 1
         self._answered.add(index)
 
     def _expected(self, device: bytes, awaited: Container[int], done: Container[int]) -> tuple[int, MaskingGroup]:
@@ -354,11 +371,13 @@ class GroupServer:
         """Take all masks off the sum; or leave them on for ever."""
         threshold = self._formed_group.neighbourhood.threshold
         if (missing := self._missing_secret()) is not None:
-            self._end(NoSum(f"{len(self._shares[missing])} shares of a secret have come, and it takes {threshold}"))
+            reason = f"{len(self._shares[missing])} shares of a secret have come, and it takes {threshold}"
+            self._end(NoSum(reason, self._devices(self._sealed_nonsense())))
             return
         secrets = {owner: shamir.reconstruct(held, threshold) for owner, held in self._shares.items()}
-        if not all(self._is_secret(owner, secret) for owner, secret in secrets.items()):
-            self._end(NoSum("a device has shared something else than its secret"))
+        false = {owner for owner, secret in secrets.items() if not self._is_secret(owner, secret)}
+        if false:
+            self._end(NoSum("a device has shared something else than its secret", self._devices(false)))
             return
         for owner, secret in secrets.items():
             if owner in self._arrived:
@@ -366,12 +385,23 @@ class GroupServer:
             else:
                 self._take_off_pairwise(owner, secret)
         votes = self._total.astype(np.uint32) & np.uint32((1 << self._formed_group.bits) - 1)
-        self._end(GroupSum(votes, frozenset(device for device, index in self._index.items() if index in self._arrived)))
+        self._end(GroupSum(votes, self.in_sum))
 
     def _missing_secret(self) -> int | None:
         """A device of whose secret too few shares are at hand, if there is one."""
         threshold = self._formed_group.neighbourhood.threshold
         return next((owner for owner, held in self._shares.items() if len(held) < threshold), None)
+
+    def _sealed_nonsense(self) -> set[int]:
+        """The devices whose secret can't be had because of what their neighbours could not read, whoever else left.
+
+        So many neighbours lie about an honest one only if they could as well have left together.
+        """
+        around = self._formed_group.neighbourhood
+        return {owner for owner, count in self._unreadable.items() if count > around.degree - around.threshold}
+
+    def _devices(self, indices: Container[int]) -> frozenset[bytes]:
+        return frozenset(device for device, index in self._index.items() if index in indices)
 
     def _is_secret(self, owner: int, secret: int) -> bool:
         """Whether this is what a device has vouched for, before anybody could know it."""

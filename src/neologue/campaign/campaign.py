@@ -13,6 +13,8 @@ from neologue.campaign.promise import fewest_reports
 from neologue.errors import LanguageError, ParameterError
 from neologue.language.alphabet import Alphabet, normalise
 from neologue.language.vocabulary import Vocabulary
+from neologue.masking.rules import GroupRules
+from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.levels import LEAST_ALPHA
 from neologue.protocol.limits import check_whole
 from neologue.protocol.report import HEADER_BYTES
@@ -34,6 +36,8 @@ class Campaign:
     targets: frozenset[str] | None = None
     """If given, devices contribute these words alone, known or not."""
     profile: str = "own"
+    groups: GroupRules | None = None
+    """How votes are masked, if they are: one hostile device of a group can then do more."""
 
     def __post_init__(self) -> None:
         check_whole("users", self.users, 1, MOST_USERS, parameter="users")
@@ -105,6 +109,11 @@ class Campaign:
         """The local ε of one word."""
         assert self.parameters.epsilon is not None
         return self.parameters.epsilon
+
+    @cached_property
+    def anonymity(self) -> AnonymityPromise:
+        """What is promised of strings that few report."""
+        return replace(self.parameters.anonymity, groups=self.groups)
 
     def fewest_reports(self, candidates: int) -> int:
         """The fewest reports from which a layer on so many candidates is decided."""

@@ -99,6 +99,7 @@ for command in (words, influence, export, review):
 @group_options
 @click.option("--gather-seconds", type=float, help="How long a group waits for its devices  [default: 600]")
 @click.option("--stage-seconds", type=float, help="How long each stage of a group waits, 30 or more  [default: 120]")
+@click.option("--strikes", type=int, help="How many groups may miss a device until none takes it  [default: 3]")
 @click.option("--issuer", "issuers", multiple=True, help="The public key of an app's own backend, in hexadecimal.")
 @YES
 @click.pass_obj
@@ -146,8 +147,14 @@ def _print_server_privacy(body: dict[str, Any]) -> None:
     from neologue.web.price import statement_of
 
     statement = statement_of(body)
-    if statement is not None:
-        click.echo(privacy_lines(statement)[-1])
+    if statement is None:
+        return
+    click.echo(privacy_lines(statement)[-1])
+    if statement["unique_words"]["hostile_devices"]:
+        click.echo(
+            "Under masks each hostile device that the promise of unique words allows for counts as all votes of its "
+            "group, and every word needs as many more: --hostile-devices 0 finds more words, and gives that up."
+        )
 
 
 def _require_consent(body: dict[str, Any]) -> None:

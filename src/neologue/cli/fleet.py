@@ -193,6 +193,8 @@ def _prepare(service: ServiceClient, options: dict[str, Any]) -> None:
         if options["aggregation"] == "secure":
             # Masked votes are sent for every candidate.
             parameters.setdefault("candidates", 100_000)
+            # Under masks each hostile device counts as a group, which layers as small as a trial's have not to spare.
+            parameters["hostile_devices"] = 0
             definition["aggregation"] = "secure"
             definition |= {"gather_seconds": 5.0, "stage_seconds": 5.0}
             definition |= {name: options[name] for name in GROUP_OPTIONS if options[name] is not None}

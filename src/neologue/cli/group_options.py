@@ -15,6 +15,7 @@ MASKED_ONLY = (
     "corruption_risk",
     "gather_seconds",
     "stage_seconds",
+    "strikes",
     "leaving",
 )
 """Options that only make sense with masked votes."""

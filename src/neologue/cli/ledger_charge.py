@@ -24,7 +24,7 @@ class DiscoveryCharge:
         from neologue.release.foreseen import foreseen_charge
 
         if self._book:
-            rare = AnonymityChances.of(campaign.parameters.anonymity, masked=False)
+            rare = AnonymityChances.of(campaign.anonymity)
             self._book.plan(self._population, self._campaign, foreseen_charge(campaign, measure), rare)
 
     def settle(self, release: "Release") -> None:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -146,7 +147,8 @@ def _make_plan(options: dict[str, Any], print_line: Any) -> "Plan":  # noqa: ANN
 
     def campaign(asked: int, epsilon: float | None, known: Vocabulary | None = None) -> "Campaign":
         chosen = changes if epsilon is None else changes | {"epsilon": epsilon}
-        return Campaign.from_profile(profile.name, users=asked, alphabet=alphabet, known=known, **chosen)
+        asking = Campaign.from_profile(profile.name, users=asked, alphabet=alphabet, known=known, **chosen)
+        return replace(asking, groups=masked)
 
     # Most mistakes are found here, before anything is read.
     campaign(FIRST_USERS if users is None else users, limits.local_epsilon)
@@ -179,7 +181,7 @@ def _group_rules(options: dict[str, Any]) -> "GroupRules | None":
     given = {name: options[option] for name, option in names.items() if options[option] is not None}
     # As many groups as there can be, if the users are yet to be chosen.
     groups = groups_of(options["users"] or MOST_USERS, given.get("smallest", GroupRules.smallest))
-    return GroupRules(**given, groups=groups)
+    return GroupRules(**given, groups=groups, limited=True)
 
 
 def _most_votes(randomizer: str, words_per_user: int) -> int:

@@ -28,6 +28,8 @@ class GroupRules:
     """The chance that any group of the campaign has more corrupt devices than it withstands."""
     groups: int = 1
     """The most groups of the campaign."""
+    limited: bool = False
+    """Whether a sum that no honest devices have is refused; versions that did not know it counted such sums."""
 
     def __post_init__(self) -> None:
         for name in WHOLE_NUMBERS:
@@ -35,6 +37,8 @@ class GroupRules:
             # Rules are read from releases too, and numbers of JSON may have a fraction.
             if isinstance(value, bool) or not isinstance(value, int):
                 raise ParameterError(f"the {name} of groups must be a whole number, not {value!r}")
+        if not isinstance(self.limited, bool):
+            raise ParameterError(f"whether groups are limited is true or false, not {self.limited!r}")
         if not 0 <= self.corruption <= LARGEST_RATE:
             raise ParameterError(
                 f"the share of corrupt devices must be 0 to {LARGEST_RATE} per cent, not {self.corruption}"

@@ -83,7 +83,7 @@ class ForeseenVotes:
     @cached_property
     def anonymous(self) -> int:
         """The votes that the promises of k-anonymity and of unique words call for."""
-        return self.campaign.parameters.anonymity.votes_needed(self.law.channel, self.law.reports)
+        return self.campaign.anonymity.votes_needed(self.law.channel, self.law.reports)
 
     def worth(self, shares: Floats) -> Floats:
         """What candidates are worth to the significance rule that so many users should hold."""

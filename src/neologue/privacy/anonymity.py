@@ -19,8 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue import binom
+from neologue.masking.rules import GroupRules
 from neologue.privacy.binomial_pair import plausible_range
 from neologue.privacy.bound import ROUNDING
+from neologue.privacy.group_limits import hostile_votes
 from neologue.randomizers.channel import Channel
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
@@ -51,16 +53,20 @@ def release_threshold(channel: Channel, reports: int, k: int, chance: float) -> 
     return _fewest_votes(channel, contributions, min(k - 1, contributions), chance)
 
 
-def unique_threshold(channel: Channel, reports: int, hostile: int, chance: float) -> int:
+def unique_threshold(
+    channel: Channel, reports: int, hostile: int, chance: float, groups: GroupRules | None = None
+) -> int:
     """The fewest votes that one holder and so many hostile devices reach with at most this chance; 0 if it is 0.
 
-    A hostile device votes for a candidate as often as a report can: once, or with each of its contributions.
+    A hostile device votes for a candidate as often as a report can: once, or with each of its contributions. In a
+    masking group it can bring the group's sum up to its limit, whatever the others vote.
     """
     if chance == 0:
         return 0
     hostile = min(hostile, max(reports - 1, 0))
+    each = hostile_votes(channel, groups) if groups and groups.limited else channel.contributions
     honest = channel.trials(reports - hostile)
-    return channel.trials(hostile) + _fewest_votes(channel, honest, min(1, honest), chance)
+    return hostile * each + _fewest_votes(channel, honest, min(1, honest), chance)
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,8 @@ class AnonymityPromise:
     """In any one layer, for `unique_chance`."""
     passes: int = 1
     """How many passes share each chance; 1 for a promise that is one pass's."""
+    groups: GroupRules | None = None
+    """How votes are masked, if they are."""
 
     @property
     def chance(self) -> float:
@@ -88,7 +96,16 @@ class AnonymityPromise:
 
     def votes_for_unique(self, channel: Channel, reports: int) -> int:
         """The fewest votes that one holder and the hostile devices rarely enough reach."""
-        return unique_threshold(channel, reports, self.hostile_devices, self.unique_chance / self.passes)
+        return unique_threshold(channel, reports, self.hostile_devices, self.unique_chance / self.passes, self.groups)
+
+    @property
+    def withstood(self) -> int:
+        """The hostile devices of a layer that the promise of unique words holds against.
+
+        None if it has none, or if they could bring the sums of masking groups to anything.
+        """
+        unlimited = self.groups is not None and not self.groups.limited
+        return self.hostile_devices if self.unique_chance and not unlimited else 0
 
     def votes_needed(self, channel: Channel, reports: int) -> int:
         """With fewer votes nothing of a layer may be shown."""

@@ -44,14 +44,14 @@ class AnonymityChances:
             raise ParameterError(f"hostile devices are from 0 to {MOST_IN_A_PROMISE:,}, not {self.hostile_devices}")
 
     @classmethod
-    def of(cls, promise: AnonymityPromise, *, masked: bool) -> "AnonymityChances":
-        """Those of one campaign that kept its promise; under masks nothing holds against hostile devices."""
+    def of(cls, promise: AnonymityPromise) -> "AnonymityChances":
+        """Those of one campaign that kept its promise."""
         k = promise.k if promise.k > 1 else 0
         return cls(
             k=k,
             chance=_round_up(1 - _written(promise.alpha)) if k else 1.0,
             unique_chance=promise.unique_chance or 1.0,
-            hostile_devices=promise.hostile_devices if promise.unique_chance and not masked else 0,
+            hostile_devices=promise.withstood,
         )
 
     def __add__(self, other: "AnonymityChances") -> "AnonymityChances":

@@ -36,8 +36,6 @@ def anonymity_statement(
     layers: Sequence["LayerShown"],
     randomizer_of: RandomizerOf,
     frontier: int | None,
-    *,
-    masked: bool,
 ) -> dict[str, object]:
     """The parts of a privacy statement about what few report.
 
@@ -48,7 +46,7 @@ def anonymity_statement(
     k = min(certain, default=promise.k)
     return {
         "k_anonymity": _k_anonymity(promise, decided, certain, k, frontier),
-        "unique_words": _unique_words(promise, decided, masked=masked),
+        "unique_words": _unique_words(promise, decided),
         "thresholds": [layer.row(k) for layer in decided],
     }
 
@@ -148,11 +146,8 @@ def _why_no_k(
     return reason + (f"; in the layers that have one, k is at least {later}" if later else "")
 
 
-def _unique_words(promise: AnonymityPromise, layers: Sequence[_DecidedLayer], *, masked: bool) -> dict[str, object]:
-    """The chance with which a word that one user alone reports is shown, and against how many hostile devices.
-
-    Under masks a hostile device can move every sum by anything, so that nothing is claimed against one.
-    """
+def _unique_words(promise: AnonymityPromise, layers: Sequence[_DecidedLayer]) -> dict[str, object]:
+    """The chance with which a word that one user alone reports is shown, and against how many hostile devices."""
     short = [
         number
         for number, layer in enumerate(layers, 1)
@@ -165,7 +160,7 @@ def _unique_words(promise: AnonymityPromise, layers: Sequence[_DecidedLayer], *,
         reasons["chance"] = f"layer {short[0]} of those decided kept what has fewer votes than it takes"
     return {
         "chance": None if reasons else promise.unique_chance,
-        "hostile_devices": 0 if masked or reasons else promise.hostile_devices,
+        "hostile_devices": 0 if reasons else promise.withstood,
         "covers": UNIQUE_COVERS,
         "reasons": reasons,
     }

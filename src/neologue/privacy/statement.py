@@ -74,6 +74,12 @@ UNCHECKED = (
     "votes were summed under masks and could not be checked: a hostile device can move every entry of its cohort's sum "
     "by anything up to the modulus, and nobody can tell which device it was"
 )
+LIMITED = (
+    "votes were summed under masks and could not be checked one by one: a cohort is refused if its sum is none of "
+    "honest devices, which honest ones have with a chance of at most 2^-40 in the whole campaign, beside δ; a hostile "
+    "device can bring every entry of its cohort's sum to anything that honest ones could have, and may learn from its "
+    "end whether a sum was above a limit, for which the figures of the server hold"
+)
 CORRUPT = (
     "not more devices of a cohort work with the server than stated: if they are the stated share of all devices, and "
     "cohorts form by chance, no cohort has more of them but for the stated risk; a server that chooses who meets can "
@@ -180,11 +186,10 @@ def privacy_statement(facts: PrivacyFacts, source: Source = Source.DEVICES) -> d
         "item_central": _central(released.item, released.item_best) | {"lower_bound": released.item_floor},
         "user_central": _central(released.user, released.user_best),
         **anonymity_statement(
-            facts.anonymity,
+            replace(facts.anonymity, groups=facts.exposure.masked),
             facts.layers,
             facts.collection.randomizer,
             facts.frontier,
-            masked=facts.exposure.masked is not None,
         ),
         "trust": {
             "local": LOCAL_TRUST[source],
@@ -195,7 +200,7 @@ def privacy_statement(facts: PrivacyFacts, source: Source = Source.DEVICES) -> d
                 *ASSUMPTIONS,
                 *([MEASURED] if facts.measured else []),
                 *RANDOMIZERS[facts.mechanism].assumptions,
-                *([UNCHECKED, CORRUPT, VOUCHED] if facts.exposure.masked else []),
+                *_of_masks(facts.exposure.masked),
             ],
             "observers": [
                 _observer(facts, facts.collection, *reader),
@@ -203,6 +208,11 @@ def privacy_statement(facts: PrivacyFacts, source: Source = Source.DEVICES) -> d
             ],
         },
     }
+
+
+def _of_masks(rules: GroupRules | None) -> tuple[str, ...]:
+    """What the figures rest on where votes were masked."""
+    return () if rules is None else (LIMITED if rules.limited else UNCHECKED, CORRUPT, VOUCHED)
 
 
 def _central(bounds: Mapping[str, Bound], best: Bound) -> dict[str, object]:

@@ -10,7 +10,7 @@ and whose digest is here.
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -276,12 +276,13 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
             msgspec.convert(whole["campaign"], str | None) if whole["format"] == FORMAT else None,
         )
         older = whole["format"] == FORMAT_WITH_SCORE
+        exposure = msgspec.convert(whole["exposure"], Exposure)
         return ReleaseDocument(
             format=whole["format"],
             provenance=provenance,
             simulated=provenance.simulated if older else msgspec.convert(whole["simulated"], bool),
             parameters=parameters,
-            anonymity=promise_of_format(whole["format"], parameters.anonymity),
+            anonymity=replace(promise_of_format(whole["format"], parameters.anonymity), groups=exposure.masked),
             profile=msgspec.convert(whole["profile"], str),
             alphabet=msgspec.convert(stated["alphabet"], AlphabetSaid),
             known=msgspec.convert(stated["known"], KnownSaid),
@@ -290,7 +291,7 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
             layers=msgspec.convert([_pass_number(row) for row in whole["layers"]], tuple[LayerFacts, ...]),
             words=msgspec.convert([_pass_number(row) for row in whole["words"]], tuple[ReleasedWord, ...]),
             measurement=msgspec.convert(whole.get("measurement"), Measurement | None),
-            exposure=msgspec.convert(whole["exposure"], Exposure),
+            exposure=exposure,
             privacy=({"applies_to": APPLIES_TO[provenance.source]} if older else {})
             | msgspec.convert(whole["privacy"], dict[str, Any]),
             whole=whole,

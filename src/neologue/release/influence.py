@@ -93,8 +93,8 @@ class Influence:
             f"{max(layer.votes // max(layer.hostile, 1) for layer in self.layers):,} for one candidate."
         )
         masked = (
-            "Votes were summed under masks and could not be checked: one hostile device can move every candidate by "
-            f"all votes of its group, of up to {self.reports_each:,} devices, and nobody can tell which device it was."
+            "Votes were summed under masks and could not be checked one by one: one hostile device can speak for its "
+            f"whole group, of up to {self.reports_each:,} devices, and nobody can tell which device it was."
         )
         return (
             f"{self.hostile:,} hostile devices could have moved the estimate of a word by at most {self.moved:,} of "
@@ -179,7 +179,6 @@ def _planted(asked: Randomizer[Any], facts: LayerFacts) -> int:
 
 def _surely_enough(campaign: Campaign, facts: LayerFacts, hostile: int) -> int:
     """The votes with which a word is released from a layer, whatever else its reports say."""
-    parameters = campaign.parameters
     channel = _randomizer(campaign, facts).channel
-    least = parameters.anonymity.votes_needed(channel, facts.reports)
-    return max(least, RULES[parameters.rule].surely_enough(campaign, facts, channel, hostile))
+    least = campaign.anonymity.votes_needed(channel, facts.reports)
+    return max(least, RULES[campaign.parameters.rule].surely_enough(campaign, facts, channel, hostile))

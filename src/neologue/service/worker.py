@@ -117,6 +117,7 @@ class Worker:
             patience=settings.group_patience,
             clock=clock,
             on_end=self.metrics.groups.add,
+            on_alarm=lambda campaign, kind: self.metrics.alarms.add(campaign.hex(), kind),
             on_fault=on_fault,
         )
         self.layers = LayerRefresh(self.layer_cache, self.threads, self.intake, places, self.groups)
@@ -139,7 +140,7 @@ class Worker:
         device_routes = DeviceRoutes(
             self.database,
             self.layer_cache,
-            CheckIns(self.layer_cache, places),
+            CheckIns(self.layer_cache, places, self.groups),
             bodies,
             self.threads,
             self.layers,

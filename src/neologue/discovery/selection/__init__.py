@@ -23,7 +23,7 @@ def select(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | No
     whatever the rule.
     """
     selected = RULES[campaign.parameters.rule].select(layer, tally, campaign, expected)
-    least = campaign.parameters.anonymity.votes_needed(layer.randomizer.channel, tally.reports)
+    least = campaign.anonymity.votes_needed(layer.randomizer.channel, tally.reports)
     enough = tally.votes[selected.index] >= least
     return Selection(
         selected.index[enough],

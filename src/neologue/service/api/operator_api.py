@@ -14,6 +14,7 @@ from neologue.protocol.credential import issue, issue_with_key
 from neologue.protocol.layer import Layer
 from neologue.protocol.slot import SLOTS
 from neologue.release.influence import influence as bound_influence
+from neologue.release.masked_influence import masked_sentences
 from neologue.service.api.addresses import DIRECT, Way
 from neologue.service.api.schemas import (
     CampaignView,
@@ -185,7 +186,8 @@ def influence(context: Context, call: Call) -> InfluenceView:
     released = read_release(context.database, entry).words
     spoilt = entry.definition.aggregator.spoilt_by_one
     bounded = bound_influence(entry.definition.campaign, facts, released, int(hostile), spoilt)
-    return InfluenceView(int(hostile), list(bounded.sentences))
+    masked = masked_sentences(entry.definition.campaign, facts, int(hostile))
+    return InfluenceView(int(hostile), [*bounded.sentences, *masked])
 
 
 def review_words(context: Context, call: Call) -> ReviewView:

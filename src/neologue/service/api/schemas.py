@@ -59,8 +59,18 @@ class LayerView(msgspec.Struct, frozen=True):
             deadline=round_.deadline,
             extensions=round_.extensions,
             facts=asked.facts.layer if asked.facts else None,
-            warnings=asked.facts.warnings if asked.facts else [],
+            warnings=[*_refused_groups(asked), *(asked.facts.warnings if asked.facts else [])],
         )
+
+
+def _refused_groups(asked: LayerRow) -> list[str]:
+    if not asked.groups_refused:
+        return []
+    groups = "1 group" if asked.groups_refused == 1 else f"{asked.groups_refused:,} groups"
+    return [
+        f"The votes of {groups} were refused, and are not counted: no honest devices have such a sum, so that at least "
+        "one device of each is hostile or broken. It cost the others their votes, and can't do it again."
+    ]
 
 
 class CampaignView(msgspec.Struct, frozen=True):

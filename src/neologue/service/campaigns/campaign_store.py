@@ -17,7 +17,7 @@ from neologue.errors import CampaignError, NoCampaignError
 from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.rounds import Round
 from neologue.service.storage.database import Connection
-from neologue.service.storage.states import CampaignState, LayerState
+from neologue.service.storage.states import OVER, CampaignState, LayerState
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class LayerRow:
     round: Round
     facts: "LayerOutcome | None"
     """Its outcome, once it is decided."""
+    groups_refused: int = 0
+    """The masking groups whose sum no honest devices have."""
 
 
 class LayerOutcome(msgspec.Struct, frozen=True):
@@ -60,7 +62,7 @@ class LayerOutcome(msgspec.Struct, frozen=True):
 _SELECT_CAMPAIGN = "SELECT id, name, definition, state, slot_secret, created, changed, note FROM campaigns"
 _SELECT_LAYER = (
     "SELECT layer_index, digest, candidates, state, layer_size, low, high, opened, deadline, looks, extensions,"
-    " reports, facts FROM layers"
+    " reports, facts, groups_refused FROM layers"
 )
 
 
@@ -108,6 +110,9 @@ def move(
         f"UPDATE campaigns SET state = ?, changed = ?, note = ? WHERE id = ? AND state IN ({marks}) RETURNING 1",
         (state, now, note, campaign, *states),
     )
+    if moved and state in OVER:
+        for table in ("void_serials", "group_strikes"):
+            db.execute(f"DELETE FROM {table} WHERE campaign = ?", (campaign,))
     return bool(moved)
 
 
@@ -264,7 +269,7 @@ def _definition(text: str) -> Definition:
 
 
 def _layer_row(row: tuple[object, ...]) -> LayerRow:
-    layer_index, digest, candidates, state, *round_, facts = row
+    layer_index, digest, candidates, state, *round_, facts, groups_refused = row
     return LayerRow(
         layer_index=msgspec.convert(layer_index, int),
         digest=_bytes(digest),
@@ -272,6 +277,7 @@ def _layer_row(row: tuple[object, ...]) -> LayerRow:
         state=LayerState(str(state)),
         round=Round(*msgspec.convert(round_, tuple[int, int, int, float, float, int, int, int])),
         facts=None if facts is None else msgspec.json.decode(str(facts), type=LayerOutcome),
+        groups_refused=msgspec.convert(groups_refused, int),
     )
 
 

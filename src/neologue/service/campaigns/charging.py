@@ -296,8 +296,7 @@ def _second_name(entry: CampaignRow) -> str:
 
 
 def _chances(definition: Definition) -> AnonymityChances:
-    masked = definition.aggregator.exposure.masked is not None
-    return AnonymityChances.of(definition.campaign.parameters.anonymity, masked=masked)
+    return AnonymityChances.of(definition.campaign.anonymity)
 
 
 def _has_told(layers: Iterable[LayerRow]) -> bool:

@@ -8,6 +8,7 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from neologue.aggregation.aggregator import Aggregator
+from neologue.aggregation.masked_aggregator import DEFAULT_STRIKES
 from neologue.aggregation.modes import MODES, aggregator_of, check_mode
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.campaign.measuring import Measuring
@@ -92,6 +93,8 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     """How long a group waits for its devices."""
     stage_seconds: float = 120.0
     """How long each of its four stages after that waits for those who have not answered."""
+    strikes: int = DEFAULT_STRIKES
+    """How many groups may miss a device in one of their stages before it is invited to no other."""
 
     def __post_init__(self) -> None:
         if not is_name(self.name):
@@ -100,6 +103,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         check_whole("devices that measure", self.measure_devices, 0, MOST_USERS, parameter="measure_devices")
         check_whole("batch", self.batch, 2, 100_000, parameter="batch")
         check_whole("most extensions", self.most_extensions, 0, 1000, parameter="most_extensions")
+        check_whole("strikes", self.strikes, 1, 1000, parameter="strikes")
         check_whole("check-in seconds", self.check_in_seconds, 1, 30 * DAY, parameter="check_in_seconds")
         if not 0 <= self.reserve < 1:
             raise ParameterError(f"reserve must be a share from 0 to below 1, not {self.reserve}", parameter="reserve")
@@ -165,6 +169,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             known=Vocabulary(known.words, source=known.source),
             targets=None if self.targets is None else frozenset(self.targets),
             profile=self.profile,
+            groups=self.aggregator.exposure.masked,
         )
 
     @property

@@ -22,6 +22,8 @@ from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
+import numpy as np
+
 from neologue.aggregation.masked_aggregator import GatheringLayer
 from neologue.aggregation.masked_group import GroupServer, GroupSum, NoSum, Stage, terms_for
 from neologue.errors import MaskingError
@@ -29,7 +31,7 @@ from neologue.masking.agreement import Confirmation
 from neologue.masking.messages import MaskedVector, Sharing, Unmasking
 from neologue.masking.roster import Advertisement
 from neologue.masking.terms import GROUP_BYTES
-from neologue.service.masked.group_store import GroupState, GroupStore
+from neologue.service.masked.group_store import GroupState, GroupStore, Standing
 from neologue.service.ops.concurrency import RepeatedStep, Threads, describe, ignore
 from neologue.service.storage.report_store import ReportStore
 
@@ -69,6 +71,28 @@ class GroupAnswer(StrEnum):
 GroupReply = bytes | GroupAnswer
 """A reply to a device: the next message of its group, or a word."""
 
+_ANSWERS: Final = {
+    GroupState.UNFORMED: GroupAnswer.OUT,
+    GroupState.MASKING: GroupAnswer.BUSY,
+    GroupState.UNMASKING: GroupAnswer.BUSY,
+    GroupState.SUMMED: GroupAnswer.FINAL,
+    GroupState.REFUSED: GroupAnswer.CLOSED,
+    GroupState.NOTHING: GroupAnswer.CLOSED,
+    GroupState.LOST: GroupAnswer.CLOSED,
+}
+"""What a device that may have masked votes for a group is told, by what is on record of it."""
+_ANSWERS_TO_STANDING: Final = {
+    Standing.FREE: None,
+    Standing.SPENT: GroupAnswer.FINAL,
+    Standing.VOID: GroupAnswer.CLOSED,
+    Standing.BARRED: GroupAnswer.CLOSED,
+}
+"""What a device is told that wants to join a group; None if it may."""
+_ALARMS: Final = {
+    "refused_sum": "campaign %s: the votes of a group were refused, as no honest devices have such a sum",
+    "false_secrets": "campaign %s: the votes of a group are lost, as a device has shared false secrets",
+}
+
 
 @dataclass(eq=False)
 class _LiveGroup:
@@ -84,6 +108,8 @@ class _LiveGroup:
     ended: GroupState | None = None
     """What is on record of its end; before it is formed, that there will be none."""
     counted: frozenset[bytes] = frozenset()
+    struck: set[bytes] = field(default_factory=set)
+    """The devices that it has missed, once that is on record."""
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     moved: asyncio.Event = field(default_factory=asyncio.Event)
     """Set, and replaced, when it goes on to another stage or to its end."""
@@ -114,16 +140,17 @@ class MaskingGroups:
         patience: float,
         clock: Callable[[], float] = time.time,
         on_end: Callable[[str], None] = lambda how: None,
+        on_alarm: Callable[[bytes, str], None] = lambda campaign, kind: None,
         on_fault: Callable[[], None] = ignore,
     ) -> None:
         """`leads` says whether it is this worker that opens groups for a campaign, so that all devices meet in one.
 
         `patience` is how long a device waits for others before it is told to ask again; `on_end` is called with how
-        each group ended.
+        each group ended, and `on_alarm` with the campaign if it ended as only hostile or broken devices make it.
         """
         self._storage, self._store = storage, GroupStore(storage.database)
         self._leads, self._patience = leads, patience
-        self._clock, self._on_end = clock, on_end
+        self._clock, self._on_end, self._on_alarm = clock, on_end, on_alarm
         self._gathering: dict[tuple[bytes, int], _LiveGroup] = {}
         self._opening: dict[tuple[bytes, int], asyncio.Lock] = {}
         self._live: dict[bytes, _LiveGroup] = {}
@@ -148,10 +175,16 @@ class MaskingGroups:
 
     # What devices ask
 
+    async def is_barred(self, layer: GatheringLayer, serial: bytes) -> bool:
+        """Whether so many groups have missed a device that it is invited to no other."""
+        standing = await self._threads.run_to_end(self._store.standing, layer.campaign, serial, layer.strikes)
+        return standing is Standing.BARRED
+
     async def join(self, layer: GatheringLayer, serial: bytes) -> bytes | GroupAnswer:
         """The terms of a group that a device may join, or why there is none."""
-        if await self._threads.run_to_end(self._storage.is_spent, layer.campaign, serial):
-            return GroupAnswer.FINAL
+        standing = await self._threads.run_to_end(self._store.standing, layer.campaign, serial, layer.strikes)
+        if (answer := _ANSWERS_TO_STANDING[standing]) is not None:
+            return answer
         if not self._leads(layer.campaign):
             return GroupAnswer.BUSY
         async with self._opening.setdefault(layer.key, asyncio.Lock()):
@@ -193,6 +226,11 @@ class MaskingGroups:
         claim = (live.layer.campaign, serial)
         if stage is Stage.MASKING and self._votes.get(claim, live.group.terms.group_id) != live.group.terms.group_id:
             raise MaskingError("another group has votes of this device in its sum")
+        if stage is Stage.MASKING:
+            # It may have been in the rosters of two groups, of which the other one has come to its end.
+            standing = await self._threads.run_to_end(self._store.standing, *claim, live.layer.strikes)
+            if standing in (Standing.SPENT, Standing.VOID):
+                raise MaskingError("a sum that was or may be known has votes of this device")
         await self._threads.run_to_end(live.group.receive, serial, message)
         if stage is Stage.MASKING:
             self._votes[claim] = live.group.terms.group_id
@@ -210,12 +248,9 @@ class MaskingGroups:
         return GroupAnswer.WAIT
 
     def _answer_by_end(self, ended: GroupState, live: _LiveGroup, serial: bytes) -> GroupReply:
-        match ended:
-            case GroupState.SUMMED:
-                return GroupAnswer.FINAL if serial in live.counted else GroupAnswer.CLOSED
-            case GroupState.NOTHING | GroupState.LOST:
-                return GroupAnswer.CLOSED
-        return GroupAnswer.OUT
+        answer = _ANSWERS[ended]
+        # What is summed counts its survivors alone.
+        return GroupAnswer.CLOSED if answer is GroupAnswer.FINAL and serial not in live.counted else answer
 
     async def _answer_from_record(self, campaign: bytes, serial: bytes, group_id: bytes) -> GroupReply:
         """The reply for a group that is not in this worker's memory, from the database."""
@@ -226,8 +261,7 @@ class MaskingGroups:
             # It was never formed, or another worker is about to.
             return GroupAnswer.OUT if self._leads(campaign) else GroupAnswer.BUSY
         # What is summed has not counted this device, or it would be spent.
-        under_way = found in (GroupState.MASKING, GroupState.UNMASKING)
-        return GroupAnswer.BUSY if under_way else GroupAnswer.CLOSED
+        return GroupAnswer.CLOSED if found is GroupState.SUMMED else _ANSWERS[found]
 
     # How groups go on
 
@@ -281,6 +315,7 @@ class MaskingGroups:
         """Move a group on by one stage, or to its end; what went wrong, if anything did."""
         async with live.turn:
             try:
+                await self._strike(live)
                 if live.group.stage is Stage.ADVERTISING:
                     await self._form(live)
                 elif live.group.stage is Stage.CONFIRMING:
@@ -322,12 +357,21 @@ class MaskingGroups:
         else:
             group.abandon("the layer has no room")
 
+    async def _strike(self, live: _LiveGroup) -> None:
+        """Record whom the group has waited for in vain in this stage."""
+        missed = live.group.missing - live.struck
+        if missed:
+            await self._threads.run_to_end(self._store.strike, live.layer.campaign, missed)
+            live.struck |= missed
+
     async def _begin_unmasking(self, live: _LiveGroup) -> None:
         """Ask for shares, once it is on record that they are asked for."""
-        if await self._threads.run_to_end(self._store.ask_for_shares, live.group.terms.group_id, self._clock()):
-            await self._threads.run_to_end(live.group.advance)
+        group = live.group
+        ask = partial(self._store.ask_for_shares, group.terms.group_id, group.in_sum, self._clock())
+        if await self._threads.run_to_end(ask):
+            await self._threads.run_to_end(group.advance)
         else:
-            live.group.abandon("its time is over")
+            group.abandon("its time is over, or a device of it has votes in another sum")
 
     async def _settle(self, live: _LiveGroup) -> None:
         """Record how a group ended, and drop it."""
@@ -338,7 +382,11 @@ class MaskingGroups:
             ended = await self._threads.run_to_end(self._count, live, outcome)
         else:
             assert isinstance(outcome, NoSum)
-            ended = await self._threads.run_to_end(partial(self._store.give_up, group_id, certain=True))
+            ended = await self._threads.run_to_end(self._store.give_up, group_id, outcome.false)
+            if outcome.false:
+                self._alarm(live, "false_secrets")
+        if ended is GroupState.REFUSED:
+            self._alarm(live, "refused_sum")
         live.ended = ended
         live.counted = outcome.counted if isinstance(outcome, GroupSum) else frozenset()
         # A sum of a layer is long, and nobody needs it any more.
@@ -349,12 +397,19 @@ class MaskingGroups:
         live.moved.set()
 
     def _count(self, live: _LiveGroup, summed: GroupSum) -> GroupState:
-        """Count a sum, unless it can't be one of honest votes."""
-        terms = live.group.terms
-        if int(summed.votes.max()) > summed.devices * terms.votes:
-            _LOG.warning("a device of a group has voted more often than it may: all its votes are dropped")
-            return self._store.give_up(terms.group_id, certain=False)
-        return GroupState.SUMMED if self._store.count(terms.group_id, summed.votes, summed.counted) else GroupState.LOST
+        """Count a sum, unless it can't be one of honest votes; then it is erased."""
+        group_id = live.group.terms.group_id
+        limits = live.layer.limits(summed.devices)
+        if int(summed.votes.max()) > limits.candidate or int(summed.votes.sum(dtype=np.int64)) > limits.total:
+            refused = self._store.refuse(group_id)
+            summed.votes.fill(0)
+            return refused
+        return GroupState.SUMMED if self._store.count(group_id, summed.votes, summed.counted) else GroupState.LOST
+
+    def _alarm(self, live: _LiveGroup, kind: str) -> None:
+        """Tell operators that a group ended as no honest devices end it."""
+        _LOG.warning(_ALARMS[kind], live.layer.campaign.hex())
+        self._on_alarm(live.layer.campaign, kind)
 
 
 def _stage_of(message: bytes) -> Stage | None:

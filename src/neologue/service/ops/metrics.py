@@ -45,6 +45,12 @@ class Metrics:
         self.groups = Counts(
             "neologue_cohorts", "Groups of secure aggregation, by how they ended.", ("outcome",), self._registry
         )
+        self.alarms = Counts(
+            "neologue_alarms",
+            "Groups that ended as only hostile or broken devices make them, by campaign and kind.",
+            ("campaign", "kind"),
+            self._registry,
+        )
         self.limits = Counts(
             "neologue_limits",
             "How many times each limit refused a request or closed a connection.",

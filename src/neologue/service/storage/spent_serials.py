@@ -7,15 +7,14 @@ told from those of others, for as long as they stay as they were written. While 
 `newly_spent` is emptied as a whole, which leaves nothing of it in its file. What is left is a function of the set.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from neologue.service.storage.database import Connection, Database
+from neologue.service.storage.serial_lists import pieces
 from neologue.service.storage.states import LayerState
 
 _NEW: Final = "newly_spent"
-_AT_ONCE: Final = 500
-"""How many serials one statement names: there is a limit, and a statement that was seen before is not parsed again."""
 
 
 def spent_among(db: Connection, campaign: bytes, serials: Sequence[bytes]) -> frozenset[bytes]:
@@ -23,7 +22,7 @@ def spent_among(db: Connection, campaign: bytes, serials: Sequence[bytes]) -> fr
     # Emptying a table is seen by transactions that began before, too: what has moved must be seen where it is now.
     db.share_table(_NEW)
     spent: set[bytes] = set()
-    for some in _pieces(serials):
+    for some in pieces(serials):
         marks = ", ".join("?" * len(some))
         rows = db.execute(
             f"SELECT serial FROM spent WHERE campaign = ? AND serial IN ({marks})"
@@ -36,7 +35,7 @@ def spent_among(db: Connection, campaign: bytes, serials: Sequence[bytes]) -> fr
 
 def spend(db: Connection, campaign: bytes, layer_index: int, serials: Sequence[bytes]) -> None:
     """Spend serials that are not spent yet, in a layer that is open and locked by this transaction."""
-    for some in _pieces(serials):
+    for some in pieces(serials):
         marks = ", ".join(["(?, ?, ?)"] * len(some))
         parameters = [value for serial in some for value in (campaign, serial, layer_index)]
         db.execute(f"INSERT INTO {_NEW} (campaign, serial, layer_index) VALUES {marks}", parameters)
@@ -80,7 +79,3 @@ def _keep_others(db: Connection, over: Sequence[tuple[bytes, int]]) -> None:
         " ORDER BY campaign, serial"
     )
     db.execute("DROP TABLE others")
-
-
-def _pieces(serials: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    return (serials[start : start + _AT_ONCE] for start in range(0, len(serials), _AT_ONCE))
