@@ -192,8 +192,8 @@ def test_copies_of_one_report_are_flagged(layer: Layer) -> None:
 
 
 def most_ones(layer: Layer) -> int:
-    code = layer.randomizer.code  # type: ignore[attr-defined]
-    return int((8 * (code.usual_bytes << 3) - 32) // (code.remainder_bits + 1))
+    """As many as reports had when those of 8 times the usual length were read; these are refused one by one now."""
+    return 10 * layer.randomizer.most_votes
 
 
 def crowded(layer: Layer, rng: np.random.Generator, holders: Integers, hostile: int) -> Integers:
