@@ -14,6 +14,7 @@ from neologue.protocol.credential import issue, issue_with_key
 from neologue.protocol.layer import Layer
 from neologue.protocol.slot import SLOTS
 from neologue.release.influence import influence as bound_influence
+from neologue.release.planting import planting_in, planting_lines
 from neologue.service.api.schemas import (
     CampaignView,
     Decide,
@@ -179,10 +180,16 @@ def influence(context: Context, call: Call) -> InfluenceView:
         facts = [
             asked.facts.layer for asked in campaign_store.layers_of(db, entry.id) if asked.facts and asked.facts.layer
         ]
-    released = read_release(context.database, entry).words
+    release = read_release(context.database, entry)
     spoilt = entry.definition.aggregator.spoilt_by_one
-    bounded = bound_influence(entry.definition.campaign, facts, released, int(hostile), spoilt)
-    return InfluenceView(int(hostile), list(bounded.sentences))
+    bounded = bound_influence(entry.definition.campaign, facts, release.words, int(hostile), spoilt)
+    planting = planting_in(release.parameters, release.users, release.layers, release.words, release.exposure)
+    planted = (
+        f"{int(hostile):,} hostile devices of {release.users:,} could have planted at most "
+        f"{planting.most_words(int(hostile)):,} of the {planting.released:,} words."
+    )
+    stated = planting_lines(release.planting, len(release.words))
+    return InfluenceView(int(hostile), [*bounded.sentences, planted, *stated, *release.warnings])
 
 
 def review_words(context: Context, call: Call) -> ReviewView:

@@ -59,7 +59,7 @@ class LayerView(msgspec.Struct, frozen=True):
             deadline=round_.deadline,
             extensions=round_.extensions,
             facts=asked.facts.layer if asked.facts else None,
-            warnings=asked.facts.warnings if asked.facts else [],
+            warnings=asked.facts.all_warnings if asked.facts else [],
         )
 
 
