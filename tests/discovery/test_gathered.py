@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from discovery.test_plausibility import HOLDINGS, REPORTS, SEEDS, Holding, Integers, nothing
+from discovery.test_plausibility import HOLDINGS, REPORTS, Holding, Integers, nothing
 from layers import small_layer
 from neologue import Campaign, Population, Vocabulary
 from neologue.discovery import plausibility
@@ -25,6 +25,7 @@ from neologue.simulation.engine import LocalEngine
 from neologue.simulation.layer_tallies import SimulatedUsers
 
 SUMS = 32
+SEEDS = range(6)
 HOSTILE = 100
 NEEDED = 57
 """So many votes above the mean of noise a candidate is kept."""
