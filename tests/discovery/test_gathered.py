@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from discovery.test_plausibility import HOLDINGS, REPORTS, Holding, Integers, nothing
+from holdings import HOLDINGS, Holding, Integers, long_tail, nothing
 from layers import small_layer
 from neologue import Campaign, Population, Vocabulary
 from neologue.discovery import plausibility
@@ -24,6 +24,7 @@ from neologue.protocol.layer import Layer
 from neologue.simulation.engine import LocalEngine
 from neologue.simulation.layer_tallies import SimulatedUsers
 
+REPORTS = 20_000
 SUMS = 32
 SEEDS = range(6)
 HOSTILE = 100
@@ -108,7 +109,7 @@ def test_100_devices_of_20_000_that_plant_words_are_found_if_they_send_together(
     layer: Layer, senders: Senders, longer: int, least: int, found: bool
 ) -> None:
     rng = np.random.default_rng(3)
-    holders = HOLDINGS[1](layer.candidates.size, REPORTS // 10, layer.bound)
+    holders = long_tail(layer.candidates.size, REPORTS // 10, layer.bound)
     for _ in SEEDS:
         sums = honest_sums(layer, holders, rng)
         words = plant(layer, sums, longer * layer.randomizer.most_votes, senders(rng), rng)
