@@ -1,8 +1,10 @@
-"""The binomial law as `scipy.stats` has it, which is imported when it is first needed.
+"""The binomial law as `scipy.stats` has it, which is imported when it is first needed, and Chernoff's bound.
 
 That import takes longer than any other of a worker, which counts reports without it.
 """
 
+import math
+from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
@@ -45,3 +47,18 @@ def isf(chance: Numbers, n: Numbers, p: Numbers) -> Floats:
     from scipy.stats import binom
 
     return np.asarray(binom.isf(chance, n, p))
+
+
+def most_indicators(mean: float, nats: float) -> int:
+    """What a sum of independent indicators of that mean, or a smaller one, exceeds with a chance of at most e^-nats."""
+    if mean <= math.exp(-nats):
+        return 0
+
+    def is_rare(number: int) -> bool:
+        """Whether Chernoff's bound on the chance of so many, more than the mean, is small enough."""
+        return number * math.log(number / mean) - number + mean >= nats
+
+    least = math.floor(mean) + 1
+    # So far above the mean it always is.
+    farthest = least + math.ceil(3 * nats + 2 * math.sqrt(2 * nats * mean))
+    return least - 1 + bisect_left(range(least, farthest), True, key=is_rare)

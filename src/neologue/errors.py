@@ -16,6 +16,8 @@ NeologueError
 │   └── LedgerError       a ledger that can't be opened, or that can't record what it is given
 │       └── BudgetError   a campaign or a release that a population's budget does not allow
 ├── ReportError           bytes that are not a report for this layer
+│   ├── OverfullError     or that have more votes than chance gives an honest device
+│   └── RepeatedError     or that another device has sent, where no two honest ones send the same
 ├── MaskingError          a message of secure aggregation that breaks its rules, or a group that a device refuses
 ├── DocumentError         bytes that are not the document of a layer, or not the known words, that were promised
 ├── LaterError            a server that can't be reached, is busy or gives no usable answer; a retry may succeed
@@ -104,6 +106,14 @@ class NoCampaignError(CampaignError):
 
 class ReportError(NeologueError):
     """The bytes are not a report for this layer."""
+
+
+class OverfullError(ReportError):
+    """A report has more votes than an honest device sends but once in 2^40."""
+
+
+class RepeatedError(ReportError):
+    """Another device has sent the same report, which does not happen by chance."""
 
 
 class MaskingError(NeologueError):

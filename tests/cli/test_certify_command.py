@@ -76,7 +76,9 @@ class TestCertified:
         assert f"{said} (signed, signature not verified)." in plain.stdout
         assert f"{said} (signature verified)." in verified.stdout
         assert "item central.best" in plain.stdout
-        rows = [line for line in plain.stdout.splitlines() if " % " in line]
+        rows = [line for line in plain.stdout.splitlines() if " % │" in line]
+        assert "Hostile devices: one can plant at most " in plain.stdout
+        assert "Trust it only if fewer than " in plain.stdout
         assert [line.split()[1] for line in rows] == ["0", "10", "50"]
         assert " NO " not in plain.stdout
 
@@ -102,7 +104,7 @@ class TestCertified:
         result = neologue("certify", signed_release, "--json")
         assert result.exit_code == 0
         found = json.loads(result.stdout)
-        assert set(found) == {"passed", "simulated", "objections", "claims", "operator_word"}
+        assert set(found) == {"passed", "simulated", "objections", "claims", "warnings", "operator_word"}
         assert (found["passed"], found["simulated"], found["objections"]) == (True, False, [])
         privacy = json.loads(signed_release.read_text("utf-8"))["privacy"]
         claims = {claim["name"]: claim for claim in found["claims"]}

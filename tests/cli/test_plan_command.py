@@ -69,6 +69,7 @@ def test_the_document_has_every_field(document: dict[str, Any]) -> None:
         "expected",
         "fewest_reports",
         "privacy",
+        "planting",
         "full_layer_item_epsilon",
         "tradeoff",
         "reasons",

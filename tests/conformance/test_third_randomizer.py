@@ -47,12 +47,13 @@ from neologue.privacy.privacy_profile import PrivacyProfile
 from neologue.privacy.statement import Exposure, LayerShown, privacy_statement
 from neologue.protocol.documents import read_layer
 from neologue.protocol.report import read_report
+from neologue.randomizers.binomial import most_of_sum
 from neologue.randomizers.channel import Channel
 from neologue.randomizers.closed import CLOSED_DOMAINS, Thermometer, closed_domain
-from neologue.randomizers.randomizer import Randomizer
+from neologue.randomizers.randomizer import RARE_BITS, Randomizer
 from neologue.randomizers.registry import RANDOMIZERS, randomizer
 from neologue.randomizers.rice import RiceCode
-from neologue.randomizers.thresholds import exp_below, numerator_up
+from neologue.randomizers.thresholds import exp_below, log_above, numerator_up
 from neologue.randomizers.unary import Ones
 from neologue.release.certification import certify
 from neologue.release.codec import decode_release, release_text
@@ -104,19 +105,20 @@ class SymmetricUnary(Randomizer[Ones]):
     def payload_bytes(self) -> int:
         return self.code.usual_bytes
 
-    @property
-    def longest_payload(self) -> int:
-        return self.code.longest_bytes
+    @cached_property
+    def most_votes(self) -> int:
+        held = min(self.bound, self.candidates)
+        return most_of_sum((self.candidates - held, self.flip), (held, ONE - self.flip), RARE_BITS)
 
     @property
-    def most_votes(self) -> int:
-        return self.code.most_positions
+    def likeliest(self) -> float:
+        return self.candidates * log_above(1 - self.channel.q)
 
     def encode(self, report: Ones) -> bytes:
         return self.code.encode(report.positions)
 
     def decode(self, payload: bytes) -> Ones:
-        return Ones(self.code.decode(payload))
+        return Ones(self.code.decode(payload, self.most_votes))
 
 
 @dataclass(frozen=True)

@@ -289,6 +289,19 @@ def test_a_refusal_of_the_service_is_told_and_tried_again_rarely(
     assert tick.message == f"the service refuses a check-in of this device with {status} ({code})"
 
 
+@pytest.mark.parametrize(("status", "code"), [(400, "malformed"), (400, "overfull"), (409, "repeated")])
+def test_a_report_that_is_refused_is_tried_again_rarely_and_never_drawn_anew(
+    service: Service, client: Client, status: int, code: str
+) -> None:
+    service.ahead("/v1/reports", instead(error(status, code)))
+    tick = client.tick()
+    assert (tick.state, tick.again) == ("refused", 3600.0)
+    assert tick.message == f"the service refuses a report of this device with {status} ({code})"
+    assert client.spent == 3.0
+    assert client.tick().state == "final"
+    assert client.spent == 3.0
+
+
 # Killed between storing and sending
 
 DIES = """

@@ -8,14 +8,14 @@ share depends on what they hold: at the most that a report can carry, 1 in 50 is
 (`CROWDED`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from closed import small_closed_layer
+from holdings import HOLDINGS, Holding, Integers, everybody_the_same, long_tail, nothing
 from layers import small_layer
 from neologue import Campaign, Population, Vocabulary, discover
 from neologue.campaign.measuring import Measuring
@@ -31,8 +31,6 @@ from neologue.protocol.report import make_report, read_report
 from neologue.simulation.engine import LocalEngine
 from neologue.simulation.layer_tallies import SimulatedUsers
 
-Integers = NDArray[np.int64]
-
 REPORTS = 20_000
 LACKING = 150
 CROWDED = 400
@@ -42,33 +40,6 @@ SEEDS = range(20)
 @pytest.fixture(scope="module")
 def layer() -> Layer:
     return small_layer(["aa"], 9, epsilon=5.0, bound=20, known=Vocabulary.empty())
-
-
-def nothing(size: int, reports: int, bound: int) -> Integers:
-    return np.zeros(size, np.int64)
-
-
-def long_tail(size: int, reports: int, bound: int) -> Integers:
-    """As many words as reports have room for, the most common one of them with half of the devices or fewer."""
-    shares = 1 / (2 + np.arange(size))
-    return np.asarray(reports * min(1.0, bound / shares.sum()) * shares, np.int64)
-
-
-def half(size: int, reports: int, bound: int) -> Integers:
-    """Half of the candidates, as much as there is to hold."""
-    return np.where(np.arange(size) % 2, min(reports, 2 * reports * bound // size), 0)
-
-
-def everything(size: int, reports: int, bound: int) -> Integers:
-    return np.full(size, min(reports, reports * bound // size))
-
-
-def everybody_the_same(size: int, reports: int, bound: int) -> Integers:
-    return np.where(np.arange(size) < bound, reports, 0)
-
-
-HOLDINGS = [nothing, long_tail, half, everything, everybody_the_same]
-Holding = Callable[[int, int, int], Integers]
 
 
 def unary_votes(layer: Layer | ClosedLayer, holders: Integers, reports: int, rng: np.random.Generator) -> Integers:
@@ -192,8 +163,8 @@ def test_copies_of_one_report_are_flagged(layer: Layer) -> None:
 
 
 def most_ones(layer: Layer) -> int:
-    code = layer.randomizer.code  # type: ignore[attr-defined]
-    return int((8 * (code.usual_bytes << 3) - 32) // (code.remainder_bits + 1))
+    """As many as reports had when those of 8 times the usual length were read; these are refused one by one now."""
+    return 10 * layer.randomizer.most_votes
 
 
 def crowded(layer: Layer, rng: np.random.Generator, holders: Integers, hostile: int) -> Integers:

@@ -13,10 +13,10 @@ from scipy import stats
 
 from laws import array
 from neologue.entropy import ONE, SeededEntropy
-from neologue.errors import ReportError
+from neologue.errors import OverfullError, ReportError
 from neologue.randomizers.bit_fields import pack, unpack
 from neologue.randomizers.expansion import _without_repeats, base_subsets
-from neologue.randomizers.rice import COUNT_BITS, MOST_DOUBLINGS, RiceCode
+from neologue.randomizers.rice import COUNT_BITS, RiceCode
 from neologue.randomizers.subset_selection import SubsetSelection, Translates
 from neologue.randomizers.unary import Unary
 
@@ -35,7 +35,7 @@ def a_report(seed: int = 1) -> bytes:
 def canonical(code: RiceCode, payload: bytes) -> bool:
     """Whether bytes are refused, or else are the only ones for what they say."""
     try:
-        positions = code.decode(payload)
+        positions = code.decode(payload, code.size)
     except ReportError:
         return True
     return code.encode(positions) == payload
@@ -59,11 +59,11 @@ def coded_positions(draw: st.DrawFn) -> tuple[RiceCode, list[int]]:
 def test_any_set_of_positions_comes_back(case: tuple[RiceCode, list[int]]) -> None:
     code, positions = case
     payload = code.encode(array(positions))
-    if len(payload) > code.usual_bytes << MOST_DOUBLINGS:
+    if len(payload) > code.usual_bytes:
         with pytest.raises(ReportError, match="no length"):
-            code.decode(payload)
+            code.decode(payload, code.size)
     else:
-        assert code.decode(payload).tolist() == positions
+        assert code.decode(payload, code.size).tolist() == positions
 
 
 def test_the_layout_is_the_one_written_down() -> None:
@@ -108,15 +108,82 @@ def test_the_usual_length_is_not_wasteful() -> None:
     assert Unary(1_000_000, 10.0, 60).code.usual_bytes <= 320
 
 
-def test_a_report_longer_than_usual_takes_the_next_doubling_and_comes_back() -> None:
-    code = Unary(9900, 10.0, 5).code
+def test_a_report_longer_than_usual_takes_the_next_doubling_and_is_not_read() -> None:
+    unary = Unary(9900, 10.0, 5)
     lengths = set()
     for count in (10, 30, 100, 200):
-        payload = code.encode(np.arange(count))
-        assert code.decode(payload).tolist() == list(range(count))
-        lengths.add(len(payload) / code.usual_bytes)
+        payload = unary.code.encode(np.arange(count))
+        lengths.add(len(payload) / unary.code.usual_bytes)
+        if count > unary.most_votes:
+            with pytest.raises(OverfullError, match=f"{count} votes .* at most {unary.most_votes}"):
+                unary.decode(payload)
     assert len(lengths) > 2
     assert {length.is_integer() and int(length).bit_count() == 1 for length in lengths} == {True}
+
+
+# Unary: the most ones
+
+
+def tail(unary: Unary, most: int) -> float:
+    """The chance of more ones than that, if B candidates are held."""
+    held = min(unary.bound, unary.candidates)
+    kept = np.arange(held + 1)
+    beyond = stats.binom.sf(most - kept, unary.candidates - held, unary.noise / ONE)
+    return float(stats.binom.pmf(kept, held, 0.5) @ beyond)
+
+
+@pytest.mark.parametrize("candidates", [1, 50, 9900, 10**6])
+@pytest.mark.parametrize("epsilon", [0.1, 3.0, 7.0, 10.0])
+@pytest.mark.parametrize("bound", [1, 60])
+def test_an_honest_report_is_refused_once_in_2_to_40_and_one_more_vote_would_be_once_too_often(
+    candidates: int, epsilon: float, bound: int
+) -> None:
+    unary = Unary(candidates, epsilon, bound)
+    assert tail(unary, unary.most_votes) <= 2**-40 * (1 + 1e-6)
+    assert tail(unary, unary.most_votes - 1) > 2**-40 * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("candidates", [1, 50, 9900, 10**6])
+@pytest.mark.parametrize("epsilon", [0.1, 3.0, 7.0, 10.0, 20.0])
+@pytest.mark.parametrize("bound", [1, 60, 2000])
+def test_all_that_is_read_has_the_usual_length(candidates: int, epsilon: float, bound: int) -> None:
+    """However the ones lie: at the beginning their gaps are shortest, spread out their quotients are longest."""
+    unary = Unary(candidates, epsilon, bound)
+    for positions in (np.arange(unary.most_votes), np.linspace(0, candidates - 1, unary.most_votes).astype(np.int64)):
+        payload = unary.code.encode(positions)
+        assert len(payload) == unary.code.usual_bytes
+        assert unary.decode(payload).positions.tolist() == positions.tolist()
+
+
+def test_a_report_that_has_too_many_ones_is_refused_before_it_is_decoded() -> None:
+    unary = Unary(100_000, 10.0, 60)
+    payload = (unary.most_votes + 1).to_bytes(4, "big").ljust(unary.code.usual_bytes, b"\xff")
+    with pytest.raises(OverfullError):
+        unary.decode(payload)
+
+
+@pytest.mark.parametrize(("candidates", "epsilon", "unrepeatable"), [(10**6, 10.0, True), (60_000, 9.7, False)])
+def test_the_likeliest_report_is_the_empty_one(candidates: int, epsilon: float, unrepeatable: bool) -> None:
+    unary = Unary(candidates, epsilon, 60)
+    assert unary.likeliest == pytest.approx(stats.binom.logpmf(0, candidates, unary.noise / ONE), rel=1e-9)
+    assert unary.is_unrepeatable == unrepeatable
+    small = Unary(3, 1.0, 2)
+    chances = [
+        np.prod(
+            [
+                (0.5 if place in held else small.noise / ONE if one else 1 - small.noise / ONE)
+                for place, one in enumerate(ones)
+            ]
+        )
+        for held in ((), (0,), (1, 2))
+        for ones in np.ndindex(2, 2, 2)
+    ]
+    assert small.likeliest == pytest.approx(np.log(max(chances)))
+    assert small.likeliest >= np.log(max(chances)) - 1e-12
+
+
+def test_every_report_of_subset_selection_is_unrepeatable() -> None:
+    assert SubsetSelection(2, 20.0, 1).is_unrepeatable
 
 
 # Unary: what is no report
@@ -130,23 +197,23 @@ def test_every_flipped_bit_is_refused_or_says_something_else() -> None:
         flipped[place // 8] ^= 1 << place % 8
         assert canonical(SMALL.code, bytes(flipped))
         try:
-            said.add(tuple(SMALL.code.decode(bytes(flipped)).tolist()))
+            said.add(tuple(SMALL.code.decode(bytes(flipped), 300).tolist()))
         except ReportError:
             continue
     # The check has teeth only if some flips are valid reports; none may be the original one.
     assert said
-    assert tuple(SMALL.code.decode(payload).tolist()) not in said
+    assert tuple(SMALL.code.decode(payload, 300).tolist()) not in said
 
 
 def test_every_cut_and_every_extension_is_refused() -> None:
     payload = a_report()
     for length in range(len(payload)):
         with pytest.raises(ReportError):
-            SMALL.code.decode(payload[:length])
+            SMALL.code.decode(payload[:length], 300)
     for extra in (1, 2, 3, len(payload), 3 * len(payload), 7 * len(payload), 1000):
         for filler in (b"\0", b"\1", b"\xff"):
             with pytest.raises(ReportError):
-                SMALL.code.decode(payload + extra * filler)
+                SMALL.code.decode(payload + extra * filler, 300)
 
 
 @given(st.integers(0, 3), st.binary(max_size=200), st.integers(0, 40))
@@ -161,20 +228,20 @@ def test_random_bytes_are_refused_or_canonical(doublings: int, content: bytes, c
 def test_a_count_that_can_not_be_is_refused(count: int) -> None:
     for rest in (a_report()[4:], bytes(len(a_report()) - 4), b"\xff" * (len(a_report()) - 4)):
         with pytest.raises(ReportError, match=str(count)):
-            SMALL.code.decode(count.to_bytes(4, "big") + rest)
+            SMALL.decode(count.to_bytes(4, "big") + rest)
 
 
 def test_a_position_outside_the_layer_is_refused() -> None:
     inside, outside = (RiceCode(places, 2, 30) for places in (100, 101))
     with pytest.raises(ReportError, match="outside"):
-        inside.decode(outside.encode(array([100])))
-    assert inside.decode(inside.encode(array([99]))).tolist() == [99]
+        inside.decode(outside.encode(array([100])), 100)
+    assert inside.decode(inside.encode(array([99])), 100).tolist() == [99]
 
 
 def test_a_report_of_usual_length_in_a_doubled_one_is_refused() -> None:
     payload = a_report()
-    with pytest.raises(ReportError, match="padding or the length"):
-        SMALL.code.decode(payload + bytes(len(payload)))
+    with pytest.raises(ReportError, match="no length"):
+        SMALL.decode(payload + bytes(len(payload)))
 
 
 # Hostile bytes and memory
@@ -190,7 +257,7 @@ def hostile(code: RiceCode, length: int) -> Iterator[bytes]:
 def peak_of_decoding(code: RiceCode, payload: bytes) -> int:
     tracemalloc.start()
     try:
-        code.decode(payload)
+        code.decode(payload, code.size)
     except ReportError:
         pass
     finally:
@@ -213,7 +280,7 @@ def test_bytes_beyond_the_longest_report_are_refused_unread() -> None:
     longest = len(code.encode(np.arange(100_000)))
     assert peak_of_decoding(code, bytes(2 * longest)) < 10_000
     with pytest.raises(ReportError, match="length"):
-        code.decode(bytes(2 * longest))
+        code.decode(bytes(2 * longest), code.size)
 
 
 # Subset Selection

@@ -30,6 +30,7 @@ from neologue.release.facts import privacy_facts
 from neologue.release.layer_archive import NAME, pack_documents, read_documents
 from neologue.release.layer_chain import document_digests
 from neologue.release.older_formats import LACKING_PARAMETERS
+from neologue.release.planting import planting_in
 from neologue.release.signature import sign_document
 from neologue.reporting.simulated_release import discovery_document
 
@@ -448,9 +449,9 @@ def test_a_release_made_up_as_a_whole_is_refused_by_the_signature_alone(releases
     place.write_text(json.dumps(document), "utf-8")
     read = read_release_file(place)
     facts = privacy_facts(read.parameters, read.layers, None, Exposure())
-    place.write_text(
-        json.dumps(with_new_digest(document | {"privacy": privacy_statement(facts, Source.SIMULATION)})), "utf-8"
-    )
+    planted = planting_in(read.parameters, read.users, read.layers, read.words, read.exposure).document()
+    stated = {"privacy": privacy_statement(facts, Source.SIMULATION), "planting": planted}
+    place.write_text(json.dumps(with_new_digest(document | stated)), "utf-8")
     documents = {layer.digest.hex(): layer.document}
     assert certify(read_release_file(place), documents).passed
     assert not certify(read_release_file(place), documents, KEY.public_key()).passed
@@ -481,6 +482,7 @@ def test_an_undecided_layer_is_covered_and_may_not_have_kept_anything(releases: 
     read = read_release_file(place)
     facts = privacy_facts(read.parameters, read.layers, None, Exposure())
     document["privacy"] = privacy_statement(facts, Source.SIMULATION)
+    document["planting"] = planting_in(read.parameters, read.users, read.layers, read.words, read.exposure).document()
     assert document["privacy"]["item_central"]["best"] == 0
     assert document["privacy"]["trust"]["observers"][1]["smallest_sum"] == 40
     assert looked_at(with_new_digest(document), place).passed
@@ -616,7 +618,8 @@ def test_json_that_is_no_release_is_refused(content: str, place: Path) -> None:
 
 def of_format_2(document: Json) -> Json:
     """The release as format 2 had it: without digests of layers, with k in each layer alone and no unique words."""
-    old = {name: value for name, value in copy.deepcopy(document).items() if name != "campaign"} | {"format": 2}
+    lacking = ("campaign", "warnings", "planting")
+    old = {name: value for name, value in copy.deepcopy(document).items() if name not in lacking} | {"format": 2}
     old["layers"] = [{name: value for name, value in layer.items() if name != "digest"} for layer in document["layers"]]
     if old["measurement"]:
         del old["measurement"]["digest"]

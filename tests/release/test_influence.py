@@ -117,7 +117,7 @@ def test_it_is_said_in_words() -> None:
     assert said == (
         "7 hostile devices could have moved the estimate of a word by at most 142 of 10,000 users, if all of them were "
         "in the layer that released it.",
-        "The report of one device has at most 300 votes, of which at most 1 for one candidate.",
+        "The report of one device has at most 60 votes, of which at most 1 for one candidate.",
         "To release a word that nobody holds takes at least 54 hostile devices in just the layers that it needs, or "
         "about 270 of 10,000, as layers are drawn by lot; with fewer the odds are against it.",
         "Of 2 words, 0 might not have been released without 7 hostile devices in their layer.",
@@ -125,7 +125,7 @@ def test_it_is_said_in_words() -> None:
 
 
 @pytest.mark.parametrize(("candidates", "epsilon"), [(100_000, 5.0), (100_000, 8.0), (1_000_000, 10.0), (50, 5.0)])
-def test_a_unary_report_has_just_as_many_votes_as_fit(candidates: int, epsilon: float) -> None:
+def test_a_unary_report_has_no_more_votes_than_are_read(candidates: int, epsilon: float) -> None:
     unary = Unary(candidates, epsilon, 60)
     most = unary.most_votes
     assert len(unary.decode(unary.code.encode(np.arange(most))).positions) == most

@@ -28,6 +28,7 @@ from neologue.release.codec import LIVE, REHEARSAL, Provenance, decode_release, 
 from neologue.release.facts import privacy_facts
 from neologue.release.layer_archive import by_digest
 from neologue.release.operator_word import OF_ALL, WHOSE
+from neologue.release.planting import planting_in
 from neologue.release.signature import sign_document
 from neologue.simulation.discovery_run import Discovery
 
@@ -108,7 +109,9 @@ def lied(kind: str, change: Change) -> Json:
     change(document)
     read = decode_release(json.dumps(document).encode(), "release.json")
     facts = privacy_facts(read.parameters, read.layers, read.measurement, read.exposure)
-    return sign_document(document | {"privacy": privacy_statement(facts, read.provenance.source)}, KEY)
+    planted = planting_in(read.parameters, read.users, read.layers, read.words, read.exposure).document()
+    privacy = privacy_statement(facts, read.provenance.source)
+    return sign_document(document | {"privacy": privacy, "planting": planted}, KEY)
 
 
 def put(*path: str | int, value: object) -> Change:

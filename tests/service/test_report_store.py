@@ -129,7 +129,9 @@ def test_sums_are_merged_without_a_trace_in_the_tally(storage: ReportStore) -> N
     storage.merge_sums(CAMPAIGN, 0, most=5)
     assert sums(storage.database) == [10] * 6
     storage.merge_sums(CAMPAIGN, 0, most=4)
-    assert sorted(sums(storage.database)) == [10, 50]
+    assert sorted(sums(storage.database)) == [10, 20, 30], "neighbours together"
+    assert [part.reports for part in storage.parts(CAMPAIGN, 0, LAYER.randomizer.candidates)] == [30, 20]
+    assert same(next(storage.parts(CAMPAIGN, 0, LAYER.randomizer.candidates)), tally_of(range(30)))
     assert same(storage.tally(CAMPAIGN, 0), tally_of(range(50)))
     assert same(storage.tally(CAMPAIGN, 1), tally_of(range(50, 60)))
 

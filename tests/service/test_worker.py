@@ -158,7 +158,7 @@ def test_hostile_reports_are_refused_one_by_one(opened: Opened) -> None:
     cases = [
         (sent(opened, credential, told["ticket"], report[:-1]), 400, "malformed"),
         (sent(opened, credential, told["ticket"], report + b"\0"), 400, "malformed"),
-        (sent(opened, credential, told["ticket"], ones), 400, "malformed"),
+        (sent(opened, credential, told["ticket"], ones), 400, "overfull"),
         (sent(opened, credential, 32 * "0", report), 401, "forged"),
         (sent(opened, other, told["ticket"], report), 401, "forged"),
         (sent(opened, credential, told["ticket"], b"\2" + report[1:]), 400, "malformed"),

@@ -28,7 +28,7 @@ class Decoder:
     def __init__(self, layer: Asks) -> None:
         randomizer = layer.randomizer
         self.candidates = randomizer.candidates
-        self.longest = HEADER_BYTES + randomizer.longest_payload
+        self.longest = HEADER_BYTES + randomizer.payload_bytes
         """The length of a report, beyond which there is nothing to read."""
         self._layer = layer
         self._header = header(layer)
@@ -47,14 +47,13 @@ class Decoder:
 
 def rice_decoder(randomizer: Unary) -> CompiledDecoder:
     """Decodes positions in a Rice code."""
-    code = randomizer.code
+    code, most = randomizer.code, randomizer.most_votes
 
     def decode(report: bytes) -> Votes | None:
         if len(report) < _BODY:
             return None
         count = int.from_bytes(report[HEADER_BYTES:_BODY], "big")
-        # Nothing is allocated that the bytes can't hold.
-        if count > code.size or count * (code.remainder_bits + 1) > 8 * (len(report) - _BODY):
+        if count > most or len(report) != HEADER_BYTES + code.usual_bytes:
             return None
         positions = np.empty(count + _ROOM, np.uint32)
         read = decode_rice(
@@ -63,7 +62,6 @@ def rice_decoder(randomizer: Unary) -> CompiledDecoder:
             count,
             code.size,
             code.remainder_bits,
-            code.usual_bytes,
             positions,
         )
         return positions[:count] if read else None

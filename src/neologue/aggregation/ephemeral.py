@@ -15,6 +15,7 @@ import numpy as np
 from neologue.aggregation.aggregator import AggregationSettings, Aggregator
 from neologue.aggregation.decoding import Decoder
 from neologue.aggregation.kernels import Votes, add_votes
+from neologue.aggregation.sent_before import SentBefore
 from neologue.privacy.statement import Exposure
 from neologue.protocol.report import Asks
 
@@ -37,6 +38,11 @@ class IntakeLayer:
     def decoder(self) -> Decoder:
         """Reads its reports."""
         return Decoder(self.asks)
+
+    @cached_property
+    def sent_before(self) -> SentBefore | None:
+        """What tells a report that another device has sent; None where honest ones may be equal."""
+        return SentBefore() if self.asks.randomizer.is_unrepeatable else None
 
     @property
     def longest(self) -> int:

@@ -28,10 +28,8 @@ STEP = 255
 
 
 @compiled
-def decode_rice(
-    report: Bytes, start: int, count: int, size: int, remainder_bits: int, usual_bytes: int, positions: Votes
-) -> bool:
-    """Write the positions of a Rice-coded payload, and say whether it is the very one that encodes them.
+def decode_rice(report: Bytes, start: int, count: int, size: int, remainder_bits: int, positions: Votes) -> bool:
+    """Write the positions of a Rice-coded payload of the usual length, and say whether it is the one that encodes them.
 
     The payload begins at `start` of the report, 3 or more, with `count`. `positions` has room for so many and 8 more.
     """
@@ -41,7 +39,7 @@ def decode_rice(
         return False
     ones = int(positions[count - 1]) + 1 - count if count else 0
     # The quotients alone must not lead outside, before they are shifted and could overflow.
-    if ones > size >> remainder_bits or not _is_padded(report, start, split + count + ones, usual_bytes):
+    if ones > size >> remainder_bits or not _is_padded(report, split + count + ones):
         return False
     mask = np.uint64((1 << remainder_bits) - 1)
     width = np.uint64(remainder_bits)
@@ -93,14 +91,8 @@ def _find_zeros(report: Bytes, split: int, count: int, positions: Votes) -> bool
 
 
 @compiled
-def _is_padded(report: Bytes, start: int, stop: int, usual_bytes: int) -> bool:
-    """Whether a payload whose last bit is before `stop` is as long as it has to be, and zeros follow."""
-    needed = ((stop + 7) >> 3) - start
-    length = usual_bytes
-    while length < needed:
-        length *= 2
-    if length != len(report) - start:
-        return False
+def _is_padded(report: Bytes, stop: int) -> bool:
+    """Whether a payload whose last bit is before `stop` ends there, and zeros follow."""
     rest = np.uint8(0)
     if stop & 7:
         rest |= report[stop >> 3] & np.uint8(0xFF >> (stop & 7))

@@ -98,6 +98,7 @@ def _as_json(certification: "Certification") -> dict[str, object]:
         "simulated": certification.simulated,
         "objections": list(certification.objections),
         "claims": claim_rows(certification),
+        "warnings": list(certification.warnings),
         "operator_word": [asdict(word) for word in certification.operator_word],
     }
 
@@ -106,6 +107,7 @@ def _show(certification: "Certification", statement: "Mapping[str, Any]", *, sig
     from neologue.cli.terminal import print_line, show_colluders, show_table
     from neologue.privacy.colluders import cost_by_colluders
     from neologue.privacy.scale import grade
+    from neologue.release.planting import planting_lines
     from neologue.reporting.sentences import anonymity_lines
 
     rows = [
@@ -122,6 +124,8 @@ def _show(certification: "Certification", statement: "Mapping[str, Any]", *, sig
         show_table("Claims", ("claim", "stated", "computed again", "covered"), rows, numbers=(1, 2))
     for objection in certification.objections:
         click.echo(f"Objection: {objection}.")
+    for warning in certification.warnings:
+        click.echo(f"Warning of the operator: {_printable(warning)}")
     if not certification.passed:
         missing = sum(not claim.covered for claim in certification.claims)
         click.echo(f"NOT CERTIFIED: {missing} claims are not covered, {len(certification.objections)} objections.")
@@ -132,7 +136,7 @@ def _show(certification: "Certification", statement: "Mapping[str, Any]", *, sig
             cost for cost in cost_by_colluders(certification.facts) if cost.share == certification.facts.colluders
         )
         print_line(f"Judged: {grade(assumed.item).words} of a word, {grade(assumed.user).words} of a whole user.")
-    for line in anonymity_lines(statement):
+    for line in (*anonymity_lines(statement), *planting_lines(certification.planting)):
         print_line(line)
     click.echo("What rests on the operator's word alone:")
     for word in certification.operator_word:

@@ -212,6 +212,7 @@ def _masking_cost(found: "Plan") -> "MaskingCost":
 def _show(plan: "Plan", document: dict[str, Any]) -> None:
     from neologue.cli.terminal import print_line, show_colluders, show_table
     from neologue.privacy.digits import shown
+    from neologue.release.planting import planting_lines
     from neologue.reporting.sentences import privacy_lines
 
     campaign, expected = plan.campaign, plan.expected
@@ -270,6 +271,7 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
             else _masked_lines(plan.masked, document["masked"])
         ),
         *privacy_lines(document["privacy"]),
+        *planting_lines(document["planting"], round(expected.words)),
         *_promise_lines(plan),
         *(
             [f"A full layer of {parameters.frontier:,} prefixes alone has ε = {shown(plan.full_layer)} for a word."]

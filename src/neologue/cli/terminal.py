@@ -17,6 +17,7 @@ from neologue.privacy.scale import SCALE, grade
 from neologue.privacy.statement import PrivacyFacts
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
+from neologue.release.planting import planting_lines
 from neologue.reporting.sentences import interval_note, privacy_lines, summary
 from neologue.simulation.discovery_run import Discovery, Progress
 
@@ -72,7 +73,8 @@ def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
     columns = ("word", "users reporting it", "95 % interval", *more, "length", "found in layer")
     show_table(f"New words{rest}", columns, rows, numbers=range(1, len(columns)))
     note = [interval_note(discovery.release.measurement)] if words else []
-    for line in [*note, *summary(discovery), *privacy_lines(document["privacy"])]:
+    hostile = planting_lines(document["planting"], len(words))
+    for line in [*note, *summary(discovery), *privacy_lines(document["privacy"]), *hostile]:
         print_line(line)
 
 

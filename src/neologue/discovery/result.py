@@ -64,6 +64,8 @@ class Release:
     """What users who took no part in the discovery say of the words, if any were asked to."""
     exposure: Exposure = field(default_factory=Exposure)
     """Who saw what on the way."""
+    warnings: tuple[str, ...] = ()
+    """How the votes of layers were unlike those of honest devices."""
 
     @property
     def statement(self) -> LocalStatement:

@@ -39,6 +39,11 @@ class DiscoveryState:
         return self._question.layer if self._question else self._closed
 
     @property
+    def question(self) -> Question | None:
+        """The layer to be asked now with all that decides it; None for a measurement and at the end."""
+        return self._question
+
+    @property
     def release(self) -> Release:
         """What came of it all."""
         assert self._release is not None

@@ -57,6 +57,8 @@ class LayerForecast:
     """The votes that surely suffice for a word to be released, whatever its spelling."""
     prefix_votes: int
     """The votes that surely suffice for a prefix to go on."""
+    fewest_votes: int
+    """The votes that suffice for a word of the likeliest spelling."""
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,7 @@ class _Trie:
             round(self.prefixes),
             round(float(real[ending].sum()) + decided.noise[0]),
             *decided.sure,
+            decided.fewest,
         )
         self.length = end
         self.reached[end] = self.present.sum(axis=0)

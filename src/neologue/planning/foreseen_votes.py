@@ -55,6 +55,8 @@ class ForeseenDecision:
     """How many others are kept: ending in ⊥, and going on."""
     sure: tuple[int, int]
     """The votes that suffice at the least weight."""
+    fewest: int
+    """The votes with which a word of the greatest weight is kept."""
     doubtful: Floats
     """The chance of each true candidate of being a word to ask about again."""
     doubtful_noise: float
@@ -114,6 +116,8 @@ class ForeseenVotes:
             max(int(self._least(np.array([threshold.chance * rule.least_weight]))[0]), threshold.sure)
             for threshold in thresholds
         ]
+        heaviest = np.array([thresholds[0].chance * weights[ends].max(initial=1.0)])
+        fewest = max(int(self._least(heaviest)[0]), thresholds[0].edge)
         doubtful, doubtful_noise = np.zeros(len(holders)), 0.0
         if rule.doubtful_level is not None:
             loosely = Cut(rule.doubtful_level, math.inf)
@@ -122,7 +126,7 @@ class ForeseenVotes:
             doubtful_noise = max(0.0, float(others[0] * self._kept(loose, np.ones(1), np.zeros(1))[0]) - noise[0])
             room_for = self.campaign.most_doubtful / max(float(present @ doubtful) + doubtful_noise, 1.0)
             doubtful, doubtful_noise = doubtful * min(room_for, 1.0), doubtful_noise * min(room_for, 1.0)
-        return ForeseenDecision(chances, (noise[0], noise[1]), (sure[0], sure[1]), doubtful, doubtful_noise)
+        return ForeseenDecision(chances, (noise[0], noise[1]), (sure[0], sure[1]), fewest, doubtful, doubtful_noise)
 
     def _settle(self, holders: Floats, present: Floats, weights: Floats, total: float, cut: Cut) -> _Threshold:
         """The threshold at which the rule's equation holds, and no more are kept than may be."""

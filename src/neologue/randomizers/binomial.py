@@ -6,7 +6,7 @@ bounds that enclose the true distribution function, and takes more bits, with ti
 bits at hand do not decide.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,6 +29,11 @@ class Enclosure:
     first: int
     lower: list[int]
     upper: list[int]
+
+    def surely_below(self, value: int) -> int:
+        """A bound below 2^bits · P(X ≤ value)."""
+        index = value - self.first + 1
+        return 0 if index < 0 else self.lower[min(index, len(self.lower) - 1)]
 
     def decide(self, drawn: int) -> int | None:
         """The outcome, if every extension of these random bits leads to it."""
@@ -59,6 +64,26 @@ def draw_binomial(trials: int, numerator: int, entropy: Entropy) -> int:
         drawn = drawn << bits | entropy.integer(bits)
         bits *= 2
     return outcome
+
+
+def most_of_sum(first: tuple[int, int], second: tuple[int, int], rarity: int) -> int:
+    """What the sum of two independent binomial draws exceeds with a chance of at most 2^-rarity, surely.
+
+    Each law is given by its trials and the numerator of its chance. It is the least such number, but for the rounding
+    of bounds of 128 bits.
+    """
+    one, (one_law, other_law) = 1 << FIRST_BITS, (enclose(*law, FIRST_BITS) for law in (first, second))
+
+    def exceeded(most: int) -> int:
+        """A bound above the chance that the sum is larger, in units of 2^-256."""
+        below, total = 0, 0
+        for number, (low, high) in enumerate(zip(other_law.lower, other_law.upper, strict=True), other_law.first - 1):
+            total += (high - below) * (one - one_law.surely_below(most - number))
+            below = low
+        return total + (one - below) * one
+
+    allowed = 1 << 2 * FIRST_BITS - rarity
+    return bisect_left(range(first[0] + second[0]), True, key=lambda most: exceeded(most) <= allowed)
 
 
 @lru_cache(maxsize=64)

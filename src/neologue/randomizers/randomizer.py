@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,11 @@ from neologue.randomizers.local_privacy import LocalStatement
 from neologue.randomizers.thresholds import check_epsilon, log_above
 
 Report = TypeVar("Report")
+
+RARE_BITS: Final = 40
+"""What an honest device does with a chance of at most 2^-40 is taken for hostile."""
+LN2_ABOVE: Final = 0.6931471805599454
+"""A float above ln 2."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +70,19 @@ class Randomizer(ABC, Generic[Report]):
         """The length of a report, but for one in 2^40."""
 
     @property
-    def longest_payload(self) -> int:
-        """The length of the longest report that can be read."""
-        return self.payload_bytes
+    @abstractmethod
+    def most_votes(self) -> int:
+        """The most votes of a report that is read: an honest one has more with a chance of at most 2^-40."""
 
     @property
     @abstractmethod
-    def most_votes(self) -> int:
-        """The most votes that one report can have and still be read, whoever made it."""
+    def likeliest(self) -> float:
+        """The natural logarithm of the chance of the likeliest report, whatever is held; rounded up."""
+
+    @property
+    def is_unrepeatable(self) -> bool:
+        """Whether every report is so improbable that two equal ones are not both honest."""
+        return self.likeliest <= -RARE_BITS * LN2_ABOVE
 
     @abstractmethod
     def encode(self, report: Report) -> bytes:

@@ -8,7 +8,8 @@ language arrives at the same bytes.
 Theorem (length). With n places set with probability q = k/2^64, plus at most B more, the number of positions
 exceeds μ + B + t, μ = ⌈nq⌉, with probability below 2^-40 for t = L/3 + √(L²/9 + 2Lμ) and L = 28 > 40·ln 2
 (Bernstein). Gaps sum to less than n, so m positions need at most 32 + m(r+1) + ⌊n/2^r⌋ bits. A longer report
-takes the next doubling of the length; nothing is ever cut off.
+takes the next doubling of the length; nothing is ever cut off. It is not read: whoever decodes says how many positions
+there can be, no more than the usual length has room for.
 """
 
 from dataclasses import dataclass
@@ -18,13 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue.entropy import ONE
-from neologue.errors import ReportError
+from neologue.errors import OverfullError, ReportError
 from neologue.randomizers.bit_fields import field_bits, field_values
 
 COUNT_BITS = 32
 TAIL = 28
-MOST_DOUBLINGS = 3
-"""A report of more than 8 times the usual length is nobody's: it would take far more ones than chance ever sets."""
 LN2_NUMERATOR, LN2_DENOMINATOR = 45_426, 65_536
 
 
@@ -47,16 +46,6 @@ class RiceCode:
         bits = COUNT_BITS + usual * (remainder_bits + 1) + (size >> remainder_bits)
         return cls(size, remainder_bits, -(-bits // 8))
 
-    @property
-    def longest_bytes(self) -> int:
-        """The length of the longest payload that is read."""
-        return self.usual_bytes << MOST_DOUBLINGS
-
-    @property
-    def most_positions(self) -> int:
-        """How many positions the longest payload has room for."""
-        return min(self.size, (8 * self.longest_bytes - COUNT_BITS) // (self.remainder_bits + 1))
-
     def encode(self, positions: NDArray[np.int64]) -> bytes:
         """The bytes of sorted distinct positions."""
         gaps = np.diff(positions, prepend=-1) - 1
@@ -68,13 +57,18 @@ class RiceCode:
         packed = np.packbits(np.concatenate([count, remainders, quotients])).tobytes()
         return packed.ljust(self._length(len(packed)), b"\0")
 
-    def decode(self, payload: bytes) -> NDArray[np.int64]:
-        """The positions in a payload; a ReportError unless these are the very bytes that encode gives them."""
-        if not self.usual_bytes <= len(payload) <= self.longest_bytes:
-            raise ReportError(f"{len(payload)} bytes are no length of this layer's reports")
+    def decode(self, payload: bytes, most: int) -> NDArray[np.int64]:
+        """The at most `most` positions in a payload; a ReportError unless these are the bytes that encode gives them.
+
+        Nothing but the count is read of a payload that has more: an OverfullError.
+        """
         count = int.from_bytes(payload[: COUNT_BITS // 8], "big")
+        if count > most and len(payload) >= self.usual_bytes:
+            raise OverfullError(f"{count} votes are more than an honest device sends, which is at most {most}")
+        if len(payload) != self.usual_bytes:
+            raise ReportError(f"{len(payload)} bytes are no length of this layer's reports")
         bits = np.unpackbits(np.frombuffer(payload, np.uint8))[COUNT_BITS:]
-        if count > self.size or count * (self.remainder_bits + 1) > len(bits):
+        if count * (self.remainder_bits + 1) > len(bits):
             raise ReportError(f"{count} positions do not fit into {len(payload)} bytes")
         split = count * self.remainder_bits
         stops = np.flatnonzero(bits[split:] == 0)[:count]

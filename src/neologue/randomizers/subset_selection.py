@@ -123,6 +123,11 @@ class SubsetSelection(Randomizer[Translates]):
         """Every report has B subsets of d candidates."""
         return self.bound * self.subset_size
 
+    @property
+    def likeliest(self) -> float:
+        """The seed is uniform, whatever is held, and the offsets make a report less likely still."""
+        return -8 * SEED_BYTES * math.log(2)  # which is a float just below ln 2
+
     def encode(self, report: Translates) -> bytes:
         """The seed, then the offsets in fields of equal width."""
         return report.seed + pack(report.offsets, self.offset_bits)

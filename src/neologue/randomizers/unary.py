@@ -10,8 +10,13 @@ at most e^ε. A whole user, who may swap all B candidates at once, has B·ε.
 
 The vector is drawn in work proportional to its ones: first how many bits the noise sets, exactly
 binomial, then which, uniformly; the bits of held candidates are then replaced by fair coins.
+
+Theorem (most ones). A report on h candidates has Bin(s-h, q) + Bin(h, 1/2) ones, which grows with h as q ≤ 1/2, so the
+tail at h = B is the largest. What it exceeds with a chance of at most 2^-40 is found in integers that round up. That is
+no more than the ones that the usual length has room for: a report that is read has this length.
 """
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue.entropy import ONE, Entropy
-from neologue.randomizers.binomial import draw_binomial
+from neologue.randomizers.binomial import draw_binomial, most_of_sum
 from neologue.randomizers.channel import Channel
-from neologue.randomizers.randomizer import Randomizer
+from neologue.randomizers.randomizer import RARE_BITS, Randomizer
 from neologue.randomizers.rice import RiceCode
-from neologue.randomizers.thresholds import exp_below, numerator_up
+from neologue.randomizers.thresholds import exp_below, log_above, numerator_up
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,15 +83,16 @@ class Unary(Randomizer[Ones]):
         """The length of a report, but for one in 2^40."""
         return self.code.usual_bytes
 
-    @property
-    def longest_payload(self) -> int:
-        """A report with more ones than usual is twice as long, or more, as often as the code permits."""
-        return self.code.longest_bytes
-
-    @property
+    @cached_property
     def most_votes(self) -> int:
-        """As many ones as fit into the longest payload, each with its remainder and the bit that ends its gap."""
-        return self.code.most_positions
+        """The ones that a report exceeds with a chance of at most 2^-40, even if it holds B candidates."""
+        held = min(self.bound, self.candidates)
+        return most_of_sum((self.candidates - held, self.noise), (held, ONE // 2), RARE_BITS)
+
+    @cached_property
+    def likeliest(self) -> float:
+        """An empty report of a device that holds nothing: (1-q)^s."""
+        return math.nextafter(self.candidates * log_above(1 - self.channel.q), math.inf)
 
     def encode(self, report: Ones) -> bytes:
         """The gaps between the ones, padded to the length of the layer."""
@@ -94,4 +100,4 @@ class Unary(Randomizer[Ones]):
 
     def decode(self, payload: bytes) -> Ones:
         """The report in a payload, or a ReportError."""
-        return Ones(self.code.decode(payload))
+        return Ones(self.code.decode(payload, self.most_votes))

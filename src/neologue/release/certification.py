@@ -8,8 +8,9 @@ against accidents, a signature against people.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -34,8 +35,9 @@ from neologue.release.circumstances import wrong_circumstances
 from neologue.release.codec import ReleaseDocument
 from neologue.release.facts import privacy_facts
 from neologue.release.layer_chain import layer_name, wrong_documents
-from neologue.release.older_formats import statement_of_format
+from neologue.release.older_formats import PER_PASS_FORMATS, statement_of_format
 from neologue.release.operator_word import OperatorWord, operator_word
+from neologue.release.planting import planting_in
 from neologue.release.strange_names import strange_names
 
 TOLERANCE = 2e-5
@@ -48,9 +50,9 @@ SAFER_SMALLER = {"k": 0.0, "hostile_devices": 0.0, "lower_bound": TOLERANCE}
 """Claims that are safe if they say less, and how much more they may say."""
 SAFER_LARGER = re.compile(
     r"epsilon$|^(item|user)_central\.[a-z0-9_]+$|^unique_words\.chance$|^k_anonymity\.expected_below_k$"
-    r"|^thresholds\.\d+\.(nobody|one_user|below_k)$"
+    r"|^thresholds\.\d+\.(nobody|one_user|below_k)$|^planting\.bounds\.\d+\.words$"
 )
-"""Claims that are safe if they say more: every ε and every chance."""
+"""Claims that are safe if they say more: every ε, every chance and every number of planted words."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,10 @@ class Certification:
     """What the claims were computed from; None if nothing can be."""
     operator_word: tuple[OperatorWord, ...] = ()
     """What nothing that is published shows, and nothing here was checked against."""
+    warnings: tuple[str, ...] = ()
+    """What the operator itself says of implausible votes."""
+    planting: Mapping[str, Any] = field(default_factory=dict)
+    """How many words hostile devices can have planted, as stated."""
 
     @property
     def passed(self) -> bool:
@@ -104,9 +110,18 @@ def certify(
     objections += _wrong_promise(document.parameters, facts)
     facts = replace(facts, anonymity=document.anonymity)
     recomputed = statement_of_format(document.format, privacy_statement(facts, document.provenance.source))
-    objections += strange_names(document, recomputed)
-    claims = tuple(_claims("", recomputed, document.privacy))
-    return Certification(claims, tuple(objections), simulated, facts, operator_word(document))
+    planted = (
+        {}
+        if document.format in PER_PASS_FORMATS
+        else planting_in(
+            document.parameters, document.users, document.layers, document.words, document.exposure
+        ).document()
+    )
+    objections += strange_names(document, recomputed, planted)
+    claims = (*_claims("", recomputed, document.privacy), *_claims("planting", planted, document.planting))
+    return Certification(
+        claims, tuple(objections), simulated, facts, operator_word(document), document.warnings, document.planting
+    )
 
 
 def _impossible(document: ReleaseDocument) -> Iterator[str]:

@@ -32,6 +32,7 @@ from neologue.release.older_formats import (
     promise_of_format,
     said_in_format,
 )
+from neologue.release.planting import planting_in
 
 FORMAT = 3
 FORMATS = (*PER_PASS_FORMATS, FORMAT)
@@ -102,13 +103,19 @@ def release_document(release: Release, provenance: Provenance) -> dict[str, obje
         release.words,
         release.measurement,
         release.exposure,
+        release.warnings,
         privacy_statement(release_facts(release), provenance.source),
+        planting_in(
+            release.campaign.parameters, release.campaign.users, release.layers, release.words, release.exposure
+        ).document(),
     )
     return {**said, "digest": digest(said)}
 
 
-def written_again(document: "ReleaseDocument", privacy: Mapping[str, object]) -> dict[str, object]:
-    """What was read of a release, as it is written in the release's format, with this statement: there is no more."""
+def written_again(
+    document: "ReleaseDocument", privacy: Mapping[str, object], planting: Mapping[str, object]
+) -> dict[str, object]:
+    """What was read of a release, as it is written in the release's format, with these claims: there is no more."""
     said = _said(
         document.provenance,
         document.simulated,
@@ -119,7 +126,9 @@ def written_again(document: "ReleaseDocument", privacy: Mapping[str, object]) ->
         document.words,
         document.measurement,
         document.exposure,
+        document.warnings,
         privacy,
+        planting,
     )
     return said_in_format(document.format, said)
 
@@ -134,7 +143,9 @@ def _said(
     words: Iterable[ReleasedWord],
     measurement: Measurement | None,
     exposure: Exposure,
+    warnings: Iterable[str],
     privacy: Mapping[str, object],
+    planting: Mapping[str, object],
 ) -> dict[str, object]:
     """All that a release says; its digest and signature come to it."""
     return {
@@ -150,7 +161,9 @@ def _said(
         "words": [_word(word) for word in words],
         "measurement": measurement and _measurement(measurement),
         "exposure": asdict(exposure),
+        "warnings": list(warnings),
         "privacy": privacy,
+        "planting": planting,
     }
 
 
@@ -237,7 +250,11 @@ class ReleaseDocument:
     words: tuple[ReleasedWord, ...]
     measurement: Measurement | None
     exposure: Exposure
+    warnings: tuple[str, ...]
+    """What the operator says of votes that honest devices could hardly have sent."""
     privacy: Mapping[str, object]
+    planting: Mapping[str, object]
+    """How many words hostile devices can have planted; releases of older formats do not say it."""
     whole: Mapping[str, object]
     digest: str
     """What the digest should be."""
@@ -294,6 +311,8 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
             exposure=exposure,
             privacy=({"applies_to": APPLIES_TO[provenance.source]} if older else {})
             | msgspec.convert(whole["privacy"], dict[str, Any]),
+            warnings=msgspec.convert(whole["warnings"], tuple[str, ...]) if whole["format"] == FORMAT else (),
+            planting=msgspec.convert(whole["planting"], dict[str, Any]) if whole["format"] == FORMAT else {},
             whole=whole,
             digest=said,
         )

@@ -37,9 +37,9 @@ def said_in_format(number: int, said: Mapping[str, Any]) -> dict[str, Any]:
     if number not in PER_PASS_FORMATS:
         return dict(said)
     measurement = said["measurement"]
-    lacking = ("campaign", "simulated") if number == FORMAT_WITH_SCORE else ("campaign",)
+    lacking = ("simulated",) if number == FORMAT_WITH_SCORE else ()
     return {
-        **_without(said, *lacking),
+        **_without(said, "campaign", "warnings", "planting", *lacking),
         "parameters": _without(said["parameters"], *LACKING_PARAMETERS),
         "layers": [_without(layer, "digest") for layer in said["layers"]],
         "measurement": measurement and _without(measurement, "digest"),

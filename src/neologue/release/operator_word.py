@@ -62,6 +62,9 @@ COMPLETENESS = OperatorWord(
     "pass",
     CHECKED,
 )
+WARNINGS = OperatorWord(
+    "warnings", "that every warning about the votes of a whole layer is stated, and that none is made up", NOBODY
+)
 COLLUDERS = OperatorWord(
     "colluders", "that not more than the stated share of the reports are known to, or made by, whoever looks", NOBODY
 )
@@ -103,8 +106,8 @@ LEDGER = OperatorWord(
 )
 
 WHOSE = {
-    Source.DEVICES: (PEOPLE, IDENTITY, DEVICE_CODE, COMPLETENESS, COLLUDERS, EXPOSURE),
-    Source.REHEARSAL: (PEOPLE, IDENTITY, DEVICE_CODE, COMPLETENESS, COLLUDERS, EXPOSURE),
+    Source.DEVICES: (PEOPLE, IDENTITY, DEVICE_CODE, COMPLETENESS, WARNINGS, COLLUDERS, EXPOSURE),
+    Source.REHEARSAL: (PEOPLE, IDENTITY, DEVICE_CODE, COMPLETENESS, WARNINGS, COLLUDERS, EXPOSURE),
     Source.RECORDS: (RECORDS, RANDOMNESS, replace(COMPLETENESS, noticed_by=NOBODY), COLLUDERS),
     Source.SIMULATION: (SEED, replace(COMPLETENESS, noticed_by=SEED.noticed_by), COLLUDERS),
 }

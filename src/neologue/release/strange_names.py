@@ -10,10 +10,12 @@ LONGEST_NAME = 40
 """A stranger's names are shown no longer."""
 
 
-def strange_names(document: ReleaseDocument, privacy: Mapping[str, object]) -> Iterator[str]:
-    """Objections to every name, at any level, that a release of its format with this statement does not have."""
+def strange_names(
+    document: ReleaseDocument, privacy: Mapping[str, object], planting: Mapping[str, object]
+) -> Iterator[str]:
+    """Objections to every name, at any level, that a release of its format with these claims does not have."""
     signature = document.whole.get("signature")
-    written = written_again(document, privacy) | {
+    written = written_again(document, privacy, planting) | {
         "digest": document.digest,
         "signature": None if signature is None else signature_said("", ""),
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 from neologue import __version__
 from neologue.discovery.result import LayerFacts, ReleasedWord
+from neologue.release.planting import planting_lines
 from neologue.reporting.discovery_plots import (
     estimates_against_truth,
     found_by_holders,
@@ -42,7 +43,7 @@ def discovery_report(discovery: Discovery, document: Mapping[str, Any], trie_tra
         document=document,
         command=command,
         lines=summary(discovery),
-        privacy_lines=privacy_lines(document["privacy"]),
+        privacy_lines=[*privacy_lines(document["privacy"]), *planting_lines(document["planting"], len(words))],
         interval_note=interval_note(discovery.release.measurement),
         right=_share_right(words, truth),
         layers=[

@@ -9,6 +9,7 @@ from neologue.errors import ParameterError
 from neologue.planning.masking_cost import MaskingCost
 from neologue.planning.plan import Plan
 from neologue.release.codec import parameters_document
+from neologue.release.planting import Planting, ReleasingLayer
 
 FORMAT = 1
 _FIELDS = {"pass_number": "pass", "layer_size": "cohort"}
@@ -50,11 +51,24 @@ def plan_document(plan: Plan, language: str, masked: MaskingCost | None = None) 
         },
         "fewest_reports": fewest_reports_of(plan),
         "privacy": plan.statement,
+        "planting": _planting(plan).document(),
         "full_layer_item_epsilon": full,
         "tradeoff": [asdict(point) for point in plan.tradeoff],
         "reasons": reasons,
         **({"masked": {**asdict(plan.masked), **asdict(masked)}} if plan.masked and masked else {}),
     }
+
+
+def _planting(plan: Plan) -> Planting:
+    """What hostile devices could plant, as far as thresholds are foreseen."""
+    layers = tuple(
+        ReleasingLayer(
+            layer.candidates, layer.layer_size, layer.layer_size, layer.words, layer.fewest_votes, layer.candidates
+        )
+        for layer in plan.expected.layers
+        if layer.words
+    )
+    return Planting(plan.campaign.parameters, plan.campaign.users, layers, plan.exposure)
 
 
 def fewest_reports_of(plan: Plan) -> int | None:

@@ -22,6 +22,8 @@ DEFAULT_HOSTILE: Final = 100
 """How many hostile devices the page calculates with, unless it is asked about another number."""
 REFUSAL_REASONS: Final = {
     "malformed": "not a report of its layer",
+    "overfull": "more votes than an honest device sends",
+    "repeated": "a copy of another device's report",
     "forged": "no valid ticket of an invitation",
     "too_large": "longer than any report",
     "unknown": "for a layer that its campaign does not have",

@@ -15,6 +15,7 @@ from neologue.protocol.layer import Layer
 from neologue.protocol.slot import SLOTS
 from neologue.release.influence import influence as bound_influence
 from neologue.release.masked_influence import masked_sentences
+from neologue.release.planting import planting_in, planting_lines
 from neologue.service.api.addresses import DIRECT, Way
 from neologue.service.api.schemas import (
     CampaignView,
@@ -183,11 +184,18 @@ def influence(context: Context, call: Call) -> InfluenceView:
         facts = [
             asked.facts.layer for asked in campaign_store.layers_of(db, entry.id) if asked.facts and asked.facts.layer
         ]
-    released = read_release(context.database, entry).words
+    release = read_release(context.database, entry)
     spoilt = entry.definition.aggregator.spoilt_by_one
-    bounded = bound_influence(entry.definition.campaign, facts, released, int(hostile), spoilt)
-    masked = masked_sentences(entry.definition.campaign, facts, int(hostile))
-    return InfluenceView(int(hostile), [*bounded.sentences, *masked])
+    campaign = entry.definition.campaign
+    bounded = bound_influence(campaign, facts, release.words, int(hostile), spoilt)
+    masked = masked_sentences(campaign, facts, int(hostile))
+    planting = planting_in(release.parameters, release.users, release.layers, release.words, release.exposure)
+    planted = (
+        f"{int(hostile):,} hostile devices of {release.users:,} could have planted at most "
+        f"{planting.most_words(int(hostile)):,} of the {planting.released:,} words."
+    )
+    stated = planting_lines(release.planting, len(release.words))
+    return InfluenceView(int(hostile), [*bounded.sentences, *masked, planted, *stated, *release.warnings])
 
 
 def review_words(context: Context, call: Call) -> ReviewView:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import Receive
 
 from neologue.aggregation.ephemeral import IntakeLayer
-from neologue.errors import ReportError, StorageError
+from neologue.errors import OverfullError, RepeatedError, ReportError, StorageError
 from neologue.protocol.report import HEADER_BYTES
 from neologue.protocol.submission import HEAD_BYTES, Submission
 from neologue.protocol.ticket import block_of
@@ -75,6 +75,10 @@ class ReportRoute:
                     "malformed", failure(400, "malformed", "the campaign takes votes under masks alone")
                 )
             return await self._count(served.collecting, submission)
+        except OverfullError as error:
+            return self._refuse("overfull", failure_of(error))
+        except RepeatedError as error:
+            return self._refuse("repeated", failure_of(error))
         except ReportError as error:
             return self._refuse("malformed", failure_of(error))
         except (TimeoutError, ClientDisconnect):

@@ -19,6 +19,8 @@ from neologue.errors import (
     LedgerError,
     NeologueError,
     NoCampaignError,
+    OverfullError,
+    RepeatedError,
     ReportError,
     StorageError,
 )
@@ -40,6 +42,8 @@ _FAILURES: tuple[tuple[type[NeologueError], int, str], ...] = (
     (LedgerError, 409, "ledger"),
     (CredentialError, 401, "forged"),
     (AccessError, 400, "invalid"),
+    (OverfullError, 400, "overfull"),
+    (RepeatedError, 409, "repeated"),
     (ReportError, 400, "malformed"),
     (StorageError, 503, "busy"),
     (InputError, 400, "invalid"),

@@ -59,7 +59,7 @@ class LayerView(msgspec.Struct, frozen=True):
             deadline=round_.deadline,
             extensions=round_.extensions,
             facts=asked.facts.layer if asked.facts else None,
-            warnings=[*_refused_groups(asked), *(asked.facts.warnings if asked.facts else [])],
+            warnings=[*_refused_groups(asked), *(asked.facts.all_warnings if asked.facts else [])],
         )
 
 

@@ -57,6 +57,14 @@ class LayerOutcome(msgspec.Struct, frozen=True):
 
     layer: LayerFacts | None
     warnings: list[str] = []
+    """Those from the votes of the whole layer, which its release repeats."""
+    gathered: list[str] = []
+    """Those from the sums of batches, which are for the operator alone: no release tells of such sums."""
+
+    @property
+    def all_warnings(self) -> list[str]:
+        """All of them."""
+        return [*self.warnings, *self.gathered]
 
 
 _SELECT_CAMPAIGN = "SELECT id, name, definition, state, slot_secret, created, changed, note FROM campaigns"

@@ -7,11 +7,11 @@ step is one transaction, together with its charge to the population that pays: n
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from neologue.discovery.plausibility import find_implausible
+from neologue.discovery.plausibility import find_gathered, find_implausible, find_unforetold
 from neologue.discovery.result import LayerFacts
 from neologue.discovery.state import DiscoveryState
 from neologue.errors import CampaignError, StorageError
@@ -40,7 +40,7 @@ LEASE = 10.0
 """For how many seconds the worker that advances a campaign keeps others from doing so."""
 START = "start campaign"
 SUMS = 32
-"""If a layer has at least so many sums of batches, they are merged into one."""
+"""If a layer has more sums of batches than that, neighbours are merged, until there are half as many."""
 
 
 @dataclass
@@ -197,7 +197,7 @@ class Coordinator:
         if last.state == LayerState.OPEN and self._check_round(entry, last, now):
             last = replace(last, state=LayerState.CLOSED)
         if last.state == LayerState.CLOSED:
-            if self._decide(entry, [*layers[:-1], last], now):
+            if self._decide(entry, [*layers[:-1], last], now, on_event):
                 on_event("layer decided", entry)
         elif last.state == LayerState.DECIDED and self._finish(entry, layers, now):
             on_event("campaign ended", entry)
@@ -258,7 +258,9 @@ class Coordinator:
             self._storage.merge_sums(entry.id, last.layer_index, SUMS)
         return later is None
 
-    def _decide(self, entry: CampaignRow, layers: list[LayerRow], now: float) -> bool:
+    def _decide(
+        self, entry: CampaignRow, layers: list[LayerRow], now: float, on_event: Callable[[str, CampaignRow], None]
+    ) -> bool:
         """Decide the last layer, which is closed, erase its votes and open the next one, in one transaction.
 
         Whether it was done, or the campaign ended because its population's budget does not cover it.
@@ -275,9 +277,13 @@ class Coordinator:
         counted = [*layers[:-1], replace(last, round=replace(last.round, reports=tally.reports))]
         decision = progress.state.decide(tally)
         warnings = find_implausible(layer, tally)
+        if progress.state.question and progress.facts:
+            warnings += find_unforetold(progress.state.question, progress.facts[-1], decision)
+        parts = self._storage.parts(entry.id, last.layer_index, last.candidates)
+        gathered = find_gathered(layer, tally, decision.index, parts)
         progress.state.take(decision)
         progress.taken += 1
-        facts = LayerOutcome(None if isinstance(layer, ClosedLayer) else progress.facts[-1], warnings)
+        facts = LayerOutcome(None if isinstance(layer, ClosedLayer) else progress.facts[-1], warnings, gathered)
 
         def settle_and_open(db: Connection, due: Due) -> bool:
             if not campaign_store.settle_layer(db, entry.id, last.layer_index, decision, facts):
@@ -294,6 +300,8 @@ class Coordinator:
         if not settled:
             # Another worker was faster, or the campaign was paused: what this worker knows is outdated.
             self._progress.pop(entry.id, None)
+        elif facts.all_warnings:
+            on_event("votes of a layer are implausible", entry)
         return settled
 
     def _open(
@@ -307,7 +315,11 @@ class Coordinator:
 
     def _finish(self, entry: CampaignRow, layers: list[LayerRow], now: float) -> bool:
         """Release what was found, if the population's budget covers what was collected; whether it was done."""
-        release = replace(self._load_progress(entry).state.release, exposure=entry.definition.aggregator.exposure)
+        release = replace(
+            self._load_progress(entry).state.release,
+            exposure=entry.definition.aggregator.exposure,
+            warnings=tuple(_published_warnings(layers)),
+        )
         provenance = Provenance(_describe_population(entry), entry.definition.fidelity, campaign=entry.id.hex())
         with self._database.reading() as db:
             self._keys.refresh(db)  # another worker may have replaced the key a moment ago
@@ -369,6 +381,15 @@ def _move(
         present = campaign_store.campaign_named(db, entry.name).state
         raise CampaignError(f"the campaign {entry.name!r} is {present}, and can't become {state}")
     return campaign_store.campaign_named(db, entry.name)
+
+
+def _published_warnings(layers: list[LayerRow]) -> Iterator[str]:
+    """The warnings that follow from sums of whole layers, as all of a release does."""
+    for row in layers:
+        if row.facts:
+            layer = row.facts.layer
+            where = f"Pass {layer.pass_number} layer {layer.layer}" if layer else "The measurement"
+            yield from (f"{where}: {warning}" for warning in row.facts.warnings)
 
 
 def _describe_population(entry: CampaignRow) -> str:

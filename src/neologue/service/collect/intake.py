@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from neologue.aggregation.ephemeral import IntakeLayer, Pending
-from neologue.errors import StorageError
+from neologue.errors import RepeatedError, StorageError
 from neologue.service.ops.concurrency import RepeatedStep, Threads, ignore
 from neologue.service.storage.report_store import ReportStore
 
@@ -168,6 +168,8 @@ class Intake:
             if self.held_bytes >= self._limits.most_bytes:
                 return Receipt.BUSY
             votes = layer.decoder.votes(report)
+            if layer.sent_before and layer.sent_before.by_another(serial, report):
+                raise RepeatedError("another device has sent the same report, which chance does not do")
             if queue is None:
                 queue = self._queues[campaign, layer.layer_index] = _Queue(layer.minimum)
             queue.pending.add(serial, votes)

@@ -121,16 +121,25 @@ class ReportStore:
             if not layers:
                 raise StorageError(f"the campaign {campaign.hex()} has no layer {layer_index} in {self.database.name}")
             ((candidates, counted),) = layers
-            votes, reports = _add_up(db, campaign, layer_index, candidates)
-        if reports != counted:
+            tally = _add_up(db, _numbers(db, campaign, layer_index), candidates)
+        if tally.reports != counted:
             raise StorageError(
-                f"the database {self.database.name} has the votes of {reports} reports where {counted} were counted:"
-                " restore it from a copy"
+                f"the database {self.database.name} has the votes of {tally.reports} reports where {counted} were "
+                "counted: restore it from a copy"
             )
-        return Tally(votes.astype(np.int64), reports)
+        return tally
+
+    def parts(self, campaign: bytes, layer_index: int, candidates: int) -> Iterator[Tally]:
+        """The sums that the votes of a layer are stored in, in the order in which reports came."""
+        with self.database.reading() as db:
+            for number in _numbers(db, campaign, layer_index):
+                yield _add_up(db, [number], candidates)
 
     def merge_sums(self, campaign: bytes, layer_index: int, most: int) -> None:
-        """Merge the sums of a layer into one, if there are more than so many."""
+        """Merge sums of a layer that were written one after the other, if there are more than so many, into half.
+
+        What came at about the same time stays together: `parts` tells whether votes did.
+        """
         of_layer = "campaign = ? AND layer_index = ?"
         with self.database.reading() as db:
             ((sums,),) = db.execute(f"SELECT COUNT(*) FROM sums WHERE {of_layer}", (campaign, layer_index))
@@ -140,10 +149,14 @@ class ReportStore:
             ((candidates,),) = db.select_for_update(
                 f"SELECT candidates FROM layers WHERE {of_layer}", (campaign, layer_index)
             )
-            votes, reports = _add_up(db, campaign, layer_index, candidates)
-            if reports:
-                db.execute(f"DELETE FROM sums WHERE {of_layer}", (campaign, layer_index))
-                add_sum(db, campaign, layer_index, reports, votes)
+            numbers = _numbers(db, campaign, layer_index)
+            together = -(-len(numbers) // max(1, most // 2))
+            for start in range(0, len(numbers), together):
+                some = numbers[start : start + together]
+                merged = _add_up(db, some, candidates)
+                for number in some:
+                    db.execute("DELETE FROM sums WHERE id = ?", (number,))
+                add_sum(db, campaign, layer_index, merged.reports, merged.votes.astype(np.uint32))
 
     def scrub(self) -> bool:
         """Remove what shows which reports were counted together: deleted sums, and the order in which serials came.
@@ -162,12 +175,18 @@ def add_sum(db: Connection, campaign: bytes, layer_index: int, reports: int, vot
     )
 
 
-def _add_up(db: Connection, campaign: bytes, layer_index: int, candidates: int) -> tuple[Votes, int]:
-    """The votes of all sums of a layer, and of how many reports they are."""
-    votes = np.zeros(candidates, np.uint32)
-    rows = db.execute("SELECT id, reports FROM sums WHERE campaign = ? AND layer_index = ?", (campaign, layer_index))
+def _numbers(db: Connection, campaign: bytes, layer_index: int) -> list[int]:
+    """The sums of a layer, in the order in which they were written."""
+    rows = db.execute("SELECT id FROM sums WHERE campaign = ? AND layer_index = ? ORDER BY id", (campaign, layer_index))
+    return [number for (number,) in rows]
+
+
+def _add_up(db: Connection, numbers: Sequence[int], candidates: int) -> Tally:
+    """The votes of some sums together."""
+    votes, reports = np.zeros(candidates, np.uint32), 0
     # One at a time: together they may be larger than the memory.
-    for number, _ in rows:
-        ((packed,),) = db.execute("SELECT votes FROM sums WHERE id = ?", (number,))
+    for number in numbers:
+        ((some, packed),) = db.execute("SELECT reports, votes FROM sums WHERE id = ?", (number,))
         add_packed(packed, votes)
-    return votes, sum(reports for _, reports in rows)
+        reports += some
+    return Tally(votes.astype(np.int64), reports)
