@@ -68,6 +68,11 @@ def alphabet(language: str) -> Alphabet:
     return Alphabet(usual + "".join(other for letter, other in UNUSUAL_CASES.items() if letter in usual), language)
 
 
+def alphabet_of(profile: str, language: str) -> Alphabet:
+    """The alphabet of a campaign: the profile's, named here, is for English."""
+    return Alphabet.named(profile) if language == "en" else alphabet(language)
+
+
 def _spells_words(character: str) -> bool:
     return is_letter(character) or character in JOINERS
 

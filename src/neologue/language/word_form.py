@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 
 from neologue.errors import LanguageError
 from neologue.language.alphabet import Alphabet
@@ -45,7 +46,7 @@ class WordForm:
         if len(self.replaced) % 2 or len(self.stripped) % 2:
             raise LanguageError("the characters that a form replaces or strips must come in pairs")
         firsts = self.replaced[::2]
-        if any(before >= after for before, after in zip(firsts, firsts[1:], strict=False)):
+        if any(before >= after for before, after in pairwise(firsts)):
             raise LanguageError("the characters that a form replaces must be in order, each once")
         ends = self.stripped
         if any(a > b for a, b in zip(ends[::2], ends[1::2], strict=True)) or any(
