@@ -694,7 +694,7 @@ def test_what_is_asked_and_how_much_is_sent_is_the_same_whatever_was_typed(
 
 def test_a_client_draws_its_own_randomness(service: Service, clients: Clients) -> None:
     options = set(inspect.signature(Client).parameters)
-    assert options == {"folder", "server", "policy", "key", "library", "clock", "sending_time"}, (
+    assert options == {"folder", "server", "policy", "key", "library", "known", "clock", "sending_time"}, (
         "none of them is a source of it"
     )
     for number in range(4):

@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources 596d56c2ee901ae5812168a1c77ba30bb9884c50da951578d059309b0af5a2aa */
+/* neologue device, Apache-2.0, built from devices/web: sources 1cb74b47f13557d736d4bc2b1d9ba85e686bc4dad37c1114f119d5a69cfe747e */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)

@@ -64,6 +64,7 @@ export interface Options extends Partial<DiaryLimits> {
   operators: readonly string[];
   policy?: Partial<Limits>;
   sendingWindow?: SendingWindow;
+  known?: Uint8Array;
   name?: string;
 }
 
@@ -130,6 +131,7 @@ export class Device {
           (await owner(turn)).withdrawn ? undefined : work(turn),
         ),
       (path, most) => this.#fetched(path, most),
+      options.known ? Uint8Array.from(options.known) : null,
     );
   }
 
