@@ -246,7 +246,7 @@ def test_a_document_with_a_byte_changed_is_refused_or_that_of_another_layer(data
         {"randomizer": "x" * 33},
         {"sampler": "best"},
         {"targets": ["b", "a"]},
-        {"version": 2},
+        {"version": 1},
         {"version": ...},
         {"frontier": ...},
         {"words": []},

@@ -103,15 +103,17 @@ def vocabulary(language: str) -> Vocabulary:
 
     if check_language(language) in DICTIONARIES:
         dictionary = hunspell.builtin(DICTIONARIES[language])
-        return dictionary.with_words(_english_list(), "symspellpy's English list") if language == "en" else dictionary
+        return _with_british_words(dictionary) if language == "en" else dictionary
     if language in available_languages("large"):
         return Vocabulary(get_frequency_dict(language, wordlist="small"), source=f"wordfreq's small {language} list")
     frequent = islice(frequencies(language), FREQUENT_WORDS)
     return Vocabulary(frequent, source=f"the {FREQUENT_WORDS:,} most frequent words of wordfreq's {language} list")
 
 
-def _english_list() -> list[str]:
+def _with_british_words(american: Vocabulary) -> Vocabulary:
+    """The words of a dictionary and those of the English list that it has in no case: the list is in lower case."""
     import symspellpy
 
     content = (Path(symspellpy.__file__).parent / ENGLISH_LIST).read_text(encoding="utf-8-sig")
-    return [line.split()[0] for line in content.splitlines()]
+    listed = {line.split()[0] for line in content.splitlines()}
+    return american.with_words(listed - {word.lower() for word in american.words}, "symspellpy's English list")

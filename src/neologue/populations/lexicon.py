@@ -37,13 +37,7 @@ class Lexicon:
         """The words of a population that a campaign can find."""
         depth = campaign.parameters.depth
         population = population.in_form(campaign.form)
-        known = campaign.known.known(population.words) if campaign.targets is None else [False] * len(population.words)
-        counting = np.array(
-            [
-                campaign.alphabet.spells(word, depth) and not already
-                for word, already in zip(population.words, known, strict=True)
-            ]
-        )
+        counting = np.array([campaign.alphabet.spells(word, depth) for word in population.words])
         if not counting.any():
             raise LanguageError(
                 f"no word that could be found has 1 to {depth} characters of the alphabet {campaign.alphabet.name}; "
