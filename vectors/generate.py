@@ -93,9 +93,50 @@ def forms() -> list[Vector]:
     """Vectors of forms."""
     english, turkish = Alphabet.named("en"), Alphabet("abcçdefgğhıijklmnoöprsştuüvyzABCÇDEFGĞHIİJKLMNOÖPRSŞTUÜVYZ'")
     greek = Alphabet("αάβγδεέλοόσςτΑΆΒΓΔΕΈΛΟΌΣΤ")
-    signs = ["yeet", "Yeet", "YEET", "yeet.", "“Yeet!”", " yeet\u3000", "#yeet", "¡yeet!", "(yeet)…", "yeet😂", "❤\ufe0f"]
-    inner = ["don’t", "DON'T", "'tis", "goin’", "dogs'", "co‑op", "pre-", "U.S.", "p.m.", "_", "—", "and/or", "", " - '"]
-    marks = ["CAFÉ", "cafe\u0301", "Straße", "STRASSE", "GROẞ", "NAÏVE", "J\u030c", "ŒUVRE", "Ÿ", "ﬁ", "ſ", "\u212a", "Ⅷ"]
+    signs = [
+        "yeet",
+        "Yeet",
+        "YEET",
+        "yeet.",
+        "“Yeet!”",
+        " yeet\u3000",
+        "#yeet",
+        "¡yeet!",
+        "(yeet)…",
+        "yeet😂",
+        "❤\ufe0f",
+    ]
+    inner = [
+        "don’t",
+        "DON'T",
+        "'tis",
+        "goin’",
+        "dogs'",
+        "co‑op",
+        "pre-",
+        "U.S.",
+        "p.m.",
+        "_",
+        "—",
+        "and/or",
+        "",
+        " - '",
+    ]
+    marks = [
+        "CAFÉ",
+        "cafe\u0301",
+        "Straße",
+        "STRASSE",
+        "GROẞ",
+        "NAÏVE",
+        "J\u030c",
+        "ŒUVRE",
+        "Ÿ",
+        "ﬁ",
+        "ſ",
+        "\u212a",
+        "Ⅷ",
+    ]
     return [
         form_case("English", english, "fold", "strip", [*signs, *inner, *marks, "I", "İ", "iPhone", "𐐀", "1st", "Ω"]),
         form_case("English with emoji", Alphabet.named("en+emoji"), "fold", "strip", [*signs, "🤷\u200d♀\ufe0f!"]),

@@ -62,7 +62,9 @@ def test_the_tables_are_the_same_on_every_python() -> None:
     every = "".join(form(name).replaced + form(name).stripped for name in NAMED)
     greek_and_more = form_of_all(range(0x250, 0x2000))
     digest = hashlib.sha256((every + greek_and_more).encode()).hexdigest()
-    assert digest == "5350e9b05d687a5d793b92fa6d4a65a6f01bbebfe7d920798283b0d0a48b4375", "a service and a certifier with different Pythons would disagree about documents"
+    assert digest == "5350e9b05d687a5d793b92fa6d4a65a6f01bbebfe7d920798283b0d0a48b4375", (
+        "a service and a certifier with different Pythons would disagree about documents"
+    )
 
 
 def form_of_all(points: range) -> str:

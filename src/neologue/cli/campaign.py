@@ -31,7 +31,18 @@ from neologue.errors import ParameterError
 
 AT_ONCE = 100_000
 PARAMETERS = (
-    *("case", "punctuation", "epsilon", "promised_epsilon", "promised_unit", "delta", "colluders", "words_per_user", "depth", "passes"),
+    *(
+        "case",
+        "punctuation",
+        "epsilon",
+        "promised_epsilon",
+        "promised_unit",
+        "delta",
+        "colluders",
+        "words_per_user",
+        "depth",
+        "passes",
+    ),
     *("candidates", "k_anonymity", "alpha", "unique_chance", "hostile_devices", "smallest_layer"),
 )
 """The options that change a parameter of the profile."""

@@ -377,7 +377,9 @@ def _read_inputs(
             options["day_column"],
         )
         days = wanted.parameters.days
-        population = engine.read(data, columns, days=days, users=options["users"], seed=options["seed"], form=wanted.form)
+        population = engine.read(
+            data, columns, days=days, users=options["users"], seed=options["seed"], form=wanted.form
+        )
     targets = Vocabulary.from_file(options["targets"]).words if options["targets"] else None
     known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(options["language"])
     if population is None:

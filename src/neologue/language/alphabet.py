@@ -25,7 +25,9 @@ LATIN = string.ascii_letters + string.digits + "'-"
 WESTERN = LATIN + "".join(chr(point) for point in range(0xC0, 0x100) if chr(point) not in "×÷") + "ŒœŸ"
 """Latin letters with the marks of Western European languages, whose names and loans travel."""
 EMOJI = (
-    "".join(chr(point) for first, last in ("👀💯", "😀🙏", "🤐🤯", "🥰🥺") for point in range(ord(first), ord(last) + 1))
+    "".join(
+        chr(point) for first, last in ("👀💯", "😀🙏", "🤐🤯", "🥰🥺") for point in range(ord(first), ord(last) + 1)
+    )
     + "☀☺♂♀♡♥♪♫✅✈✌✔✨❌❤⭐🌈🌙🌟🌸🌹🍀🍆🍑🍕🍻🎂🎄🎉🎮🎵🎶🏀🏆🏻🏼🏽🏾🏿💰💸📱📷📸🔥🖕🖤🚀🚨🤷🦄\ufe0f\u200d"
 )
 """Faces, hands, hearts and other emoji in common use, with the signs that vary and join them."""

@@ -73,7 +73,7 @@ class Vocabulary:
         return vocabulary
 
     def with_words(self, words: Iterable[str], source: str) -> Vocabulary:
-        """This vocabulary and more words, from another source."""
+        """The same vocabulary with more words, from another source."""
         return Vocabulary(
             self._words.union(words), self._opinion, f"{self._source} and {source}", self._rules, self._form
         )
