@@ -69,8 +69,8 @@ class Client:
         """`server` is the address of the service, or what talks to it; with a `key` of 32 bytes the diary is sealed.
 
         Clients of one process may share a `library`. An app may come with a list of `known` words, the bytes that the
-        service serves under its digest: a layer that names this digest then costs no fetch of them. Without a `sending_time`,
-        reports are sent in the usual window.
+        service serves under its digest: a layer that names this digest then costs no fetch of them.
+        Without a `sending_time`, reports are sent in the usual window.
         """
         folder = Path(folder)
         try:

@@ -107,7 +107,8 @@ def read_records(
 
     The counts of a user's words of one form are summed, up to 2^31 - 1. Users are ordered by their keys, whatever the
     order of rows. If the file has days, only the last `days` up to `newest` (by default its newest day) count;
-    a user with only older rows is kept, without words. A file that is a `part` of a table can have columns in the names of its folders, such as `day=7`.
+    a user with only older rows is kept, without words. A file that is a `part` of a table can have columns in the names
+    of its folders, such as `day=7`.
     """
     if days < 1:
         raise ParameterError(f"a window of {days} days holds nothing: give at least 1")
