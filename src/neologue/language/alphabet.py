@@ -68,7 +68,7 @@ NAMED: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "hi": (
             "".join(filter(_is_stable_letter, map(chr, range(0x900, 0x980)))) + JOINERS + LATIN,
-            "Hindi: Devanagari letters, signs and digits, joiners, Latin letters, digits, apostrophe, hyphen",
+            "Hindi: Devanagari letters, signs, digits and joiners, and those of Indonesian",
         ),
     }
 )

@@ -57,7 +57,8 @@ class WordForm:
     @classmethod
     def chosen(cls, case: str, punctuation: str, alphabet: Alphabet) -> WordForm:
         """The form by the names of its parts, for the words of an alphabet without capitals to fold."""
-        pairs, ranges = {}, ()
+        pairs: dict[str, str] = {}
+        ranges: tuple[str, ...] = ()
         if case == "fold":
             pairs |= dict(_capitals(alphabet))
         if punctuation == "strip":
@@ -126,4 +127,4 @@ def _small(character: str) -> str:
 
 
 def _has_any(alphabet: Alphabet, ranges: tuple[str, ...]) -> bool:
-    return any(first <= character <= last for first, last in ranges for character in alphabet.characters)
+    return any(ends[0] <= character <= ends[1] for ends in ranges for character in alphabet.characters)
