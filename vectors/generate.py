@@ -24,6 +24,7 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, extensions, root, strings
 from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
+from neologue.language.word_form import WordForm, without_capitals
 from neologue.masking.neighbourhood import neighbourhood
 from neologue.masking.rules import most_corrupt
 from neologue.masking.terms import MaskingGroup, Promise, Terms
@@ -79,6 +80,84 @@ class Recorded(Entropy):
     def hex(self) -> str:
         """All words given out, 8 bytes each, little-endian."""
         return b"".join(word.to_bytes(8, "little") for word in self.given).hex()
+
+
+# Forms of words
+
+
+def form_case(name: str, alphabet: Alphabet, case: str, punctuation: str, typed: list[str]) -> Vector:
+    """What becomes of words that are typed."""
+    folded = without_capitals(alphabet) if case == "fold" else alphabet
+    form = WordForm.chosen(case, punctuation, folded)
+    return {
+        "name": name,
+        "alphabet": alphabet.characters,
+        "case": case,
+        "punctuation": punctuation,
+        "replaced": form.replaced,
+        "stripped": form.stripped,
+        "words": [{"typed": word, "form": form.of(word)} for word in typed],
+    }
+
+
+def forms() -> list[Vector]:
+    """Vectors of forms."""
+    english, turkish = Alphabet.named("en"), Alphabet("abcçdefgğhıijklmnoöprsştuüvyzABCÇDEFGĞHIİJKLMNOÖPRSŞTUÜVYZ'")
+    greek = Alphabet("αάβγδεέλοόσςτΑΆΒΓΔΕΈΛΟΌΣΤ")
+    signs = [
+        "yeet",
+        "Yeet",
+        "YEET",
+        "yeet.",
+        "“Yeet!”",
+        " yeet\u3000",
+        "#yeet",
+        "¡yeet!",
+        "(yeet)…",
+        "yeet😂",
+        "❤\ufe0f",
+    ]
+    inner = [
+        "don’t",
+        "DON'T",
+        "'tis",
+        "goin’",
+        "dogs'",
+        "co‑op",
+        "pre-",
+        "U.S.",
+        "p.m.",
+        "_",
+        "—",
+        "and/or",
+        "",
+        " - '",
+    ]
+    marks = [
+        "CAFÉ",
+        "cafe\u0301",
+        "Straße",
+        "STRASSE",
+        "GROẞ",
+        "NAÏVE",
+        "J\u030c",
+        "ŒUVRE",
+        "Ÿ",
+        "ﬁ",
+        "ſ",
+        "\u212a",
+        "Ⅷ",
+    ]
+    return [
+        form_case("English", english, "fold", "strip", [*signs, *inner, *marks, "I", "İ", "iPhone", "𐐀", "1st", "Ω"]),
+        form_case("English with emoji", Alphabet.named("en+emoji"), "fold", "strip", [*signs, "🤷\u200d♀\ufe0f!"]),
+        form_case("case alone", english, "fold", "keep", [*signs, *inner]),
+        form_case("punctuation alone", english, "keep", "strip", [*signs, *inner, *marks]),
+        form_case("as typed", english, "keep", "keep", [*signs, *inner, *marks]),
+        form_case("the alphabet has signs", Alphabet.named("ascii"), "fold", "strip", [*signs, *inner]),
+        form_case("an I without a dot", turkish, "fold", "strip", ["I", "İ", "ISPARTA’DA", "İzmir", "ı", "i"]),
+        form_case("a sigma at the end", greek, "fold", "strip", ["ΛΟΓΟΣ", "λόγος", "Σ", "ς", "λόγος·", "λόγος;"]),
+    ]
 
 
 # Candidates
@@ -321,6 +400,8 @@ def told(layer: Layer) -> Vector:
         "sampler": layer.sampler,
         "known": layer.known.digest,
         "found": sorted(layer.found.words),
+        "replaced": layer.form.replaced,
+        "stripped": layer.form.stripped,
         "targets": None if layer.targets is None else sorted(layer.targets),
     }
 
@@ -399,6 +480,12 @@ def reports() -> list[Vector]:
             typed,
             Recorded(29),
         ),
+        report_case(
+            "unary, words in a form",
+            layer("unary", form=WordForm("AaBbDdÉé’e", "!/“”")),
+            {"Bead": 2, "bead!": 1, "“BEAD”": 4, "Be\u0301e": 1, "b’ad": 1, "FACE": 3, "!": 1, "Bed": 5},
+            Recorded(30),
+        ),
         report_case("large", large, {"hello": 3, "да": 1, "нет": 2, "A": 1, "bed": 5}, Recorded(26)),
     ]
 
@@ -420,6 +507,8 @@ def told_closed(layer: ClosedLayer) -> Vector:
         "known": layer.known.digest,
         "targets": None if layer.targets is None else sorted(layer.targets),
         "rate": repr(layer.rate),
+        "replaced": layer.form.replaced,
+        "stripped": layer.form.stripped,
     }
 
 
@@ -514,9 +603,10 @@ def documents() -> list[Vector]:
             Layer(**open_settings, frontier=strings(["\t", '"', "\\", "\x7f", "é"]), epsilon=0.1),
         ),
         document_case(
-            "listed extensions, found words, targets",
+            "listed extensions, found words, targets, a form",
             Layer(
                 **open_settings,
+                form=WordForm("AaÉé", '!"𐐁𐐂'),
                 frontier=strings(["aa", "aé"]),
                 epsilon=10.0,
                 found=Vocabulary(["𐐀", "｡"]),
@@ -727,6 +817,7 @@ def masking() -> Vector:
 
 
 FILES: Mapping[str, Callable[[], object]] = {
+    "forms.json": forms,
     "candidates.json": candidates,
     "unary.json": unary,
     "subset_selection.json": subset_selection,

@@ -52,6 +52,8 @@ export interface Options {
    * less than making takes shows how many words there are.
    */
   sendingWindow?: readonly [earliest: number, latest: number];
+  /** A list of known words that the app comes with, as the service serves it; one with its digest is not fetched. */
+  known?: Uint8Array;
   /** The name of the database, for a page with several devices. */
   name?: string;
   /** How many days a word is remembered, how many words at most, and of how many characters. */

@@ -25,6 +25,8 @@ WRONG: dict[str, Any] = {
     "passes": 0,
     "sampler": "best",
     "rule": "all",
+    "case": "lower",
+    "punctuation": "none",
     "frontier": 0,
     "candidates": 0,
     "report_bytes": 1,

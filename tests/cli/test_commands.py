@@ -69,7 +69,7 @@ def test_profiles_shows_every_parameter_of_every_profile_and_its_source(neologue
     }
     assert shown["depth"] == [str(profile.parameters.depth) for profile in PROFILES.values()]
     assert shown["epsilon"] == ["by population", "10.0"]
-    assert shown["alphabet"] == ["ascii", "paper"]
+    assert shown["alphabet"] == ["en", "paper"]
     assert all(f"{name}: {profile.source}." in result.stdout for name, profile in PROFILES.items())
 
 

@@ -31,6 +31,7 @@ from neologue.errors import (
 )
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.credential import issue
+from neologue.protocol.documents import known_document
 from neologue.protocol.report import read_report
 from neologue.protocol.submission import Submission
 from sending import AT_ONCE
@@ -156,6 +157,20 @@ def test_clients_share_what_a_library_has_read(service: Service, clients: Client
         assert device.tick().state == "final"
     assert (service.asked("/v1/layers"), service.asked("/v1/known")) == (1, 1)
     assert len(service.final) == 5
+
+
+def test_known_words_that_the_app_comes_with_are_not_fetched(service: Service, clients: Clients) -> None:
+    device = clients(known=known_document(service.layer.known))
+    device.join(service.credential().text)
+    assert device.tick().state == "final"
+    assert (service.asked("/v1/layers"), service.asked("/v1/known")) == (1, 0)
+
+
+def test_a_list_of_the_app_with_another_digest_is_not_used(service: Service, clients: Clients) -> None:
+    device = clients(known=known_document(Vocabulary(["another"])))
+    device.join(service.credential().text)
+    assert device.tick().state == "final"
+    assert service.asked("/v1/known") == 1
 
 
 def test_the_known_words_are_kept_for_the_next_campaign(service: Service, clients: Clients, client: Client) -> None:
@@ -707,7 +722,7 @@ def test_what_is_asked_and_how_much_is_sent_is_the_same_whatever_was_typed(
 
 def test_a_client_draws_its_own_randomness(service: Service, clients: Clients) -> None:
     options = set(inspect.signature(Client).parameters)
-    assert options == {"folder", "server", "policy", "key", "library", "clock", "sending_time"}, (
+    assert options == {"folder", "server", "policy", "key", "library", "known", "clock", "sending_time"}, (
         "none of them is a source of it"
     )
     for number in range(4):

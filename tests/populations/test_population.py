@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from neologue.errors import DataError, LanguageError, ParameterError
+from neologue.language.alphabet import Alphabet
 from neologue.language.vocabulary import Vocabulary
+from neologue.language.word_form import WordForm, without_capitals
 from neologue.populations import typing_model
-from neologue.populations.population import CHUNK, Population, typed_words
+from neologue.populations.population import CHUNK, EmbeddedPopulation, Population, typed_words
 
 USERS = 3 * CHUNK + 1000
 
@@ -52,6 +54,10 @@ def test_unknown_english_words_are_those_that_a_dictionary_lacks(english: Popula
     assert {"lol", "dont", "haha", "xbox", "tbh", "idk"} <= words
     assert not {"the", "London", "london", "i", "I", "monday", "0,000"} & words
     assert typed_words("en")["London"] > 0
+    assert not {"centre", "colour", "organise"} & words, (
+        "English is known as it is written on both sides of the Atlantic"
+    )
+    assert not {"u.s", "p.m", "e.g", "_", "°", "ve", "doesn"} & words, "a tokenizer makes them, nobody types them"
     holders = dict(zip(english.words, english.holders().tolist(), strict=True))
     assert holders["lol"] > 1000 > holders["idk"] / 10 > 0
 
@@ -136,6 +142,31 @@ def test_spellings_that_are_the_same_word_are_counted_together() -> None:
     population = Population.from_words({"u": {"nin\u0303o": 1, "niño": 2, " niño": 4}})
     assert population.words == ["niño"]
     assert population.draw(0, 1).counts.tolist() == [7]
+
+
+def test_words_of_one_form_are_counted_together_and_signs_alone_are_the_empty_word() -> None:
+    form = WordForm.chosen("fold", "strip", without_capitals(Alphabet.named("en")))
+    typed = {"u": {"Yeet": 1, "yeet!": 2, "rizz": 1, "…": 1}, "v": {"YEET": 4, "_": 1, "—": 2}}
+    population = Population.from_words(typed).in_form(form)
+    assert population.words == ["", "rizz", "yeet"]
+    assert population.holders().tolist() == [2, 1, 2]
+    drawn = population.draw(0, 2)
+    assert sorted(zip(drawn.words.tolist(), drawn.counts.tolist(), strict=True)) == [
+        (0, 1),
+        (0, 3),
+        (1, 1),
+        (2, 3),
+        (2, 4),
+    ]
+    assert population.in_form(form) is population
+
+
+def test_simulated_users_type_a_form_as_often_as_all_that_become_it() -> None:
+    form = WordForm.chosen("fold", "strip", without_capitals(Alphabet.named("en")))
+    population = EmbeddedPopulation("en", 100, {"Yeet": 0.01, "rizz": 0.02, "yeet": 0.03}, Vocabulary.empty(), 60, 0)
+    formed = population.in_form(form)
+    assert formed.words == ["rizz", "yeet"]
+    assert formed.model.shares.tolist() == pytest.approx([1 / 3, 2 / 3])
 
 
 def test_more_days_of_typing_make_more_words() -> None:

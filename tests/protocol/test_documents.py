@@ -20,6 +20,7 @@ from neologue.language.candidates import last_characters, strings
 from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol import documents
+from neologue.protocol.canonical import canonical
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_digest, known_document, read_known, read_layer, with_known
 from neologue.protocol.layer import Layer
@@ -72,6 +73,25 @@ def layers(draw: st.DrawFn) -> Layer:
         lists=draw(st.sampled_from([None, lists])),
         doubtful=strings(sorted(draw(st.sets(shorter, max_size=4)))),
     )
+
+
+def test_a_document_of_another_version_is_refused_by_its_number() -> None:
+    older = small_layer(["ab"]).document.replace(b'"version":2', b'"version":1')
+    with pytest.raises(DocumentError, match="of version 1 of the protocol, and this neologue speaks version 2; update"):
+        read_layer(older)
+
+
+@pytest.mark.parametrize(
+    ("replaced", "stripped"),
+    [("Aa", ""), ("ABCb", ""), ("Xz", ""), ("X", ""), ("YaXb", ""), ("", "!"), ("", "/!"), ("", "!/.:"), ("ab", "")],
+)
+def test_tables_that_make_no_form_are_refused(replaced: str, stripped: str) -> None:
+    document = json.loads(small_layer(["ab"]).document) | {"replaced": replaced, "stripped": stripped}
+    if (replaced, stripped) == ("Aa", ""):
+        assert read_layer(canonical(document)).form.of("Ab") == "ab"
+        return
+    with pytest.raises(DocumentError, match="describes no layer"):
+        read_layer(canonical(document))
 
 
 @given(layers())
@@ -246,7 +266,7 @@ def test_a_document_with_a_byte_changed_is_refused_or_that_of_another_layer(data
         {"randomizer": "x" * 33},
         {"sampler": "best"},
         {"targets": ["b", "a"]},
-        {"version": 2},
+        {"version": 1},
         {"version": ...},
         {"frontier": ...},
         {"words": []},

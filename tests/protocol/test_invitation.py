@@ -32,7 +32,7 @@ def test_the_signed_message_is_laid_out_as_documented() -> None:
 
 def test_the_same_invitation_has_the_same_bytes_everywhere() -> None:
     assert invite(campaign_id(1), small_layer(["ab"]), OPERATOR).signature.hex() == (
-        "7f3b4e3943eb5679af71fd2b0c1a2107abc55dfadfd55003c92b7ddcffa592e8c90590d12d30cece8543cde88f97fc2cbf21380340ba855879185203f4bd4601"
+        "8db75b963d0287ad0eb6f64a595cdaa3db95240cf9430cb9f457658620710b423b67fb545c30f2bb3a6d52fb48b750a833a4fc0ca597c53f1310d34c5fa1490b"
     )
 
 

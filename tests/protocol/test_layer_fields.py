@@ -84,7 +84,7 @@ def is_layer(document: dict[str, Any]) -> bool:
         {"listed": [[-1]], "ways": [1]},
         {"randomizer": "x" * 33},
         {"sampler": "best"},
-        {"version": 2},
+        {"version": 1},
         {"words": []},
         {"more": 1},
     ],

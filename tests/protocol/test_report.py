@@ -42,7 +42,7 @@ def layer(request: pytest.FixtureRequest) -> Layer:
 
 def test_a_report_begins_with_the_version_and_the_tag_of_its_layer(layer: Layer) -> None:
     report = make_report(layer, array([4]), SeededEntropy(1))
-    assert report[0] == 1
+    assert report[0] == 2
     assert report[1:9] == layer.digest[:8]
     assert report[:HEADER_BYTES] == header(layer)
 
@@ -67,7 +67,7 @@ def test_held_candidates_come_through_to_the_votes(layer: Layer) -> None:
 
 def test_another_version_is_named_and_refused(layer: Layer) -> None:
     report = make_report(layer, array([]), SeededEntropy(1))
-    for version in (0, 2, 255):
+    for version in (0, 1, 255):
         with pytest.raises(ReportError, match=f"version {version}"):
             read_report(layer, bytes([version]) + report[1:])
 

@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources 79078ac4ecff3b19cd2a39f8c28f5862fccf786464490a53484f07d8d24d34cf */
+/* neologue device, Apache-2.0, built from devices/web: sources dbf31aa4e0809df47282176e388e00a5ab3b928e6343ff2f3dbf97610a975145 */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)
@@ -7,10 +7,51 @@ var __export = (target, all) => {
 
 // src/spelling.ts
 var SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
-var AROUND = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, "gu");
 var ANY_SPACE = new RegExp(`[${SPACE}]`, "u");
+var WordForm = class {
+  /** Pairs of a character and its replacement, and of the first and the last of a range; both in order. */
+  constructor(replaced, stripped) {
+    this.replaced = replaced;
+    this.stripped = stripped;
+    const characters = [...replaced];
+    this.#replaced = new Map(pairs(characters));
+    this.#stripped = [...stripped];
+  }
+  #replaced;
+  #stripped;
+  /** Whether its pairs are complete and in order, and replace what an alphabet lacks by what it has. */
+  fits(alphabet) {
+    const [characters, ends] = [[...this.replaced], this.#stripped];
+    if (characters.length % 2 || ends.length % 2) return false;
+    const taken = characters.filter((_, place) => place % 2 === 0);
+    return ascends(taken) && pairs(characters).every(([from, to]) => alphabet.code(from) === 0 && alphabet.code(to) > 0) && ends.every((end, place) => place === 0 || compare(ends[place - 1], end) < (place % 2 ? 1 : 0));
+  }
+  /** The form of what was typed; empty if nothing is left of it. */
+  of(typed) {
+    const whole = [...typed.normalize("NFC")].map((character) => this.#replaced.get(character) ?? character);
+    const word = [...whole.join("").normalize("NFC")];
+    let [first, last] = [0, word.length];
+    while (first < last && this.#isTakenOff(word[first])) first++;
+    while (first < last && this.#isTakenOff(word[last - 1])) last--;
+    return word.slice(first, last).join("");
+  }
+  #isTakenOff(character) {
+    if (ANY_SPACE.test(character)) return true;
+    let [low, high] = [0, this.#stripped.length];
+    while (low < high) {
+      const middle = low + high >> 1;
+      if (compare(this.#stripped[middle], character) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    return low % 2 === 1 || this.#stripped[low - 1] === character;
+  }
+};
+var AS_TYPED = new WordForm("", "");
 function normalised(word) {
-  return word.normalize("NFC").replace(AROUND, "");
+  return AS_TYPED.of(word);
+}
+function pairs(characters) {
+  return characters.flatMap((from, place) => place % 2 ? [] : [[from, characters[place + 1] ?? ""]]);
 }
 function compare(a, b) {
   const shorter = Math.min(a.length, b.length);
@@ -369,106 +410,6 @@ var SecureEntropy = class extends Entropy {
   }
 };
 
-// src/octets.ts
-function hex(octets) {
-  return Array.from(octets, (octet) => octet.toString(16).padStart(2, "0")).join("");
-}
-function unhex(text2, length) {
-  if (typeof text2 !== "string" || text2.length !== 2 * length || !/^[0-9a-f]*$/.test(text2)) return null;
-  return Uint8Array.from({ length }, (_, place) => parseInt(text2.slice(2 * place, 2 * place + 2), 16));
-}
-function count(octets, wanted) {
-  return octets.reduce((sum3, octet) => sum3 + (octet === wanted ? 1 : 0), 0);
-}
-function joined(...parts) {
-  const whole = new Uint8Array(parts.reduce((sum3, part) => sum3 + part.length, 0));
-  let place = 0;
-  for (const part of parts) {
-    whole.set(part, place);
-    place += part.length;
-  }
-  return whole;
-}
-async function sha256(octets) {
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", octets));
-}
-
-// src/contribution.ts
-var VERSION = 1;
-var TAG_BYTES = 8;
-var HEADER_BYTES = 1 + TAG_BYTES;
-var MOST_TIMES = 2 ** 31 - 1;
-async function report(words, layer, entropy) {
-  const held = layer.closed ? heldPlaces(words, layer, entropy) : heldPrefixes(words, layer, entropy);
-  const header = Uint8Array.of(VERSION, ...layer.digest.subarray(0, TAG_BYTES));
-  return joined(header, await layer.randomizer.randomize(held, entropy));
-}
-function votesOf(made, layer) {
-  return layer.randomizer.votesOf(made.slice(HEADER_BYTES));
-}
-function heldPrefixes(words, layer, entropy) {
-  const times = /* @__PURE__ */ new Map();
-  for (const [word, typed] of countingWords(words, layer)) {
-    const candidate = layer.candidates.index(word);
-    if (candidate >= 0) times.set(candidate, (times.get(candidate) ?? 0) + typed);
-  }
-  const prefixes = [...times.keys()].sort((a, b) => a - b);
-  const order = entropy.permutation(prefixes.length).map((index) => prefixes[index]);
-  if (layer.document.sampler === "greedy") order.sort((a, b) => times.get(b) - times.get(a));
-  return order.slice(0, layer.document.bound);
-}
-function heldPlaces(words, layer, entropy) {
-  const counting = [...countingWords(words, layer).keys()].sort(compare);
-  const events = entropy.chances(scaled(layer.rate, WORD_BITS), counting.length);
-  const drawn = counting.filter((_, index) => events[index]);
-  const sampled = entropy.permutation(drawn.length).slice(0, layer.document.bound).map((index) => layer.index(drawn[index]));
-  const listed = sampled.filter((candidate) => candidate >= 0);
-  return layer.held(listed, sampled.length - listed.length);
-}
-function countingWords(words, layer) {
-  const counting = /* @__PURE__ */ new Map();
-  for (const [word, times] of words) {
-    const form = normalised(word);
-    if (layer.complaint(form) === null) {
-      counting.set(form, (counting.get(form) ?? 0) + Math.min(Math.max(1, times), MOST_TIMES));
-    }
-  }
-  return counting;
-}
-
-// src/expansion.ts
-var SEED_BYTES = 16;
-var BLOCK = 16;
-var SPARE_WORDS = 64;
-async function baseSubsets(seed, domain, rows, size) {
-  const key = await crypto.subtle.importKey("raw", seed, "AES-CTR", false, ["encrypt"]);
-  const octets = BLOCK * Math.ceil(4 * (rows * size + SPARE_WORDS) / BLOCK);
-  let blocks = 0;
-  let values = [].values();
-  const subsets = [];
-  while (subsets.length < rows) {
-    const subset = /* @__PURE__ */ new Set();
-    while (subset.size < size) {
-      const { value, done } = values.next();
-      if (done) {
-        values = boundedIntegers(await keystream(key, blocks, octets), domain);
-        blocks += octets / BLOCK;
-      } else {
-        subset.add(value);
-      }
-    }
-    subsets.push([...subset]);
-  }
-  return subsets;
-}
-async function keystream(key, block, octets) {
-  const counter = new Uint8Array(BLOCK);
-  new DataView(counter.buffer).setBigUint64(8, BigInt(block));
-  const stream = await crypto.subtle.encrypt({ name: "AES-CTR", counter, length: 64 }, key, new Uint8Array(octets));
-  const view = new DataView(stream);
-  return Uint32Array.from({ length: octets / 4 }, (_, index) => view.getUint32(4 * index, true));
-}
-
 // src/errors.ts
 var DeviceError = class extends Error {
   name = "DeviceError";
@@ -511,9 +452,11 @@ var OPEN_FIELDS = {
   listed: nullable(listOf(listOf(wholeNumber(0, 9007199254740992)))),
   pass: wholeNumber(1, 2147483647),
   randomizer: matching(/^[a-z-]{1,32}$/),
+  replaced: text,
   sampler: matching(/^[a-z-]{1,32}$/),
+  stripped: text,
   targets: nullable(listOf(text)),
-  version: equal(1),
+  version: equal(2),
   ways: nullable(listOf(wholeNumber(1, 2147483647)))
 };
 var CLOSED_FIELDS = {
@@ -525,10 +468,69 @@ var CLOSED_FIELDS = {
   known: matching(/^[0-9a-f]{64}$/),
   randomizer: matching(/^[a-z-]{1,32}$/),
   rate: decimal,
+  replaced: text,
+  stripped: text,
   targets: nullable(listOf(text)),
-  version: equal(1),
+  version: equal(2),
   words: listOf(text)
 };
+
+// src/octets.ts
+function hex(octets) {
+  return Array.from(octets, (octet) => octet.toString(16).padStart(2, "0")).join("");
+}
+function unhex(text2, length) {
+  if (typeof text2 !== "string" || text2.length !== 2 * length || !/^[0-9a-f]*$/.test(text2)) return null;
+  return Uint8Array.from({ length }, (_, place) => parseInt(text2.slice(2 * place, 2 * place + 2), 16));
+}
+function count(octets, wanted) {
+  return octets.reduce((sum3, octet) => sum3 + (octet === wanted ? 1 : 0), 0);
+}
+function joined(...parts) {
+  const whole = new Uint8Array(parts.reduce((sum3, part) => sum3 + part.length, 0));
+  let place = 0;
+  for (const part of parts) {
+    whole.set(part, place);
+    place += part.length;
+  }
+  return whole;
+}
+async function sha256(octets) {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", octets));
+}
+
+// src/expansion.ts
+var SEED_BYTES = 16;
+var BLOCK = 16;
+var SPARE_WORDS = 64;
+async function baseSubsets(seed, domain, rows, size) {
+  const key = await crypto.subtle.importKey("raw", seed, "AES-CTR", false, ["encrypt"]);
+  const octets = BLOCK * Math.ceil(4 * (rows * size + SPARE_WORDS) / BLOCK);
+  let blocks = 0;
+  let values = [].values();
+  const subsets = [];
+  while (subsets.length < rows) {
+    const subset = /* @__PURE__ */ new Set();
+    while (subset.size < size) {
+      const { value, done } = values.next();
+      if (done) {
+        values = boundedIntegers(await keystream(key, blocks, octets), domain);
+        blocks += octets / BLOCK;
+      } else {
+        subset.add(value);
+      }
+    }
+    subsets.push([...subset]);
+  }
+  return subsets;
+}
+async function keystream(key, block, octets) {
+  const counter = new Uint8Array(BLOCK);
+  new DataView(counter.buffer).setBigUint64(8, BigInt(block));
+  const stream = await crypto.subtle.encrypt({ name: "AES-CTR", counter, length: 64 }, key, new Uint8Array(octets));
+  const view = new DataView(stream);
+  return Uint32Array.from({ length: octets / 4 }, (_, index) => view.getUint32(4 * index, true));
+}
 
 // src/packing.ts
 var BitWriter = class {
@@ -721,6 +723,7 @@ var Unary = class {
 };
 
 // src/layer.ts
+var VERSION = 2;
 var LARGEST_DOCUMENT = 1 << 24;
 var LARGEST_LAYER = 1 << 27;
 var MOST_ITEMS = 1 << 21;
@@ -738,13 +741,17 @@ var LayerBase = class {
     this.document = document;
     this.digest = digest;
     this.alphabet = new Alphabet(document.alphabet);
+    this.form = new WordForm(document.replaced, document.stripped);
     this.epsilon = Number(document.epsilon);
     this.targets = document.targets && new Set(document.targets);
     const { characters } = this.alphabet;
     if (characters.length < 2 || !ascends(characters) || characters.includes("\0")) throw unusable("alphabet");
+    if (!this.form.fits(this.alphabet)) throw unusable("list of what it replaces or strips");
     if (document.targets && !ascends(document.targets)) throw unusable("list of targets");
   }
   alphabet;
+  /** What counts as one word. */
+  form;
   epsilon;
   targets;
   #known = null;
@@ -762,10 +769,11 @@ var LayerBase = class {
   get randomizer() {
     return this.#randomizer ??= RANDOMIZERS[this.document.randomizer](this.size, this.epsilon, this.document.bound);
   }
-  /** Why a normalised word doesn't count; null if it does. */
+  /** Why a word, in its form, doesn't count; null if it does. */
   complaint(word) {
     const complaint = this.alphabet.complaint(word, this.document.depth);
     if (complaint) return complaint;
+    if (this.form.of(word) !== word) return "it is not in its form";
     if (this.found(word)) return "it was found before";
     if (this.targets) return this.targets.has(word) ? null : "it is not one of the words asked for";
     if (!this.#known) throw new RefusalError("the known words of the layer were not read");
@@ -887,7 +895,9 @@ function parseDocument(content) {
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw unreadable();
   const values = parsed;
   const fields = Object.entries(Object.hasOwn(values, "words") ? CLOSED_FIELDS : OPEN_FIELDS);
-  if (!fields.every(([name, check]) => Object.hasOwn(values, name) && check(values[name]))) throw unreadable();
+  if (!fields.every(([name, check]) => Object.hasOwn(values, name) && check(values[name]))) {
+    throw unreadable(values.version);
+  }
   if (JSON.stringify(Object.fromEntries(fields.map(([name]) => [name, values[name]]))) !== json) throw unreadable();
   return values;
 }
@@ -914,13 +924,55 @@ function checkRoom(strings) {
   const longest = strings.reduce((most, each) => Math.max(most, [...each].length), 0);
   if (longest > DEEPEST || longest * strings.length > MOST_CHARACTERS) throw unusable("list of prefixes or words");
 }
-function unreadable() {
+function unreadable(version) {
   return new RefusalError(
-    "the bytes are not the document of a layer in version 1 of the protocol, in its one form; a newer neologue may read them"
+    Number.isSafeInteger(version) && version !== VERSION ? `the document is of version ${version} of the protocol, and this device speaks version ${VERSION}; update whichever is older` : `the bytes are not the document of a layer in version ${VERSION} of the protocol, in its one form`
   );
 }
 function unusable(what) {
   return new RefusalError(`the document describes no layer: its ${what} can't be used`);
+}
+
+// src/contribution.ts
+var TAG_BYTES = 8;
+var HEADER_BYTES = 1 + TAG_BYTES;
+var MOST_TIMES = 2 ** 31 - 1;
+async function report(words, layer, entropy) {
+  const held = layer.closed ? heldPlaces(words, layer, entropy) : heldPrefixes(words, layer, entropy);
+  const header = Uint8Array.of(VERSION, ...layer.digest.subarray(0, TAG_BYTES));
+  return joined(header, await layer.randomizer.randomize(held, entropy));
+}
+function votesOf(made, layer) {
+  return layer.randomizer.votesOf(made.slice(HEADER_BYTES));
+}
+function heldPrefixes(words, layer, entropy) {
+  const times = /* @__PURE__ */ new Map();
+  for (const [word, typed] of countingWords(words, layer)) {
+    const candidate = layer.candidates.index(word);
+    if (candidate >= 0) times.set(candidate, (times.get(candidate) ?? 0) + typed);
+  }
+  const prefixes = [...times.keys()].sort((a, b) => a - b);
+  const order = entropy.permutation(prefixes.length).map((index) => prefixes[index]);
+  if (layer.document.sampler === "greedy") order.sort((a, b) => times.get(b) - times.get(a));
+  return order.slice(0, layer.document.bound);
+}
+function heldPlaces(words, layer, entropy) {
+  const counting = [...countingWords(words, layer).keys()].sort(compare);
+  const events = entropy.chances(scaled(layer.rate, WORD_BITS), counting.length);
+  const drawn = counting.filter((_, index) => events[index]);
+  const sampled = entropy.permutation(drawn.length).slice(0, layer.document.bound).map((index) => layer.index(drawn[index]));
+  const listed = sampled.filter((candidate) => candidate >= 0);
+  return layer.held(listed, sampled.length - listed.length);
+}
+function countingWords(words, layer) {
+  const counting = /* @__PURE__ */ new Map();
+  for (const [word, times] of words) {
+    const form = layer.form.of(word);
+    if (layer.complaint(form) === null) {
+      counting.set(form, (counting.get(form) ?? 0) + Math.min(Math.max(1, times), MOST_TIMES));
+    }
+  }
+  return counting;
 }
 
 // src/succession.ts
@@ -1346,6 +1398,7 @@ export {
   SubsetSelection,
   Unary,
   Vocabulary,
+  WordForm,
   baseSubsets,
   compare,
   credentialOf,

@@ -141,6 +141,20 @@ def test_whole_reports(core: Browser, name: str) -> None:
         assert got == {**{key: case[key] for key in ("digest", "report", "votes")}, "left": 0}, case["name"]
 
 
+def test_forms(core: Browser) -> None:
+    told = run(
+        core,
+        """
+        return (await vectors("forms")).map(({ replaced, stripped, words }) => {
+          const form = new device.WordForm(replaced, stripped);
+          return words.map(({ typed }) => form.of(typed));
+        });
+        """,
+    )
+    for case, forms in zip(committed("forms"), told, strict=True):
+        assert forms == [word["form"] for word in case["words"]], case["name"]
+
+
 def test_candidates(core: Browser) -> None:
     told = run(
         core,

@@ -401,7 +401,9 @@ def test_a_wrong_form_loses_nothing_and_says_what_is_wrong_beside_the_field(desk
         ("devices", {"devices": "10"}, "9 users are too few"),
         ("hours", {"hours": "0"}, "Layer seconds must be above 0"),
         ("language", {"language": "tlh"}, "No language is called"),
-        ("alphabet", {"alphabet": "en"}, "The language &#39;en&#39; brings an alphabet"),
+        ("alphabet", {"alphabet": "xx"}, "No alphabet is called &#39;xx&#39;"),
+        ("case", {"case": "lower"}, "Case must be one of fold, keep"),
+        ("punctuation", {"punctuation": "none"}, "Punctuation must be one of strip, keep"),
         ("measure_devices", {"measure_devices": "1"}, "1 users who measure are too few"),
         ("name", {"name": "open"}, "There is already a campaign"),
     ):

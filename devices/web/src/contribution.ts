@@ -2,11 +2,10 @@
 
 import { type Entropy, SecureEntropy } from "./entropy";
 import { WORD_BITS, scaled } from "./exact";
-import type { ClosedLayer, Layer, OpenLayer } from "./layer";
+import { type ClosedLayer, type Layer, type OpenLayer, VERSION } from "./layer";
 import { type Octets, joined } from "./octets";
-import { compare, normalised } from "./spelling";
+import { compare } from "./spelling";
 
-const VERSION = 1;
 const TAG_BYTES = 8;
 export const HEADER_BYTES = 1 + TAG_BYTES;
 const MOST_TIMES = 2 ** 31 - 1;
@@ -59,7 +58,7 @@ function heldPlaces(words: ReadonlyMap<string, number>, layer: ClosedLayer, entr
 function countingWords(words: ReadonlyMap<string, number>, layer: Layer): Map<string, number> {
   const counting = new Map<string, number>();
   for (const [word, times] of words) {
-    const form = normalised(word);
+    const form = layer.form.of(word);
     if (layer.complaint(form) === null) {
       counting.set(form, (counting.get(form) ?? 0) + Math.min(Math.max(1, times), MOST_TIMES));
     }

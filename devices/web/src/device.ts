@@ -67,6 +67,7 @@ export interface Options extends Partial<DiaryLimits> {
   operators: readonly string[];
   policy?: Partial<Limits>;
   sendingWindow?: SendingWindow;
+  known?: Uint8Array;
   name?: string;
 }
 
@@ -131,6 +132,7 @@ export class Device {
           (await owner(turn)).withdrawn ? undefined : work(turn),
         ),
       (path, most) => this.#fetched(path, most),
+      options.known ? Uint8Array.from(options.known) : null,
     );
   }
 
@@ -268,10 +270,10 @@ export class Device {
 
   /** Whether a word would count in the layer that was seen last, and why not. Nothing of it is kept. */
   async preview(word: string): Promise<Preview> {
-    const form = normalised(word);
+    const layer = await this.#seen();
+    const form = layer ? layer.form.of(word) : normalised(word);
     const preview = (counts: boolean | null, why: string): Preview => ({ word: form, counts, why });
     if (this.#diary.form(word) === "") return preview(false, "it is empty, or so long that it is not kept");
-    const layer = await this.#seen();
     if (!layer) return preview(null, "nothing is asked of this device yet");
     const complaint = layer.complaint(form);
     if (complaint) return preview(false, complaint);

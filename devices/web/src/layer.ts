@@ -9,10 +9,11 @@ import { RefusalError } from "./errors";
 import { CLOSED_FIELDS, type ClosedDocument, OPEN_FIELDS, type OpenDocument } from "./layer_document";
 import { type Octets, count, hex, sha256 } from "./octets";
 import type { Randomizer } from "./randomizer";
-import { Alphabet, Vocabulary, ascends, compare, find, normalised } from "./spelling";
+import { Alphabet, Vocabulary, WordForm, ascends, compare, find, normalised } from "./spelling";
 import { SubsetSelection } from "./subset_selection";
 import { Unary } from "./unary";
 
+export const VERSION = 2;
 export const LARGEST_DOCUMENT = 1 << 24;
 export const LARGEST_LAYER = 1 << 27;
 const MOST_ITEMS = 1 << 21;
@@ -31,6 +32,8 @@ const RANDOMIZERS: Readonly<Record<string, (s: number, epsilon: number, bound: n
 /** A layer, or a closed one, and what both have. */
 abstract class LayerBase<Document extends OpenDocument | ClosedDocument> {
   readonly alphabet: Alphabet;
+  /** What counts as one word. */
+  readonly form: WordForm;
   readonly epsilon: number;
   readonly targets: ReadonlySet<string> | null;
   #known: Vocabulary | null = null;
@@ -41,10 +44,12 @@ abstract class LayerBase<Document extends OpenDocument | ClosedDocument> {
     readonly digest: Uint8Array,
   ) {
     this.alphabet = new Alphabet(document.alphabet);
+    this.form = new WordForm(document.replaced, document.stripped);
     this.epsilon = Number(document.epsilon);
     this.targets = document.targets && new Set(document.targets);
     const { characters } = this.alphabet;
     if (characters.length < 2 || !ascends(characters) || characters.includes("\0")) throw unusable("alphabet");
+    if (!this.form.fits(this.alphabet)) throw unusable("list of what it replaces or strips");
     if (document.targets && !ascends(document.targets)) throw unusable("list of targets");
   }
 
@@ -75,10 +80,11 @@ abstract class LayerBase<Document extends OpenDocument | ClosedDocument> {
   /** Whether a word that counts belongs to a candidate. */
   abstract has(word: string): boolean;
 
-  /** Why a normalised word doesn't count; null if it does. */
+  /** Why a word, in its form, doesn't count; null if it does. */
   complaint(word: string): string | null {
     const complaint = this.alphabet.complaint(word, this.document.depth);
     if (complaint) return complaint;
+    if (this.form.of(word) !== word) return "it is not in its form";
     if (this.found(word)) return "it was found before";
     if (this.targets) return this.targets.has(word) ? null : "it is not one of the words asked for";
     if (!this.#known) throw new RefusalError("the known words of the layer were not read");
@@ -227,7 +233,9 @@ export function parseDocument(content: Uint8Array): OpenDocument | ClosedDocumen
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw unreadable();
   const values = parsed as Record<string, unknown>;
   const fields = Object.entries(Object.hasOwn(values, "words") ? CLOSED_FIELDS : OPEN_FIELDS);
-  if (!fields.every(([name, check]) => Object.hasOwn(values, name) && check(values[name]))) throw unreadable();
+  if (!fields.every(([name, check]) => Object.hasOwn(values, name) && check(values[name]))) {
+    throw unreadable(values.version);
+  }
   // There is one document for each layer: the keys in order, and nothing that JSON would write in another way.
   if (JSON.stringify(Object.fromEntries(fields.map(([name]) => [name, values[name]]))) !== json) throw unreadable();
   return values as unknown as OpenDocument | ClosedDocument;
@@ -262,10 +270,12 @@ function checkRoom(strings: readonly string[]): void {
   if (longest > DEEPEST || longest * strings.length > MOST_CHARACTERS) throw unusable("list of prefixes or words");
 }
 
-function unreadable(): RefusalError {
+function unreadable(version?: unknown): RefusalError {
   return new RefusalError(
-    "the bytes are not the document of a layer in version 1 of the protocol, in its one form; a newer neologue may " +
-      "read them",
+    Number.isSafeInteger(version) && version !== VERSION
+      ? `the document is of version ${version} of the protocol, and this device speaks version ${VERSION}; update ` +
+        "whichever is older"
+      : `the bytes are not the document of a layer in version ${VERSION} of the protocol, in its one form`,
   );
 }
 

@@ -17,9 +17,11 @@ export interface OpenDocument {
   readonly listed: number[][] | null;
   readonly pass: number;
   readonly randomizer: string;
+  readonly replaced: string;
   readonly sampler: string;
+  readonly stripped: string;
   readonly targets: string[] | null;
-  readonly version: 1;
+  readonly version: 2;
   readonly ways: number[] | null;
 }
 
@@ -38,9 +40,11 @@ export const OPEN_FIELDS = {
   listed: nullable(listOf(listOf(wholeNumber(0, 9007199254740992)))),
   pass: wholeNumber(1, 2147483647),
   randomizer: matching(/^[a-z-]{1,32}$/),
+  replaced: text,
   sampler: matching(/^[a-z-]{1,32}$/),
+  stripped: text,
   targets: nullable(listOf(text)),
-  version: equal(1),
+  version: equal(2),
   ways: nullable(listOf(wholeNumber(1, 2147483647))),
 } as const satisfies Readonly<Record<keyof OpenDocument, FieldCheck>>;
 
@@ -53,8 +57,10 @@ export interface ClosedDocument {
   readonly known: string;
   readonly randomizer: string;
   readonly rate: string;
+  readonly replaced: string;
+  readonly stripped: string;
   readonly targets: string[] | null;
-  readonly version: 1;
+  readonly version: 2;
   readonly words: string[];
 }
 
@@ -67,7 +73,9 @@ export const CLOSED_FIELDS = {
   known: matching(/^[0-9a-f]{64}$/),
   randomizer: matching(/^[a-z-]{1,32}$/),
   rate: decimal,
+  replaced: text,
+  stripped: text,
   targets: nullable(listOf(text)),
-  version: equal(1),
+  version: equal(2),
   words: listOf(text),
 } as const satisfies Readonly<Record<keyof ClosedDocument, FieldCheck>>;

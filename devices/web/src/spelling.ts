@@ -2,12 +2,67 @@
 
 // What Python calls white space, of which JavaScript's \s is not the same set.
 const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
-const AROUND = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, "gu");
 const ANY_SPACE = new RegExp(`[${SPACE}]`, "u");
 
-/** The one form in which words are compared and sent: NFC, without surrounding white space. */
+/** What counts as one word: which characters take the place of others, and which are taken off at both ends. */
+export class WordForm {
+  readonly #replaced: ReadonlyMap<string, string>;
+  readonly #stripped: readonly string[];
+
+  /** Pairs of a character and its replacement, and of the first and the last of a range; both in order. */
+  constructor(
+    readonly replaced: string,
+    readonly stripped: string,
+  ) {
+    const characters = [...replaced];
+    this.#replaced = new Map(pairs(characters));
+    this.#stripped = [...stripped];
+  }
+
+  /** Whether its pairs are complete and in order, and replace what an alphabet lacks by what it has. */
+  fits(alphabet: Alphabet): boolean {
+    const [characters, ends] = [[...this.replaced], this.#stripped];
+    if (characters.length % 2 || ends.length % 2) return false;
+    const taken = characters.filter((_, place) => place % 2 === 0);
+    return (
+      ascends(taken) &&
+      pairs(characters).every(([from, to]) => alphabet.code(from) === 0 && alphabet.code(to) > 0) &&
+      ends.every((end, place) => place === 0 || compare(ends[place - 1]!, end) < (place % 2 ? 1 : 0))
+    );
+  }
+
+  /** The form of what was typed; empty if nothing is left of it. */
+  of(typed: string): string {
+    const whole = [...typed.normalize("NFC")].map((character) => this.#replaced.get(character) ?? character);
+    const word = [...whole.join("").normalize("NFC")];
+    let [first, last] = [0, word.length];
+    while (first < last && this.#isTakenOff(word[first]!)) first++;
+    while (first < last && this.#isTakenOff(word[last - 1]!)) last--;
+    return word.slice(first, last).join("");
+  }
+
+  #isTakenOff(character: string): boolean {
+    if (ANY_SPACE.test(character)) return true;
+    let [low, high] = [0, this.#stripped.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (compare(this.#stripped[middle]!, character) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    // Within a range, an odd number of its ends is at or before the character, or it is the last one itself.
+    return low % 2 === 1 || this.#stripped[low - 1] === character;
+  }
+}
+
+const AS_TYPED = new WordForm("", "");
+
+/** A word as it was typed: NFC, without surrounding white space. */
 export function normalised(word: string): string {
-  return word.normalize("NFC").replace(AROUND, "");
+  return AS_TYPED.of(word);
+}
+
+function pairs(characters: readonly string[]): [string, string][] {
+  return characters.flatMap((from, place) => (place % 2 ? [] : [[from, characters[place + 1] ?? ""] as [string, string]]));
 }
 
 /** The order of code points; JavaScript's own is that of UTF-16 units. */

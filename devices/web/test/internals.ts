@@ -11,7 +11,7 @@ import type { Octets } from "../src/octets";
 import { Policy } from "../src/policy";
 import { noiseVotes } from "../src/randomizer";
 import * as receipt from "../src/receipt";
-import { Alphabet, Vocabulary, compare, normalised } from "../src/spelling";
+import { Alphabet, Vocabulary, WordForm, compare, normalised } from "../src/spelling";
 import * as succession from "../src/succession";
 import { SubsetSelection } from "../src/subset_selection";
 import { Unary } from "../src/unary";
@@ -24,6 +24,7 @@ export {
   SubsetSelection,
   Unary,
   Vocabulary,
+  WordForm,
   baseSubsets,
   compare,
   credentialOf,

@@ -11,8 +11,9 @@ from neologue.campaign.parameters import Parameters
 from neologue.campaign.profiles import profile as profile_named
 from neologue.campaign.promise import fewest_reports
 from neologue.errors import LanguageError, ParameterError
-from neologue.language.alphabet import Alphabet, normalise
+from neologue.language.alphabet import Alphabet
 from neologue.language.vocabulary import Vocabulary
+from neologue.language.word_form import WordForm, without_capitals
 from neologue.masking.rules import GroupRules
 from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.levels import LEAST_ALPHA
@@ -32,7 +33,9 @@ class Campaign:
     users: int
     parameters: Parameters
     alphabet: Alphabet
+    """Without capitals where case is folded."""
     known: Vocabulary = field(default_factory=Vocabulary.empty)
+    """In the form that words are counted in."""
     targets: frozenset[str] | None = None
     """If given, devices contribute these words alone, known or not."""
     profile: str = "own"
@@ -44,6 +47,9 @@ class Campaign:
         if self.parameters.epsilon is None:
             chosen = replace(self.parameters, epsilon=local_epsilon(self.users))
             object.__setattr__(self, "parameters", chosen)
+        if self.parameters.case == "fold":
+            object.__setattr__(self, "alphabet", without_capitals(self.alphabet))
+        object.__setattr__(self, "known", self.known.in_form(self.form))
         if self.targets is not None:
             object.__setattr__(self, "targets", self._usable(self.targets))
         self._check_levels()
@@ -95,6 +101,11 @@ class Campaign:
         )
 
     @cached_property
+    def form(self) -> WordForm:
+        """What counts as one word."""
+        return WordForm.chosen(self.parameters.case, self.parameters.punctuation, self.alphabet)
+
+    @cached_property
     def largest_layer(self) -> int:
         """The most candidates that a layer can have."""
         return largest_layer(self.parameters)
@@ -138,7 +149,7 @@ class Campaign:
     def _usable(self, words: Iterable[str]) -> frozenset[str]:
         """The words that devices could contribute at all."""
         depth = self.parameters.depth
-        usable = frozenset(word for word in map(normalise, words) if self.alphabet.spells(word, depth))
+        usable = frozenset(word for word in map(self.form.of, words) if self.alphabet.spells(word, depth))
         if not usable:
             raise LanguageError(
                 f"no target word has 1 to {depth} characters of the alphabet {self.alphabet.name}; "

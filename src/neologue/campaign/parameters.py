@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, fields
 
 from neologue.errors import ParameterError
+from neologue.language.word_form import CASES, PUNCTUATIONS
 from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.levels import MOST_IN_A_PROMISE, check_alpha, check_delta, check_unique_chance
 from neologue.protocol.limits import DEEPEST, LARGEST_LAYER, SAMPLERS, check_whole
@@ -72,11 +73,17 @@ class Parameters:
     nothing."""
     promised_unit: str = "item"
     """What that ε protects: one word (item), or all words of a user (user)."""
+    case: str = "keep"
+    """Whether Yeet and YEET are counted as yeet (fold), or words differ by case (keep)."""
+    punctuation: str = "keep"
+    """Whether signs before and behind a word are taken off and ’ is ' (strip), or words are as typed (keep)."""
 
     def __post_init__(self) -> None:
         _choice("randomizer", self.randomizer, RANDOMIZERS)
         _choice("sampler", self.sampler, SAMPLERS)
         _choice("rule", self.rule, RULE_NAMES)
+        _choice("case", self.case, CASES)
+        _choice("punctuation", self.punctuation, PUNCTUATIONS)
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
         check_whole("words per user", self.words_per_user, 1, 10_000, parameter="words_per_user")

@@ -51,6 +51,8 @@ GBOARD_2024 = Profile(
         hostile_devices=0,
         delta=1e-10,
         colluders=0.0,
+        case="keep",
+        punctuation="keep",
     ),
 )
 
@@ -61,7 +63,7 @@ NEOLOGUE = Profile(
         "million users ε = 7, for other populations see neologue.layout.shape.local_epsilon"
     ),
     users=15_000_000,
-    alphabet="ascii",
+    alphabet="en",
     parameters=Parameters(
         randomizer="unary",
         epsilon=None,
@@ -85,6 +87,8 @@ NEOLOGUE = Profile(
         hostile_devices=1,
         delta=1e-10,
         colluders=0.0,
+        case="fold",
+        punctuation="strip",
     ),
 )
 

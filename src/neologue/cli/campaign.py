@@ -11,6 +11,7 @@ from neologue.cli.consent import YES, require_consent
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.service_client import AS_JSON, NAME, SERVER, TOKEN, ServiceClient, format_time
 from neologue.cli.shared_options import (
+    CASE,
     CENTRAL_EPSILON,
     CENTRAL_UNIT,
     COLLUDERS,
@@ -18,8 +19,10 @@ from neologue.cli.shared_options import (
     DEPTH,
     HOSTILE_DEVICES,
     PASSES,
+    PUNCTUATION,
     UNIQUE_CHANCE,
     WORDS_PER_USER,
+    alphabet_names,
     complete_from,
     language_names,
     profile_names,
@@ -29,7 +32,18 @@ from neologue.protocol.limits import LARGEST_CLOSED_VOTE_RATIO
 
 AT_ONCE = 100_000
 PARAMETERS = (
-    *("epsilon", "promised_epsilon", "promised_unit", "delta", "colluders", "words_per_user", "depth", "passes"),
+    *(
+        "case",
+        "punctuation",
+        "epsilon",
+        "promised_epsilon",
+        "promised_unit",
+        "delta",
+        "colluders",
+        "words_per_user",
+        "depth",
+        "passes",
+    ),
     *("candidates", "k_anonymity", "alpha", "unique_chance", "hostile_devices", "smallest_layer"),
 )
 """The options that change a parameter of the profile."""
@@ -61,6 +75,13 @@ for command in (words, influence, export, review):
     "--profile", default="neologue", show_default=True, shell_complete=complete_from(profile_names), help="Parameters."
 )
 @click.option("--language", shell_complete=complete_from(language_names), help="Sets the alphabet and the known words.")
+@click.option(
+    "--alphabet",
+    shell_complete=complete_from(alphabet_names),
+    help="Name of an alphabet, with +emoji behind it if emoji are words  [default: by language or profile]",
+)
+@CASE
+@PUNCTUATION
 @click.option("--known", type=click.Path(path_type=Path), help="A file of known words that replaces the language's.")
 @click.option(
     "--targets",

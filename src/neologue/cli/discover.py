@@ -13,6 +13,7 @@ from neologue.cli.repeating_command import repeating_command
 from neologue.cli.shared_options import (
     ALPHA,
     ALPHABET,
+    CASE,
     CENTRAL_EPSILON,
     CENTRAL_UNIT,
     COLLUDERS,
@@ -23,6 +24,7 @@ from neologue.cli.shared_options import (
     KNOWN,
     PASSES,
     PROFILE,
+    PUNCTUATION,
     RANDOMIZER,
     RULE,
     UNIQUE_CHANCE,
@@ -51,6 +53,8 @@ JOURNAL = "unfinished"
 LARGEST_SEED = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly."""
 CHANGEABLE = (
+    "case",
+    "punctuation",
     "epsilon",
     "words_per_user",
     "depth",
@@ -90,6 +94,8 @@ REPEATED = (
     help="Language of the embedded population and of the built-in known words.",
 )
 @ALPHABET
+@CASE
+@PUNCTUATION
 @click.option("--users", type=int, help=f"Users to ask  [default: all of DATA, or {DEFAULT_USERS:,} embedded]")
 @click.option("--epsilon", type=float, help="Local ε of one word  [default: the profile's, or by population]")
 @WORDS_PER_USER
@@ -212,6 +218,7 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
     with show_progress(sys.stderr) as progress, _open_engine(options, progress) as engine:
         progress.print_line("Reading words; the first run also compiles, which takes some seconds …")
         campaign, population, measure = _read_inputs(data, wanted, engine, options)
+        population = population.in_form(campaign.form)
         progress.print_line(population.description)
         check_memory(campaign, engine.threads)
         journal = _open_journal(population, campaign, measure, options)
@@ -370,7 +377,9 @@ def _read_inputs(
             options["day_column"],
         )
         days = wanted.parameters.days
-        population = engine.read(data, columns, days=days, users=options["users"], seed=options["seed"])
+        population = engine.read(
+            data, columns, days=days, users=options["users"], seed=options["seed"], form=wanted.form
+        )
     targets = Vocabulary.from_file(options["targets"]).words if options["targets"] else None
     known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(options["language"])
     if population is None:

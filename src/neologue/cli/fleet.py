@@ -118,6 +118,7 @@ def _run(
 ) -> None:
     from neologue.fleet.fleet import run, simulated_policy
     from neologue.masking.rules import GroupRules
+    from neologue.protocol.documents import read_layer
     from neologue.release.codec import decode_release
     from neologue.reporting.files import write_files
 
@@ -155,10 +156,12 @@ def _run(
     document = decode_release(
         service.request_text("GET", "campaigns", name, "release").encode(), f"the release of {name}"
     )
+    layers = fetch_layers(service, document)
     if out:
-        for path in write_files(document.words, document.whole, fetch_layers(service, document), out):
+        for path in write_files(document.words, document.whole, layers, out):
             click.echo(f"wrote {path}", err=True)
-    _show(document, population, ended, time.monotonic() - began)
+    held = set(map(read_layer(layers[0]).form.of, population.words))
+    _show(document, held, ended, time.monotonic() - began)
 
 
 def _prepare(service: ServiceClient, options: dict[str, Any]) -> None:
@@ -295,10 +298,9 @@ def layer_summary(layer: dict[str, Any]) -> str:
     )
 
 
-def _show(document: "ReleaseDocument", population: "Population", ended: Counter[str], seconds: float) -> None:
+def _show(document: "ReleaseDocument", held: set[str], ended: Counter[str], seconds: float) -> None:
     from neologue.cli.terminal import print_line, show_table
 
-    held = set(population.words)
     rows = [
         (word.word, f"{word.estimate:,.0f}", f"{word.low:,.0f} – {word.high:,.0f}")
         for word in document.words[:SHOWN_WORDS]

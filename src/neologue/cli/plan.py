@@ -13,6 +13,7 @@ from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.shared_options import (
     ALPHA,
     ALPHABET,
+    CASE,
     COLLUDERS,
     DELTA,
     DEPTH,
@@ -21,6 +22,7 @@ from neologue.cli.shared_options import (
     KNOWN,
     PASSES,
     PROFILE,
+    PUNCTUATION,
     RANDOMIZER,
     RULE,
     UNIQUE_CHANCE,
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
 DEFAULT_USERS = 1_000_000
 CHANGEABLE = (
-    *("words_per_user", "depth", "passes", "randomizer", "rule"),
+    *("case", "punctuation", "words_per_user", "depth", "passes", "randomizer", "rule"),
     *("k_anonymity", "alpha", "unique_chance", "hostile_devices", "delta", "colluders"),
 )
 
@@ -79,6 +81,8 @@ CHANGEABLE = (
 @HOSTILE_DEVICES
 @COLLUDERS
 @ALPHABET
+@CASE
+@PUNCTUATION
 @KNOWN
 @group_options
 @click.option(

@@ -75,12 +75,23 @@ PROFILE = click.option(
 ALPHABET = click.option(
     "--alphabet",
     shell_complete=complete_from(alphabet_names),
-    help="Name of an alphabet, or a text file to take the characters from.",
+    help="Name of an alphabet, with +emoji behind it if emoji are words, or a text file to take the characters from  "
+    "[default: by profile and language]",
 )
 KNOWN = click.option(
     "--known",
     type=click.Path(path_type=Path),
     help="Known words: a text file with one word per line, or a Hunspell .dic  [default: built in]",
+)
+CASE = click.option(
+    "--case",
+    type=click.Choice(["fold", "keep"]),
+    help="Count Yeet and YEET as yeet, or words as they are typed  [default: the profile's]",
+)
+PUNCTUATION = click.option(
+    "--punctuation",
+    type=click.Choice(["strip", "keep"]),
+    help="Take off signs around a word and read ’ as ', or count words as they are typed  [default: the profile's]",
 )
 WORDS_PER_USER = click.option("--words-per-user", type=int, help="The most words in one report (B).")
 DEPTH = click.option("--depth", type=int, help="The longest word that counts (D).")
@@ -129,7 +140,7 @@ def choose_alphabet(wanted: str | None, of_profile: str, language: str) -> "Alph
     from neologue.language.alphabet import NAMED, Alphabet
 
     if wanted is None:
-        return Alphabet.named(of_profile) if language == "en" else builtin.alphabet(language)
+        return builtin.alphabet_of(of_profile, language)
     if wanted in NAMED or not Path(wanted).exists():
         return Alphabet.named(wanted)
     return Alphabet.from_file(Path(wanted))

@@ -188,11 +188,13 @@ def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: AN
 
     DATA is a file of users and words as for `neologue discover`; without it, users are simulated.
     """
+    from neologue.campaign.profiles import NEOLOGUE
     from neologue.cli.study_run import StudyCommand, check_output_options, run_study
     from neologue.cli.study_tables import show_comparison
     from neologue.cli.terminal import show_progress
     from neologue.language import builtin
     from neologue.language.vocabulary import Vocabulary
+    from neologue.language.word_form import WordForm, without_capitals
     from neologue.studies.compare import METHODS, Comparison, ComparisonResult, ComparisonRun, Study
     from neologue.studies.compare import compare as run_all
     from neologue.studies.side_by_side import side_by_side
@@ -210,11 +212,14 @@ def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: AN
         progress.print_line("Reading words …")
         known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(language)
         population = _read_population(data, max(wanted.users), known, options)
+        # All methods find words of one form, that of the default profile.
+        alphabet = without_capitals(builtin.alphabet(language))
+        form = WordForm.chosen(NEOLOGUE.parameters.case, NEOLOGUE.parameters.punctuation, alphabet)
+        known, population = known.in_form(form), population.in_form(form)
         progress.print_line(population.description)
     if data and not options["users"]:
         most = max(COMPARED_USERS[quick]) if quick else population.users
         wanted = replace(wanted, users=(min(population.users, most),))
-    alphabet = builtin.alphabet(language)
     # Refuse everything that can be refused before a folder is created.
     run_all(population, wanted, alphabet=alphabet, known=known)
 

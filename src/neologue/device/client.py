@@ -63,12 +63,15 @@ class Client:
         key: bytes | None = None,
         *,
         library: Library | None = None,
+        known: bytes | None = None,
         clock: Clock = system_days,
         sending_time: SendingTime | None = None,
     ) -> None:
         """`server` is the address of the service, or what talks to it; with a `key` of 32 bytes the diary is sealed.
 
-        Clients of one process may share a `library`. Without a `sending_time`, reports are sent in the usual window.
+        Clients of one process may share a `library`. An app may come with a list of `known` words, the bytes that the
+        service serves under its digest: a layer that names this digest then costs no fetch of them.
+        Without a `sending_time`, reports are sent in the usual window.
         """
         folder = Path(folder)
         try:
@@ -82,7 +85,7 @@ class Client:
         else:
             self._transport = server
         self._policy = policy
-        self._library = Library(folder / "library") if library is None else library
+        self._library = Library(folder / "library", known) if library is None else library
         self._owns_library = library is None
         self._clock = clock
         self._sending_time = SendingTime() if sending_time is None else sending_time

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from neologue.device.sampling import sample
 from neologue.entropy import Entropy, SecureEntropy
-from neologue.language.alphabet import normalise
 from neologue.language.candidates import strings
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
@@ -60,10 +59,10 @@ def held_candidates(words: Mapping[str, int], layer: ClosedLayer, entropy: Entro
 
 
 def counting_words(words: Mapping[str, int], layer: Layer | ClosedLayer) -> dict[str, int]:
-    """The words that count, normalised, and how often each was typed."""
+    """The words that count, in their form, and how often each was typed."""
     counting: dict[str, int] = {}
     for word, times in words.items():
-        form = normalise(word)
+        form = layer.form.of(word)
         if layer.counts(form):
             counting[form] = counting.get(form, 0) + min(max(1, times), MOST_TIMES)
     return counting

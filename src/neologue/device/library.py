@@ -33,11 +33,13 @@ _FILES: Final = 4
 class Library:
     """A few layers and lists in memory, and their documents in a folder if one is given.
 
+    `known` is a list of known words that the app comes with, as the service serves it: it is not fetched.
     Many clients of one process may share it, from any thread: documents are the same for all of them.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, known: bytes | None = None) -> None:
         self._folder = folder
+        self._shipped = {} if known is None else {("known", hashlib.sha256(known).hexdigest()): known}
         self._layers: OrderedDict[bytes, Layer | ClosedLayer] = OrderedDict()
         self._lists: OrderedDict[str, Vocabulary] = OrderedDict()
         self._lock = Lock()
@@ -76,7 +78,10 @@ class Library:
         return self._lists[digest]
 
     def _content(self, kind: str, digest: str, most: int, fetch: Fetch) -> bytes:
-        """The bytes with a digest, from the folder or from the service."""
+        """The bytes with a digest, from the app, from the folder or from the service."""
+        shipped = self._shipped.get((kind, digest))
+        if shipped is not None:
+            return shipped
         file = None if self._folder is None else self._folder / f"{kind}-{digest}"
         if file is not None:
             with suppress(OSError):

@@ -99,6 +99,7 @@ def closed_layer(campaign: Campaign, words: Iterable[str], measuring: Measuring)
         known=campaign.known,
         targets=campaign.targets,
         rate=measuring.rate,
+        form=campaign.form,
     )
 
 

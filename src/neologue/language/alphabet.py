@@ -21,34 +21,54 @@ END = "⊥"
 """How the end mark is displayed; it is a separate symbol, never a character of a word."""
 
 JOINERS = "\u200c\u200d"
-LATIN = string.ascii_letters + "'-"
+LATIN = string.ascii_letters + string.digits + "'-"
+WESTERN = LATIN + "".join(chr(point) for point in range(0xC0, 0x100) if chr(point) not in "×÷") + "ŒœŸ"
+"""Latin letters with the marks of Western European languages, whose names and loans travel."""
+EMOJI = (
+    "".join(
+        chr(point) for first, last in ("👀💯", "😀🙏", "🤐🤯", "🥰🥺") for point in range(ord(first), ord(last) + 1)
+    )
+    + "☀☺♂♀♡♥♪♫✅✈✌✔✨❌❤⭐🌈🌙🌟🌸🌹🍀🍆🍑🍕🍻🎂🎄🎉🎮🎵🎶🏀🏆🏻🏼🏽🏾🏿💰💸📱📷📸🔥🖕🖤🚀🚨🤷🦄\ufe0f\u200d"
+)
+"""Faces, hands, hearts and other emoji in common use, with the signs that vary and join them."""
+WITH_EMOJI = "+emoji"
+"""Behind the name of an alphabet, adds the emoji."""
+
+
+def is_letter(character: str) -> bool:
+    """Whether words are spelled with it: a letter, a mark or a decimal digit."""
+    category = unicodedata.category(character)
+    return category[0] in "LM" or category == "Nd"
 
 
 def _is_stable_letter(character: str) -> bool:
-    """Whether a character is a letter or mark that NFC leaves unchanged."""
-    return unicodedata.category(character)[0] in "LM" and unicodedata.is_normalized("NFC", character)
+    """Whether a character is a letter, mark or digit that NFC leaves unchanged."""
+    return is_letter(character) and unicodedata.is_normalized("NFC", character)
 
 
 NAMED: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "ascii": (string.digits + string.ascii_letters + string.punctuation, "visible ASCII, the default"),
+        "ascii": (string.digits + string.ascii_letters + string.punctuation, "visible ASCII"),
         "paper": (
             # The paper's 100 symbols are string.printable; ⊥ is one of them and replaces form feed here.
             string.printable.replace("\f", ""),
             "the paper's 100 symbols, ⊥ among them",
         ),
-        "en": (LATIN, "English: letters, apostrophe, hyphen"),
-        "de": (LATIN + "äöüÄÖÜßẞ", "German: English and umlauts, ß"),
-        "es": (LATIN + "áéíóúüñÁÉÍÓÚÜÑ", "Spanish: English and accents, ñ"),
-        "fr": (LATIN + "àâæçéèêëîïôœùûüÿÀÂÆÇÉÈÊËÎÏÔŒÙÛÜŸ", "French: English and accents, ligatures"),
-        "id": (LATIN + string.digits, "Indonesian: English and digits, as in anak2"),
-        "it": (LATIN + "àèéìíîòóùúÀÈÉÌÍÎÒÓÙÚ", "Italian: English and accents"),
-        "pt": (LATIN + "áàâãçéêíóôõúüÁÀÂÃÇÉÊÍÓÔÕÚÜ", "Portuguese: English and accents, ç"),
-        "sv": (LATIN + "åäöéÅÄÖÉ", "Swedish: English and å, ä, ö, é"),
-        "ru": ("".join(map(chr, range(0x410, 0x450))) + "Ёё-", "Russian: Cyrillic letters, hyphen"),
+        "en": (WESTERN, "English: letters with the marks of names and loans, digits, apostrophe, hyphen"),
+        "de": (WESTERN + "ẞ", "German: the same and ẞ"),
+        "es": (WESTERN + "ªº", "Spanish: as English, and ª, º"),
+        "fr": (WESTERN, "French: as English"),
+        "id": (LATIN, "Indonesian: letters without marks, digits as in anak2, apostrophe, hyphen"),
+        "it": (WESTERN + "ªº", "Italian: as English, and ª, º"),
+        "pt": (WESTERN + "ªº", "Portuguese: as English, and ª, º"),
+        "sv": (WESTERN, "Swedish: as English"),
+        "ru": (
+            "".join(map(chr, range(0x410, 0x450))) + "Ёё" + LATIN,
+            "Russian: Cyrillic and Latin letters, digits, apostrophe, hyphen",
+        ),
         "hi": (
-            "".join(filter(_is_stable_letter, map(chr, range(0x900, 0x980)))) + JOINERS,
-            "Hindi: Devanagari letters and signs, joiners",
+            "".join(filter(_is_stable_letter, map(chr, range(0x900, 0x980)))) + JOINERS + LATIN,
+            "Hindi: Devanagari letters, signs, digits and joiners, and those of Indonesian",
         ),
     }
 )
@@ -76,13 +96,15 @@ class Alphabet:
 
     @classmethod
     def named(cls, name: str) -> "Alphabet":
-        """One of the built-in alphabets."""
-        if name not in NAMED:
+        """One of the built-in alphabets, or one with emoji, such as en+emoji."""
+        base = name.removesuffix(WITH_EMOJI)
+        if base not in NAMED:
             raise LanguageError(
-                f"no alphabet is called {name!r}; choose one of {', '.join(NAMED)}, or give a file",
+                f"no alphabet is called {name!r}; choose one of {', '.join(NAMED)}, with {WITH_EMOJI} behind it if "
+                "emoji are words, or give a file",
                 parameter="alphabet",
             )
-        return cls(NAMED[name][0], name)
+        return cls(NAMED[base][0] + (EMOJI if name != base else ""), name)
 
     @classmethod
     def from_words(cls, words: Iterable[str], name: str = "own") -> "Alphabet":

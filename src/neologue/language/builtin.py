@@ -2,22 +2,29 @@
 
 Frequencies are wordfreq's (Speer 2022, data under CC BY-SA 4.0), which folds case and replaces digits of
 longer numbers by zeros. Known words are those of a Hunspell dictionary where one is available, and otherwise
-wordfreq's own most frequent ones.
+wordfreq's own most frequent ones. English has two spellings: beside the American dictionary there is a list with those
+of both sides of the Atlantic, from symspellpy (Google Books and SCOWL).
 """
 
 import re
 from collections import defaultdict
 from functools import cache
 from itertools import islice
+from pathlib import Path
 
 from neologue.errors import LanguageError
 from neologue.language import hunspell
-from neologue.language.alphabet import NAMED, Alphabet, normalise
+from neologue.language.alphabet import EMOJI, JOINERS, LATIN, NAMED, Alphabet, is_letter, normalise
 from neologue.language.vocabulary import Vocabulary
 
 DICTIONARIES = {"en": "en_US", "ru": "ru", "sv": "sv_SE"}
 FREQUENT_WORDS = 10_000
+UNUSUAL_CASES = {"ı": "İ", "σ": "ς"}
+"""Letters that are written in another way in some places, which wordfreq never does."""
+ENGLISH_LIST = "frequency_dictionary_en_82_765.txt"
 MOST_CHARACTERS = 1000
+USUAL_CHARACTERS = 0.9999
+"""The share of all letters written that the characters of an alphabet make up; the rest is other languages'."""
 
 # wordfreq writes the digits of longer numbers as zeros: a token such as "0,000" is a class of numbers, not a word.
 _NUMBER = re.compile(r"\d{2}|^[\d\W]*\d[\d\W]*$")
@@ -42,28 +49,51 @@ def check_language(language: str) -> str:
 
 @cache
 def alphabet(language: str) -> Alphabet:
-    """The alphabet that suits a language: a named one, or the characters that its words use most."""
-    if language == "en":
-        return Alphabet.named("ascii")
+    """The alphabet that suits a language: a named one, or the letters that its words use most and what all have."""
     if language in NAMED:
         return Alphabet.named(language)
     shares: defaultdict[str, float] = defaultdict(float)
     for word, share in frequencies(language).items():
-        for character in normalise(word):
+        for character in filter(_spells_words, normalise(word)):
             shares[character] += share
-    visible = Alphabet.from_words(shares).characters
-    frequent = sorted(visible, key=lambda character: -shares[character])[:MOST_CHARACTERS]
-    return Alphabet("".join(frequent), language)
+    usual, left = LATIN, (1 - USUAL_CHARACTERS) * sum(shares.values())
+    frequent = sorted(shares, key=lambda character: (-shares[character], character))
+    written = sum(shares.values())
+    for character in frequent[:MOST_CHARACTERS]:
+        if written < left:
+            break
+        written -= shares[character]
+        # wordfreq folds case; some letters have no capital of one character.
+        usual += character + (character.upper() if len(character.upper()) == 1 else "")
+    return Alphabet(usual + "".join(other for letter, other in UNUSUAL_CASES.items() if letter in usual), language)
+
+
+def alphabet_of(profile: str, language: str) -> Alphabet:
+    """The alphabet of a campaign: the profile's, named here, is for English."""
+    return Alphabet.named(profile) if language == "en" else alphabet(language)
+
+
+def _spells_words(character: str) -> bool:
+    return is_letter(character) or character in JOINERS
 
 
 @cache
 def frequencies(language: str) -> dict[str, float]:
-    """The share of each word among all words written in a language, the most frequent first."""
+    """The share of each word among all words written in a language, the most frequent first.
+
+    Without what only a tokenizer makes: classes of numbers, signs, and what it cut a sign off (`u.s`, `p.m`).
+    """
     from wordfreq import available_languages, get_frequency_dict
 
     size = "large" if check_language(language) in available_languages("large") else "small"
     shares = get_frequency_dict(language, wordlist=size)
-    return {word: share for word, share in shares.items() if not _NUMBER.search(word)}
+    return {word: share for word, share in shares.items() if not _NUMBER.search(word) and _is_typed(word)}
+
+
+def _is_typed(token: str) -> bool:
+    """Whether a token is spelled like a word, with apostrophes and hyphens inside at most, or is of emoji."""
+    spelled = all(part and all(map(_spells_words, part)) for part in re.split("['-]", token))
+    return spelled or all(character in EMOJI for character in token)
 
 
 @cache
@@ -72,8 +102,18 @@ def vocabulary(language: str) -> Vocabulary:
     from wordfreq import available_languages, get_frequency_dict
 
     if check_language(language) in DICTIONARIES:
-        return hunspell.builtin(DICTIONARIES[language])
+        dictionary = hunspell.builtin(DICTIONARIES[language])
+        return _with_british_words(dictionary) if language == "en" else dictionary
     if language in available_languages("large"):
         return Vocabulary(get_frequency_dict(language, wordlist="small"), source=f"wordfreq's small {language} list")
     frequent = islice(frequencies(language), FREQUENT_WORDS)
     return Vocabulary(frequent, source=f"the {FREQUENT_WORDS:,} most frequent words of wordfreq's {language} list")
+
+
+def _with_british_words(american: Vocabulary) -> Vocabulary:
+    """The words of a dictionary and those of the English list that it has in no case: the list is in lower case."""
+    import symspellpy
+
+    content = (Path(symspellpy.__file__).parent / ENGLISH_LIST).read_text(encoding="utf-8-sig")
+    listed = {line.split()[0] for line in content.splitlines()}
+    return american.with_words(listed - {word.lower() for word in american.words}, "symspellpy's English list")

@@ -8,12 +8,14 @@ import io
 import os
 import zlib
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from unicodedata import normalize
 
 from neologue.errors import LanguageError
 from neologue.language.alphabet import normalise
+from neologue.language.word_form import AS_TYPED, WordForm
 
 REMEMBERED_OPINIONS = 1 << 20
 """How many answers of `accepts` are cached; a server asks about the same words in every pass."""
@@ -23,7 +25,7 @@ class Vocabulary:
     """The known words, immutable: `word in vocabulary` also permits the case forms that Hunspell permits.
 
     `accepts` decides about words that are not in the set (a compound, a number). It takes the word in NFC, and its
-    answers are cached. `rules` identifies it in the digest.
+    answers are cached. `rules` identifies it in the digest. The words are in a `form`.
     """
 
     def __init__(
@@ -32,16 +34,18 @@ class Vocabulary:
         accepts: Callable[[str], bool] | None = None,
         source: str = "given words",
         rules: str = "",
+        form: WordForm = AS_TYPED,
     ) -> None:
         self._words = frozenset(map(normalise, words)) - {""}
         self._opinion = accepts
         self._accepts = None if accepts is None else lru_cache(REMEMBERED_OPINIONS)(accepts)
         self._source = source
         self._rules = rules
+        self._form = form
 
     def __reduce__(self) -> tuple[type[Vocabulary], tuple[object, ...]]:
         """Pickle without the cached answers."""
-        return Vocabulary, (self._words, self._opinion, self._source, self._rules)
+        return Vocabulary, (self._words, self._opinion, self._source, self._rules, self._form)
 
     @classmethod
     def empty(cls) -> Vocabulary:
@@ -67,6 +71,19 @@ class Vocabulary:
         if not len(vocabulary):
             raise LanguageError(f"{path} has no words; give a file with one word per line")
         return vocabulary
+
+    def with_words(self, words: Iterable[str], source: str) -> Vocabulary:
+        """The same vocabulary with more words, from another source."""
+        return Vocabulary(
+            self._words.union(words), self._opinion, f"{self._source} and {source}", self._rules, self._form
+        )
+
+    def in_form(self, form: WordForm) -> Vocabulary:
+        """The same words in another form."""
+        if form == self._form:
+            return self
+        opinion = self._opinion and _OpinionOnForms(self._opinion)
+        return Vocabulary(map(form.of, self._words), opinion, self._source, self._rules, form)
 
     def __contains__(self, word: str) -> bool:
         word = normalize("NFC", word)
@@ -105,6 +122,16 @@ class Vocabulary:
     def is_list_of_lines(self) -> bool:
         """Whether no word has a line break, which would count as several words in the digest."""
         return not any("\n" in word for word in self._words)
+
+
+@dataclass(frozen=True)
+class _OpinionOnForms:
+    """An opinion on words whose case is gone: in capitals any word is right that is right in some case."""
+
+    opinion: Callable[[str], bool]
+
+    def __call__(self, word: str) -> bool:
+        return self.opinion(word) or self.opinion(word.upper())
 
 
 def _permitted_forms(word: str) -> tuple[str, ...]:

@@ -62,6 +62,7 @@ class Schedule:
             found=self.found,
             targets=self.campaign.targets,
             doubtful=doubtful,
+            form=self.campaign.form,
         )
 
     def size(self, prefixes: int, length: int, doubtful: int = 0) -> tuple[int, int, int] | None:

@@ -36,6 +36,7 @@ class Lexicon:
     def of(cls, population: EmbeddedPopulation, campaign: Campaign) -> "Lexicon":
         """The words of a population that a campaign can find."""
         depth = campaign.parameters.depth
+        population = population.in_form(campaign.form)
         counting = np.array([campaign.alphabet.spells(word, depth) for word in population.words])
         if not counting.any():
             raise LanguageError(

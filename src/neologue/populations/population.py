@@ -4,6 +4,7 @@ import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,10 +18,11 @@ from neologue.errors import DataError, ParameterError
 from neologue.language import builtin
 from neologue.language.alphabet import Alphabet, normalise
 from neologue.language.vocabulary import Vocabulary
+from neologue.language.word_form import AS_TYPED, WordForm
 from neologue.populations.counting import Users
-from neologue.populations.holdings import MOST_TIMES, Holdings
+from neologue.populations.holdings import MOST_TIMES, Holdings, merge_pairs
 from neologue.populations.record_table import Columns
-from neologue.populations.records import Extent, Records, read_records
+from neologue.populations.records import Extent, Records, form_all, read_records
 from neologue.populations.typing_model import TypingModel
 from neologue.populations.user_keys import fingerprint, keys_of, ranks
 from neologue.protocol.limits import check_whole
@@ -68,6 +70,12 @@ class Population(ABC):
             total += np.bincount(self.draw(start, stop, counted=False).words, minlength=len(total))
         return total
 
+    def in_form(self, form: WordForm) -> "Population":
+        """The same users with their words in a form; the empty word stands for all of which nothing is left."""
+        if all(form.of(word) == word for word in self.words):
+            return self
+        raise ParameterError(f"the words of {self.public_description} are in another form; read them in this one")
+
     def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Cut a range of users into pieces for `draw`, at boundaries that do not depend on the range."""
         while start < stop:
@@ -99,15 +107,20 @@ class Population(ABC):
 
     @staticmethod
     def from_file(
-        path: Path | str, columns: Columns | None = None, *, days: int = 60, users: int | None = None, seed: int = 0
+        path: Path | str,
+        columns: Columns | None = None,
+        *,
+        days: int = 60,
+        users: int | None = None,
+        seed: int = 0,
+        form: WordForm = AS_TYPED,
     ) -> "RecordedPopulation":
         """The users of a CSV, TSV, JSON lines or Parquet file, or `users` of them drawn at random.
 
         The seed decides the order in which they are asked, which is no secret and does not depend on their words.
         """
-        return RecordedPopulation(
-            read_records(Path(path), columns or Columns(), days=days), file_label(path), users, seed
-        )
+        records = read_records(Path(path), columns or Columns(), days=days, form=form)
+        return RecordedPopulation(records, file_label(path), users, seed)
 
     @staticmethod
     def from_words(users: Mapping[str, Mapping[str, int]], *, seed: int = 0) -> "RecordedPopulation":
@@ -171,6 +184,8 @@ class EmbeddedPopulation(Population):
         self.words = list(shares)
         self.known = known
         self.alphabet = builtin.alphabet(language)
+        self._language = language
+        self._shares = shares
         self.model = TypingModel.of(np.array(list(shares.values())), days)
         self._seed = seed
         self._typists = TypingUsers(self.model, users, seed)
@@ -178,6 +193,15 @@ class EmbeddedPopulation(Population):
             f"{users:,} simulated users who write {language} with wordfreq's real frequencies and hold some of "
             f"{len(self.words):,} words, {self.model.share:.1%} of all typed"
         )
+
+    def in_form(self, form: WordForm) -> "EmbeddedPopulation":
+        """The same users; the shares of words that become one are summed, which a gamma process permits."""
+        words, ids = form_all(self.words, form)
+        if words is self.words:
+            return self
+        shares = np.bincount(ids, np.array(list(self._shares.values())), len(words)).tolist()
+        formed = dict(zip(words, shares, strict=True))
+        return EmbeddedPopulation(self._language, self.users, formed, self.known, self.model.days, self._seed)
 
     @property
     def source(self) -> Users:
@@ -204,6 +228,17 @@ class RecordedPopulation(Population):
         self._holdings = records.holdings
         self._ranks = ranks(records.keys, seed)
         self._order = np.argsort(self._ranks, kind="stable")[: self.users]
+
+    def in_form(self, form: WordForm) -> "RecordedPopulation":
+        """The same users in the same order, with the counts of words that become one summed."""
+        words, ids = form_all(self.words, form)
+        if words is self.words:
+            return self
+        held, formed = self._holdings, copy(self)
+        owners = np.repeat(np.arange(held.users), np.diff(held.starts))
+        pairs, counts = merge_pairs(owners * len(words) + ids[held.words], held.counts)
+        formed.words, formed._holdings = words, Holdings.from_pairs(pairs, counts, held.users, len(words))
+        return formed
 
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
         """The holdings of these users."""
@@ -250,11 +285,15 @@ def typed_words(language: str) -> dict[str, float]:
     """The words of a language as they are typed, with their shares of all typed words.
 
     wordfreq folds case. A word that the dictionary has only in another case is typed in that case: "london" in
-    wordfreq's list stands for London.
+    wordfreq's list stands for London. What a tokenizer left of a word with an apostrophe ("doesn", "ve"), because the
+    dictionary has the whole and not that part, was never typed alone.
     """
     dictionary = builtin.vocabulary(language)
     written = {word.lower(): word for word in sorted(dictionary.words) if word != word.lower()}
-    return {
-        normalise(folded if folded in dictionary else written.get(folded, folded)): share
-        for folded, share in builtin.frequencies(language).items()
-    }
+    torn = {part for word in dictionary.words if "'" in word for part in word.lower().split("'")}
+    typed: dict[str, float] = {}
+    for folded, share in builtin.frequencies(language).items():
+        word = normalise(folded if folded in dictionary else written.get(folded, folded))
+        if word in dictionary or word not in torn:
+            typed[word] = share
+    return typed

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue.errors import DataError, ParameterError
-from neologue.language.alphabet import normalise
+from neologue.language.word_form import AS_TYPED, WordForm
 from neologue.populations.holdings import Holdings, merge_pairs
 from neologue.populations.record_sql import DAYS_END
 from neologue.populations.record_table import (
@@ -100,14 +100,15 @@ def read_records(
     days: int = 60,
     newest: int | None = None,
     part: bool = False,
+    form: WordForm = AS_TYPED,
     memory_limit: str = MEMORY_LIMIT,
 ) -> Records:
     """Read who holds which word from a file, or from a directory or a glob of parquet files.
 
-    Words are stripped and normalised to NFC, and the counts of a user's word are summed, up to 2^31 - 1. Users are
-    ordered by their keys, whatever the order of rows. If the file has days, only the last `days` up to `newest` (by
-    default its newest day) count; a user with only older rows is kept, without words. A file that is a `part` of a
-    table can have columns in the names of its folders, such as `day=7`.
+    The counts of a user's words of one form are summed, up to 2^31 - 1. Users are ordered by their keys, whatever the
+    order of rows. If the file has days, only the last `days` up to `newest` (by default its newest day) count;
+    a user with only older rows is kept, without words. A file that is a `part` of a table can have columns in the names
+    of its folders, such as `day=7`.
     """
     if days < 1:
         raise ParameterError(f"a window of {days} days holds nothing: give at least 1")
@@ -119,7 +120,7 @@ def read_records(
         if part and fetch_row(connection, "SELECT count(*) FROM records") == (0,):
             return Records([], np.empty((0, 2), np.uint64), Holdings.concatenate([]), rows=0, dropped=0)
         _gather_keys(connection, path)
-        return _encode(connection, (_newest(connection) if newest is None else newest) - days + 1)
+        return _encode(connection, (_newest(connection) if newest is None else newest) - days + 1, form)
 
     return query_records(path, files, columns, part, memory_limit, encode)
 
@@ -154,7 +155,7 @@ def _newest(connection: "DuckDBPyConnection") -> int:
     return int(newest)
 
 
-def _encode(connection: "DuckDBPyConnection", oldest: int) -> Records:
+def _encode(connection: "DuckDBPyConnection", oldest: int, form: WordForm) -> Records:
     """Number the users and the words, and gather which user holds which word."""
     rows, kept = fetch_row(
         connection,
@@ -172,7 +173,7 @@ def _encode(connection: "DuckDBPyConnection", oldest: int) -> Records:
     )
     users, parts = fetch_row(connection, "SELECT count(*), max(part) + 1 FROM people")
     spellings = connection.execute("SELECT word FROM spellings ORDER BY id").fetchnumpy()["word"].tolist()
-    words, word_ids = _normalise_all(spellings)
+    words, word_ids = form_all(spellings, form)
     keys = connection.execute("SELECT high, low FROM people ORDER BY id").fetchnumpy()
     width = max(1, len(spellings))
     # The pairs are sorted below anyway, and DuckDB would buffer rows to keep their order.
@@ -209,11 +210,11 @@ def _check_rows(connection: "DuckDBPyConnection", path: Path) -> None:
         raise DataError(f"{path} has {number} row(s) {fault.rows}, the first is row {first}: {fault.remedy}")
 
 
-def _normalise_all(spellings: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+def form_all(spellings: list[str], form: WordForm) -> tuple[list[str], NDArray[np.int64]]:
     """The lexicon of some sorted spellings, and the word that each spelling stands for."""
-    normal = list(map(normalise, spellings))
-    if normal == spellings:
+    forms = list(map(form.of, spellings))
+    if forms == spellings:
         return spellings, np.arange(len(spellings))
-    words = sorted(set(normal))
+    words = sorted(set(forms))
     ids = {word: i for i, word in enumerate(words)}
-    return words, np.array([ids[word] for word in normal])
+    return words, np.array([ids[word] for word in forms])

@@ -18,6 +18,7 @@ from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings
 from neologue.language.vocabulary import Vocabulary
+from neologue.language.word_form import AS_TYPED, WordForm
 from neologue.protocol.layer_fields import write_document
 from neologue.randomizers.closed import ClosedDomain, closed_domain
 from neologue.randomizers.randomizer import Randomizer
@@ -40,6 +41,8 @@ class ClosedLayer:
     targets: frozenset[str] | None = None
     rate: float = 1.0
     """The probability that a new word of a device may be in its sample."""
+    form: WordForm = AS_TYPED
+    """What counts as one word."""
 
     def __post_init__(self) -> None:
         words = self.words.tolist()
@@ -47,6 +50,8 @@ class ClosedLayer:
             raise ParameterError("a closed layer must have words, each once and in order")
         if not all(self.alphabet.spells(word, self.depth) for word in words):
             raise ParameterError("a closed layer's words must be of its alphabet and within its depth")
+        if not self.form.fits(self.alphabet):
+            raise ParameterError("a layer replaces characters that are not in its alphabet by some that are")
         check_rate(self.rate)
 
     @cached_property
@@ -65,8 +70,8 @@ class ClosedLayer:
         return int(Fraction(self.rate) * ONE)
 
     def counts(self, word: str) -> bool:
-        """Whether a normalised word counts, as in the first layer of the campaign."""
-        if not self.alphabet.spells(word, self.depth):
+        """Whether a word, in its form, counts, as in the first layer of the campaign."""
+        if not self.alphabet.spells(word, self.depth) or self.form.of(word) != word:
             return False
         return word not in self.known if self.targets is None else word in self.targets
 

@@ -18,9 +18,10 @@ from typing import Any, Final
 from neologue.errors import DocumentError, LanguageError, ParameterError
 from neologue.language.lists import Integers, Lists
 from neologue.language.vocabulary import Vocabulary
+from neologue.language.word_form import WordForm
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
-from neologue.protocol.layer_fields import LAYER_KINDS, LayerKind, fields_of
+from neologue.protocol.layer_fields import LAYER_KINDS, PROTOCOL_VERSION, LayerKind, fields_of
 from neologue.protocol.limits import LARGEST_KNOWN, MOST_KNOWN_WORDS
 
 LARGEST_DOCUMENT = 1 << 24
@@ -133,9 +134,13 @@ def _match(document: bytes) -> tuple[LayerKind, str]:
     for kind, grammar in _GRAMMARS.items():
         if match := grammar.fullmatch(document):
             return kind, match["known"].decode().strip('"')
-    raise DocumentError(
-        "the bytes are not the document of a layer in version 1 of the protocol; a newer neologue may read them"
-    )
+    version = re.search(rb'"version":([0-9]{1,9})[,}]', document)
+    if version and int(version[1]) != PROTOCOL_VERSION:
+        raise DocumentError(
+            f"the document is of version {int(version[1])} of the protocol, and this neologue speaks version "
+            f"{PROTOCOL_VERSION}; update whichever is older"
+        )
+    raise DocumentError(f"the bytes are not the document of a layer in version {PROTOCOL_VERSION} of the protocol")
 
 
 def _build(kind: LayerKind, values: dict[str, Any], known: Vocabulary) -> Layer | ClosedLayer:
@@ -146,6 +151,7 @@ def _build(kind: LayerKind, values: dict[str, Any], known: Vocabulary) -> Layer 
             for field in fields_of(kind)
             if field.read is not None
         }
+        attributes["form"] = WordForm(attributes.pop("form.replaced"), attributes.pop("form.stripped"))
         if kind == "closed":
             return ClosedLayer(known=known, **attributes)
         lists = _lists(attributes.pop("lists.rows"), attributes.pop("lists.ways"))
@@ -153,7 +159,9 @@ def _build(kind: LayerKind, values: dict[str, Any], known: Vocabulary) -> Layer 
     except ParameterError as error:  # a layer's own complaints quote nothing
         raise DocumentError(f"the document describes no layer: {error}") from None
     except (LanguageError, ValueError):  # an alphabet's do, and so do those about numbers
-        raise DocumentError("the document describes no layer: its alphabet or a number can't be used") from None
+        raise DocumentError(
+            "the document describes no layer: its alphabet, what it replaces or strips, or a number can't be used"
+        ) from None
 
 
 def _lists(rows: tuple[Integers, ...] | None, ways: Integers | None) -> Lists | None:

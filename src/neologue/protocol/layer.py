@@ -12,6 +12,7 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, Strings, extensions, last_characters, strings
 from neologue.language.lists import Lists, can_be_listed
 from neologue.language.vocabulary import Vocabulary
+from neologue.language.word_form import AS_TYPED, WordForm
 from neologue.protocol.layer_fields import write_document
 from neologue.protocol.limits import SAMPLERS
 from neologue.randomizers.randomizer import Randomizer
@@ -44,6 +45,8 @@ class Layer:
     """The extensions that are voted on; all if None."""
     doubtful: Strings = field(default_factory=lambda: strings([]))
     """Words that are asked about again, sorted, all shorter than the prefixes."""
+    form: WordForm = AS_TYPED
+    """What counts as one word."""
 
     def __post_init__(self) -> None:
         prefixes = self.frontier.tolist()
@@ -51,6 +54,8 @@ class Layer:
             raise ParameterError("a layer's frontier must have prefixes, each once and in order")
         if len(set(map(len, prefixes))) != 1 or not all(map(self.alphabet.expresses, prefixes)):
             raise ParameterError("a layer's prefixes must be of one length and of its alphabet")
+        if not self.form.fits(self.alphabet):
+            raise ParameterError("a layer replaces characters that are not in its alphabet by some that are")
         if self.extension < 1 or self.sampler not in SAMPLERS:
             raise ParameterError(f"a layer extends by at least 1 symbol and samples by one of {', '.join(SAMPLERS)}")
         if self.lists is not None and not _are_lists(self.lists, self):
@@ -77,12 +82,12 @@ class Layer:
         return randomizer(self.mechanism, self.candidates.size, self.epsilon, self.bound)
 
     def counts(self, word: str) -> bool:
-        """Whether a normalised word may be contributed at all.
+        """Whether a word, in its form, may be contributed at all.
 
         Words with foreign characters or beyond the depth do not count: cutting them would invent words and
         give away the beginnings of long secrets.
         """
-        if not self.alphabet.spells(word, self.depth) or word in self.found:
+        if not self.alphabet.spells(word, self.depth) or self.form.of(word) != word or word in self.found:
             return False
         return word not in self.known if self.targets is None else word in self.targets
 

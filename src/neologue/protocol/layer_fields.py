@@ -20,7 +20,7 @@ from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.canonical import canonical
 from neologue.protocol.limits import DEEPEST, SAMPLERS
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 MOST_CHARACTERS = 1 << 24
 """The most characters of a frontier or a list of words, all counted as long as the longest."""
 LARGEST_NUMBER = (1 << 31) - 1
@@ -164,7 +164,9 @@ LAYER_FIELDS: Final = (
     LayerField("pass", "pass_number", _WHOLE, kinds=_OPEN),
     LayerField("randomizer", "mechanism", _NAME),
     LayerField("rate", "rate", _DECIMAL, _decimal, float, _CLOSED),
+    LayerField("replaced", "form.replaced", _TEXT),
     LayerField("sampler", "sampler", _SAMPLER, kinds=_OPEN),
+    LayerField("stripped", "form.stripped", _TEXT),
     LayerField("targets", "targets", _nullable(_SET), sorted, frozenset),
     LayerField("version", "", _VERSION, read=None),
     LayerField(

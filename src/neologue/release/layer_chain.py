@@ -17,6 +17,7 @@ from neologue.discovery.result import LayerFacts
 from neologue.errors import DocumentError
 from neologue.language.candidates import Strings, extensions, root, strings
 from neologue.language.vocabulary import Vocabulary
+from neologue.language.word_form import WordForm
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import read_layer
 from neologue.protocol.layer import Layer
@@ -118,6 +119,11 @@ def _other_than_stated(name: str, layer: Layer | ClosedLayer, document: ReleaseD
     for what, (asked, stated) in told.items():
         if asked != stated:
             yield f"the devices of {name} were told {asked} as {what}, and the release states {stated}"
+    if layer.form != WordForm.chosen(parameters.case, parameters.punctuation, layer.alphabet):
+        yield (
+            f"the devices of {name} were told to replace or strip other characters than the case {parameters.case} and "
+            f"the punctuation {parameters.punctuation} that the release states"
+        )
 
 
 def _wrong_facts(each: AskedLayer) -> Iterator[str]:

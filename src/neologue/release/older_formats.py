@@ -10,7 +10,14 @@ FORMAT_WITH_SCORE = 1
 """Still read: live campaigns were released in it, without a score."""
 PER_PASS_FORMATS = (1, 2)
 """They promise k in each layer, so that several passes add up, and nothing of unique words."""
-LACKING_PARAMETERS = {"unique_chance": 0.0, "hostile_devices": 0, "promised_epsilon": None, "promised_unit": "item"}
+LACKING_PARAMETERS = {
+    "unique_chance": 0.0,
+    "hostile_devices": 0,
+    "promised_epsilon": None,
+    "promised_unit": "item",
+    "case": "keep",
+    "punctuation": "keep",
+}
 """The parameters that they lack, with values that promise nothing."""
 NOT_STATED = ("unique_words", "thresholds")
 K_COVERS = "released words, and prefixes and words in doubt that devices are told, by holders in their cohort"

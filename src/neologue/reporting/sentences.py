@@ -47,11 +47,38 @@ def summary(discovery: "Discovery") -> list[str]:
         f"(profile {campaign.profile}, {parameters.passes} {'pass' if parameters.passes == 1 else 'passes'}).",
         *([f"Not asked: {campaign.users - asked:,} users, as no prefix was left."] if asked < campaign.users else []),
         found,
+        *left_out_lines(discovery),
         *([measured_line(release.measurement)] if release.measurement else []),
         f"Simulated with fidelity {discovery.fidelity}, seed {discovery.seed}."
         if discovery.seed is not None
         else f"Randomized by the system's entropy, fidelity {discovery.fidelity}.",
     ]
+
+
+def left_out_lines(discovery: "Discovery") -> list[str]:
+    """What could not be found, of what users hold beside known words; nothing if it is nothing."""
+    left, campaign = discovery.left_out, discovery.release.campaign
+    if not left.share:
+        return []
+    reasons = {
+        f"with a character that the alphabet {campaign.alphabet.name} lacks": left.alphabet,
+        f"longer than {campaign.parameters.depth} characters": left.length,
+        "nothing but punctuation and symbols": left.empty,
+    }
+    named = ", ".join(f"{_percent(pairs / left.pairs)} {reason}" for reason, pairs in reasons.items() if pairs)
+    line = (
+        f"Left out: {_percent(left.share)} of what users hold beside known words ({named}). Coverage is about the "
+        f"other {_percent(1 - left.share)}."
+    )
+    much = (
+        "Warning: that is more than a tenth. If these are words to be found, choose another alphabet, a larger depth, "
+        "or keep punctuation."
+    )
+    return [line, *([much] if left.is_much else [])]
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}" if 0.001 <= share <= 0.999 else f"{share:.2g}"
 
 
 def measured_line(measurement: Measurement) -> str:

@@ -19,6 +19,7 @@ from neologue.protocol.layer import Layer
 from neologue.simulation.engine import Engine, LocalEngine
 from neologue.simulation.journal import Journal
 from neologue.simulation.layer_tallies import SimulatedUsers
+from neologue.simulation.left_out import LeftOut, left_out
 from neologue.simulation.memory import check_memory
 from neologue.simulation.scoring import Score, score, true_holders, words_below_k
 
@@ -59,6 +60,8 @@ class Discovery:
     """Whether the users may be real people."""
     truth: Mapping[str, int] = field(repr=False)
     """How many users of the campaign hold each word that could have been found."""
+    left_out: LeftOut
+    """What of it could not be found."""
     documents: tuple[bytes, ...] = field(repr=False)
     """The documents of its layers, in order, and of its measurement."""
 
@@ -95,6 +98,7 @@ def discover(
         )
     if measure:
         measure.check(campaign, population.users)
+    population = population.in_form(campaign.form)
     engine = engine or LocalEngine()
     check_memory(campaign, engine.threads)
     progress = progress or Progress()
@@ -125,6 +129,7 @@ def discover(
         seed=None if isinstance(drawn, SecretSeed) else drawn,
         real_people=not population.simulated,
         truth=truth,
+        left_out=left_out(population.words, holders, state.first),
         documents=tuple(documents),
     )
 

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from neologue.language.word_form import AS_TYPED, WordForm
 from neologue.populations.counting import Advance, Work, count_pieces
 from neologue.populations.population import Population
 from neologue.populations.record_table import Columns
@@ -29,6 +30,7 @@ class Engine(Protocol):
         days: int = 60,
         users: int | None = None,
         seed: int = 0,
+        form: WordForm = AS_TYPED,
     ) -> Population:
         """Read the users of a file, or draw `users` of them at random."""
 
@@ -58,9 +60,10 @@ class LocalEngine:
         days: int = 60,
         users: int | None = None,
         seed: int = 0,
+        form: WordForm = AS_TYPED,
     ) -> Population:
         """Read the users of a file into the memory of this machine."""
-        return Population.from_file(path, columns, days=days, users=users, seed=seed)
+        return Population.from_file(path, columns, days=days, users=users, seed=seed, form=form)
 
     def count(
         self, work: Work, population: Population, start: int, stop: int, advance: Advance = lambda users: None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neologue.language.word_form import AS_TYPED, WordForm
 from neologue.populations.counting import Advance, Users, Work, count_pieces
 from neologue.populations.holdings import Holdings
 from neologue.populations.population import Population, describe_records, file_label, recorded_digest
@@ -59,6 +60,7 @@ class RayEngine:
         days: int = 60,
         users: int | None = None,
         seed: int = 0,
+        form: WordForm = AS_TYPED,
     ) -> Population:
         """Read the users of a file or of many Parquet files; workers read each file under the same path."""
         cluster = self._cluster
@@ -68,7 +70,9 @@ class RayEngine:
             summaries = cluster.get([cluster.run(summarise, file, named, part=part) for file in files])
             check_parts(path, files, summaries)
             newest = max((summary.newest for summary in summaries if summary.newest is not None), default=0)
-            records = [cluster.run(read_records, file, named, days=days, newest=newest, part=part) for file in files]
+            records = [
+                cluster.run(read_records, file, named, days=days, newest=newest, part=part, form=form) for file in files
+            ]
             extents = cluster.get([cluster.run(_extent, one) for one in records])
             lexicon = cluster.combine(_common, [cluster.run(_words, one) for one in records])
             words: list[str] = cluster.get(lexicon)

@@ -29,6 +29,7 @@ class HeldOut:
 
 def held_out(released: Collection[str], campaign: Campaign, population: Population) -> HeldOut:
     """Compare a release with the words of a test population that the campaign could find."""
+    population = population.in_form(campaign.form)
     words = population.words
     unknown = [not known for known in campaign.known.known(words)]
     depth = campaign.parameters.depth

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from neologue.campaign.profiles import PROFILES
 from neologue.errors import InputError
-from neologue.language.alphabet import NAMED
+from neologue.language.alphabet import NAMED, WITH_EMOJI
 from neologue.language.builtin import languages
 from neologue.privacy.scale import ASKED_ABOVE
 from neologue.release.foreseen import foreseen_charge
@@ -67,7 +67,9 @@ FIELDS: Final = (
 )
 ADVANCED_FIELDS: Final = (
     Field("profile", "Profile", "Named parameters; the fields below override them.", "choice", value="neologue"),
-    Field("alphabet", "Alphabet", "Only if no language is chosen.", "choice"),
+    Field("alphabet", "Alphabet", "Instead of the language’s.", "choice"),
+    Field("case", "Case", "Whether Yeet and YEET are counted as yeet.", "choice", of_profile=True),
+    Field("punctuation", "Punctuation", "Whether signs around a word are taken off.", "choice", of_profile=True),
     Field("known", "Known words", "One per line, instead of the language’s.", "lines"),
     Field("words_per_user", "Words per report", "The most words of one user (B).", "whole", of_profile=True),
     Field("depth", "Longest word", "In characters.", "whole", of_profile=True),
@@ -125,7 +127,13 @@ _CHOICES: Final = {
         ("secure", "secure: under masks, the service learns sums of groups"),
     ),
     "profile": tuple((name, name) for name in PROFILES),
-    "alphabet": (("", "the profile's"), *((name, f"{name}: {about}") for name, (_, about) in NAMED.items())),
+    "alphabet": (
+        ("", "the language's, or the profile's"),
+        *((name, f"{name}: {about}") for name, (_, about) in NAMED.items()),
+        *((f"{name}{WITH_EMOJI}", f"{name}{WITH_EMOJI}: the same and emoji") for name in NAMED),
+    ),
+    "case": (("", "the profile's"), ("fold", "fold: yeet, Yeet and YEET are one word"), ("keep", "keep: as typed")),
+    "punctuation": (("", "the profile's"), ("strip", "strip: “yeet!” is yeet"), ("keep", "keep: as typed")),
 }
 
 

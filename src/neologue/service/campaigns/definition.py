@@ -16,7 +16,7 @@ from neologue.campaign.parameters import Parameters
 from neologue.campaign.profiles import profile
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
-from neologue.language.builtin import alphabet as alphabet_of_language
+from neologue.language.builtin import alphabet_of
 from neologue.language.vocabulary import Vocabulary
 from neologue.layout.schedule import foreseen_collection
 from neologue.masking.rules import GroupRules
@@ -46,8 +46,9 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     """Whether the operator runs the devices, with simulated or recorded words: the release then says so."""
     profile: str = "neologue"
     language: str | None = None
-    """Sets the alphabet and the known words; without it, the profile and the fields below do."""
+    """Sets the alphabet and the known words, unless the fields below do."""
     alphabet: str | None = None
+    """The name of an alphabet, instead of the language's or the profile's."""
     known: list[str] | None = None
     """The known words, instead of the language's."""
     targets: list[str] | None = None
@@ -128,10 +129,6 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
                     f"{name.replace('_', ' ')} must be above 0 and at most a day, not {getattr(self, name)}",
                     parameter=name,
                 )
-        if self.language and self.alphabet:
-            raise ParameterError(
-                f"the language {self.language!r} brings an alphabet; give one of the two", parameter="alphabet"
-            )
         unknown = [name for name in self.parameters if name not in {field.name for field in fields(Parameters)}]
         if unknown:
             raise ParameterError(
@@ -151,10 +148,10 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         """The campaign, for as many users as its devices leave after the reserve and those who measure."""
         base = profile(self.profile)
         stated = msgspec.convert(self.parameters, dict[str, Any])
-        alphabet = Alphabet.named(self.alphabet or base.alphabet)
-        known = Vocabulary.empty()
-        if self.language:
-            alphabet, known = alphabet_of_language(self.language), Vocabulary.builtin(self.language)
+        alphabet = alphabet_of(base.alphabet, self.language or "en")
+        known = Vocabulary.builtin(self.language) if self.language else Vocabulary.empty()
+        if self.alphabet:
+            alphabet = Alphabet.named(self.alphabet)
         if self.known is not None:
             known = Vocabulary(self.known, source="given words")
         try:

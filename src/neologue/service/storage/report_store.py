@@ -4,7 +4,7 @@ Exactly once: to spend the serials of a batch, to add its votes and to count its
 lock of the layer. So a batch may be committed again at any time, by anyone: what was counted before is found spent.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final

@@ -1,0 +1,73 @@
+"""What a campaign can't find is counted, and words of one form are one word in every fidelity."""
+
+from dataclasses import replace
+
+import pytest
+
+from neologue import Alphabet, Campaign, Population, Vocabulary, discover
+from neologue.reporting.sentences import left_out_lines
+from neologue.reporting.simulated_release import discovery_document, truth_document
+from neologue.simulation.discovery_run import Discovery
+from neologue.simulation.left_out import LeftOut
+
+USERS = 1600
+
+
+def run(words: dict[str, int], fidelity: str = "fast", **changes: str) -> Discovery:
+    """Users of whom half type these words, and half others that become the same."""
+    louder = {word.capitalize() + "!": times for word, times in words.items()}
+    users = {f"u{number}": words if number % 2 else louder for number in range(USERS)}
+    campaign = Campaign.from_profile(
+        users=USERS,
+        known=Vocabulary(["Abe"]),
+        alphabet=Alphabet("abehABEH'"),
+        depth=5,
+        epsilon=8.0,
+        words_per_user=6,
+        candidates=5_000,
+        **changes,
+    )
+    return discover(Population.from_words(users), campaign, fidelity=fidelity, seed=1)
+
+
+WORDS = {"abba": 1, "abe": 1, "hab’e": 1, "bäh": 1, "abbahabba": 1, "…": 1}
+
+
+@pytest.mark.parametrize("fidelity", ["fast", "exact", "devices"])
+def test_one_word_is_found_however_it_is_typed(fidelity: str) -> None:
+    found = run(WORDS, fidelity)
+    assert sorted(word.word for word in found.release.words) == ["abba", "hab'e"]
+    assert found.truth == {"abba": USERS, "hab'e": USERS}
+    assert found.score.coverage == 1.0
+
+
+def test_words_that_are_kept_as_typed_are_several() -> None:
+    found = run(WORDS, case="keep", punctuation="keep")
+    assert found.truth == {"abba": USERS // 2, "abe": USERS // 2}, (
+        "a small abe is not the known Abe, and ! not in the alphabet"
+    )
+
+
+def test_what_is_left_out_is_counted_by_its_reason_and_shown_to_no_reader() -> None:
+    found = run(WORDS)
+    assert found.left_out == LeftOut(pairs=5 * USERS, alphabet=USERS, length=USERS, empty=USERS)
+    document = discovery_document(found)
+    truth = truth_document(found, document)
+    assert truth["left_out"] == {
+        "pairs": 5 * USERS,
+        "alphabet": USERS,
+        "length": USERS,
+        "empty": USERS,
+        "share": pytest.approx(0.6),
+    }
+    assert "left_out" not in document
+    said = " ".join(left_out_lines(found))
+    assert "Left out: 60.0% of what users hold beside known words (20.0% with a character" in said
+    assert "Coverage is about the other 40.0%." in said
+    assert "Warning: that is more than a tenth." in said
+
+
+@pytest.mark.parametrize(("left", "lines"), [(0, 0), (1, 1), (10, 1), (11, 2)])
+def test_more_than_a_tenth_is_warned_of(left: int, lines: int) -> None:
+    found = run({"abba": 1})
+    assert len(left_out_lines(replace(found, left_out=LeftOut(100, left, 0, 0)))) == lines
