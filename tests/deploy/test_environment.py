@@ -47,7 +47,7 @@ def loaded(service_python: Path, tmp_path_factory: pytest.TempPathFactory) -> se
     modules, log = folder / "modules.json", folder / "log"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     with log.open("wb") as written:
-        command = [service_python, "-c", SERVE, modules, folder / "service.db", str(port)]
+        command = [str(part) for part in (service_python, "-c", SERVE, modules, folder / "service.db", port)]
         process = subprocess.Popen(command, stdout=written, stderr=written, cwd=folder, env=environment)
     try:
         address = f"http://127.0.0.1:{port}"
@@ -103,7 +103,7 @@ def test_what_a_service_installs_is_what_it_loads_or_what_commands_need(loaded: 
 
 def test_reading_a_file_without_duckdb_names_the_extra(service_python: Path, tmp_path: Path) -> None:
     (tmp_path / "typed.csv").write_text("user,word\nanna,yeet\n")
-    command = [service_python, "-m", "neologue", "discover", "typed.csv"]
+    command = [str(service_python), "-m", "neologue", "discover", "typed.csv"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE)
     assert done.returncode == 2
     assert 'duckdb, which is not installed: get it with pip install "neologue[files]"' in " ".join(done.stderr.split())

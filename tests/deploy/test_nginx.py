@@ -14,10 +14,12 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 import pytest
+from starlette.types import Scope
 
 from attacks.stranger.wire import answer, attacked, head, is_closed, send
 from neologue.cli.serve import serve
 from neologue.service import worker as worker_module
+from neologue.service.api.addresses import sender_of
 from neologue.service.api.device_routes import _LARGEST_CHECK_IN
 from neologue.service.doctor import examine
 from neologue.service.ops.settings import Settings
@@ -169,8 +171,12 @@ def test_the_address_that_counts_is_the_one_that_the_proxy_saw(
 ) -> None:
     proxy = deployed.proxy
     seen: list[str] = []
-    sender_of = worker_module.sender_of
-    monkeypatch.setattr(worker_module, "sender_of", lambda *given: seen.append(sender_of(*given)) or seen[-1])
+
+    def note_sender(scope: Scope, proxies: int) -> str:
+        seen.append(sender_of(scope, proxies))
+        return seen[-1]
+
+    monkeypatch.setattr(worker_module, "sender_of", note_sender)
     for sender in ("192.0.2.7", "2001:db8::1", "2001:db8:0:0:1:2:3:4"):
         for forged in ({}, {"X_Forwarded_For": "198.51.100.1"}, {"X_Forwarded_For": "1.1.1.1, 2.2.2.2"}):
             with proxy.connect(sender) as line:
