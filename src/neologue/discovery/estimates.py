@@ -50,10 +50,14 @@ class VoteLaw:
 
     def at_least(self, votes: ArrayLike, holders: ArrayLike) -> Floats:
         """P(votes ≥ v) when so many users hold the word."""
+        return self._reach(votes, *self.moments(holders))
+
+    @staticmethod
+    def _reach(votes: ArrayLike, mean: Floats, variance: Floats) -> Floats:
+        """P(votes ≥ v) for votes of these moments."""
         from scipy.special import betainc  # slow to import
 
         level = np.asarray(votes, np.float64)
-        mean, variance = self.moments(holders)
         chance = 1 - variance / mean
         trials = mean / chance
         tail = betainc(np.maximum(level, 1), np.maximum(trials - level + 1, 1e-9), chance)
@@ -61,8 +65,9 @@ class VoteLaw:
 
     def released_at_least(self, votes: ArrayLike, threshold: ArrayLike, holders: ArrayLike) -> Floats:
         """P(votes ≥ v | votes ≥ θ), 0 where even θ is out of reach."""
-        passed = self.at_least(threshold, holders)
-        return np.divide(self.at_least(votes, holders), passed, out=np.zeros_like(passed), where=passed > 0)
+        moments = self.moments(holders)
+        passed = self._reach(threshold, *moments)
+        return np.divide(self._reach(votes, *moments), passed, out=np.zeros_like(passed), where=passed > 0)
 
 
 def estimate_holders(law: VoteLaw, votes: NDArray[np.int64], thresholds: NDArray[np.int64]) -> Estimates:
