@@ -255,6 +255,7 @@ def typed_words(language: str) -> dict[str, float]:
     dictionary = builtin.vocabulary(language)
     written = {word.lower(): word for word in sorted(dictionary.words) if word != word.lower()}
     return {
-        normalise(folded if folded in dictionary else written.get(folded, folded)): share
+        # Most words have one case only: the dictionary is asked about the few others.
+        normalise(folded if folded not in written or folded in dictionary else written[folded]): share
         for folded, share in builtin.frequencies(language).items()
     }
