@@ -27,7 +27,7 @@ def cdf(k: Numbers, n: Numbers, p: Numbers) -> Floats:
 
 
 def sf(k: Numbers, n: Numbers, p: Numbers) -> Floats:
-    """P(X > k), to the bit as `scipy.stats` has it: both ask Boost for the incomplete beta function, this one at once."""
+    """P(X > k), to the bit as `scipy.stats` has it: both ask Boost for the same beta function, this one at once."""
     from scipy.special import betainc
 
     passed, trials = np.floor(np.asarray(k, np.float64)), np.asarray(n, np.float64)
