@@ -50,10 +50,14 @@ class VoteLaw:
 
     def at_least(self, votes: ArrayLike, holders: ArrayLike) -> Floats:
         """P(votes ≥ v) when so many users hold the word."""
+        return self._reach(votes, *self.moments(holders))
+
+    @staticmethod
+    def _reach(votes: ArrayLike, mean: Floats, variance: Floats) -> Floats:
+        """P(votes ≥ v) for votes of these moments."""
         from scipy.special import betainc  # slow to import
 
         level = np.asarray(votes, np.float64)
-        mean, variance = self.moments(holders)
         chance = 1 - variance / mean
         trials = mean / chance
         tail = betainc(np.maximum(level, 1), np.maximum(trials - level + 1, 1e-9), chance)
@@ -61,8 +65,9 @@ class VoteLaw:
 
     def released_at_least(self, votes: ArrayLike, threshold: ArrayLike, holders: ArrayLike) -> Floats:
         """P(votes ≥ v | votes ≥ θ), 0 where even θ is out of reach."""
-        passed = self.at_least(threshold, holders)
-        return np.divide(self.at_least(votes, holders), passed, out=np.zeros_like(passed), where=passed > 0)
+        moments = self.moments(holders)
+        passed = self._reach(threshold, *moments)
+        return np.divide(self._reach(votes, *moments), passed, out=np.zeros_like(passed), where=passed > 0)
 
 
 def estimate_holders(law: VoteLaw, votes: NDArray[np.int64], thresholds: NDArray[np.int64]) -> Estimates:
@@ -71,22 +76,20 @@ def estimate_holders(law: VoteLaw, votes: NDArray[np.int64], thresholds: NDArray
     seen, least = cases.T
     tail = (1 - CONFIDENCE) / 2
 
-    def at_least(holders: Floats) -> Floats:
-        return law.released_at_least(seen, least, holders)
+    reached = np.stack([seen, seen + 1])
+    wanted = np.array([[tail], [1 - tail]])
 
-    def above(holders: Floats) -> Floats:
-        return law.released_at_least(seen + 1, least, holders)
+    def chance(holders: Floats) -> Floats:
+        return law.released_at_least(reached, least, holders)
 
-    low, high = (
-        _holders_where(chance, wanted, law.users, len(seen)) for chance, wanted in ((at_least, tail), (above, 1 - tail))
-    )
+    low, high = _holders_where(chance, wanted, law.users, reached.shape)
     plain = law.channel.estimate(seen, law.reports) * law.users / max(law.reports, 1)
     return Estimates(np.clip(plain, low, high)[inverse.ravel()], low[inverse.ravel()], high[inverse.ravel()])
 
 
-def _holders_where(chance: Callable[[Floats], Floats], wanted: float, users: int, count: int) -> Floats:
-    """The numbers of holders at which a chance that grows with them reaches `wanted`."""
-    low, high = np.zeros(count), np.full(count, float(users))
+def _holders_where(chance: Callable[[Floats], Floats], wanted: Floats, users: int, shape: tuple[int, ...]) -> Floats:
+    """The numbers of holders at which chances that grow with them reach `wanted`."""
+    low, high = np.zeros(shape), np.full(shape, float(users))
     for _ in range(BISECTIONS):
         halfway = (low + high) / 2
         reached = chance(halfway) >= wanted

@@ -293,7 +293,8 @@ def typed_words(language: str) -> dict[str, float]:
     torn = {part for word in dictionary.words if "'" in word for part in word.lower().split("'")}
     typed: dict[str, float] = {}
     for folded, share in builtin.frequencies(language).items():
-        word = normalise(folded if folded in dictionary else written.get(folded, folded))
-        if word in dictionary or word not in torn:
+        # Most words have one case only: the dictionary is asked about the few others.
+        word = normalise(folded if folded not in written or folded in dictionary else written[folded])
+        if word not in torn or word in dictionary:
             typed[word] = share
     return typed

@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,7 @@ class AnonymityPromise:
         return max(self.votes_for_k(channel, reports), self.votes_for_unique(channel, reports))
 
 
+@lru_cache(maxsize=4096)
 def expected_kept(channel: Channel, reports: int, candidates: int, held: int, k: int, votes: int) -> float:
     """At most how many candidates that fewer than k reports hold have so many votes, on average.
 
@@ -203,8 +205,9 @@ def _first(too_many: Callable[[int], bool], contributions: int) -> int:
     return bisect_left(range(min(high, contributions) + 1), True, key=too_many)
 
 
+@lru_cache(maxsize=4096)
 def _fewest_votes(channel: Channel, contributions: int, holders: int, chance: float) -> int:
-    """The fewest votes that so many holders reach with at most this chance."""
+    """The fewest votes that so many holders reach with at most this chance; asked for each layer again and again."""
 
     def rare(votes: int) -> bool:
         return bool(kept_chance(channel, contributions, holders, np.array([votes]))[0] <= chance)

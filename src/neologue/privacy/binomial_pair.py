@@ -43,7 +43,7 @@ def pair_delta(
     sums = fewest + 1.0
     needed = sums * ((growth - 1) * idle + 2 * (growth * up - down)) / (2 * (1 + growth) * (up - down))
     least = np.ceil(needed)
-    at_least, one_less = _tail(fewest, least), _tail(fewest, least - 1)
+    at_least, one_less = binom.sf(least - 1, fewest, 0.5), binom.sf(least - 2, fewest, 0.5)
     excess = (up - growth * down) * one_less + (down - growth * up) * at_least
     excess -= idle * (growth - 1) * (at_least + one_less) / 2
     return float((weights * np.maximum(excess, 0)).sum()) + left_out
@@ -61,12 +61,3 @@ def plausible_range(trials: int, chance: float, tail: float) -> tuple[int, int]:
     mean, doubt = trials * chance, float(np.log(2 / tail))
     reach = doubt / 3 + float(np.sqrt(doubt**2 / 9 + 2 * doubt * mean * (1 - chance)))
     return max(0, int(mean - reach)), min(trials, int(mean + reach) + 1)
-
-
-def _tail(coins: NDArray[np.int64], least: Floats) -> Floats:
-    """The chance of at least so many heads among fair coins."""
-    from scipy.special import betainc  # slow to import
-
-    inside = (least >= 1) & (least <= coins)
-    tail = betainc(np.where(inside, least, 1), np.where(inside, coins - least + 1, 1), 0.5)
-    return np.where(inside, tail, np.where(least < 1, 1.0, 0.0))

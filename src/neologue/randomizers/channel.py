@@ -6,6 +6,7 @@ contributions: one per report for unary, B per report for Subset Selection.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +35,7 @@ class Channel:
         """How much likelier a contribution is silent on a candidate that it does not hold than on the one it holds."""
         return (1 - self.q) / (1 - self.p)
 
-    @property
+    @cached_property
     def gain(self) -> float:
         """The votes that one holder adds on average."""
         return float(self.p - self.q)
