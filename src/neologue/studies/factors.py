@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from neologue.errors import ParameterError
 from neologue.language import builtin
-from neologue.language.word_form import without_capitals
 from neologue.language.candidates import extensions
+from neologue.language.word_form import without_capitals
 
 BASE_LANGUAGE = "en"
 LANGUAGES = ("de", "es", "fr", "id", "hi", "ru", "sv")
