@@ -37,6 +37,8 @@ def run() -> tuple[Discovery, TrieTrace]:
     alphabet = Alphabet("".join(sorted(set("".join((*HOSTILE, RARE))))))
     # No known word is spelled like markup, so layers that list likely ways would not ask about some of these words.
     campaign = Campaign.from_profile(
+        case="keep",
+        punctuation="keep",
         users=USERS,
         known=Vocabulary(["known"]),
         alphabet=alphabet,

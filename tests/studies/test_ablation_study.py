@@ -40,7 +40,7 @@ def test_every_variation_makes_a_campaign() -> None:
 
 def test_the_starting_length_is_set_by_what_just_fits() -> None:
     three, two = (dict(variation.changes)["candidates"] for variation in of("starting-length").variations)
-    assert three == 94 * extensions(94, 2)
+    assert three == 71 * extensions(71, 2)
     assert two == three - 1
 
 

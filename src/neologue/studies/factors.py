@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from neologue.errors import ParameterError
 from neologue.language import builtin
 from neologue.language.candidates import extensions
+from neologue.language.word_form import without_capitals
 
 BASE_LANGUAGE = "en"
 LANGUAGES = ("de", "es", "fr", "id", "hi", "ru", "sv")
@@ -52,7 +53,7 @@ class Factor:
 def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) -> tuple[Factor, ...]:
     """All factors, with these languages and numbers of users to try."""
     as_it_is = Variation(AS_IT_IS)
-    characters = builtin.alphabet(BASE_LANGUAGE).size - 1
+    characters = without_capitals(builtin.alphabet(BASE_LANGUAGE)).size - 1
     triples = characters * extensions(characters, 2)
     fixed_frontier = 100_000
     return (
