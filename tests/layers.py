@@ -6,7 +6,7 @@ from neologue.campaign.campaign import Campaign
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer
 
 
 def small_layer(frontier: list[str], extension: int = 1, **changes: Any) -> Layer:  # noqa: ANN401
@@ -25,7 +25,7 @@ def small_layer(frontier: list[str], extension: int = 1, **changes: Any) -> Laye
         "sampler": "random",
         "known": Vocabulary(["known", "cab"]),
     }
-    return Layer(**told | changes)
+    return ExtendingLayer(**told | changes)
 
 
 def small_campaign(**changes: Any) -> Campaign:  # noqa: ANN401

@@ -30,7 +30,7 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import issue
 from neologue.protocol.documents import known_document
 from neologue.protocol.invitation import invite
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer
 from neologue.protocol.layer_fields import LAYER_KINDS, PROTOCOL_VERSION, LayerKind, fields_of
 from neologue.protocol.report import read_report
 from neologue.protocol.slot import slot
@@ -348,7 +348,7 @@ def reports() -> list[Vector]:
             "bound": 3,
             "known": Vocabulary(["bed", "fade"]),
         }
-        return Layer(mechanism=mechanism, sampler=sampler, **settings | changes)
+        return ExtendingLayer(mechanism=mechanism, sampler=sampler, **settings | changes)
 
     typed = {"bead": 2, "beaded": 1, "bed": 9, "abc": 1, "fa": 4, "face": 1, "be\u0301e": 3, "faceless": 7, " be ": 1}
     hundred = Alphabet(HUNDRED)
@@ -500,11 +500,11 @@ def documents() -> list[Vector]:
     return [
         document_case(
             "what is escaped, and what is not",
-            Layer(**open_settings, frontier=strings(["\t", '"', "\\", "\x7f", "é"]), epsilon=0.1),
+            ExtendingLayer(**open_settings, frontier=strings(["\t", '"', "\\", "\x7f", "é"]), epsilon=0.1),
         ),
         document_case(
             "listed extensions, found words, targets",
-            Layer(
+            ExtendingLayer(
                 **open_settings,
                 frontier=strings(["aa", "aé"]),
                 epsilon=10.0,
@@ -516,7 +516,7 @@ def documents() -> list[Vector]:
         ),
         document_case(
             "nothing known",
-            Layer(**open_settings | {"known": Vocabulary.empty()}, frontier=strings(["a"]), epsilon=1.5),
+            ExtendingLayer(**open_settings | {"known": Vocabulary.empty()}, frontier=strings(["a"]), epsilon=1.5),
         ),
         document_case("closed", ClosedLayer(**settings, words=strings(["a", "aé", "𐐀"]), epsilon=7.25, rate=0.001)),
     ]
