@@ -81,9 +81,7 @@ class LikelyQuestion:
 
     def _votes_needed(self, reports: int, layers: int) -> int:
         """What the promises call for if so many layers asked: each may have its hostile devices."""
-        promise = self.campaign.parameters.anonymity
-        hostile = promise.hostile_devices * layers
-        return replace(promise, hostile_devices=hostile).votes_needed(self.layer.randomizer.channel, reports)
+        return self.campaign.parameters.anonymity.votes_needed(self.layer.randomizer.channel, reports)
 
     def _escapes(self, votes: Integers, reports: int) -> tuple[Integers, Passed]:
         """The prefixes that users go on from in ways that were not asked about, no more than there is room for."""
