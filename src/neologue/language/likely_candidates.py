@@ -13,11 +13,20 @@ import numpy as np
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings
-from neologue.language.likely_strings import Flags, Integers, LikelyStrings, Roots
+from neologue.language.likely_strings import (
+    MOST_OPENINGS,
+    NEVER,
+    Flags,
+    Integers,
+    LikelyStrings,
+    Roots,
+    largest_limit,
+)
 from neologue.language.spelling_costs import SpellingCosts
 
 UNASKED = 0
 """The limit of a round of which no word is asked about again: every word costs more."""
+MOST_ROUNDS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,17 +55,24 @@ class LikelyCandidates:
     def __post_init__(self) -> None:
         if not self.rounds or self.rounds[0].prefixes.tolist() != [""]:
             raise ParameterError("the first round of candidates must begin with the beginning of all words")
+        most = MOST_OPENINGS // self.alphabet.size
+        if len(self.rounds) > MOST_ROUNDS or sum(len(each.prefixes) for each in self.rounds) > most:
+            raise ParameterError(f"there must be at most {MOST_ROUNDS} rounds, with {most:,} roots in all")
+        dearest = largest_limit(self.spelling)
         for number, each in enumerate(self.rounds):
             prefixes = each.prefixes.tolist()
             if prefixes != sorted(set(prefixes)) or not all(map(self.alphabet.expresses, prefixes)):
                 raise ParameterError("the roots of a round must be prefixes of the alphabet, each once and in order")
             if not (len(prefixes) == len(each.costs) == len(each.even_costs)):
                 raise ParameterError("a round must have two costs for each of its roots")
+            if not (_are_within(each.costs, 0, NEVER) and _are_within(each.even_costs, 1, NEVER)):
+                raise ParameterError(f"a root must cost from 0 to {NEVER:,}, and evenly from 1 to that")
+            if not 0 <= each.limit <= dearest:
+                raise ParameterError(f"a round's limit on costs must be from 0 to {dearest}, as far as tables go")
             if not UNASKED <= each.again <= each.limit or (number == len(self.rounds) - 1 and each.again != UNASKED):
                 raise ParameterError("only words that an earlier round asked about can be asked about again")
-        for number, each in enumerate(self.rounds[1:]):
-            if (self.round_roots(number).of(each.prefixes) < 0).any():
-                raise ParameterError("every root must begin with a root of the round before")
+            if number and not self.round_roots(number - 1).ask(each.prefixes, self.rounds[number - 1].limit).all():
+                raise ParameterError("every root must be a prefix that the round before asked about")
 
     @property
     def alphabet(self) -> Alphabet:
@@ -122,3 +138,7 @@ class LikelyCandidates:
             texts = texts.astype(f"U{max(texts.dtype.itemsize, found.dtype.itemsize) // 4}")
             texts[rows], ended[rows] = found, ends
         return texts, ended
+
+
+def _are_within(numbers: Integers, least: int, most: int) -> bool:
+    return bool(numbers.min(initial=most) >= least and numbers.max(initial=least) <= most)

@@ -25,8 +25,18 @@ Flags = NDArray[np.bool_]
 
 MOST_SIZES = 1 << 23
 """The most contexts times units of cost, for each of which a device keeps a number."""
+MOST_STEPS = 1 << 27
+"""The most listed symbols times units of cost, which are what a device adds up."""
+MOST_OPENINGS = 1 << 23
+"""The most roots times symbols, over all rounds."""
 NEVER = DEAREST << 4
 """What a closed symbol costs: more than any limit."""
+
+
+def largest_limit(spelling: SpellingCosts) -> int:
+    """The largest limit on costs for which a device computes the tables of a spelling."""
+    sizes, steps = MOST_SIZES // len(spelling.contexts), MOST_STEPS // len(spelling.costs)
+    return min(NEVER, sizes, steps) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,26 +89,40 @@ class Roots:
             found[rows] = np.where(self.prefixes[members[ranks]] == heads, members[ranks], -1)
         return found
 
+    def ask(self, prefixes: Strings, limit: int) -> Flags:
+        """Whether each of some prefixes is asked about within a limit: it is a root, or a likely string below one."""
+        root, _, left = self._reach(prefixes, limit)
+        return (root >= 0) & ((np.char.str_len(prefixes) == self._length_of(root)) | (left >= 0))
+
     def asked_after(self, prefixes: Strings, limit: int) -> Flags:
         """`[p, x]`: whether a symbol after each of some prefixes was asked about, now, within this limit, or before."""
-        root = self.of(prefixes)
-        lengths = np.char.str_len(prefixes)
-        codes = _codes(self.spelling, prefixes)
-        asked = self.closed[root] | (self.next_costs[root] <= limit)
-        position = self.lengths[root]
-        rows = np.flatnonzero(lengths > position)
-        code, position = codes[rows, position[rows]], position[rows] + 1
-        state = self.spelling.after[self.states[root[rows]], code].astype(np.int64)
-        left = limit - self.next_costs[root[rows], code].astype(np.int64)
-        while len(rows):
-            here = lengths[rows] == position
-            asked[rows[here]] = self.spelling.cost[state[here]] <= left[here, None]
-            on = np.flatnonzero(~here)
-            rows, state, left, position = rows[on], state[on], left[on], position[on]
-            code, position = codes[rows, position], position + 1
-            left = left - self.spelling.cost[state, code]
-            state = self.spelling.after[state, code].astype(np.int64)
+        root, state, left = self._reach(prefixes, limit)
+        asked = self.spelling.cost[state] <= left[:, None]
+        kept = np.flatnonzero(np.char.str_len(prefixes) == self._length_of(root))
+        asked[kept] = self.closed[root[kept]] | (self.next_costs[root[kept]] <= limit)
         return asked
+
+    def _reach(self, prefixes: Strings, limit: int) -> tuple[Integers, Integers, Integers]:
+        """The root of each prefix or -1, the context behind the prefix, and how much of the limit is left there."""
+        root = self.of(prefixes)
+        state, left = states_behind(self.spelling, prefixes), np.full(len(prefixes), limit)
+        codes, lengths = _codes(self.spelling, prefixes), np.char.str_len(prefixes)
+        rows = np.flatnonzero((root >= 0) & (lengths > self._length_of(root)))
+        position = self.lengths[root[rows]]
+        code, position = codes[rows, position], position + 1
+        here = self.spelling.after[self.states[root[rows]], code]
+        left[rows] -= self.next_costs[root[rows], code]
+        while len(rows):
+            on = np.flatnonzero(lengths[rows] > position)
+            rows, here, position = rows[on], here[on], position[on]
+            code, position = codes[rows, position], position + 1
+            left[rows] -= self.spelling.cost[here, code]
+            here = self.spelling.after[here, code]
+        return root, state, left
+
+    def _length_of(self, root: Integers) -> Integers:
+        """The characters of each of some roots, of which -1 is none."""
+        return np.append(self.lengths, 0)[root]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +134,7 @@ class LikelyStrings:
     escapes: bool
 
     def __post_init__(self) -> None:
-        most = MOST_SIZES // len(self.roots.spelling.contexts) - 1
+        most = largest_limit(self.roots.spelling)
         if not 0 <= self.limit <= most:
             raise ParameterError(
                 f"a limit on costs must be from 0 to {most}, as far as a device's tables go for "
@@ -120,16 +144,23 @@ class LikelyStrings:
     @cached_property
     def _sizes(self) -> Integers:
         """`[b, s]`: the number of strings behind a prefix in context s that may cost b more."""
-        return self.roots.spelling.sizes(self.limit, prefixes=self.escapes)
+        dearest = self.limit - int(self.roots.next_costs[:, 1:].min(initial=self.limit))
+        return self.roots.spelling.sizes(dearest, prefixes=self.escapes)
 
     @cached_property
     def _first_sizes(self) -> Integers:
         """`[r, x]`: the number of strings that begin with root r and symbol x."""
         left = self.limit - self.roots.next_costs
         after = self.roots.spelling.after[self.roots.states]
-        sizes = np.where(left >= 0, self._sizes[np.maximum(left, 0), after], 0)
+        rows = np.minimum(np.maximum(left, 0), len(self._sizes) - 1)  # where a word ends, more than that may be left
+        sizes = np.where(left >= 0, self._sizes[rows, after], 0)
         sizes[:, 0] = left[:, 0] >= 0
         return sizes
+
+    @cached_property
+    def _first_before(self) -> Integers:
+        """`[r, x]`: the number of strings that begin with root r and an earlier symbol than x."""
+        return np.cumsum(self._first_sizes, axis=1) - self._first_sizes
 
     @cached_property
     def _starts(self) -> Integers:
@@ -156,8 +187,7 @@ class LikelyStrings:
             index[rows] = self._starts[root]
         within = np.flatnonzero(self.roots.next_costs[root, code] <= self.limit)
         rows, root, position, code = rows[within], root[within], position[within], code[within]
-        before = np.cumsum(self._first_sizes, axis=1) - self._first_sizes
-        here = self._starts[root] + int(self.escapes) + before[root, code]
+        here = self._starts[root] + int(self.escapes) + self._first_before[root, code]
         state = self.roots.spelling.after[self.roots.states[root], code].astype(np.int64)
         left = self.limit - self.roots.next_costs[root, code].astype(np.int64)
         while len(rows):
@@ -190,9 +220,9 @@ class LikelyStrings:
         ended = np.zeros(len(index), np.bool_)
         rows = np.flatnonzero(rank >= int(self.escapes)) if self.escapes else np.arange(len(index))
         rank = rank[rows] - int(self.escapes)
-        ends = np.cumsum(self._first_sizes, axis=1)
+        ends = self._first_before + self._first_sizes
         code = (ends[root[rows]] <= rank[:, None]).sum(axis=1)
-        rank = rank - (ends - self._first_sizes)[root[rows], code]
+        rank = rank - self._first_before[root[rows], code]
         state = self.roots.spelling.after[self.roots.states[root[rows]], code].astype(np.int64)
         left = self.limit - self.roots.next_costs[root[rows], code].astype(np.int64)
         while len(rows) and len(spelled) < width:

@@ -27,6 +27,8 @@ DEAREST = 1 << 10
 MOST_CONTEXTS = 1 << 16
 MOST_ENTRIES = 1 << 22
 """The most contexts times symbols, which are what a device's tables hold."""
+MOST_STRINGS = 1 << 32
+"""So many strings from one context are not told apart from more: sums of them stay far below 2^63."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,8 @@ class SpellingCosts:
         numbers = np.concatenate([self.backoffs, self.costs])
         if numbers.min(initial=0) < 0 or numbers.max(initial=0) > DEAREST or (self.costs == 0).any():
             raise ParameterError(f"a symbol must cost from 1 to {DEAREST:,}, and a back-off from 0 to that")
+        if self.backoffs[:1].any():
+            raise ParameterError("the back-off of a spelling's first context, which lists every symbol, must be 0")
         self._check_contexts()
 
     def _check_contexts(self) -> None:
@@ -160,7 +164,7 @@ class SpellingCosts:
 
         Words are counted, which end in ⊥, and also all their prefixes if `prefixes` says so, s itself among them. A context shares
         what it does not list with the next shorter one, so the work is that of the lists alone, and not of every
-        symbol after every context.
+        symbol after every context. From the first b on at which some context has `MOST_STRINGS`, every context counts as having so many.
         """
         states = len(self.contexts)
         width, itself = states + 1, int(prefixes)
@@ -192,4 +196,7 @@ class SpellingCosts:
                 if not first:
                     total += flat.take(inherited[group] + row) - counted[b, group]
                 sizes[ahead + b, group] = total
+            if sizes[ahead + b].max() >= MOST_STRINGS:
+                sizes[ahead + b :, :states] = MOST_STRINGS
+                break
         return sizes[ahead:, :states]

@@ -146,6 +146,8 @@ class LikelyLayer(Layer):
         super().__post_init__()
         if self.asked.alphabet != self.alphabet:
             raise ParameterError("a layer's spelling must be of its alphabet")
+        if any(len(root) > self.depth for each in self.asked.rounds for root in each.prefixes.tolist()):
+            raise ParameterError("a layer's roots must be within its depth: no longer word counts")
 
     @property
     def candidates(self) -> LikelyCandidates:

@@ -66,6 +66,16 @@ def _list(item: JsonForm) -> JsonForm:
     )
 
 
+def _perhaps_empty(item: JsonForm) -> JsonForm:
+    """A list that may have no items."""
+    return JsonForm(
+        rf"\[(?:{item.grammar}(?:,{item.grammar})*+)?\]",
+        {"type": "array", "items": item.schema},
+        f"{item.typescript}[]",
+        f"listOf({item.check})",
+    )
+
+
 def _nullable(form: JsonForm) -> JsonForm:
     return JsonForm(
         f"(?:null|{form.grammar})",
@@ -81,12 +91,8 @@ _VERSION: Final = JsonForm(
 _TEXT: Final = JsonForm(
     r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\bfnrt]|u00[01][0-9a-f]))*+"', {"type": "string"}, "string", "text"
 )
-_SET: Final = JsonForm(
-    rf"\[(?:{_TEXT.grammar}(?:,{_TEXT.grammar})*+)?\]",
-    {"type": "array", "items": _TEXT.schema, "uniqueItems": True},
-    "string[]",
-    "listOf(text)",
-)
+_TEXTS: Final = _perhaps_empty(_TEXT)
+_SET: Final = replace(_TEXTS, schema={**_TEXTS.schema, "uniqueItems": True})
 _NONEMPTY: Final = replace(_SET, schema={**_SET.schema, "minItems": 1})
 _WHOLE: Final = _whole(1, LARGEST_NUMBER, r"(?:0|[1-9][0-9]{0,9})")
 _EXTENSION: Final = _whole(0, MOST_EXTENSIONS, r"(?:0|[1-9][0-9]{0,15})")
@@ -156,7 +162,7 @@ LAYER_FIELDS: Final = (
     LayerField(
         "even_costs",
         _ROUNDS,
-        _list(_list(_COST)),
+        _list(_perhaps_empty(_COST)),
         lambda rounds: [each.even_costs.tolist() for each in rounds],
         None,
         _LIKELY,
@@ -188,7 +194,7 @@ LAYER_FIELDS: Final = (
     LayerField(
         "root_costs",
         _ROUNDS,
-        _list(_list(_COST)),
+        _list(_perhaps_empty(_COST)),
         lambda rounds: [each.costs.tolist() for each in rounds],
         None,
         _LIKELY,
