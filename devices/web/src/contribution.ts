@@ -2,7 +2,7 @@
 
 import { type Entropy, SecureEntropy } from "./entropy";
 import { WORD_BITS, scaled } from "./exact";
-import type { ClosedLayer, Layer, OpenLayer } from "./layer";
+import type { ClosedLayer, Layer, LikelyLayer, OpenLayer } from "./layer";
 import { type Octets, joined } from "./octets";
 import { compare, normalised } from "./spelling";
 
@@ -29,7 +29,7 @@ export function votesOf(made: Octets, layer: Layer): Promise<number[]> {
 }
 
 /** A sample of the candidates that the words belong to: the most typed, ties at random (greedy), or any (random). */
-function heldPrefixes(words: ReadonlyMap<string, number>, layer: OpenLayer, entropy: Entropy): number[] {
+function heldPrefixes(words: ReadonlyMap<string, number>, layer: OpenLayer | LikelyLayer, entropy: Entropy): number[] {
   const times = new Map<number, number>();
   for (const [word, typed] of countingWords(words, layer)) {
     const candidate = layer.candidates.index(word);
