@@ -35,7 +35,9 @@ def test_what_is_derived_is_of_today(path: Path) -> None:
     assert path.read_text("utf-8") == DERIVED[path](), "run python vectors/generate.py"
 
 
-@pytest.mark.parametrize(("kind", "layer"), [("open", ExtendingLayer), ("likely", LikelyLayer), ("closed", ClosedLayer)])
+@pytest.mark.parametrize(
+    ("kind", "layer"), [("open", ExtendingLayer), ("likely", LikelyLayer), ("closed", ClosedLayer)]
+)
 def test_the_table_has_every_attribute_of_a_layer_and_nothing_else(
     kind: LayerKind, layer: type[Layer] | type[ClosedLayer]
 ) -> None:

@@ -1,9 +1,10 @@
 """All strings below some roots that cost at most a limit, numbered without enumerating them.
 
 A root is a prefix. The strings that begin with it are cut where they become too dear: a string belongs to the set if
-its cost is within the limit, and then so do all its prefixes down to the root. What a root's next symbol costs depends on
-the root: what the spelling asks for it on top of the root's own cost, but never more than the root's even cost, at
-which it asks for any symbol. Symbols that are closed at a root were asked about before, and no string goes on with them.
+its cost is within the limit, and then so do all its prefixes down to the root. What a root's next symbol costs depends
+on the root: what the spelling asks for it on top of the root's own cost, but never more than the root's even cost, at
+which it asks for any symbol. Symbols that are closed at a root were asked about before, and no string goes on with
+them.
 
 A word belongs to itself if it is in the set, and otherwise to its longest prefix that is: the escape of that prefix,
 which stands for all words that go on in a way that is not asked about. Strings are numbered root by root, each prefix
