@@ -15,7 +15,7 @@ from neologue.entropy import SecureEntropy
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer
 from neologue.protocol.report import read_report
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
@@ -60,7 +60,7 @@ def layer_of(mechanism: str, epsilon: float, setting: Setting) -> Layer:
     # 7,919 is a prime: the prefixes are spread over the alphabet, and all different.
     numbers = [7_919 * index % base**LENGTH for index in range(setting.candidates // alphabet.size)]
     frontier = sorted(letters[n // base**2] + letters[n // base % base] + letters[n % base] for n in numbers)
-    return Layer(
+    return ExtendingLayer(
         pass_number=1,
         number=1,
         layer_size=setting.layer_size,

@@ -2,11 +2,16 @@
 
 from typing import Any
 
+import numpy as np
+
 from neologue.campaign.campaign import Campaign
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import strings
+from neologue.language.likely_candidates import LikelyCandidates, Round
+from neologue.language.likely_strings import NEVER
+from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer, LikelyLayer
 
 
 def small_layer(frontier: list[str], extension: int = 1, **changes: Any) -> Layer:  # noqa: ANN401
@@ -25,7 +30,36 @@ def small_layer(frontier: list[str], extension: int = 1, **changes: Any) -> Laye
         "sampler": "random",
         "known": Vocabulary(["known", "cab"]),
     }
-    return Layer(**told | changes)
+    return ExtendingLayer(**told | changes)
+
+
+def small_likely_layer(escapes: bool = True, **changes: Any) -> LikelyLayer:  # noqa: ANN401
+    """A layer over a, b, c in the second round of likely strings."""
+    alphabet = Alphabet("abc")
+    spelling = SpellingCosts(
+        alphabet,
+        ("", "\0", "a", "\0a"),
+        np.array([0, 2, 3, 1]),
+        ("\0abc", "ab", "\0b", "c"),
+        np.array([4, 3, 5, 8, 2, 4, 3, 2, 5]),
+    )
+    rounds = (
+        Round(strings([""]), np.array([0]), np.array([NEVER]), 9, 7),
+        Round(strings(["", "a", "ab", "b"]), np.array([3, 4, 2, 9]), np.array([9, 11, NEVER, 6]), 14),
+    )
+    told: dict[str, Any] = {
+        "pass_number": 1,
+        "number": 2,
+        "layer_size": 1000,
+        "alphabet": alphabet,
+        "depth": 6,
+        "mechanism": "unary",
+        "epsilon": 3.0,
+        "bound": 4,
+        "sampler": "random",
+        "known": Vocabulary(["known", "cab"]),
+    }
+    return LikelyLayer(asked=LikelyCandidates(spelling, rounds, escapes), **told | changes)
 
 
 def small_campaign(**changes: Any) -> Campaign:  # noqa: ANN401

@@ -265,7 +265,7 @@ def test_a_device_needs_numpy_cryptography_and_the_standard_library_alone(tmp_pa
         from neologue.language.candidates import root
         from neologue.language.vocabulary import Vocabulary
         from neologue.protocol.invitation import invite
-        from neologue.protocol.layer import Layer
+        from neologue.protocol.layer import ExtendingLayer
         from neologue.protocol.report import read_report
 
         key = Ed25519PrivateKey.generate()
@@ -278,7 +278,7 @@ def test_a_device_needs_numpy_cryptography_and_the_standard_library_alone(tmp_pa
         alphabet = Alphabet("abc")
         answers = {}
         for mechanism in ("unary", "subset-selection"):
-            layer = Layer(
+            layer = ExtendingLayer(
                 pass_number=1, number=1, layer_size=100, alphabet=alphabet, frontier=root(alphabet), extension=2,
                 depth=5,
                 mechanism=mechanism, epsilon=20.0, bound=2, sampler="greedy", known=Vocabulary(["cab"]),

@@ -19,21 +19,25 @@ from neologue.aggregation.masked_group import GroupServer, GroupSum, Stage
 from neologue.device.contribution import contribute, counting_words, held_prefixes
 from neologue.device.masked import Ballot, Identity, Member
 from neologue.entropy import Entropy, SeededEntropy
-from neologue.errors import SignatureError
+from neologue.errors import DocumentError, SignatureError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, extensions, root, strings
+from neologue.language.likely_candidates import LikelyCandidates, Round
+from neologue.language.likely_strings import NEVER
 from neologue.language.lists import Lists
+from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.vocabulary import Vocabulary
 from neologue.language.word_form import WordForm, without_capitals
 from neologue.masking.neighbourhood import neighbourhood
 from neologue.masking.rules import most_corrupt
 from neologue.masking.terms import MaskingGroup, Promise, Terms
 from neologue.masking.voucher import Issuers, vouch
+from neologue.protocol.canonical import canonical
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import issue
-from neologue.protocol.documents import known_document
+from neologue.protocol.documents import known_document, read_layer
 from neologue.protocol.invitation import invite
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer, LikelyLayer
 from neologue.protocol.layer_fields import LAYER_KINDS, PROTOCOL_VERSION, LayerKind, fields_of
 from neologue.protocol.report import read_report
 from neologue.protocol.slot import slot
@@ -412,7 +416,7 @@ def report_case(name: str, layer: Layer, words: Mapping[str, int], entropy: Reco
     report = contribute(words, layer, entropy)
     return {
         "name": name,
-        "layer": told(layer),
+        "layer": told(layer) if isinstance(layer, ExtendingLayer) else json.loads(layer.document),
         "known_words": sorted(layer.known.words),
         "digest": layer.digest.hex(),
         "words": dict(words),
@@ -440,7 +444,7 @@ def reports() -> list[Vector]:
             "bound": 3,
             "known": Vocabulary(["bed", "fade"]),
         }
-        return Layer(mechanism=mechanism, sampler=sampler, **settings | changes)
+        return ExtendingLayer(mechanism=mechanism, sampler=sampler, **settings | changes)
 
     typed = {"bead": 2, "beaded": 1, "bed": 9, "abc": 1, "fa": 4, "face": 1, "be\u0301e": 3, "faceless": 7, " be ": 1}
     hundred = Alphabet(HUNDRED)
@@ -561,6 +565,212 @@ def closed() -> list[Vector]:
     ]
 
 
+# Likely strings
+
+
+def wide_spelling() -> SpellingCosts:
+    """A model with contexts of every length, whose alphabet has another order in UTF-16."""
+    listed: dict[str, tuple[int, dict[str, int]]] = {
+        "": (0, {"\0": 6, "a": 5, "é": 18, "｡": 9, "𐐀": 11}),
+        "\0": (3, {"a": 4, "𐐀": 7}),
+        "a": (2, {"\0": 5, "｡": 6, "𐐀": 4}),
+        "｡": (0, {"a": 3}),
+        "𐐀": (5, {}),
+        "\0a": (1, {"｡": 7, "𐐀": 3}),
+        "a𐐀": (4, {"\0": 2, "a": 9}),
+        "\0a𐐀": (2, {"\0": 3}),
+    }
+    return spelling_of(Alphabet("aé｡𐐀"), listed)
+
+
+def spelling_of(alphabet: Alphabet, listed: Mapping[str, tuple[int, Mapping[str, int]]]) -> SpellingCosts:
+    """The model in which each context has a back-off and lists symbols with their costs."""
+    return SpellingCosts(
+        alphabet,
+        tuple(listed),
+        np.array([backoff for backoff, _ in listed.values()]),
+        tuple("".join(costs) for _, costs in listed.values()),
+        np.array([cost for _, costs in listed.values() for cost in costs.values()]),
+    )
+
+
+def round_of(roots: Mapping[str, tuple[int, int]], limit: int, again: int = 0) -> Round:
+    """A round whose roots have these costs and even costs."""
+    costs, even_costs = np.array([*roots.values()], np.int64).reshape(-1, 2).T
+    return Round(strings([*roots]), costs, even_costs, limit, again)
+
+
+def likely_layer(asked: LikelyCandidates, mechanism: str = "unary", **changes: Any) -> LikelyLayer:  # noqa: ANN401
+    """A layer that asks about these candidates."""
+    settings: dict[str, Any] = {
+        "pass_number": 1,
+        "number": len(asked.rounds),
+        "layer_size": 1000,
+        "depth": 6,
+        "epsilon": 4.0,
+        "bound": 3,
+        "sampler": "greedy",
+        "known": Vocabulary(["a", "｡｡"]),
+    }
+    return LikelyLayer(alphabet=asked.alphabet, asked=asked, mechanism=mechanism, **settings | changes)
+
+
+def likely_case(name: str, layer: LikelyLayer, words: list[str]) -> Vector:
+    """Where each word falls, and what some candidates stand for."""
+    asked = layer.candidates
+    index = asked.index(strings(words)).tolist()
+    ends = asked.starts.tolist()
+    shown = sorted(
+        {place for place in (0, 1, 2, asked.size // 2, *ends, *(end - 1 for end in ends)) if 0 <= place < asked.size}
+    )
+    texts, ended = asked.prefixes(np.array(shown, np.int64))
+    return {
+        "name": name,
+        "layer": json.loads(layer.document),
+        "digest": layer.digest.hex(),
+        "sizes": np.diff(asked.starts).tolist(),
+        "words": [{"word": w, "candidate": None if i < 0 else i} for w, i in zip(words, index, strict=True)],
+        "candidates": [
+            {"candidate": i, "prefix": p, "ends": e}
+            for i, p, e in zip(shown, texts.tolist(), ended.tolist(), strict=True)
+        ],
+    }
+
+
+def refusal_case(name: str, layer: LikelyLayer, change: Vector) -> Vector:
+    """A document that is wrong in some fields, and what Python says of it."""
+    try:
+        read_layer(canonical(json.loads(layer.document) | change), layer.known)
+    except DocumentError as error:
+        return {"name": name, "change": change, "error": str(error)}
+    raise ValueError(f"nothing is wrong with the document {name!r}")
+
+
+def likely() -> Vector:
+    """Vectors of likely strings: models, rounds, numbering, reports, and documents that are refused."""
+    wide = wide_spelling()
+    plain = spelling_of(Alphabet("ab"), {"": (0, {"\0": 2, "a": 1, "b": 3}), "\0": (1, {"b": 1})})
+    never = {"": (0, NEVER)}
+    words = [
+        *("a", "é", "｡", "𐐀", "aa", "aé", "a｡", "a𐐀", "éa", "｡a", "｡｡", "𐐀a", "𐐀𐐀", "a｡a", "a𐐀a", "a𐐀é", "a𐐀｡", "a𐐀𐐀"),
+        *("｡aa", "｡a𐐀", "𐐀a𐐀", "a｡aa", "a｡a𐐀", "a𐐀aa", "a𐐀a｡", "a𐐀a𐐀", "a𐐀éa", "aéa｡a", "a𐐀a𐐀a𐐀", "a𐐀a𐐀a𐐀a", "éééééé"),
+        *("aéaa", "aéaaa𐐀", "aéa｡a", "aéé", "a𐐀｡é", "a𐐀｡𐐀", "｡｡é𐐀a", "｡｡é｡a", "b", "ab", "a𐐀b", "a𐐀ab", ""),
+    ]
+    first, second = round_of(never, 20), {"": (9, 21), "a": (4, 14), "a𐐀": (6, 15), "a𐐀a": (12, 30), "｡": (9, 13)}
+    third = {"a": (9, 18), "aéa": (8, 13), "a𐐀": (4, 30), "a𐐀｡": (8, 14), "｡｡": (5, 8)}
+    two = LikelyCandidates(wide, (replace(first, again=12), round_of(second, 24)), escapes=True)
+    three = (replace(first, again=20), round_of(second, 24, 17), round_of(third, 24))
+    few = ["a", "b", "aa", "ab", "ba", "bb", "aaa", "aab", "baa", "baaa", "bab", "bba", "c"]
+    layers = {
+        "two contexts, one round": likely_layer(LikelyCandidates(plain, (round_of(never, 4),), escapes=True)),
+        "first round": likely_layer(LikelyCandidates(wide, (first,), escapes=True)),
+        "first round, words alone": likely_layer(LikelyCandidates(wide, (first,), escapes=False)),
+        "second round, nested roots, one kept again, some words asked again": likely_layer(two),
+        "third round, no escapes": likely_layer(LikelyCandidates(wide, three, escapes=False)),
+        "third round, first words not asked again": likely_layer(
+            LikelyCandidates(wide, (first, *three[1:]), escapes=True), found=Vocabulary(["𐐀", "a𐐀"])
+        ),
+        "an empty round": likely_layer(LikelyCandidates(wide, (three[0], round_of({}, 5)), escapes=True)),
+    }
+    typed = {"a": 9, "a𐐀": 2, "a𐐀é": 1, "a𐐀a𐐀a𐐀": 3, "a𐐀a𐐀a𐐀a": 7, "e\u0301a": 4, " ｡a ": 1, "｡｡": 5, "b": 8, "𐐀": 2}
+    latest = LikelyCandidates(wide, three, escapes=True)
+    return {
+        "layers": [
+            likely_case(name, layer, words if layer.alphabet == wide.alphabet else few)
+            for name, layer in layers.items()
+        ],
+        "reports": [
+            report_case("unary, no words", likely_layer(two), {}, Recorded(41)),
+            report_case("unary, greedy", likely_layer(two), typed, Recorded(42)),
+            report_case("unary, random", likely_layer(latest, sampler="random", bound=2), typed, Recorded(43)),
+            report_case(
+                "subset selection, found words",
+                likely_layer(latest, "subset-selection", found=Vocabulary(["a𐐀"])),
+                typed,
+                Recorded(44),
+            ),
+        ],
+        "refused": {
+            "name": "documents of which nothing is computed",
+            "layer": json.loads(likely_layer(two).document),
+            "cases": [refusal_case(name, likely_layer(two), change) for name, change in wrong_rounds(two).items()],
+        },
+    }
+
+
+def wrong_rounds(asked: LikelyCandidates) -> dict[str, Vector]:
+    """What is wrong with some documents: the fields that they have instead."""
+    spelling, (first, second) = asked.spelling, asked.rounds
+    contexts, symbols, costs, backoffs = (
+        [*spelling.contexts],
+        [*spelling.symbols],
+        spelling.costs.tolist(),
+        spelling.backoffs.tolist(),
+    )
+    roots = second.prefixes.tolist()
+    return {
+        "a back-off too few": {"backoffs": backoffs[:-1]},
+        "a back-off above 1024": {"backoffs": [*backoffs[:-1], 1025]},
+        "a back-off of the first context": {"backoffs": [1, *backoffs[1:]]},
+        "a cost too many": {"costs": [*costs, 1]},
+        "a cost of 0": {"costs": [0, *costs[1:]]},
+        "a cost above 1024": {"costs": [1025, *costs[1:]]},
+        "contexts in the order of UTF-16": {"contexts": [*contexts[:3], contexts[4], contexts[3], *contexts[5:]]},
+        "no context for the beginning": {
+            "contexts": contexts[:1],
+            "backoffs": backoffs[:1],
+            "symbols": symbols[:1],
+            "costs": costs[:5],
+        },
+        "not every symbol after the first context": {"symbols": [symbols[0][1:], *symbols[1:]], "costs": costs[1:]},
+        "a context of four symbols": longer_by(asked, "\0a𐐀a"),
+        "a boundary inside a context": longer_by(asked, "a\0"),
+        "a foreign character in a context": longer_by(asked, "ab"),
+        "a context whose ending is none": longer_by(asked, "aé"),
+        "a context whose last symbol is not listed": longer_by(asked, "𐐀a"),
+        "a foreign symbol": {"symbols": [*symbols[:-1], "b"]},
+        "symbols in no order": {"symbols": [*symbols[:2], "｡\0𐐀", *symbols[3:]]},
+        "no rounds like the others": {"limits": [20]},
+        "a first root that is not the beginning": {"roots": [["a"], roots]},
+        "roots in no order": {"roots": [[""], roots[::-1]]},
+        "a foreign root": {"roots": [[""], [*roots[:-1], "｡b"]]},
+        "a root that was not asked about": {"roots": [[""], [*roots[:-1], "｡é"]]},
+        "a cost too few of roots": {"root_costs": [[0], second.costs.tolist()[1:]]},
+        "a root's cost above 16384": {"root_costs": [[0], [16385, *second.costs.tolist()[1:]]]},
+        "an even cost of 0": {"even_costs": [[0], second.even_costs.tolist()]},
+        "a limit for which there is no room": {"limits": [first.limit, 16384]},
+        "words of the last round asked again": {"again": [0, 1]},
+        "words asked again that were not asked": {"again": [first.limit + 1, 0]},
+        "roots beyond the depth": {"depth": 2},
+        "more than 32 rounds": {
+            "roots": [[""], *[[]] * 32],
+            "root_costs": [[0], *[[]] * 32],
+            "even_costs": [[NEVER], *[[]] * 32],
+            "limits": [first.limit, *[0] * 32],
+            "again": [0] * 33,
+        },
+        "escapes that are no truth value": {"escapes": 1},
+    }
+
+
+def longer_by(asked: LikelyCandidates, *contexts: str) -> Vector:
+    """The model with more contexts, which list nothing, in their order."""
+    spelling = asked.spelling
+    backoff_of = dict(zip(spelling.contexts, spelling.backoffs.tolist(), strict=True))
+    ends = np.cumsum([len(symbols) for symbols in spelling.symbols]).tolist()
+    lists = {
+        context: (symbols, spelling.costs[end - len(symbols) : end].tolist())
+        for context, symbols, end in zip(spelling.contexts, spelling.symbols, ends, strict=True)
+    }
+    every = sorted({*spelling.contexts, *contexts}, key=lambda context: (len(context), context))
+    return {
+        "contexts": every,
+        "backoffs": [backoff_of.get(context, 0) for context in every],
+        "symbols": [lists.get(context, ("", []))[0] for context in every],
+        "costs": [cost for context in every for cost in lists.get(context, ("", []))[1]],
+    }
+
+
 # What a device fetches, shows and sends
 
 
@@ -600,11 +810,11 @@ def documents() -> list[Vector]:
     return [
         document_case(
             "what is escaped, and what is not",
-            Layer(**open_settings, frontier=strings(["\t", '"', "\\", "\x7f", "é"]), epsilon=0.1),
+            ExtendingLayer(**open_settings, frontier=strings(["\t", '"', "\\", "\x7f", "é"]), epsilon=0.1),
         ),
         document_case(
             "listed extensions, found words, targets, a form",
-            Layer(
+            ExtendingLayer(
                 **open_settings,
                 form=WordForm("AaÉé", '!"𐐁𐐂'),
                 frontier=strings(["aa", "aé"]),
@@ -617,7 +827,7 @@ def documents() -> list[Vector]:
         ),
         document_case(
             "nothing known",
-            Layer(**open_settings | {"known": Vocabulary.empty()}, frontier=strings(["a"]), epsilon=1.5),
+            ExtendingLayer(**open_settings | {"known": Vocabulary.empty()}, frontier=strings(["a"]), epsilon=1.5),
         ),
         document_case("closed", ClosedLayer(**settings, words=strings(["a", "aé", "𐐀"]), epsilon=7.25, rate=0.001)),
     ]
@@ -823,6 +1033,7 @@ FILES: Mapping[str, Callable[[], object]] = {
     "subset_selection.json": subset_selection,
     "reports.json": reports,
     "closed.json": closed,
+    "likely.json": likely,
     "documents.json": documents,
     "identities.json": identities,
     "succession.json": succession,

@@ -24,7 +24,7 @@ from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.layout.schedule import foreseen_collection
 from neologue.protocol.invitation import MOST_PROOF_BYTES, Invitation, invite
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer
 from neologue.protocol.report import HEADER_BYTES
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
@@ -58,7 +58,7 @@ def test_the_default_limits_accept_what_the_profiles_ask(
     parameters = PROFILES[name].parameters
     alphabet = Alphabet.named(PROFILES[name].alphabet)
     pairs = ["".join(pair) for pair in product(alphabet.characters, repeat=2)]
-    layer = Layer(
+    layer = ExtendingLayer(
         pass_number=1,
         number=1,
         layer_size=parameters.smallest_layer,

@@ -78,11 +78,11 @@ def test_it_makes_a_report_and_says_what_it_does_not_have(python: Path) -> None:
     script = """
     from neologue import Alphabet, Diary, Vocabulary, contribute
     from neologue.language.candidates import root
-    from neologue.protocol.layer import Layer
+    from neologue.protocol.layer import ExtendingLayer
     from neologue.protocol.report import HEADER_BYTES, read_report
 
     alphabet = Alphabet("abc")
-    layer = Layer(
+    layer = ExtendingLayer(
         pass_number=1, number=1, layer_size=100, alphabet=alphabet, frontier=root(alphabet), extension=2, depth=5,
         mechanism="unary", epsilon=20.0, bound=2, sampler="greedy", known=Vocabulary(["cab"]),
     )

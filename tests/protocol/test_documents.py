@@ -23,7 +23,7 @@ from neologue.protocol import documents
 from neologue.protocol.canonical import canonical
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_digest, known_document, read_known, read_layer, with_known
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer
 from neologue.protocol.layer_fields import LARGEST_NUMBER
 
 KNOWN = Vocabulary(["known", "cab"])
@@ -55,7 +55,7 @@ def layers(draw: st.DrawFn) -> Layer:
     ways = draw(st.lists(st.integers(1, alphabet.size), min_size=len(frontier), max_size=len(frontier)))
     rows = [np.array(draw(st.permutations(range(alphabet.size))), np.int64) for _ in lasts]
     lists = Lists.cut(rows, np.array(ways, np.int64), members)
-    return Layer(
+    return ExtendingLayer(
         pass_number=draw(st.integers(1, 100)),
         number=draw(st.integers(1, 100)),
         layer_size=draw(st.integers(1, LARGEST_NUMBER)),

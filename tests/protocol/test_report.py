@@ -13,7 +13,7 @@ from neologue.errors import ReportError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer
 from neologue.protocol.report import HEADER_BYTES, header, make_report, read_report
 from neologue.randomizers.registry import RANDOMIZERS
 
@@ -21,7 +21,7 @@ from neologue.randomizers.registry import RANDOMIZERS
 @pytest.fixture(params=list(RANDOMIZERS))
 def layer(request: pytest.FixtureRequest) -> Layer:
     """Three prefixes and six letters: 21 candidates."""
-    return Layer(
+    return ExtendingLayer(
         pass_number=1,
         number=2,
         layer_size=1000,

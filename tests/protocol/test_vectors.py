@@ -18,6 +18,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
+from neologue.errors import DocumentError
+from neologue.protocol.documents import read_layer
+from plain_likely import PlainLikely
+
 VECTORS = Path(__file__).parents[2] / "vectors"
 GENERATOR = runpy.run_path(str(VECTORS / "generate.py"))
 Case = dict[str, Any]
@@ -176,6 +180,8 @@ def ways(characters: int, symbols: int) -> int:
 
 
 def candidate(word: str, told: Case) -> int | None:
+    if "roots" in told:
+        return PlainLikely(told).index(word)
     alphabet, frontier, extension, listed = (told[key] for key in ("alphabet", "frontier", "extension", "listed"))
     depth = len(frontier[0])
     if word in told["doubtful"]:
@@ -195,6 +201,8 @@ def candidate(word: str, told: Case) -> int | None:
 
 
 def number_of_candidates(told: Case) -> int:
+    if "roots" in told:
+        return len(PlainLikely(told).candidates)
     every = ways(len(told["alphabet"]), told["extension"])
     extending = len(told["frontier"]) * every if told["ways"] is None else sum(told["ways"])
     return extending + len(told["doubtful"])
@@ -257,11 +265,10 @@ def test_forms_are_as_described(case: Case) -> None:
     }
 
 
-@named(committed("reports.json"))
+@named([*committed("reports.json"), *committed("likely.json")["reports"]])
 def test_whole_reports_are_as_described(case: Case) -> None:
     layer, stream = case["layer"], Stream(case["entropy"])
-    canonical = json.dumps(layer, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-    digest = hashlib.sha256(canonical).digest()
+    digest = hashlib.sha256(written(layer).encode()).digest()
     assert digest.hex() == case["digest"]
     assert hashlib.sha256("\n".join(case["known_words"]).encode()).hexdigest() == layer["known"]
 
@@ -289,6 +296,31 @@ def test_whole_reports_are_as_described(case: Case) -> None:
     assert stream.words == []
     assert (bytes([2]) + digest[:8] + payload).hex() == case["report"]
     assert votes == case["votes"]
+
+
+@named(committed("likely.json")["layers"])
+def test_likely_candidates_are_as_described(case: Case) -> None:
+    told = case["layer"]
+    assert hashlib.sha256(written(told).encode()).hexdigest() == case["digest"]
+    plain = PlainLikely(told)
+    assert case["sizes"] == [len(part) for part in plain.parts]
+    assert len(set(plain.candidates)) == len(plain.candidates), "nothing is asked about in two ways"
+    for entry in case["words"]:
+        assert plain.index(entry["word"]) == entry["candidate"], entry
+    for entry in case["candidates"]:
+        assert plain.candidates[entry["candidate"]] == (entry["prefix"], entry["ends"])
+
+
+REFUSED = committed("likely.json")["refused"]
+
+
+@named(REFUSED["cases"])
+def test_wrong_rounds_are_refused(case: Case) -> None:
+    told = REFUSED["layer"]
+    read_layer(written(told).encode())
+    with pytest.raises(DocumentError) as refusal:
+        read_layer(written(told | case["change"]).encode())
+    assert str(refusal.value) == case["error"]
 
 
 @named(committed("closed.json"))
@@ -337,6 +369,8 @@ def written(value: Any) -> str:  # noqa: ANN401
         return "[" + ",".join(map(written, value)) + "]"
     if isinstance(value, dict):
         return "{" + ",".join(f"{written(name)}:{written(value[name])}" for name in sorted(value)) + "}"
+    if isinstance(value, bool):
+        return str(value).lower()
     return "null" if value is None else str(value)
 
 
@@ -456,6 +490,11 @@ def test_the_vectors_reach_the_rare_paths() -> None:
         assert lasts != sorted(lasts), "a row for each last character is not a row for each prefix"
         assert len({ways for ways, last in zip(layer["ways"], lasts, strict=True) if last == "a"}) > 1
         assert any(row != sorted(row) for row in layer["listed"]), "the likeliest first, and not the smallest"
+    likely = committed("likely.json")["layers"]
+    assert {len(case["layer"]["roots"]) for case in likely} == {1, 2, 3}
+    assert {case["layer"]["escapes"] for case in likely} == {True, False}
+    assert any([] in case["layer"]["roots"] for case in likely), "an empty round"
+    assert sum(entry["candidate"] is not None for case in likely for entry in case["words"]) > 80
     repeats = {case["name"]: case for case in committed("subset_selection.json")["expansions"]}["with repeats"]
     assert [value for row in repeats["subsets"] for value in row] != values_of(
         bytes.fromhex(repeats["seed"]), repeats["domain"]

@@ -38,7 +38,7 @@ from neologue.entropy import ONE, Entropy
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.thresholds import exp_below
 from neologue.randomizers.unary import Unary
@@ -250,7 +250,7 @@ WORDS = ("a", "aa", "aab", "ab", "aba", "ac", "b")
 
 def layer_of(mechanism: str, epsilon: float, bound: int, sampler: str) -> Layer:
     """Candidates a⊥, aa, ab and ac."""
-    return Layer(
+    return ExtendingLayer(
         pass_number=1,
         number=1,
         layer_size=100,

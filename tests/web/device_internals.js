@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources dbf31aa4e0809df47282176e388e00a5ab3b928e6343ff2f3dbf97610a975145 */
+/* neologue device, Apache-2.0, built from devices/web: sources 4241970e3ea9be9cc81a3593a94c775f88a3374737b9277934f0a3ac61ba7dba */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)
@@ -417,9 +417,13 @@ var DeviceError = class extends Error {
 var RefusalError = class extends DeviceError {
   name = "RefusalError";
 };
+function unusable(what) {
+  return new RefusalError(`the document describes no layer: its ${what} can't be used`);
+}
 
 // src/field_checks.ts
 var text = (value) => typeof value === "string";
+var flag = (value) => typeof value === "boolean";
 var wholeNumber = (least, most) => (value) => Number.isInteger(value) && value >= least && value <= most;
 var matching = (pattern) => (value) => typeof value === "string" && pattern.test(value);
 var equal = (constant) => (value) => value === constant;
@@ -459,6 +463,33 @@ var OPEN_FIELDS = {
   version: equal(2),
   ways: nullable(listOf(wholeNumber(1, 2147483647)))
 };
+var LIKELY_FIELDS = {
+  again: listOf(wholeNumber(0, 16384)),
+  alphabet: text,
+  backoffs: listOf(wholeNumber(0, 16384)),
+  bound: wholeNumber(1, 2147483647),
+  cohort: wholeNumber(1, 2147483647),
+  contexts: listOf(text),
+  costs: listOf(wholeNumber(0, 16384)),
+  depth: wholeNumber(1, 2147483647),
+  epsilon: decimal,
+  escapes: flag,
+  even_costs: listOf(listOf(wholeNumber(0, 16384))),
+  found: listOf(text),
+  known: matching(/^[0-9a-f]{64}$/),
+  layer: wholeNumber(1, 2147483647),
+  limits: listOf(wholeNumber(0, 16384)),
+  pass: wholeNumber(1, 2147483647),
+  randomizer: matching(/^[a-z-]{1,32}$/),
+  replaced: text,
+  root_costs: listOf(listOf(wholeNumber(0, 16384))),
+  roots: listOf(listOf(text)),
+  sampler: matching(/^[a-z-]{1,32}$/),
+  stripped: text,
+  symbols: listOf(text),
+  targets: nullable(listOf(text)),
+  version: equal(2)
+};
 var CLOSED_FIELDS = {
   alphabet: text,
   bound: wholeNumber(1, 2147483647),
@@ -473,6 +504,388 @@ var CLOSED_FIELDS = {
   targets: nullable(listOf(text)),
   version: equal(2),
   words: listOf(text)
+};
+
+// src/spelling_costs.ts
+var BOUNDARY = "\0";
+var LONGEST_CONTEXT = 3;
+var DEAREST = 1 << 10;
+var MOST_CONTEXTS = 1 << 16;
+var MOST_ENTRIES = 1 << 22;
+var MOST_SIZES = 1 << 23;
+var MOST_STEPS = 1 << 27;
+var MOST_STRINGS = 2 ** 32;
+var NEVER = DEAREST << 4;
+var START = 1;
+var SpellingCosts = class {
+  constructor(alphabet, { contexts, backoffs, symbols, costs }) {
+    this.alphabet = alphabet;
+    const [states, size] = [contexts.length, alphabet.characters.length + 1];
+    const most = Math.min(MOST_CONTEXTS, Math.floor(MOST_ENTRIES / size));
+    if (states > most || backoffs.length !== states || symbols.length !== states) throw unusable("list of contexts");
+    if (backoffs[0] !== 0 || backoffs.some((each) => each > DEAREST)) throw unusable("list of back-offs");
+    if (costs.some((each) => each < 1 || each > DEAREST)) throw unusable("list of costs");
+    if (contexts[0] !== "" || contexts[1] !== BOUNDARY || symbols[0] !== BOUNDARY + alphabet.text) {
+      throw unusable("first context");
+    }
+    this.symbols = size;
+    this.width = states + 1;
+    this.largestLimit = Math.min(NEVER, Math.floor(MOST_SIZES / states), Math.floor(MOST_STEPS / costs.length)) - 1;
+    this.#backoffs = Int16Array.from(backoffs);
+    this.#costs = Int16Array.from(costs);
+    this.#codes = new Uint32Array(costs.length);
+    this.#lists = new Uint32Array(states + 1);
+    this.#shorter = new Uint16Array(states);
+    this.cost = new Int16Array(states * size);
+    this.after = new Uint16Array(states * size);
+    this.#readLists(symbols);
+    this.#fill(contexts);
+  }
+  /** The number of symbols: the characters of the alphabet, and ⊥ before them. */
+  symbols;
+  /** `[s * symbols + x]`: what symbol x costs after context s, and the context behind both. */
+  cost;
+  after;
+  /** One more than there are contexts. */
+  width;
+  largestLimit;
+  #backoffs;
+  #shorter;
+  /** The first listed symbol of each context; then of each listed symbol its code and its cost. */
+  #lists;
+  #codes;
+  #costs;
+  #readLists(symbols) {
+    let entry = 0;
+    symbols.forEach((listed, state) => {
+      const characters = [...listed];
+      if (!ascends(characters)) throw unusable("list of symbols");
+      for (const character of characters) {
+        const code = this.alphabet.code(character);
+        if (code === 0 && character !== BOUNDARY) throw unusable("list of symbols");
+        this.#codes[entry++] = code;
+      }
+      this.#lists[state + 1] = entry;
+    });
+    if (entry !== this.#costs.length) throw unusable("list of symbols");
+  }
+  /** Compute both tables, shorter contexts first. */
+  #fill(contexts) {
+    const { symbols, cost, after } = this;
+    const stateOf = new Map(contexts.map((context, state) => [context, state]));
+    const spelled = contexts.map((context) => [...context]);
+    const longer = [];
+    spelled.forEach((context, state) => {
+      const shorter = stateOf.get(context.slice(1).join(""));
+      if (shorter === void 0 || context.length > LONGEST_CONTEXT || context.some((each, place) => this.alphabet.code(each) === 0 && (place > 0 || each !== BOUNDARY)) || state > 0 && (context.length - spelled[state - 1].length || compare(contexts[state], contexts[state - 1])) <= 0) {
+        throw unusable("list of contexts");
+      }
+      this.#shorter[state] = shorter;
+      if (state > START) {
+        const head = stateOf.get(context.slice(0, -1).join(""));
+        const last = this.alphabet.code(context.at(-1));
+        if (head === void 0 || !this.#codes.subarray(this.#lists[head], this.#lists[head + 1]).includes(last)) {
+          throw unusable("list of contexts");
+        }
+        longer.push([head, last, state]);
+      }
+    });
+    let next = 0;
+    for (let state = 0; state < contexts.length; state++) {
+      const [row, below, backoff] = [state * symbols, this.#shorter[state] * symbols, this.#backoffs[state]];
+      for (let symbol = 0; symbol < symbols; symbol++) cost[row + symbol] = cost[below + symbol] + backoff;
+      after.copyWithin(row, below, below + symbols);
+      for (let entry = this.#lists[state]; entry < this.#lists[state + 1]; entry++) {
+        cost[row + this.#codes[entry]] = this.#costs[entry];
+      }
+      if (spelled[state + 1]?.length === spelled[state].length) continue;
+      for (; longer[next] && spelled[longer[next][2]].length === spelled[state].length + 1; next++) {
+        const [head, last, target] = longer[next];
+        after[head * symbols + last] = target;
+      }
+    }
+  }
+  /**
+   * `[b * width + s]`: how many words go on from context s that cost at most b more, or words and prefixes; null if they
+   * are beyond all bounds. The last column is the end of a word.
+   *
+   * A context shares what it does not list with the next shorter one, so that only lists are gone through.
+   */
+  sizes(budget, prefixes) {
+    const itself = Number(prefixes);
+    const { width, symbols, cost, after } = this;
+    const states = width - 1;
+    const entries = this.#codes.length;
+    const [own, instead, dearer] = [new Uint32Array(entries), new Uint32Array(entries), new Int16Array(entries)];
+    for (let state = 0; state < states; state++) {
+      const shorter = this.#shorter[state];
+      for (let entry = this.#lists[state]; entry < this.#lists[state + 1]; entry++) {
+        const code = this.#codes[entry];
+        own[entry] = code ? after[state * symbols + code] : states;
+        instead[entry] = code ? after[shorter * symbols + code] : states;
+        dearer[entry] = cost[shorter * symbols + code] + this.#backoffs[state];
+      }
+    }
+    const [lists, costs, backoffs] = [this.#lists, this.#costs, this.#backoffs];
+    const numbers = new Uint32Array((budget + 1) * width);
+    for (let b = 0; b <= budget; b++) {
+      const row = b * width;
+      numbers[row + states] = 1;
+      for (let state = 0; state < states; state++) {
+        let total = itself;
+        for (let entry = lists[state]; entry < lists[state + 1]; entry++) {
+          if (costs[entry] <= b) total += numbers[row - costs[entry] * width + own[entry]];
+          if (state && dearer[entry] <= b) total -= numbers[row - dearer[entry] * width + instead[entry]];
+        }
+        const backoff = backoffs[state];
+        if (state && backoff <= b) total += numbers[row - backoff * width + this.#shorter[state]] - itself;
+        if (total >= MOST_STRINGS) return null;
+        numbers[row + state] = total;
+      }
+    }
+    return numbers;
+  }
+};
+
+// src/likely_candidates.ts
+var MOST_OPENINGS = 1 << 23;
+var MOST_ROUNDS = 32;
+var Roots = class {
+  constructor(spelling, prefixes, costs, evenCosts) {
+    this.spelling = spelling;
+    this.prefixes = prefixes;
+    this.costs = costs;
+    this.evenCosts = evenCosts;
+    this.#rankOf = new Map(prefixes.map((prefix, rank) => [prefix, rank]));
+    this.lengths = Uint8Array.from(prefixes, (prefix) => [...prefix].length);
+    this.#longest = this.lengths.reduce((most, each) => Math.max(most, each), 0);
+    this.states = Uint16Array.from(
+      prefixes,
+      (prefix) => [...prefix].reduce(
+        (state, each) => spelling.after[state * spelling.symbols + spelling.alphabet.code(each)],
+        START
+      )
+    );
+    this.closed = new Uint8Array(prefixes.length * spelling.symbols);
+  }
+  #rankOf;
+  #longest;
+  lengths;
+  states;
+  /** `[r * symbols + x]`: whether symbol x was asked about below root r before. */
+  closed;
+  /** The longest root that a word begins with, or -1. */
+  of(word) {
+    for (let length = Math.min(word.length, this.#longest); length >= 0; length--) {
+      const rank = this.#rankOf.get(word.slice(0, length).join(""));
+      if (rank !== void 0) return rank;
+    }
+    return -1;
+  }
+  /** The cost of a root and a symbol after it. */
+  nextCost(root, symbol) {
+    const { symbols, cost } = this.spelling;
+    if (this.closed[root * symbols + symbol]) return NEVER;
+    return Math.min(this.costs[root] + cost[this.states[root] * symbols + symbol], this.evenCosts[root]);
+  }
+  /** The most that is left of a limit behind the first character of a string. */
+  budget(limit) {
+    let most = 0;
+    for (let root = 0; root < this.prefixes.length; root++) {
+      for (let symbol = 1; symbol < this.spelling.symbols; symbol++) {
+        most = Math.max(most, limit - this.nextCost(root, symbol));
+      }
+    }
+    return most;
+  }
+  /** Close the roots of the next round to all that was asked about so far; whether each of them was asked about itself. */
+  close(next, limit) {
+    const { symbols, cost, after, alphabet } = this.spelling;
+    return next.prefixes.every((prefix, rank) => {
+      const word = [...prefix];
+      const root = this.of(word);
+      if (root < 0) return false;
+      const row = next.closed.subarray(rank * symbols, (rank + 1) * symbols);
+      const length = this.lengths[root];
+      if (length === word.length) {
+        const before = root * symbols;
+        row.forEach((_, symbol) => {
+          row[symbol] = Number(this.closed[before + symbol] || this.nextCost(root, symbol) <= limit);
+        });
+        return true;
+      }
+      const first = alphabet.code(word[length]);
+      let left = limit - this.nextCost(root, first);
+      let state = after[this.states[root] * symbols + first];
+      for (const character of word.slice(length + 1)) {
+        const at = state * symbols + alphabet.code(character);
+        left -= cost[at];
+        state = after[at];
+      }
+      row.forEach((_, symbol) => {
+        row[symbol] = Number(cost[state * symbols + symbol] <= left);
+      });
+      return left >= 0;
+    });
+  }
+};
+var LikelyStrings = class {
+  constructor(roots, limit, escapes, sizes) {
+    this.roots = roots;
+    this.limit = limit;
+    this.escapes = escapes;
+    this.sizes = sizes;
+    const { symbols } = roots.spelling;
+    this.#starts = new Float64Array(roots.prefixes.length + 1);
+    for (let root = 0; root < roots.prefixes.length; root++) {
+      let end = this.#starts[root] + Number(escapes);
+      for (let symbol = 0; symbol < symbols; symbol++) end += this.#first(root, symbol);
+      this.#starts[root + 1] = end;
+    }
+  }
+  /** The first string of each root, and the end of the last one's. */
+  #starts;
+  get size() {
+    return this.#starts.at(-1);
+  }
+  /** The string that a word belongs to, given by its characters and their codes, or -1. */
+  index(word, codes) {
+    const { roots, escapes } = this;
+    const { symbols, cost, after } = roots.spelling;
+    const root = roots.of(word);
+    if (root < 0) return -1;
+    let position = roots.lengths[root];
+    let code = codes[position] ?? 0;
+    if (roots.closed[root * symbols + code]) return -1;
+    let found = escapes ? this.#starts[root] : -1;
+    let left = this.limit - roots.nextCost(root, code);
+    if (left < 0) return found;
+    let here = this.#starts[root] + Number(escapes);
+    for (let earlier = 0; earlier < code; earlier++) here += this.#first(root, earlier);
+    let state = after[roots.states[root] * symbols + code];
+    while (code > 0) {
+      if (escapes) found = here;
+      code = codes[++position] ?? 0;
+      const price = cost[state * symbols + code];
+      if (price > left) return found;
+      here += Number(escapes);
+      for (let earlier = 0; earlier < code; earlier++) here += this.#next(state, left, earlier);
+      left -= price;
+      state = after[state * symbols + code];
+    }
+    return here;
+  }
+  /** One of the strings, and whether it is a word. */
+  string(index) {
+    const { roots, escapes } = this;
+    const { symbols, cost, after, alphabet } = roots.spelling;
+    const root = atMost(this.#starts, index);
+    let prefix = roots.prefixes[root];
+    let rank = index - this.#starts[root];
+    let [state, left] = [roots.states[root], this.limit];
+    for (let first = true; !(escapes && rank === 0); first = false) {
+      rank -= Number(escapes);
+      let code = 0;
+      for (; code < symbols; code++) {
+        const size = first ? this.#first(root, code) : this.#next(state, left, code);
+        if (rank < size) break;
+        rank -= size;
+      }
+      if (code === 0) return { prefix, ends: true };
+      left -= first ? roots.nextCost(root, code) : cost[state * symbols + code];
+      state = after[state * symbols + code];
+      prefix += alphabet.characters[code - 1];
+    }
+    return { prefix, ends: false };
+  }
+  /** How many strings begin with a root and a symbol. */
+  #first(root, symbol) {
+    const state = this.roots.states[root];
+    return this.#behind(this.limit - this.roots.nextCost(root, symbol), state, symbol);
+  }
+  /** How many strings go on with a symbol from a context, if so much is left. */
+  #next(state, left, symbol) {
+    const { symbols, cost } = this.roots.spelling;
+    return this.#behind(left - cost[state * symbols + symbol], state, symbol);
+  }
+  #behind(left, state, symbol) {
+    if (left < 0) return 0;
+    const { symbols, after, width } = this.roots.spelling;
+    return symbol ? this.sizes[left * width + after[state * symbols + symbol]] : 1;
+  }
+};
+var LikelyCandidates = class {
+  constructor(alphabet, document) {
+    this.alphabet = alphabet;
+    this.document = document;
+    const spelling = this.#spelling = new SpellingCosts(alphabet, document);
+    const { roots, root_costs, even_costs, limits, again } = document;
+    const rounds = roots.length;
+    if ([root_costs, even_costs, limits, again].some((column) => column.length !== rounds)) throw unusable("rounds");
+    if (rounds < 1 || rounds > MOST_ROUNDS || roots[0].length !== 1 || roots[0][0] !== "") throw unusable("rounds");
+    const total = roots.reduce((sum3, prefixes) => sum3 + prefixes.length, 0);
+    if (total > Math.floor(MOST_OPENINGS / spelling.symbols)) throw unusable("roots");
+    this.#rounds = roots.map((prefixes, number) => {
+      const [costs, evenCosts, limit] = [root_costs[number], even_costs[number], limits[number]];
+      if (!ascends(prefixes) || !prefixes.every((prefix) => alphabet.expresses(prefix))) throw unusable("roots");
+      if (costs.length !== prefixes.length || evenCosts.length !== prefixes.length || evenCosts.includes(0)) {
+        throw unusable("costs of roots");
+      }
+      if (limit > spelling.largestLimit) throw unusable("limits");
+      if (again[number] > (number === rounds - 1 ? 0 : limit)) throw unusable("limits");
+      return new Roots(spelling, prefixes, costs, evenCosts);
+    });
+    this.#rounds[0].closed[0] = 1;
+    this.#rounds.forEach((each, number) => {
+      if (number && !this.#rounds[number - 1].close(each, limits[number - 1])) throw unusable("roots");
+    });
+  }
+  #spelling;
+  #rounds;
+  #parts;
+  /** The number of candidates; Infinity if it is beyond all bounds. */
+  get size() {
+    return this.#all?.reduce((sum3, part) => sum3 + part.size, 0) ?? Infinity;
+  }
+  /** The candidate that a word belongs to, or -1. */
+  index(word) {
+    const characters = [...word];
+    const codes = characters.map((character) => this.alphabet.code(character));
+    if (codes.includes(0)) return -1;
+    let start = 0;
+    let found = -1;
+    for (const part of this.#all) {
+      const index = part.index(characters, codes);
+      if (index >= 0) found = start + index;
+      start += part.size;
+    }
+    return found;
+  }
+  /** The string of a candidate, and whether it is a word; otherwise it is an escape. */
+  prefix(candidate) {
+    let left = candidate;
+    for (const part of this.#all) {
+      if (left < part.size) return part.string(left);
+      left -= part.size;
+    }
+    throw new RangeError("there is no such candidate");
+  }
+  /** The new strings, then the words of each earlier round; null if they are beyond all bounds. */
+  get #all() {
+    return this.#parts === void 0 ? this.#parts = this.#count() : this.#parts;
+  }
+  #count() {
+    const { limits, again, escapes } = this.document;
+    const last = this.#rounds.length - 1;
+    const [newest, earlier] = [this.#rounds[last], this.#rounds.slice(0, last)];
+    const budgets = earlier.map((roots, number) => roots.budget(again[number]));
+    const fresh = this.#spelling.sizes(newest.budget(limits[last]), escapes);
+    const words = earlier.length ? this.#spelling.sizes(Math.max(...budgets), false) : fresh;
+    return fresh && words && [
+      new LikelyStrings(newest, limits[last], escapes, fresh),
+      ...earlier.map((roots, number) => new LikelyStrings(roots, again[number], false, words))
+    ];
+  }
 };
 
 // src/octets.ts
@@ -780,24 +1193,39 @@ var LayerBase = class {
     return this.#known.has(word) ? "it is a known word" : null;
   }
 };
-var OpenLayer = class extends LayerBase {
+var FindingLayer = class extends LayerBase {
   closed = false;
   #found;
+  constructor(document, digest) {
+    super(document, digest);
+    const { found, sampler } = document;
+    this.#found = new Vocabulary(found);
+    if (!ascends(found) || !found.every((word) => word !== "" && normalised(word) === word))
+      throw unusable("found words");
+    if (sampler !== "greedy" && sampler !== "random") throw unusable("sampler");
+  }
+  found(word) {
+    return this.#found.has(word);
+  }
+  has(word) {
+    return this.candidates.index(word) >= 0;
+  }
+  describe(candidate) {
+    return this.candidates.prefix(candidate);
+  }
+};
+var OpenLayer = class extends FindingLayer {
   #lists;
   #candidates = null;
   constructor(document, digest) {
     super(document, digest);
-    const { frontier, found, listed, ways, doubtful, sampler } = document;
-    this.#found = new Vocabulary(found);
-    if (!ascends(found) || !found.every((word) => word !== "" && normalised(word) === word))
-      throw unusable("found words");
+    const { frontier, listed, ways, doubtful } = document;
     checkRoom(frontier);
     const width = this.width;
     if (width < 1 || !ascends(frontier)) throw unusable("frontier");
     if (!frontier.every((prefix) => [...prefix].length === width && this.alphabet.expresses(prefix))) {
       throw unusable("frontier");
     }
-    if (sampler !== "greedy" && sampler !== "random") throw unusable("sampler");
     this.#lists = listed && ways && { rows: listed, ways };
     if ((listed || ways) && !(this.#lists && this.#fit(this.#lists))) throw unusable("list of extensions");
     checkRoom(doubtful);
@@ -817,15 +1245,6 @@ var OpenLayer = class extends LayerBase {
     const { frontier, extension, doubtful } = this.document;
     return this.#candidates ??= new Candidates(this.alphabet, frontier, extension, this.#lists, doubtful);
   }
-  found(word) {
-    return this.#found.has(word);
-  }
-  has(word) {
-    return this.candidates.index(word) >= 0;
-  }
-  describe(candidate) {
-    return this.candidates.prefix(candidate);
-  }
   /** Whether each prefix has a part of a list, each list is as long as the largest of them, and names each way once. */
   #fit({ rows, ways }) {
     const { frontier, extension } = this.document;
@@ -841,6 +1260,21 @@ var OpenLayer = class extends LayerBase {
     return every <= MOST_EXTENSIONS && BigInt(every) * BigInt(characters) <= MOST_NUMBERED && rows.every(
       (row, index) => row.length === longest.get(lasts[index]) && new Set(row).size === row.length && row.every((way) => way < every)
     );
+  }
+};
+var LikelyLayer = class extends FindingLayer {
+  candidates;
+  constructor(document, digest) {
+    super(document, digest);
+    document.roots.forEach(checkRoom);
+    this.candidates = new LikelyCandidates(this.alphabet, document);
+    if (this.width > document.depth) throw unusable("roots");
+  }
+  get size() {
+    return this.candidates.size;
+  }
+  get width() {
+    return this.document.roots.flat().reduce((most, root) => Math.max(most, [...root].length), 0);
   }
 };
 var ClosedLayer = class extends LayerBase {
@@ -894,17 +1328,22 @@ function parseDocument(content) {
   }
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw unreadable();
   const values = parsed;
-  const fields = Object.entries(Object.hasOwn(values, "words") ? CLOSED_FIELDS : OPEN_FIELDS);
+  const fields = Object.entries(fieldsOf(values));
   if (!fields.every(([name, check]) => Object.hasOwn(values, name) && check(values[name]))) {
     throw unreadable(values.version);
   }
   if (JSON.stringify(Object.fromEntries(fields.map(([name]) => [name, values[name]]))) !== json) throw unreadable();
   return values;
 }
+function fieldsOf(values) {
+  if (Object.hasOwn(values, "words")) return CLOSED_FIELDS;
+  return Object.hasOwn(values, "roots") ? LIKELY_FIELDS : OPEN_FIELDS;
+}
 async function describeLayer(document) {
   const described = parseDocument(document);
   const digest = await sha256(document);
-  return "words" in described ? new ClosedLayer(described, digest) : new OpenLayer(described, digest);
+  if ("words" in described) return new ClosedLayer(described, digest);
+  return "roots" in described ? new LikelyLayer(described, digest) : new OpenLayer(described, digest);
 }
 function readKnown(content) {
   const words = content.length === 0 ? [] : decode(content).split("\n");
@@ -928,9 +1367,6 @@ function unreadable(version) {
   return new RefusalError(
     Number.isSafeInteger(version) && version !== VERSION ? `the document is of version ${version} of the protocol, and this device speaks version ${VERSION}; update whichever is older` : `the bytes are not the document of a layer in version ${VERSION} of the protocol, in its one form`
   );
-}
-function unusable(what) {
-  return new RefusalError(`the document describes no layer: its ${what} can't be used`);
 }
 
 // src/contribution.ts

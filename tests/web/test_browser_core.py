@@ -16,7 +16,7 @@ from scipy import stats
 from closed import small_closed_layer
 from invitations import OPERATOR, campaign_id, default_policy
 from laws import fit, unary_law, word_law
-from layers import small_layer
+from layers import small_layer, small_likely_layer
 from neologue.device.policy import Policy
 from neologue.entropy import ONE
 from neologue.errors import DocumentError, PolicyError
@@ -120,12 +120,13 @@ def test_subset_selection_vectors(core: Browser) -> None:
         assert got == {**{name: case[name] for name in names}, "left": 0}, case["name"]
 
 
-@pytest.mark.parametrize("name", ["reports", "closed"])
+@pytest.mark.parametrize("name", ["reports", "closed", "likely"])
 def test_whole_reports(core: Browser, name: str) -> None:
     told = run(
         core,
         """
-        return Promise.all((await vectors(given[0])).map(async (one) => {
+        const cases = await vectors(given[0]);
+        return Promise.all((cases.reports ?? cases).map(async (one) => {
           const layer = await device.readLayer(canonical(one.layer), encode(one.known_words.join("\\n")));
           const entropy = new device.Dictated(unhex(one.entropy));
           const report = await device.seededReport(new Map(Object.entries(one.words)), layer, entropy);
@@ -137,7 +138,8 @@ def test_whole_reports(core: Browser, name: str) -> None:
         """,
         name,
     )
-    for case, got in zip(committed(name), told, strict=True):
+    cases = committed(name)
+    for case, got in zip(cases if isinstance(cases, list) else cases["reports"], told, strict=True):
         assert got == {**{key: case[key] for key in ("digest", "report", "votes")}, "left": 0}, case["name"]
 
 
@@ -172,6 +174,32 @@ def test_candidates(core: Browser) -> None:
         assert size == case["size"]
         assert places == [-1 if entry["candidate"] is None else entry["candidate"] for entry in case["words"]]
         assert prefixes == [{"prefix": entry["prefix"], "ends": entry["ends"]} for entry in case["candidates"]]
+
+
+def test_likely_candidates(core: Browser) -> None:
+    told = run(
+        core,
+        """
+        const { layers, refused } = await vectors("likely");
+        return [
+          await Promise.all(layers.map(async (one) => {
+            const layer = await device.describeLayer(canonical(one.layer));
+            const prefixes = one.candidates.map(({ candidate }) => layer.describe(candidate));
+            return [hex(layer.digest), layer.size, one.words.map(({ word }) => layer.candidates.index(word)), prefixes];
+          })),
+          await Promise.all(refused.cases.map(({ change }) =>
+            device.describeLayer(canonical({ ...refused.layer, ...change })).then(() => "", (error) => error.name))),
+          hex((await device.describeLayer(canonical(refused.layer))).digest),
+        ];
+        """,
+    )
+    vectors = committed("likely")
+    for case, (digest, size, places, prefixes) in zip(vectors["layers"], told[0], strict=True):
+        assert (digest, size) == (case["digest"], sum(case["sizes"])), case["name"]
+        assert places == [-1 if entry["candidate"] is None else entry["candidate"] for entry in case["words"]]
+        assert prefixes == [{"prefix": entry["prefix"], "ends": entry["ends"]} for entry in case["candidates"]]
+    for case, name in zip(vectors["refused"]["cases"], told[1], strict=True):
+        assert name == "RefusalError", case["name"]
 
 
 def test_documents_and_identities(core: Browser) -> None:
@@ -270,7 +298,9 @@ def hostile_documents() -> Iterator[tuple[str, bytes]]:
     plain = small_layer(["ab", "ca"], 2)
     listed = small_layer(["ab", "ca"], 2, lists=Lists((np.array([3, 0, 5]), np.array([1, 12])), np.array([2, 3])))
     closed = small_closed_layer(["abc", "cab"], rate=0.25)
-    for name, layer in (("plain", plain), ("listed", listed), ("closed", closed)):
+    likely = small_likely_layer()
+    layers = {"plain": plain, "listed": listed, "likely": likely, "likely words": small_likely_layer(escapes=False)}
+    for name, layer in (*layers.items(), ("closed", closed)):
         document = layer.document
         yield name, document
         told = json.loads(document)
@@ -331,6 +361,19 @@ def hostile_documents() -> Iterator[tuple[str, bytes]]:
         {"alphabet": "abc\ufb01\U0001d54f", "frontier": ["\ufb01", "\U0001d54f"]},
     ):
         yield f"plain with {change}", canonical(told | change)
+    told = json.loads(likely.document)
+    for field in ("backoffs", "costs", "limits", "again", "root_costs", "even_costs"):
+        for place, value in product(range(4), (0, 1, 7, 9, 14, 15, 1024, 1025, 16383, 16384, 16385)):
+            numbers = told[field]
+            into = numbers if field in ("backoffs", "costs", "limits", "again") else numbers[1]
+            if place < len(into):
+                changed = [*into[:place], value, *into[place + 1 :]]
+                yield (
+                    f"likely with {field} {changed}",
+                    canonical(told | {field: changed if into is numbers else [numbers[0], changed]}),
+                )
+    for roots in (["", "a", "ab", "c"], ["", "a", "ab", "abab"], ["", "a", "ab", "cc"], ["", "ab", "a", "b"]):
+        yield f"likely with roots {roots}", canonical(told | {"roots": [[""], roots]})
     told = json.loads(closed.document)
     for change in ({"rate": "0.0"}, {"rate": "1.5"}, {"rate": "1e-07"}, {"words": ["abcabca"]}, {"words": ["a b"]}):
         yield f"closed with {change}", canonical(told | change)

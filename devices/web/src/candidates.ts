@@ -103,7 +103,7 @@ export class Candidates {
 }
 
 /** The last position in a list of ascending numbers whose number is at most this one. */
-function atMost(numbers: readonly number[], number: number): number {
+export function atMost(numbers: ArrayLike<number>, number: number): number {
   let [low, high] = [0, numbers.length];
   while (high - low > 1) {
     const middle = (low + high) >> 1;

@@ -2,7 +2,7 @@
 
 import { type Entropy, SecureEntropy } from "./entropy";
 import { WORD_BITS, scaled } from "./exact";
-import { type ClosedLayer, type Layer, type OpenLayer, VERSION } from "./layer";
+import { type ClosedLayer, type Layer, type LikelyLayer, type OpenLayer, VERSION } from "./layer";
 import { type Octets, joined } from "./octets";
 import { compare } from "./spelling";
 
@@ -28,7 +28,7 @@ export function votesOf(made: Octets, layer: Layer): Promise<number[]> {
 }
 
 /** A sample of the candidates that the words belong to: the most typed, ties at random (greedy), or any (random). */
-function heldPrefixes(words: ReadonlyMap<string, number>, layer: OpenLayer, entropy: Entropy): number[] {
+function heldPrefixes(words: ReadonlyMap<string, number>, layer: OpenLayer | LikelyLayer, entropy: Entropy): number[] {
   const times = new Map<number, number>();
   for (const [word, typed] of countingWords(words, layer)) {
     const candidate = layer.candidates.index(word);

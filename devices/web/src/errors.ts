@@ -15,6 +15,11 @@ export class RefusalError extends DeviceError {
   override name = "RefusalError";
 }
 
+/** A document of which some part is not what a layer has; nothing of it is quoted. */
+export function unusable(what: string): RefusalError {
+  return new RefusalError(`the document describes no layer: its ${what} can't be used`);
+}
+
 export class LaterError extends DeviceError {
   override name = "LaterError";
 

@@ -5,8 +5,17 @@
  */
 
 import { Candidates, type Lists, extensions, lastCharacter, lastCharacters } from "./candidates";
-import { RefusalError } from "./errors";
-import { CLOSED_FIELDS, type ClosedDocument, OPEN_FIELDS, type OpenDocument } from "./layer_document";
+import { RefusalError, unusable } from "./errors";
+import type { FieldCheck } from "./field_checks";
+import {
+  CLOSED_FIELDS,
+  type ClosedDocument,
+  LIKELY_FIELDS,
+  type LikelyDocument,
+  OPEN_FIELDS,
+  type OpenDocument,
+} from "./layer_document";
+import { LikelyCandidates } from "./likely_candidates";
 import { type Octets, count, hex, sha256 } from "./octets";
 import type { Randomizer } from "./randomizer";
 import { Alphabet, Vocabulary, WordForm, ascends, compare, find, normalised } from "./spelling";
@@ -30,7 +39,7 @@ const RANDOMIZERS: Readonly<Record<string, (s: number, epsilon: number, bound: n
 };
 
 /** A layer, or a closed one, and what both have. */
-abstract class LayerBase<Document extends OpenDocument | ClosedDocument> {
+abstract class LayerBase<Document extends OpenDocument | LikelyDocument | ClosedDocument> {
   readonly alphabet: Alphabet;
   /** What counts as one word. */
   readonly form: WordForm;
@@ -92,25 +101,48 @@ abstract class LayerBase<Document extends OpenDocument | ClosedDocument> {
   }
 }
 
-export class OpenLayer extends LayerBase<OpenDocument> {
+/** A layer that finds words: one that extends prefixes, or one that asks about likely strings. */
+export abstract class FindingLayer<Document extends OpenDocument | LikelyDocument> extends LayerBase<Document> {
   readonly closed = false;
   readonly #found: Vocabulary;
+
+  constructor(document: Document, digest: Uint8Array) {
+    super(document, digest);
+    const { found, sampler } = document;
+    this.#found = new Vocabulary(found);
+    if (!ascends(found) || !found.every((word) => word !== "" && normalised(word) === word))
+      throw unusable("found words");
+    if (sampler !== "greedy" && sampler !== "random") throw unusable("sampler");
+  }
+
+  abstract get candidates(): Candidates | LikelyCandidates;
+
+  found(word: string): boolean {
+    return this.#found.has(word);
+  }
+
+  has(word: string): boolean {
+    return this.candidates.index(word) >= 0;
+  }
+
+  describe(candidate: number): { prefix: string; ends: boolean } {
+    return this.candidates.prefix(candidate);
+  }
+}
+
+export class OpenLayer extends FindingLayer<OpenDocument> {
   readonly #lists: Lists | null;
   #candidates: Candidates | null = null;
 
   constructor(document: OpenDocument, digest: Uint8Array) {
     super(document, digest);
-    const { frontier, found, listed, ways, doubtful, sampler } = document;
-    this.#found = new Vocabulary(found);
-    if (!ascends(found) || !found.every((word) => word !== "" && normalised(word) === word))
-      throw unusable("found words");
+    const { frontier, listed, ways, doubtful } = document;
     checkRoom(frontier);
     const width = this.width;
     if (width < 1 || !ascends(frontier)) throw unusable("frontier");
     if (!frontier.every((prefix) => [...prefix].length === width && this.alphabet.expresses(prefix))) {
       throw unusable("frontier");
     }
-    if (sampler !== "greedy" && sampler !== "random") throw unusable("sampler");
     this.#lists = listed && ways && { rows: listed, ways };
     if ((listed || ways) && !(this.#lists && this.#fit(this.#lists))) throw unusable("list of extensions");
     checkRoom(doubtful);
@@ -134,18 +166,6 @@ export class OpenLayer extends LayerBase<OpenDocument> {
     return (this.#candidates ??= new Candidates(this.alphabet, frontier, extension, this.#lists, doubtful));
   }
 
-  found(word: string): boolean {
-    return this.#found.has(word);
-  }
-
-  has(word: string): boolean {
-    return this.candidates.index(word) >= 0;
-  }
-
-  describe(candidate: number): { prefix: string; ends: boolean } {
-    return this.candidates.prefix(candidate);
-  }
-
   /** Whether each prefix has a part of a list, each list is as long as the largest of them, and names each way once. */
   #fit({ rows, ways }: Lists): boolean {
     const { frontier, extension } = this.document;
@@ -166,6 +186,25 @@ export class OpenLayer extends LayerBase<OpenDocument> {
           row.length === longest.get(lasts[index]!) && new Set(row).size === row.length && row.every((way) => way < every),
       )
     );
+  }
+}
+
+export class LikelyLayer extends FindingLayer<LikelyDocument> {
+  readonly candidates: LikelyCandidates;
+
+  constructor(document: LikelyDocument, digest: Uint8Array) {
+    super(document, digest);
+    document.roots.forEach(checkRoom);
+    this.candidates = new LikelyCandidates(this.alphabet, document);
+    if (this.width > document.depth) throw unusable("roots");
+  }
+
+  get size(): number {
+    return this.candidates.size;
+  }
+
+  get width(): number {
+    return this.document.roots.flat().reduce((most, root) => Math.max(most, [...root].length), 0);
   }
 }
 
@@ -217,10 +256,10 @@ export class ClosedLayer extends LayerBase<ClosedDocument> {
   }
 }
 
-export type Layer = OpenLayer | ClosedLayer;
+export type Layer = OpenLayer | LikelyLayer | ClosedLayer;
 
 /** What a document says; or a RefusalError that quotes nothing of it. */
-export function parseDocument(content: Uint8Array): OpenDocument | ClosedDocument {
+export function parseDocument(content: Uint8Array): OpenDocument | LikelyDocument | ClosedDocument {
   if (content.length > LARGEST_DOCUMENT) throw unreadable();
   if (count(content, COMMA) > MOST_ITEMS) throw unreadable();
   const json = decode(content);
@@ -232,20 +271,27 @@ export function parseDocument(content: Uint8Array): OpenDocument | ClosedDocumen
   }
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw unreadable();
   const values = parsed as Record<string, unknown>;
-  const fields = Object.entries(Object.hasOwn(values, "words") ? CLOSED_FIELDS : OPEN_FIELDS);
+  const fields = Object.entries(fieldsOf(values));
   if (!fields.every(([name, check]) => Object.hasOwn(values, name) && check(values[name]))) {
     throw unreadable(values.version);
   }
   // There is one document for each layer: the keys in order, and nothing that JSON would write in another way.
   if (JSON.stringify(Object.fromEntries(fields.map(([name]) => [name, values[name]]))) !== json) throw unreadable();
-  return values as unknown as OpenDocument | ClosedDocument;
+  return values as unknown as OpenDocument | LikelyDocument | ClosedDocument;
+}
+
+/** The fields of the kind of layer that an object seems to be. */
+function fieldsOf(values: object): Readonly<Record<string, FieldCheck>> {
+  if (Object.hasOwn(values, "words")) return CLOSED_FIELDS;
+  return Object.hasOwn(values, "roots") ? LIKELY_FIELDS : OPEN_FIELDS;
 }
 
 /** The layer of a document, without its known words. */
 export async function describeLayer(document: Octets): Promise<Layer> {
   const described = parseDocument(document);
   const digest = await sha256(document);
-  return "words" in described ? new ClosedLayer(described, digest) : new OpenLayer(described, digest);
+  if ("words" in described) return new ClosedLayer(described, digest);
+  return "roots" in described ? new LikelyLayer(described, digest) : new OpenLayer(described, digest);
 }
 
 /** The known words of a list: each once, in NFC and in order, one a line. */
@@ -277,8 +323,4 @@ function unreadable(version?: unknown): RefusalError {
         "whichever is older"
       : `the bytes are not the document of a layer in version ${VERSION} of the protocol, in its one form`,
   );
-}
-
-function unusable(what: string): RefusalError {
-  return new RefusalError(`the document describes no layer: its ${what} can't be used`);
 }

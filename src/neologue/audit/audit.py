@@ -40,7 +40,7 @@ from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import extensions, root
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer
 from neologue.protocol.limits import check_whole
 from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.subset_selection import SubsetSelection
@@ -115,7 +115,7 @@ def audit_layer(mechanism: str, epsilon: float, bound: int) -> Layer:
     alphabet = Alphabet.named("en")
     characters = alphabet.size - 1
     extension = next(m for m in range(1, 10) if characters * extensions(characters, m) >= size)
-    return Layer(
+    return ExtendingLayer(
         pass_number=1,
         number=1,
         layer_size=1,

@@ -12,7 +12,7 @@ from neologue.protocol.limits import DEEPEST, LARGEST_LAYER, SAMPLERS, check_who
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import check_epsilon
 
-RULE_NAMES = ("top", "significant")
+RULE_NAMES = ("top", "significant", "summed")
 """The rules that `neologue.discovery.selection` has."""
 MOST_PROMISED = 1000.0
 """The largest central ε that can be promised."""
@@ -71,6 +71,8 @@ class Parameters:
     promised_epsilon: float | None = None
     """The central ε that no release costs more than: a layer with too few reports for it is not decided. None promises
     nothing."""
+    layers: int = 4
+    """How many layers a pass has, for the rule `summed`."""
     promised_unit: str = "item"
     """What that ε protects: one word (item), or all words of a user (user)."""
     case: str = "keep"
@@ -115,10 +117,15 @@ class Parameters:
             )
 
     @property
+    def looks(self) -> int:
+        """How often a campaign may decide whether to publish a string."""
+        return self.passes * self.layers if self.rule == "summed" else self.passes
+
+    @property
     def anonymity(self) -> AnonymityPromise:
         """What is promised of strings that few report."""
         return AnonymityPromise(
-            self.k_anonymity, self.alpha, self.unique_chance, self.hostile_devices, passes=self.passes
+            self.k_anonymity, self.alpha, self.unique_chance, self.hostile_devices, passes=self.looks
         )
 
     def as_dict(self) -> dict[str, object]:

@@ -5,24 +5,21 @@ question for the users of the next layer and is sent what their votes decide. It
 alone, so whoever keeps them can go on where it was broken off, without the votes.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neologue.campaign.campaign import Campaign
-from neologue.discovery.decision import Decision, Question
+from neologue.discovery.decision import Decision, OnLayer, Question
 from neologue.discovery.estimates import VoteLaw, estimate_holders
 from neologue.discovery.result import LayerFacts, Release, ReleasedWord
 from neologue.language.candidates import Strings, root, strings
 from neologue.language.spelling import Spelling
 from neologue.language.vocabulary import Vocabulary
 from neologue.layout.schedule import Schedule
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer
 from neologue.randomizers.channel import Floats
-
-OnLayer = Callable[[LayerFacts, int], None]
-"""Hears of every layer that is decided, and how many words are found by then."""
 
 
 def discover(
@@ -55,7 +52,7 @@ def discover(
 
 
 def _released(
-    layer: Layer, decision: Decision, prefixes: list[str], ended: NDArray[np.bool_], users: int
+    layer: ExtendingLayer, decision: Decision, prefixes: list[str], ended: NDArray[np.bool_], users: int
 ) -> list[ReleasedWord]:
     """The words that end in this layer, with their estimates; one that no device would contribute is noise."""
     law = VoteLaw(layer.randomizer.channel, decision.reports, users)
@@ -69,7 +66,7 @@ def _released(
     ]
 
 
-def _doubtful(layer: Layer, decision: Decision) -> tuple[Strings, Floats]:
+def _doubtful(layer: ExtendingLayer, decision: Decision) -> tuple[Strings, Floats]:
     """The words to ask about again, in order, and their shares of users; not those that no device would contribute."""
     words = layer.candidates.prefixes(decision.doubtful)[0]
     counting = np.flatnonzero([layer.counts(word) for word in words.tolist()])
@@ -77,12 +74,12 @@ def _doubtful(layer: Layer, decision: Decision) -> tuple[Strings, Floats]:
     return strings(words[order].tolist()), _shares(layer, decision.doubts, decision.reports)[order]
 
 
-def _shares(layer: Layer, votes: NDArray[np.int64], reports: int) -> Floats:
+def _shares(layer: ExtendingLayer, votes: NDArray[np.int64], reports: int) -> Floats:
     """The estimated share of users who hold each of some candidates, at least one of those asked."""
     return np.maximum(layer.randomizer.channel.estimate(votes, reports), 1.0) / max(reports, 1)
 
 
-def _facts(layer: Layer, decision: Decision, kept: int, words: int, doubtful: int) -> LayerFacts:
+def _facts(layer: ExtendingLayer, decision: Decision, kept: int, words: int, doubtful: int) -> LayerFacts:
     shown = [int(votes.min()) for votes in (decision.votes, decision.doubts) if len(votes)]
     return LayerFacts(
         pass_number=layer.pass_number,

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue.campaign.campaign import Campaign
+from neologue.discovery.result import LayerFacts
 from neologue.discovery.selection import RULES, select
 from neologue.discovery.selection.selected import Selection
 from neologue.discovery.tally import Tally
@@ -19,6 +20,10 @@ Trace = Callable[[Layer, Tally, Selection], None]
 
 No privacy statement covers those votes, so only simulations may trace decisions, never a service with real devices.
 """
+
+
+OnLayer = Callable[[LayerFacts, int], None]
+"""Hears of every layer that is decided, and how many words are found by then."""
 
 
 def no_trace(layer: Layer, tally: Tally, selection: Selection) -> None:
@@ -41,6 +46,8 @@ class Decision:
     """The words that are not kept, but asked about again, in order."""
     doubts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     """Their votes."""
+    carried: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    """The votes so far of all words that the next layer asks about again, in its order."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,9 @@ import numpy as np
 
 from neologue.campaign.campaign import Campaign
 from neologue.campaign.measuring import Measuring
-from neologue.discovery.algorithm import OnLayer, discover
-from neologue.discovery.decision import Decision, Question, Trace, no_trace
+from neologue.discovery.algorithm import discover
+from neologue.discovery.decision import Decision, OnLayer, Question, Trace, no_trace
+from neologue.discovery.likely import LikelyQuestion, discover_likely
 from neologue.discovery.measurement import closed_layer, evaluate_measurement, nothing_to_measure
 from neologue.discovery.result import Release
 from neologue.discovery.tally import Tally
@@ -25,11 +26,11 @@ class DiscoveryState:
         self, campaign: Campaign, measure: Measuring | None = None, on_layer: OnLayer = lambda facts, words: None
     ) -> None:
         self._campaign, self._measure = campaign, measure
-        self._rounds = discover(campaign, on_layer)
+        self._rounds = (discover_likely if campaign.parameters.rule == "summed" else discover)(campaign, on_layer)
         first = next(self._rounds)
         self.first = first.layer
         """The layer that it began with."""
-        self._question: Question | None = first
+        self._question: Question | LikelyQuestion | None = first
         self._closed: ClosedLayer | None = None
         self._release: Release | None = None
 

@@ -13,7 +13,7 @@ from neologue.language.spelling import Spelling
 from neologue.language.vocabulary import Vocabulary
 from neologue.layout.shape import Shape
 from neologue.privacy.collection import Batch, Collection
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer
 from neologue.randomizers.channel import Floats
 
 
@@ -45,7 +45,7 @@ class Schedule:
             return None
         extension, ways, layer_size = size
         every = extensions(self.campaign.alphabet.size - 1, extension)
-        return Layer(
+        return ExtendingLayer(
             pass_number=self.pass_number,
             number=self.number,
             layer_size=layer_size,

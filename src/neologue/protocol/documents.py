@@ -15,13 +15,18 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final
 
+import numpy as np
+
 from neologue.errors import DocumentError, LanguageError, ParameterError
+from neologue.language.alphabet import Alphabet
+from neologue.language.likely_candidates import LikelyCandidates, Round
 from neologue.language.lists import Integers, Lists
+from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.vocabulary import Vocabulary
 from neologue.language.word_form import WordForm
 from neologue.protocol.closed_layer import ClosedLayer
-from neologue.protocol.layer import Layer
-from neologue.protocol.layer_fields import LAYER_KINDS, PROTOCOL_VERSION, LayerKind, fields_of
+from neologue.protocol.layer import ExtendingLayer, Layer, LikelyLayer
+from neologue.protocol.layer_fields import LAYER_KINDS, PROTOCOL_VERSION, LayerKind, fields_of, read_strings
 from neologue.protocol.limits import LARGEST_KNOWN, MOST_KNOWN_WORDS
 
 LARGEST_DOCUMENT = 1 << 24
@@ -154,8 +159,11 @@ def _build(kind: LayerKind, values: dict[str, Any], known: Vocabulary) -> Layer 
         attributes["form"] = WordForm(attributes.pop("form.replaced"), attributes.pop("form.stripped"))
         if kind == "closed":
             return ClosedLayer(known=known, **attributes)
+        if kind == "likely":
+            asked = _likely_candidates(attributes["alphabet"], values)
+            return LikelyLayer(known=known, asked=asked, **attributes)
         lists = _lists(attributes.pop("lists.rows"), attributes.pop("lists.ways"))
-        return Layer(known=known, lists=lists, **attributes)
+        return ExtendingLayer(known=known, lists=lists, **attributes)
     except ParameterError as error:  # a layer's own complaints quote nothing
         raise DocumentError(f"the document describes no layer: {error}") from None
     except (LanguageError, ValueError):  # an alphabet's do, and so do those about numbers
@@ -170,3 +178,22 @@ def _lists(rows: tuple[Integers, ...] | None, ways: Integers | None) -> Lists | 
     if rows is None or ways is None:
         raise ParameterError("it must have both lists and the ways of each prefix, or neither")
     return Lists(rows, ways)
+
+
+def _likely_candidates(alphabet: Alphabet, values: dict[str, Any]) -> LikelyCandidates:
+    """What a likely layer asks about."""
+    spelling = SpellingCosts(
+        alphabet,
+        tuple(values["contexts"]),
+        np.array(values["backoffs"], np.int64),
+        tuple(values["symbols"]),
+        np.array(values["costs"], np.int64),
+    )
+    columns = [values[name] for name in ("roots", "root_costs", "even_costs", "limits", "again")]
+    if len(set(map(len, columns))) != 1:
+        raise ParameterError("it must have roots, two costs, a limit and what is asked again for each of its rounds")
+    rounds = tuple(
+        Round(read_strings(roots), np.array(costs, np.int64), np.array(even, np.int64), limit, again)
+        for roots, costs, even, limit, again in zip(*columns, strict=True)
+    )
+    return LikelyCandidates(spelling, rounds, values["escapes"])

@@ -1,27 +1,46 @@
 """A layer: the document that every device of one round gets, identical for all of them."""
 
 import hashlib
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, Strings, extensions, last_characters, strings
+from neologue.language.likely_candidates import LikelyCandidates
 from neologue.language.lists import Lists, can_be_listed
 from neologue.language.vocabulary import Vocabulary
 from neologue.language.word_form import AS_TYPED, WordForm
-from neologue.protocol.layer_fields import write_document
+from neologue.protocol.layer_fields import LayerKind, write_document
 from neologue.protocol.limits import SAMPLERS
 from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.registry import randomizer
 
 
-@dataclass(frozen=True, eq=False)
-class Layer:
-    """One round of votes: the prefixes asked about, and how a device answers."""
+class CandidateSet(Protocol):
+    """The strings that a layer votes on, in the order that device and server derive from its document."""
+
+    @property
+    def size(self) -> int:
+        """|Z_i|."""
+
+    def index(self, words: Strings) -> NDArray[np.int64]:
+        """The candidate that each normalised word belongs to, or -1."""
+
+    def prefixes(self, index: NDArray[np.int64]) -> tuple[Strings, NDArray[np.bool_]]:
+        """The strings of some candidates, and whether each is a whole word."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Layer(ABC):
+    """One round of votes: what is asked about, and how a device answers."""
+
+    kind: ClassVar[LayerKind]
 
     pass_number: int
     """The pass that the layer belongs to, from 1."""
@@ -30,8 +49,6 @@ class Layer:
     layer_size: int
     """How many users are asked."""
     alphabet: Alphabet
-    frontier: Strings
-    extension: int
     depth: int
     mechanism: str
     epsilon: float
@@ -39,42 +56,21 @@ class Layer:
     sampler: str
     known: Vocabulary
     found: Vocabulary = field(default_factory=Vocabulary.empty)
-    """Words released in earlier passes."""
+    """Words that are released already."""
     targets: frozenset[str] | None = None
-    lists: Lists | None = None
-    """The extensions that are voted on; all if None."""
-    doubtful: Strings = field(default_factory=lambda: strings([]))
-    """Words that are asked about again, sorted, all shorter than the prefixes."""
     form: WordForm = AS_TYPED
     """What counts as one word."""
 
     def __post_init__(self) -> None:
-        prefixes = self.frontier.tolist()
-        if not prefixes or prefixes != sorted(set(prefixes)):
-            raise ParameterError("a layer's frontier must have prefixes, each once and in order")
-        if len(set(map(len, prefixes))) != 1 or not all(map(self.alphabet.expresses, prefixes)):
-            raise ParameterError("a layer's prefixes must be of one length and of its alphabet")
+        if self.sampler not in SAMPLERS:
+            raise ParameterError(f"a layer samples by one of {', '.join(SAMPLERS)}")
         if not self.form.fits(self.alphabet):
             raise ParameterError("a layer replaces characters that are not in its alphabet by some that are")
-        if self.extension < 1 or self.sampler not in SAMPLERS:
-            raise ParameterError(f"a layer extends by at least 1 symbol and samples by one of {', '.join(SAMPLERS)}")
-        if self.lists is not None and not _are_lists(self.lists, self):
-            raise ParameterError(
-                "a layer's listed extensions must be some of those there are, each once, for each last character of "
-                "its prefixes just as many as one of them is asked about, and at least 1 for each"
-            )
-        doubtful = self.doubtful.tolist()
-        if doubtful != sorted(set(doubtful)) or not all(
-            self.alphabet.spells(word, len(prefixes[0]) - 1) for word in doubtful
-        ):
-            raise ParameterError(
-                "a layer's doubtful words must be of its alphabet and shorter than its prefixes, each once and in order"
-            )
 
-    @cached_property
-    def candidates(self) -> Candidates:
+    @property
+    @abstractmethod
+    def candidates(self) -> CandidateSet:
         """Z_i, in canonical order."""
-        return Candidates(self.alphabet, self.frontier, self.extension, self.lists, self.doubtful)
 
     @cached_property
     def randomizer(self) -> Randomizer[Any]:
@@ -99,10 +95,72 @@ class Layer:
     @property
     def document(self) -> bytes:
         """The canonical JSON; it has the digest of the known words in their place."""
-        return write_document(self, "open")
+        return write_document(self, self.kind)
 
 
-def _are_lists(lists: Lists, layer: Layer) -> bool:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ExtendingLayer(Layer):
+    """A layer that extends every prefix of a frontier by some symbols."""
+
+    kind = "open"
+
+    frontier: Strings
+    extension: int
+    lists: Lists | None = None
+    """The extensions that are voted on; all if None."""
+    doubtful: Strings = field(default_factory=lambda: strings([]))
+    """Words that are asked about again, sorted, all shorter than the prefixes."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        prefixes = self.frontier.tolist()
+        if not prefixes or prefixes != sorted(set(prefixes)):
+            raise ParameterError("a layer's frontier must have prefixes, each once and in order")
+        if len(set(map(len, prefixes))) != 1 or not all(map(self.alphabet.expresses, prefixes)):
+            raise ParameterError("a layer's prefixes must be of one length and of its alphabet")
+        if self.extension < 1:
+            raise ParameterError("a layer extends by at least 1 symbol")
+        if self.lists is not None and not _are_lists(self.lists, self):
+            raise ParameterError(
+                "a layer's listed extensions must be some of those there are, each once, for each last character of "
+                "its prefixes just as many as one of them is asked about, and at least 1 for each"
+            )
+        doubtful = self.doubtful.tolist()
+        if doubtful != sorted(set(doubtful)) or not all(
+            self.alphabet.spells(word, len(prefixes[0]) - 1) for word in doubtful
+        ):
+            raise ParameterError(
+                "a layer's doubtful words must be of its alphabet and shorter than its prefixes, each once and in order"
+            )
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """Z_i, in canonical order."""
+        return Candidates(self.alphabet, self.frontier, self.extension, self.lists, self.doubtful)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LikelyLayer(Layer):
+    """A layer that asks about all strings that are likely enough, and about words that earlier ones asked about."""
+
+    kind = "likely"
+
+    asked: LikelyCandidates
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.asked.alphabet != self.alphabet:
+            raise ParameterError("a layer's spelling must be of its alphabet")
+        if any(len(root) > self.depth for each in self.asked.rounds for root in each.prefixes.tolist()):
+            raise ParameterError("a layer's roots must be within its depth: no longer word counts")
+
+    @property
+    def candidates(self) -> LikelyCandidates:
+        """Z_i, in canonical order."""
+        return self.asked
+
+
+def _are_lists(lists: Lists, layer: ExtendingLayer) -> bool:
     """Whether these are valid lists of extensions for a layer."""
     characters = layer.alphabet.size - 1
     if any(numbers.dtype != np.int64 or numbers.ndim != 1 for numbers in (*lists.rows, lists.ways)):

@@ -15,6 +15,7 @@ import numpy as np
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings, strings
+from neologue.language.likely_strings import NEVER
 from neologue.language.lists import MOST_EXTENSIONS
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.canonical import canonical
@@ -25,8 +26,8 @@ MOST_CHARACTERS = 1 << 24
 """The most characters of a frontier or a list of words, all counted as long as the longest."""
 LARGEST_NUMBER = (1 << 31) - 1
 
-LayerKind = Literal["open", "closed"]
-LAYER_KINDS: Final[tuple[LayerKind, ...]] = ("open", "closed")
+LayerKind = Literal["open", "likely", "closed"]
+LAYER_KINDS: Final[tuple[LayerKind, ...]] = ("open", "likely", "closed")
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,16 @@ def _list(item: JsonForm) -> JsonForm:
     )
 
 
+def _perhaps_empty(item: JsonForm) -> JsonForm:
+    """A list that may have no items."""
+    return JsonForm(
+        rf"\[(?:{item.grammar}(?:,{item.grammar})*+)?\]",
+        {"type": "array", "items": item.schema},
+        f"{item.typescript}[]",
+        f"listOf({item.check})",
+    )
+
+
 def _nullable(form: JsonForm) -> JsonForm:
     return JsonForm(
         f"(?:null|{form.grammar})",
@@ -80,15 +91,13 @@ _VERSION: Final = JsonForm(
 _TEXT: Final = JsonForm(
     r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\bfnrt]|u00[01][0-9a-f]))*+"', {"type": "string"}, "string", "text"
 )
-_SET: Final = JsonForm(
-    rf"\[(?:{_TEXT.grammar}(?:,{_TEXT.grammar})*+)?\]",
-    {"type": "array", "items": _TEXT.schema, "uniqueItems": True},
-    "string[]",
-    "listOf(text)",
-)
+_TEXTS: Final = _perhaps_empty(_TEXT)
+_SET: Final = replace(_TEXTS, schema={**_TEXTS.schema, "uniqueItems": True})
 _NONEMPTY: Final = replace(_SET, schema={**_SET.schema, "minItems": 1})
 _WHOLE: Final = _whole(1, LARGEST_NUMBER, r"(?:0|[1-9][0-9]{0,9})")
 _EXTENSION: Final = _whole(0, MOST_EXTENSIONS, r"(?:0|[1-9][0-9]{0,15})")
+_COST: Final = _whole(0, NEVER, r"(?:0|[1-9][0-9]{0,5})")
+_FLAG: Final = JsonForm("(?:true|false)", {"type": "boolean"}, "boolean", "flag")
 _NAME: Final = _matching("[a-z-]{1,32}")
 _DIGEST: Final = _matching("[0-9a-f]{64}")
 _DECIMAL: Final = replace(_matching("[0-9.e+-]{1,32}"), check="decimal")
@@ -132,15 +141,32 @@ class LayerField:
 
 
 _OPEN: Final[tuple[LayerKind, ...]] = ("open",)
+_LIKELY: Final[tuple[LayerKind, ...]] = ("likely",)
+_EITHER: Final[tuple[LayerKind, ...]] = ("open", "likely")
 _CLOSED: Final[tuple[LayerKind, ...]] = ("closed",)
 
+_ROUNDS: Final = "candidates.rounds"
+
 LAYER_FIELDS: Final = (
+    LayerField("again", _ROUNDS, _list(_COST), lambda rounds: [each.again for each in rounds], None, _LIKELY),
     LayerField("alphabet", "alphabet", _TEXT, lambda alphabet: alphabet.characters, Alphabet),
+    LayerField("backoffs", "candidates.spelling.backoffs", _list(_COST), np.ndarray.tolist, None, _LIKELY),
     LayerField("bound", "bound", _WHOLE),
     LayerField("cohort", "layer_size", _WHOLE),
+    LayerField("contexts", "candidates.spelling.contexts", _NONEMPTY, list, None, _LIKELY),
+    LayerField("costs", "candidates.spelling.costs", _list(_COST), np.ndarray.tolist, None, _LIKELY),
     LayerField("depth", "depth", _WHOLE),
     LayerField("doubtful", "doubtful", _SET, np.ndarray.tolist, read_strings, _OPEN),
     LayerField("epsilon", "epsilon", _DECIMAL, _decimal, float),
+    LayerField("escapes", "candidates.escapes", _FLAG, bool, None, _LIKELY),
+    LayerField(
+        "even_costs",
+        _ROUNDS,
+        _list(_perhaps_empty(_COST)),
+        lambda rounds: [each.even_costs.tolist() for each in rounds],
+        None,
+        _LIKELY,
+    ),
     LayerField("extension", "extension", _WHOLE, kinds=_OPEN),
     LayerField(
         "found",
@@ -148,11 +174,12 @@ LAYER_FIELDS: Final = (
         _SET,
         lambda found: sorted(found.words),
         lambda words: Vocabulary(words, source="words found before"),
-        _OPEN,
+        _EITHER,
     ),
     LayerField("frontier", "frontier", _NONEMPTY, np.ndarray.tolist, read_strings, _OPEN),
     LayerField("known", "known", _DIGEST, lambda known: known.digest, None),
-    LayerField("layer", "number", _WHOLE, kinds=_OPEN),
+    LayerField("layer", "number", _WHOLE, kinds=_EITHER),
+    LayerField("limits", _ROUNDS, _list(_COST), lambda rounds: [each.limit for each in rounds], None, _LIKELY),
     LayerField(
         "listed",
         "lists.rows",
@@ -161,12 +188,24 @@ LAYER_FIELDS: Final = (
         lambda rows: tuple(np.array(row, np.int64) for row in rows),
         _OPEN,
     ),
-    LayerField("pass", "pass_number", _WHOLE, kinds=_OPEN),
+    LayerField("pass", "pass_number", _WHOLE, kinds=_EITHER),
     LayerField("randomizer", "mechanism", _NAME),
     LayerField("rate", "rate", _DECIMAL, _decimal, float, _CLOSED),
     LayerField("replaced", "form.replaced", _TEXT),
-    LayerField("sampler", "sampler", _SAMPLER, kinds=_OPEN),
+    LayerField(
+        "root_costs",
+        _ROUNDS,
+        _list(_perhaps_empty(_COST)),
+        lambda rounds: [each.costs.tolist() for each in rounds],
+        None,
+        _LIKELY,
+    ),
+    LayerField(
+        "roots", _ROUNDS, _list(_SET), lambda rounds: [each.prefixes.tolist() for each in rounds], None, _LIKELY
+    ),
+    LayerField("sampler", "sampler", _SAMPLER, kinds=_EITHER),
     LayerField("stripped", "form.stripped", _TEXT),
+    LayerField("symbols", "candidates.spelling.symbols", _list(_TEXT), list, None, _LIKELY),
     LayerField("targets", "targets", _nullable(_SET), sorted, frozenset),
     LayerField("version", "", _VERSION, read=None),
     LayerField(

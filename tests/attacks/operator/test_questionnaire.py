@@ -19,7 +19,7 @@ from neologue.language.candidates import root, strings
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.invitation import invite
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer
 from neologue.protocol.report import read_report
 
 QUESTIONS = [f"{subject}{number}" for subject in ("diet", "dose", "fear", "loan") for number in "abcdefghij"]
@@ -91,7 +91,7 @@ def test_a_questionnaire_padded_with_other_words_is_refused_for_what_a_vote_says
 
 
 def test_targets_are_refused_unless_the_owner_allows_them() -> None:
-    layer = Layer(
+    layer = ExtendingLayer(
         pass_number=1,
         number=1,
         layer_size=1_000_000,
@@ -127,7 +127,7 @@ def test_the_limits_that_are_off_in_tests_are_those_on_an_answer() -> None:
 
 def test_a_question_hidden_among_many_candidates_is_still_answered_as_far_as_epsilon_permits() -> None:
     """What no limit on a layer prevents, as docs/device-policy.md says: only a smaller ε does."""
-    layer = Layer(
+    layer = ExtendingLayer(
         pass_number=1,
         number=2,
         layer_size=1_000_000,

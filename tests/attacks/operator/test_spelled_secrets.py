@@ -18,7 +18,7 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings, root, strings
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.invitation import invite
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer
 from neologue.protocol.report import read_report
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
@@ -30,7 +30,7 @@ ONE = Fraction(1)
 
 def layer_about(frontier: Strings, extension: int, mechanism: str, epsilon: float) -> Layer:
     """A layer for one device, which says that it asks a million."""
-    return Layer(
+    return ExtendingLayer(
         pass_number=1,
         number=1,
         layer_size=1_000_000,

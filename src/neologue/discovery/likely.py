@@ -1,0 +1,207 @@
+"""A discovery that asks about what is likely: best first, with escapes, and words judged by all their votes.
+
+Like `neologue.discovery.algorithm` it is a generator that yields questions and is sent decisions, and is a function of these
+decisions alone. Besides what is kept, a decision has the sums of the votes of all words that are asked about again.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.campaign.campaign import Campaign
+from neologue.discovery.decision import Decision, OnLayer, Trace, no_trace
+from neologue.discovery.estimates import VoteLaw, estimate_holders
+from neologue.discovery.result import LayerFacts, Release, ReleasedWord
+from neologue.discovery.selection.selected import Integers, Selection, select_largest
+from neologue.discovery.selection.summed import Judged, Passed, pass_significant
+from neologue.discovery.string_costs import string_costs
+from neologue.discovery.tally import Tally
+from neologue.language.spelling_training import learn_spelling
+from neologue.language.vocabulary import Vocabulary
+from neologue.layout.likely_rounds import again_limits, first_candidates, next_candidates
+from neologue.protocol.layer import LikelyLayer
+
+
+@dataclass(frozen=True, eq=False)
+class LikelyQuestion:
+    """A layer to be asked, and all that decides it besides its votes."""
+
+    campaign: Campaign
+    layer: LikelyLayer
+    earlier: Integers
+    """The votes so far of the words that are asked about again, in order."""
+    reports: tuple[int, ...]
+    """The reports of the layers of this pass so far."""
+    last: bool
+
+    @cached_property
+    def _parts(self) -> list[tuple[NDArray[np.int16], NDArray[np.bool_]]]:
+        """The costs of the candidates and whether each is a word: of the fresh strings, then of each earlier round."""
+        candidates = self.layer.candidates
+        return [string_costs(part) for part in (candidates.fresh, *candidates.again)]
+
+    def decide(self, tally: Tally, trace: Trace = no_trace) -> Decision:
+        """Which words are released, which escapes go on, and what is carried over."""
+        nothing = np.empty(0, np.int64)
+        if tally.reports < self.campaign.fewest_reports(self.layer.randomizer.candidates):
+            return Decision(tally.reports, made=False, index=nothing, votes=nothing, thresholds=nothing)
+        parameters, channel = self.campaign.parameters, self.layer.randomizer.channel
+        starts, fresh_ended = self.layer.candidates.starts, self._parts[0][1]
+        summed = tally.votes.copy()
+        summed[starts[1] :] += self.earlier
+        words = [np.flatnonzero(fresh_ended), *(np.arange(starts[n], starts[n + 1]) for n in range(1, len(starts) - 1))]
+        groups = [
+            self._judged(summed[index], self._parts[number][0][index - starts[number]], tally.reports, number)
+            for number, index in enumerate(words)
+        ]
+        passed = pass_significant(groups, channel, parameters.false_words / parameters.looks)
+        found = [(index[some.index], some) for index, some in zip(words, passed, strict=True)]
+        if not self.last:
+            found.append(self._escapes(summed, tally.reports))
+        index = np.concatenate([index for index, _ in found])
+        order = np.argsort(index)
+        thresholds = np.concatenate([some.thresholds for _, some in found])
+        selection = Selection(index[order], thresholds[order], lambda others: np.zeros(len(others), np.int64))
+        trace(self.layer, tally, selection)
+        return Decision(
+            tally.reports,
+            made=True,
+            index=selection.index,
+            votes=summed[selection.index],
+            thresholds=selection.thresholds,
+            carried=nothing if self.last else self._carried(summed, words),
+        )
+
+    def _judged(self, votes: Integers, costs: NDArray[np.int16], reports: int, part: int) -> Judged:
+        total, layers = self.reports_of(part, reports)
+        return Judged(votes, costs, total, self._votes_needed(total, layers))
+
+    def _votes_needed(self, reports: int, layers: int) -> int:
+        """What the promises call for if so many layers asked: each may have its hostile devices."""
+        return self.campaign.parameters.anonymity.votes_needed(self.layer.randomizer.channel, reports)
+
+    def _escapes(self, votes: Integers, reports: int) -> tuple[Integers, Passed]:
+        """The prefixes that users go on from in ways that were not asked about, no more than there is room for."""
+        costs, ended = self._parts[0]
+        index = np.flatnonzero(~ended)
+        parameters = self.campaign.parameters
+        group = Judged(votes[index], costs[index], reports, self._votes_needed(reports, 1))
+        (passed,) = pass_significant([group], self.layer.randomizer.channel, parameters.false_prefixes)
+        largest = select_largest(passed.index, group.votes[passed.index], parameters.frontier, self.layer)
+        needed = np.maximum(passed.thresholds[np.isin(passed.index, largest.index)], largest.thresholds)
+        return index[largest.index], Passed(largest.index, needed)
+
+    def _carried(self, summed: Integers, words: list[Integers]) -> Integers:
+        """The votes of the words that the next layer asks about again, round by round, as it will number them."""
+        starts = self.layer.candidates.starts
+        by_round = [*range(1, len(words)), 0]
+        limits = again_limits(self.layer.candidates, self.campaign.largest_layer)
+        return np.concatenate(
+            [
+                summed[words[part][self._parts[part][0][words[part] - starts[part]] <= limit]]
+                for part, limit in zip(by_round, limits, strict=True)
+            ]
+        )
+
+    def reports_of(self, part: int, reports: int) -> tuple[int, int]:
+        """How many reports speak of the candidates of a part, if the layer has so many, and from how many layers."""
+        asked_since = len(self.reports) if part == 0 else part - 1
+        return sum(self.reports[asked_since:]) + reports, len(self.reports) - asked_since + 1
+
+
+def discover_likely(
+    campaign: Campaign, on_layer: OnLayer = lambda facts, words: None
+) -> Generator[LikelyQuestion, Decision, Release]:
+    """Ask about what is likely, layer by layer and pass by pass; return the words that stand out."""
+    words: dict[str, ReleasedWord] = {}
+    facts: list[LayerFacts] = []
+    parameters, room = campaign.parameters, campaign.largest_layer
+    layer_size = campaign.users // (parameters.passes * parameters.layers)
+    spelling = learn_spelling(campaign.alphabet, campaign.known.words)
+    for pass_number in range(1, parameters.passes + 1):
+        candidates = first_candidates(spelling, room, last=parameters.layers == 1)
+        earlier: Integers = np.empty(0, np.int64)
+        reports: tuple[int, ...] = ()
+        for number in range(1, parameters.layers + 1):
+            layer = LikelyLayer(
+                pass_number=pass_number,
+                number=number,
+                layer_size=layer_size,
+                alphabet=campaign.alphabet,
+                depth=parameters.depth,
+                mechanism=parameters.randomizer,
+                epsilon=campaign.epsilon,
+                bound=parameters.words_per_user,
+                sampler=parameters.sampler,
+                known=campaign.known,
+                found=Vocabulary(words),
+                targets=campaign.targets,
+                asked=candidates,
+            )
+            last = number == parameters.layers
+            question = LikelyQuestion(campaign, layer, earlier, reports, last)
+            decision = yield question
+            texts, ended = candidates.prefixes(decision.index)
+            released = _released(question, decision, texts.tolist(), ended)
+            words.update((word.word, word) for word in released)
+            reports = (*reports, decision.reports)
+            going_on = np.flatnonzero(~ended)
+            going_on = going_on[np.argsort(texts[going_on])]
+            facts.append(_facts(question, decision, len(going_on), len(released)))
+            on_layer(facts[-1], len(words))
+            if last or not decision.made:
+                break
+            channel = layer.randomizer.channel
+            shares = np.maximum(channel.estimate(decision.votes[going_on], decision.reports), 1.0) / decision.reports
+            candidates = next_candidates(
+                candidates, texts[going_on], shares, room, last=number + 1 == parameters.layers
+            )
+            earlier = decision.carried
+            if not candidates.size:
+                break
+    ranked = sorted(words.values(), key=lambda word: (-word.estimate, word.word))
+    return Release(campaign, tuple(facts), tuple(ranked))
+
+
+def _released(
+    question: LikelyQuestion, decision: Decision, texts: list[str], ended: NDArray[np.bool_]
+) -> list[ReleasedWord]:
+    """The words that pass in this layer, with their estimates; one that no device would contribute is noise."""
+    layer = question.layer
+    released = []
+    parts = np.searchsorted(layer.candidates.starts, decision.index, side="right") - 1
+    for part in np.unique(parts[ended]).tolist():
+        rows = np.flatnonzero(ended & (parts == part))
+        reports, _ = question.reports_of(part, decision.reports)
+        law = VoteLaw(layer.randomizer.channel, reports, question.campaign.users)
+        votes = decision.votes[rows]
+        found = estimate_holders(law, votes, decision.thresholds[rows])
+        figures = zip(votes.tolist(), found.estimate.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
+        released += [
+            ReleasedWord(texts[row], *figure, layer.number, layer.pass_number)
+            for row, figure in zip(rows.tolist(), figures, strict=True)
+            if layer.counts(texts[row])
+        ]
+    return released
+
+
+def _facts(question: LikelyQuestion, decision: Decision, kept: int, words: int) -> LayerFacts:
+    layer = question.layer
+    return LayerFacts(
+        pass_number=layer.pass_number,
+        layer=layer.number,
+        length=0,
+        extension=0,
+        candidates=layer.candidates.size,
+        asked=layer.layer_size,
+        reports=decision.reports,
+        kept=kept,
+        words=words,
+        doubtful=len(decision.carried),
+        fewest_votes=int(decision.votes.min(initial=np.iinfo(np.int64).max)) if len(decision.votes) else 0,
+        decided=decision.made,
+        digest=layer.digest.hex(),
+    )

@@ -1,0 +1,81 @@
+"""The rule `summed` judges words by all their votes, in every layer that asked about them, and prefixes by one layer's.
+
+A word that nobody holds has Bin(n, q) votes in all, n being the reports of the layers that asked about it, as if they were one
+layer. A word that is not found is looked at again in the next layer; each look has its part of the level, so that the expected
+share of noise among all released words stays within it. A word that was passed over before has fewer votes than one
+that was not looked at, so that looking again makes no p-value too small.
+
+As for the rule `significant`, each p-value is divided by a weight that follows from how many users should hold the
+string, and not from its votes (Genovese, Roeder and Wasserman, 2006).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neologue.discovery.selection.selected import Integers
+from neologue.discovery.selection.significant import NullLaw, mix_weights
+from neologue.layout.likely_rounds import expected_shares
+from neologue.randomizers.channel import Channel, Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Strings that the same layers asked about."""
+
+    votes: Integers
+    """The sum of their votes."""
+    costs: NDArray[np.int16]
+    reports: int
+    """How many reports these layers have."""
+    needed: int
+    """The fewest votes that the promises about rare strings call for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Passed:
+    """The strings of a group that noise does not explain."""
+
+    index: Integers
+    thresholds: Integers
+    """For each the fewest votes that would have done."""
+
+
+def pass_significant(groups: Sequence[Judged], channel: Channel, level: float) -> list[Passed]:
+    """The strings that stand out among all groups, at an expected share of noise of `level`, and are no rare ones."""
+    laws = [
+        NullLaw.of(channel.trials(group.reports), float(channel.q), int(group.votes.max(initial=0))) for group in groups
+    ]
+    weights = _weights(groups, laws, channel)
+    total = sum(len(group.votes) for group in groups)
+    # All strings of one cost have one weight: few of the millions have the votes to be looked at more closely.
+    close = [
+        np.flatnonzero(group.votes >= law.fewest(level * weight)[group.costs])
+        for group, law, weight in zip(groups, laws, weights, strict=True)
+    ]
+    values = [
+        law.tails[group.votes[some]] / weight[group.costs[some]]
+        for group, law, weight, some in zip(groups, laws, weights, close, strict=True)
+    ]
+    ranked = np.sort(np.concatenate(values))
+    enough = np.flatnonzero(ranked * total <= level * np.arange(1, len(ranked) + 1))
+    cut = level * (int(enough[-1]) + 1) / total if len(enough) else 0.0
+    passed = []
+    for group, law, weight, some, value in zip(groups, laws, weights, close, values, strict=True):
+        kept = some[(value <= cut) & (group.votes[some] >= group.needed)]
+        fewest = np.minimum(law.fewest(cut * weight)[group.costs[kept]], group.votes[kept])
+        passed.append(Passed(kept, np.maximum(fewest, group.needed)))
+    return passed
+
+
+def _weights(groups: Sequence[Judged], laws: Sequence[NullLaw], channel: Channel) -> list[Floats]:
+    """For each group the weight of a string by its cost; all strings of all groups weigh 1 on average."""
+    dearest = max((int(group.costs.max(initial=0)) for group in groups), default=0)
+    shares = expected_shares(np.arange(dearest + 1))
+    worth = [law.worth(shares * group.reports * channel.gain) for group, law in zip(groups, laws, strict=True)]
+    numbers = [np.bincount(group.costs, minlength=dearest + 1) for group in groups]
+    total = sum(float(number @ value) for number, value in zip(numbers, worth, strict=True))
+    count = sum(len(group.votes) for group in groups)
+    return [mix_weights(value, count / total if total else 0.0) for value in worth]

@@ -1,0 +1,175 @@
+"""Likely candidates are what a plain enumeration gives, and nothing is asked about in two ways."""
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neologue.errors import ParameterError
+from neologue.language.alphabet import Alphabet
+from neologue.language.candidates import strings
+from neologue.language.likely_candidates import LikelyCandidates, Round
+from neologue.language.likely_strings import NEVER, Flags, LikelyStrings, Roots
+from neologue.language.spelling_costs import MOST_STRINGS, SpellingCosts
+from plain_likely import PlainLikely
+
+ALPHABET = Alphabet("ab𐐀")
+EVERY_WORD = ["".join(letters) for length in range(1, 6) for letters in product("ab𐐀", repeat=length)]
+
+
+@st.composite
+def spellings(draw: st.DrawFn) -> SpellingCosts:
+    """Models with contexts of every length, all their endings among them, and all that they need listed."""
+    symbols = ["\0", *ALPHABET.characters]
+    contexts = {"", "\0"}
+    for _ in range(draw(st.integers(0, 6))):
+        text = draw(st.sampled_from(symbols)) + draw(st.text(ALPHABET.characters, max_size=2))
+        parts = {text[begin:end] for begin in range(3) for end in range(begin + 1, 4)} - {""}
+        contexts |= parts
+    ordered = sorted(contexts, key=lambda context: (len(context), context))
+    lists = [
+        "".join(symbols)
+        if context == ""
+        else "".join(
+            symbol
+            for symbol in symbols
+            if (context + symbol in contexts and symbol != "\0") or draw(st.integers(0, 2)) == 0
+        )
+        for context in ordered
+    ]
+    backoffs = [0, *(draw(st.integers(0, 4)) for _ in ordered[1:])]
+    costs = [draw(st.integers(1, 9)) for listed in lists for _ in listed]
+    return SpellingCosts(ALPHABET, tuple(ordered), np.array(backoffs), tuple(lists), np.array(costs))
+
+
+@st.composite
+def candidates(draw: st.DrawFn) -> LikelyCandidates:
+    """Up to three rounds, whose roots are escapes of the round before."""
+    spelling = draw(spellings())
+    rounds = [Round(strings([""]), np.array([0]), np.array([NEVER]), draw(st.integers(0, 9)))]
+    for _ in range(draw(st.integers(0, 2))):
+        before = LikelyCandidates(spelling, tuple(rounds), escapes=True).fresh
+        texts, ended = before.strings(np.arange(before.size))
+        escapes = texts[~ended].tolist()
+        kept = sorted(draw(st.sets(st.sampled_from(escapes), max_size=4))) if escapes else []
+        rounds[-1] = replace(rounds[-1], again=draw(st.integers(0, rounds[-1].limit)))
+        costs = [draw(st.integers(0, 6)) for _ in kept]
+        even_costs = [draw(st.integers(1, 12)) for _ in kept]
+        limit = draw(st.integers(0, 9))
+        rounds.append(Round(strings(kept), np.array(costs, np.int64), np.array(even_costs, np.int64), limit))
+    return LikelyCandidates(spelling, tuple(rounds), draw(st.booleans()))
+
+
+def told(asked: LikelyCandidates) -> dict[str, Any]:
+    """What the document of a layer says of its candidates."""
+    spelling, rounds = asked.spelling, asked.rounds
+    return {
+        "alphabet": asked.alphabet.characters,
+        "contexts": list(spelling.contexts),
+        "backoffs": spelling.backoffs.tolist(),
+        "symbols": list(spelling.symbols),
+        "costs": spelling.costs.tolist(),
+        "roots": [each.prefixes.tolist() for each in rounds],
+        "root_costs": [each.costs.tolist() for each in rounds],
+        "even_costs": [each.even_costs.tolist() for each in rounds],
+        "limits": [each.limit for each in rounds],
+        "again": [each.again for each in rounds],
+        "escapes": asked.escapes,
+    }
+
+
+def check(asked: LikelyCandidates) -> None:
+    """Hold candidates to the plain enumeration."""
+    plain = PlainLikely(told(asked))
+    assert np.diff(asked.starts).tolist() == list(map(len, plain.parts))
+    texts, ended = asked.prefixes(np.arange(asked.size))
+    found = list(zip(texts.tolist(), ended.tolist(), strict=True))
+    assert found == plain.candidates
+    assert len(set(found)) == len(found), "nothing is asked about in two ways"
+    words = [text for text, end in found if end]
+    assert asked.index(strings(words)).tolist() == [place for place, (_, end) in enumerate(found) if end]
+    some = EVERY_WORD[:: max(1, len(found) // 20)]
+    assert asked.index(strings(some)).tolist() == [-1 if (i := plain.index(word)) is None else i for word in some]
+
+
+@settings(max_examples=60)
+@given(asked=candidates())
+def test_candidates_are_those_of_a_plain_enumeration(asked: LikelyCandidates) -> None:
+    check(asked)
+
+
+@settings(max_examples=40)
+@given(spelling=spellings(), limit=st.integers(0, 9))
+def test_in_the_first_round_every_word_belongs_to_one_candidate(spelling: SpellingCosts, limit: int) -> None:
+    beginning = Roots.beginning(spelling)
+    first = LikelyStrings(beginning, limit, escapes=True)
+    index = first.index(strings(EVERY_WORD))
+    assert ((index >= 0) & (index < first.size)).all()
+    texts, ended = first.strings(index)
+    for word, text, end in zip(EVERY_WORD, texts.tolist(), ended.tolist(), strict=True):
+        assert word == text if end else word.startswith(text)
+
+
+def two_rounds() -> LikelyCandidates:
+    spelling = SpellingCosts(
+        ALPHABET,
+        ("", "\0", "a"),
+        np.array([0, 1, 2]),
+        ("\0ab𐐀", "a", "\0b"),
+        np.array([3, 2, 4, 6, 1, 2, 3]),
+    )
+    first = Round(strings([""]), np.array([0]), np.array([NEVER]), 7, 7)
+    second = Round(strings(["", "a", "ab"]), np.array([2, 2, 2]), np.array([8, 8, 8]), 9)
+    return LikelyCandidates(spelling, (first, second), escapes=True)
+
+
+def test_who_forgets_what_was_asked_before_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    check(two_rounds())
+
+    def nothing(roots: Roots, prefixes: Any, limit: int) -> Flags:  # noqa: ANN401
+        return np.zeros((len(prefixes), roots.spelling.alphabet.size), np.bool_)
+
+    monkeypatch.setattr(Roots, "asked_after", nothing)
+    with pytest.raises(AssertionError):
+        check(two_rounds())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"prefixes": strings(["", "a", "𐐀𐐀"])}, "the round before asked about"),
+        ({"prefixes": strings(["a", "", "ab"])}, "in order"),
+        ({"costs": np.array([2, 2])}, "two costs"),
+        ({"costs": np.array([2, -1, 2])}, "from 0 to 16,384"),
+        ({"even_costs": np.array([8, 0, 8])}, "from 1"),
+        ({"even_costs": np.array([8, 1 << 40, 8])}, "from 0 to 16,384"),
+        ({"limit": NEVER}, "as far as tables go"),
+        ({"limit": -1}, "as far as tables go"),
+        ({"again": 1}, "only words that an earlier round"),
+    ],
+)
+def test_a_wrong_round_is_refused(change: dict[str, Any], message: str) -> None:
+    asked = two_rounds()
+    with pytest.raises(ParameterError, match=message):
+        LikelyCandidates(asked.spelling, (asked.rounds[0], replace(asked.rounds[1], **change)), escapes=True)
+
+
+def test_what_an_earlier_round_asked_about_is_no_root_of_a_later_one_unless_it_was_kept() -> None:
+    asked = two_rounds()
+    without = replace(asked.rounds[1], prefixes=strings([""]), costs=np.array([2]), even_costs=np.array([8]))
+    third = Round(strings(["ab"]), np.array([0]), np.array([9]), 5)
+    with pytest.raises(ParameterError, match="the round before asked about"):
+        LikelyCandidates(asked.spelling, (asked.rounds[0], without, third), escapes=True)
+
+
+def test_sizes_beyond_all_bounds_do_not_overflow() -> None:
+    cheap = SpellingCosts(ALPHABET, ("", "\0"), np.array([0, 0]), ("\0ab𐐀", ""), np.ones(4, np.int64))
+    beginning = Roots.beginning(cheap)
+    sizes = [LikelyStrings(beginning, limit, escapes=True).size for limit in (5, 15, 30, 60, 200, 1000)]
+    assert sizes[0] == 1 + sum(3**length for length in range(1, 6)) + sum(3**length for length in range(1, 5))
+    assert sizes == sorted(sizes)
+    assert all(size >= MOST_STRINGS for size in sizes[2:])
