@@ -1,11 +1,12 @@
 """A discovery that asks about what is likely: best first, with escapes, and words judged by all their votes.
 
-Like `neologue.discovery.algorithm` it is a generator that yields questions and is sent decisions, and is a function of these
-decisions alone. Besides what is kept, a decision has the sums of the votes of all words that are asked about again.
+Like `neologue.discovery.algorithm` it is a generator that yields questions and is sent decisions, and is a function of
+these decisions alone. Besides what is kept, a decision has the sums of the votes of all words that are asked about
+again.
 """
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -57,7 +58,7 @@ class LikelyQuestion:
             self._judged(summed[index], self._parts[number][0][index - starts[number]], tally.reports, number)
             for number, index in enumerate(words)
         ]
-        passed = pass_significant(groups, channel, parameters.false_words / parameters.looks)
+        passed = pass_significant(groups, channel, parameters.false_words_per_look)
         found = [(index[some.index], some) for index, some in zip(words, passed, strict=True)]
         if not self.last:
             found.append(self._escapes(summed, tally.reports))
@@ -76,11 +77,11 @@ class LikelyQuestion:
         )
 
     def _judged(self, votes: Integers, costs: NDArray[np.int16], reports: int, part: int) -> Judged:
-        total, layers = self.reports_of(part, reports)
-        return Judged(votes, costs, total, self._votes_needed(total, layers))
+        total = self.reports_of(part, reports)
+        return Judged(votes, costs, total, self._votes_needed(total))
 
-    def _votes_needed(self, reports: int, layers: int) -> int:
-        """What the promises call for if so many layers asked: each may have its hostile devices."""
+    def _votes_needed(self, reports: int) -> int:
+        """What the promises call for in so many reports."""
         return self.campaign.parameters.anonymity.votes_needed(self.layer.randomizer.channel, reports)
 
     def _escapes(self, votes: Integers, reports: int) -> tuple[Integers, Passed]:
@@ -88,7 +89,7 @@ class LikelyQuestion:
         costs, ended = self._parts[0]
         index = np.flatnonzero(~ended)
         parameters = self.campaign.parameters
-        group = Judged(votes[index], costs[index], reports, self._votes_needed(reports, 1))
+        group = Judged(votes[index], costs[index], reports, self._votes_needed(reports))
         (passed,) = pass_significant([group], self.layer.randomizer.channel, parameters.false_prefixes)
         largest = select_largest(passed.index, group.votes[passed.index], parameters.frontier, self.layer)
         needed = np.maximum(passed.thresholds[np.isin(passed.index, largest.index)], largest.thresholds)
@@ -106,10 +107,12 @@ class LikelyQuestion:
             ]
         )
 
-    def reports_of(self, part: int, reports: int) -> tuple[int, int]:
-        """How many reports speak of the candidates of a part, if the layer has so many, and from how many layers."""
-        asked_since = len(self.reports) if part == 0 else part - 1
-        return sum(self.reports[asked_since:]) + reports, len(self.reports) - asked_since + 1
+    def reports_of(self, part: int, reports: int) -> int:
+        """How many reports speak of the candidates of a part, if so many came in this layer.
+
+        Part 0 is asked about for the first time, part j since layer j.
+        """
+        return reports + (sum(self.reports[part - 1 :]) if part else 0)
 
 
 def discover_likely(
@@ -119,13 +122,15 @@ def discover_likely(
     words: dict[str, ReleasedWord] = {}
     facts: list[LayerFacts] = []
     parameters, room = campaign.parameters, campaign.largest_layer
-    layer_size = campaign.users // (parameters.passes * parameters.layers)
+    layers = parameters.layers
+    assert layers is not None
+    layer_size = campaign.users // (parameters.passes * layers)
     spelling = learn_spelling(campaign.alphabet, campaign.known.words)
     for pass_number in range(1, parameters.passes + 1):
-        candidates = first_candidates(spelling, room, last=parameters.layers == 1)
+        candidates = first_candidates(spelling, room, last=layers == 1)
         earlier: Integers = np.empty(0, np.int64)
         reports: tuple[int, ...] = ()
-        for number in range(1, parameters.layers + 1):
+        for number in range(1, layers + 1):
             layer = LikelyLayer(
                 pass_number=pass_number,
                 number=number,
@@ -141,7 +146,7 @@ def discover_likely(
                 targets=campaign.targets,
                 asked=candidates,
             )
-            last = number == parameters.layers
+            last = number == layers
             question = LikelyQuestion(campaign, layer, earlier, reports, last)
             decision = yield question
             texts, ended = candidates.prefixes(decision.index)
@@ -156,9 +161,7 @@ def discover_likely(
                 break
             channel = layer.randomizer.channel
             shares = np.maximum(channel.estimate(decision.votes[going_on], decision.reports), 1.0) / decision.reports
-            candidates = next_candidates(
-                candidates, texts[going_on], shares, room, last=number + 1 == parameters.layers
-            )
+            candidates = next_candidates(candidates, texts[going_on], shares, room, last=number + 1 == layers)
             earlier = decision.carried
             if not candidates.size:
                 break
@@ -175,7 +178,7 @@ def _released(
     parts = np.searchsorted(layer.candidates.starts, decision.index, side="right") - 1
     for part in np.unique(parts[ended]).tolist():
         rows = np.flatnonzero(ended & (parts == part))
-        reports, _ = question.reports_of(part, decision.reports)
+        reports = question.reports_of(part, decision.reports)
         law = VoteLaw(layer.randomizer.channel, reports, question.campaign.users)
         votes = decision.votes[rows]
         found = estimate_holders(law, votes, decision.thresholds[rows])

@@ -26,7 +26,7 @@ class DiscoveryState:
         self, campaign: Campaign, measure: Measuring | None = None, on_layer: OnLayer = lambda facts, words: None
     ) -> None:
         self._campaign, self._measure = campaign, measure
-        self._rounds = (discover_likely if campaign.parameters.rule == "summed" else discover)(campaign, on_layer)
+        self._rounds = (discover if campaign.parameters.layers is None else discover_likely)(campaign, on_layer)
         first = next(self._rounds)
         self.first = first.layer
         """The layer that it began with."""

@@ -1,8 +1,8 @@
 """What a layer asks about: the likely strings that are new in it, and words that earlier layers asked about.
 
-Each layer of a pass adds a round: the roots from which strings go on that no layer has asked about yet, and the limit on
-their costs. Words of earlier rounds are asked about again if they cost at most what the round says, so that their votes
-add up. Nothing is asked about in two ways: a round is closed to whatever an earlier one has asked about.
+Each layer of a pass adds a round: the roots from which strings go on that no layer has asked about yet, and the limit
+on their costs. Words of earlier rounds are asked about again if they cost at most what the round says, so that their
+votes add up. Nothing is asked about in two ways: a round is closed to whatever an earlier one has asked about.
 """
 
 from dataclasses import dataclass

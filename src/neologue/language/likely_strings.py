@@ -1,9 +1,10 @@
 """All strings below some roots that cost at most a limit, numbered without enumerating them.
 
-A root is a prefix. The strings that begin with it are cut where they become too dear: a string belongs to the set if its cost is
-within the limit, and then so do all its prefixes down to the root. What a root's next symbol costs depends on the root: what the
-spelling asks for it on top of the root's own cost, but never more than the root's even cost, at which it asks for any
-symbol. Symbols that are closed at a root were asked about before, and no string goes on with them.
+A root is a prefix. The strings that begin with it are cut where they become too dear: a string belongs to the set if
+its cost is within the limit, and then so do all its prefixes down to the root. What a root's next symbol costs depends
+on the root: what the spelling asks for it on top of the root's own cost, but never more than the root's even cost, at
+which it asks for any symbol. Symbols that are closed at a root were asked about before, and no string goes on with
+them.
 
 A word belongs to itself if it is in the set, and otherwise to its longest prefix that is: the escape of that prefix,
 which stands for all words that go on in a way that is not asked about. Strings are numbered root by root, each prefix
@@ -79,6 +80,30 @@ class Roots:
             found[rows] = np.where(self.prefixes[members[ranks]] == heads, members[ranks], -1)
         return found
 
+    def reach(self, prefixes: Strings, limit: int) -> Flags:
+        """Whether each of some prefixes is itself asked about within a limit: a root, or what goes on from one."""
+        root = self.of(prefixes)
+        costs = self._cost_of(prefixes, root)
+        return (root >= 0) & (costs <= limit)
+
+    def _cost_of(self, prefixes: Strings, root: Integers) -> Integers:
+        """What each of some prefixes costs that begin with a root; roots cost nothing."""
+        lengths = np.char.str_len(prefixes)
+        codes = _codes(self.spelling, prefixes)
+        costs = np.zeros(len(prefixes), np.int64)
+        position = self.lengths[root]
+        rows = np.flatnonzero(lengths > position)
+        code, position = codes[rows, position[rows]], position[rows] + 1
+        costs[rows] = self.next_costs[root[rows], code]
+        state = self.spelling.after[self.states[root[rows]], code].astype(np.int64)
+        while len(rows):
+            on = np.flatnonzero(lengths[rows] > position)
+            rows, state, position = rows[on], state[on], position[on]
+            code, position = codes[rows, position], position + 1
+            costs[rows] += self.spelling.cost[state, code]
+            state = self.spelling.after[state, code].astype(np.int64)
+        return costs
+
     def asked_after(self, prefixes: Strings, limit: int) -> Flags:
         """`[p, x]`: whether a symbol after each of some prefixes was asked about, now, within this limit, or before."""
         root = self.of(prefixes)
@@ -132,6 +157,11 @@ class LikelyStrings:
         return sizes
 
     @cached_property
+    def _first_before(self) -> Integers:
+        """`[r, x]`: the number of strings that begin with root r and an earlier symbol than x."""
+        return np.cumsum(self._first_sizes, axis=1) - self._first_sizes
+
+    @cached_property
     def _starts(self) -> Integers:
         """The first string of each root, and the end of the last one's."""
         return np.append(0, np.cumsum(self._first_sizes.sum(axis=1) + int(self.escapes)))
@@ -156,8 +186,7 @@ class LikelyStrings:
             index[rows] = self._starts[root]
         within = np.flatnonzero(self.roots.next_costs[root, code] <= self.limit)
         rows, root, position, code = rows[within], root[within], position[within], code[within]
-        before = np.cumsum(self._first_sizes, axis=1) - self._first_sizes
-        here = self._starts[root] + int(self.escapes) + before[root, code]
+        here = self._starts[root] + int(self.escapes) + self._first_before[root, code]
         state = self.roots.spelling.after[self.roots.states[root], code].astype(np.int64)
         left = self.limit - self.roots.next_costs[root, code].astype(np.int64)
         while len(rows):

@@ -1,9 +1,9 @@
 """A character model in whole numbers, so that every device computes the same.
 
-A symbol that has the chance P after a context costs -8·ln P, rounded; chances multiply, so costs add up. Each context lists
-the symbols that were seen after it. Any other symbol costs what it costs after the next shorter context, and the
-context's back-off on top. Contexts are the last symbols of a string, at most three; those of its beginning begin with NUL, the
-code point of ⊥, which is also how a list of symbols names the end of a word.
+A symbol that has the chance P after a context costs -8·ln P, rounded; chances multiply, so costs add up. Each context
+lists the symbols that were seen after it. Any other symbol costs what it costs after the next shorter context, and the
+context's back-off on top. Contexts are the last symbols of a string, at most three; those of its beginning begin with
+NUL, the code point of ⊥, which is also how a list of symbols names the end of a word.
 """
 
 from dataclasses import dataclass
@@ -158,9 +158,9 @@ class SpellingCosts:
     def subtree_sizes(self, budget: int, *, prefixes: bool) -> Integers:
         """`[b, s]`: how many strings that go on from context s cost at most b more, for each b up to `budget`.
 
-        Words are counted, which end in ⊥, and also all their prefixes if `prefixes` says so, s itself among them. A context shares
-        what it does not list with the next shorter one, so the work is that of the lists alone, and not of every
-        symbol after every context.
+        Words are counted, which end in ⊥, and also all their prefixes if `prefixes` says so, s itself among them. A
+        context shares what it does not list with the next shorter one, so the work is that of the lists alone, and not
+        of every symbol after every context.
         """
         states = len(self.contexts)
         width, itself = states + 1, int(prefixes)

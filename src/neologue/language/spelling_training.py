@@ -1,7 +1,7 @@
 """A character model learnt from words, by interpolated absolute discounting (Ney, Essen and Kneser, 1994).
 
-A context that was seen C times takes `DISCOUNT` off the count of each symbol after it, and gives what it took, and `PRIOR`
-occurrences more, to what the next shorter context says. Only the server learns; devices get the costs.
+A context that was seen C times takes `DISCOUNT` off the count of each symbol after it, and gives what it took, and
+`PRIOR` occurrences more, to what the next shorter context says. Only the server learns; devices get the costs.
 """
 
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ LONGEST_WORD = 64
 
 
 Grams = tuple[Integers, Floats]
-"""Contexts of one length, each with a symbol after it, as sorted numbers in the base of the alphabet's size; and counts."""
+"""Contexts with a symbol after them, as sorted numbers in the base of the alphabet's size; and how often they occur."""
 
 
 def learn_spelling(alphabet: Alphabet, words: Iterable[str]) -> SpellingCosts:

@@ -129,6 +129,10 @@ def foreseen_collection(campaign: Campaign) -> Collection:
     """What a campaign will collect, as far as can be told before any vote."""
     parameters = campaign.parameters
     batches: list[Batch] = []
+    if parameters.layers is not None:
+        layers = parameters.passes * parameters.layers
+        batches = [Batch(campaign.users // layers, campaign.largest_layer)] * layers
+        return Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, tuple(batches))
     for pass_number in range(1, parameters.passes + 1):
         unasked = campaign.users - sum(batch.reports for batch in batches)
         share = unasked // (parameters.passes + 1 - pass_number)
