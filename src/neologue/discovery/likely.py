@@ -78,18 +78,19 @@ class LikelyQuestion:
 
     def _judged(self, votes: Integers, costs: NDArray[np.int16], reports: int, part: int) -> Judged:
         total = self.reports_of(part, reports)
-        return Judged(votes, costs, total, self._votes_needed(total))
+        layers = len(self.reports) - part + 2 if part else 1
+        return Judged(votes, costs, total, self._votes_needed(total, layers))
 
-    def _votes_needed(self, reports: int) -> int:
-        """What the promises call for in so many reports."""
-        return self.campaign.parameters.anonymity.votes_needed(self.layer.randomizer.channel, reports)
+    def _votes_needed(self, reports: int, layers: int) -> int:
+        """What the promises call for in so many reports of so many layers."""
+        return self.campaign.parameters.anonymity.votes_needed(self.layer.randomizer.channel, reports, layers)
 
     def _escapes(self, votes: Integers, reports: int) -> tuple[Integers, Passed]:
         """The prefixes that users go on from in ways that were not asked about, no more than there is room for."""
         costs, ended = self._parts[0]
         index = np.flatnonzero(~ended)
         parameters = self.campaign.parameters
-        group = Judged(votes[index], costs[index], reports, self._votes_needed(reports))
+        group = Judged(votes[index], costs[index], reports, self._votes_needed(reports, 1))
         (passed,) = pass_significant([group], self.layer.randomizer.channel, parameters.false_prefixes)
         largest = select_largest(passed.index, group.votes[passed.index], parameters.frontier, self.layer)
         needed = np.maximum(passed.thresholds[np.isin(passed.index, largest.index)], largest.thresholds)
@@ -155,7 +156,8 @@ def discover_likely(
             reports = (*reports, decision.reports)
             going_on = np.flatnonzero(~ended)
             going_on = going_on[np.argsort(texts[going_on])]
-            facts.append(_facts(question, decision, len(going_on), len(released)))
+            shown = [word.votes for word in released] + decision.votes[going_on].tolist()
+            facts.append(_facts(question, decision, len(going_on), len(released), min(shown, default=0)))
             on_layer(facts[-1], len(words))
             if last or not decision.made:
                 break
@@ -191,7 +193,7 @@ def _released(
     return released
 
 
-def _facts(question: LikelyQuestion, decision: Decision, kept: int, words: int) -> LayerFacts:
+def _facts(question: LikelyQuestion, decision: Decision, kept: int, words: int, fewest_votes: int) -> LayerFacts:
     layer = question.layer
     return LayerFacts(
         pass_number=layer.pass_number,
@@ -204,7 +206,7 @@ def _facts(question: LikelyQuestion, decision: Decision, kept: int, words: int) 
         kept=kept,
         words=words,
         doubtful=len(decision.carried),
-        fewest_votes=int(decision.votes.min(initial=np.iinfo(np.int64).max)) if len(decision.votes) else 0,
+        fewest_votes=fewest_votes,
         decided=decision.made,
         digest=layer.digest.hex(),
     )

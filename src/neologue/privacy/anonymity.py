@@ -11,7 +11,7 @@ on it, why that can't be used as printed, and the proof of the one used here.
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -90,9 +90,10 @@ class AnonymityPromise:
         """The fewest votes that one holder and the hostile devices rarely enough reach."""
         return unique_threshold(channel, reports, self.hostile_devices, self.unique_chance / self.passes)
 
-    def votes_needed(self, channel: Channel, reports: int) -> int:
-        """With fewer votes nothing of a layer may be shown."""
-        return max(self.votes_for_k(channel, reports), self.votes_for_unique(channel, reports))
+    def votes_needed(self, channel: Channel, reports: int, layers: int = 1) -> int:
+        """With fewer votes in the reports of so many layers nothing may be shown; each may have hostile devices."""
+        together = replace(self, hostile_devices=self.hostile_devices * layers)
+        return max(self.votes_for_k(channel, reports), together.votes_for_unique(channel, reports))
 
 
 def expected_kept(channel: Channel, reports: int, candidates: int, held: int, k: int, votes: int) -> float:

@@ -117,17 +117,18 @@ def _wrong_words(each: AskedLayer, earlier: Sequence[AskedLayer], document: Rele
     parts = np.searchsorted(layer.candidates.starts, index, side="right") - 1
     reports = [one.facts.reports for one in earlier if one.facts.pass_number == each.facts.pass_number]
     channel = layer.randomizer.channel
-    fitting: dict[int, list[tuple[int, ReleasedWord]]] = {}
+    fitting: dict[tuple[int, int], list[tuple[int, ReleasedWord]]] = {}
     for (number, word), part, asked in zip(released, parts.tolist(), belongs.tolist(), strict=True):
         spelled_here = layer.alphabet.spells(word.word, layer.depth) and word.word not in layer.found
         if not asked or not spelled_here or (layer.targets is not None and word.word not in layer.targets):
             yield f"word {number} is none that the devices of {each.name} were asked about"
             continue
-        total = each.facts.reports + (sum(reports[part - 1 :]) if part else 0)
-        if not document.anonymity.votes_needed(channel, total) <= word.votes <= channel.trials(total):
+        since = reports[part - 1 :] if part else []
+        asked_by = (each.facts.reports + sum(since), 1 + len(since))
+        if not document.anonymity.votes_needed(channel, *asked_by) <= word.votes <= channel.trials(asked_by[0]):
             yield f"word {number} has {word.votes:,} votes, which {each.name} would not release"
             continue
-        fitting.setdefault(total, []).append((number, word))
-    for total, words in fitting.items():
+        fitting.setdefault(asked_by, []).append((number, word))
+    for (total, layers), words in fitting.items():
         law = VoteLaw(channel, total, document.users)
-        yield from wrong_estimates(law, document.anonymity.votes_needed(channel, total), words)
+        yield from wrong_estimates(law, document.anonymity.votes_needed(channel, total, layers), words)
