@@ -105,7 +105,7 @@ class Audit:
         return self.lower_bound <= self.epsilon and not self.coincidences
 
 
-def audit_layer(mechanism: str, epsilon: float, bound: int) -> Layer:
+def audit_layer(mechanism: str, epsilon: float, bound: int) -> ExtendingLayer:
     """A layer to audit, just large enough for the ε: a report should have some votes of noise."""
     check_epsilon(epsilon)
     check_whole("words per user", bound, 1, 10_000)
@@ -164,7 +164,7 @@ def attack_on(randomizer: Randomizer[Any]) -> Attack:
 
 
 def audit(
-    layer: Layer,
+    layer: ExtendingLayer,
     *,
     reports: int | None = None,
     confidence: float = 0.99,
@@ -206,7 +206,7 @@ def audit(
     )
 
 
-def _check_layer(layer: Layer) -> None:
+def _check_layer(layer: ExtendingLayer) -> None:
     """Refuse a layer in which a device's words would not be those that the attack believes it holds."""
     if layer.candidates.size < 2 * layer.bound + 2:
         raise ParameterError(

@@ -69,12 +69,12 @@ class Campaign:
                 f"candidates, more than the {self.largest_layer:,} allowed: allow more, or keep fewer prefixes",
                 parameter="frontier",
             )
-        layers = self.parameters.passes * self.parameters.depth
+        layers = self.parameters.passes * (self.parameters.layers or self.parameters.depth)
         needed = self.parameters.smallest_layer * layers
         if self.users < needed:
             raise ParameterError(
                 f"{self.users} users are too few: {layers} layers of {self.parameters.smallest_layer} need {needed:,}; "
-                "take more users, fewer passes or a smaller depth",
+                "take more users, fewer passes or layers, or a smaller depth",
                 parameter="users",
             )
 

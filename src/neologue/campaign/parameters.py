@@ -12,8 +12,11 @@ from neologue.protocol.limits import DEEPEST, LARGEST_LAYER, SAMPLERS, check_who
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import check_epsilon
 
-RULE_NAMES = ("top", "significant", "summed")
+RULE_NAMES = ("top", "significant")
 """The rules that `neologue.discovery.selection` has."""
+LAYERED_RULE = "significant"
+"""The one rule whose p-values can be taken of sums over layers."""
+MOST_LAYERS = 30
 MOST_PROMISED = 1000.0
 """The largest central ε that can be promised."""
 
@@ -71,8 +74,9 @@ class Parameters:
     promised_epsilon: float | None = None
     """The central ε that no release costs more than: a layer with too few reports for it is not decided. None promises
     nothing."""
-    layers: int = 4
-    """How many layers a pass has, for the rule `summed`."""
+    layers: int | None = None
+    """How many layers a pass has, which ask about all strings that are likely enough and judge words by all their
+    votes; None grows a trie by some symbols a layer."""
     promised_unit: str = "item"
     """What that ε protects: one word (item), or all words of a user (user)."""
     case: str = "keep"
@@ -98,6 +102,14 @@ class Parameters:
         check_whole("smallest layer", self.smallest_layer, 1, 1 << 30, parameter="smallest_layer")
         _share("false prefixes", self.false_prefixes, parameter="false_prefixes")
         _share("false words", self.false_words, parameter="false_words")
+        if self.layers is not None:
+            check_whole("layers", self.layers, 1, MOST_LAYERS, parameter="layers")
+            if self.rule != LAYERED_RULE:
+                raise ParameterError(
+                    f"only the rule {LAYERED_RULE} judges words by the votes of several layers, not {self.rule!r}: "
+                    "leave out layers, or choose that rule",
+                    parameter="layers",
+                )
         check_whole("doubtful words", self.doubtful, 0, LARGEST_LAYER, parameter="doubtful")
         check_whole("k", self.k_anonymity, 0, MOST_IN_A_PROMISE, parameter="k_anonymity")
         check_alpha(self.alpha)
@@ -118,8 +130,13 @@ class Parameters:
 
     @property
     def looks(self) -> int:
-        """How often a campaign may decide whether to publish a string."""
-        return self.passes * self.layers if self.rule == "summed" else self.passes
+        """How often a campaign may decide whether to publish what few report."""
+        return self.passes * (self.layers or 1)
+
+    @property
+    def false_words_per_look(self) -> float:
+        """The expected share of noise among the words that one look at them releases."""
+        return self.false_words / (self.layers or 1)
 
     @property
     def anonymity(self) -> AnonymityPromise:

@@ -110,9 +110,10 @@ class LineProgress(Progress):
 
     def on_layer_end(self, facts: LayerFacts, words: int) -> None:
         """Print one line for each layer."""
+        symbols = f" of {facts.length + facts.extension} symbols" if facts.extension else ""
         self.print_line(
             f"pass {facts.pass_number} layer {facts.layer}: {facts.asked:,} users asked about {facts.candidates:,} "
-            f"candidates of {facts.length + facts.extension} symbols, {facts.kept:,} prefixes kept, "
+            f"candidates{symbols}, {facts.kept:,} prefixes kept, "
             f"{words:,} words so far"
         )
 

@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from neologue.errors import ParameterError, PolicyError
+from neologue.language.candidates import Strings
 from neologue.masking.neighbourhood import LARGEST_GROUP
 from neologue.masking.terms import Promise
 from neologue.masking.vote_packing import packed_bytes
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.invitation import KEY_BYTES, MOST_PROOF_BYTES, Invitation, check_bytes, is_signed
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer, LikelyLayer
 from neologue.protocol.layer_fields import LARGEST_NUMBER
 from neologue.protocol.limits import (
     DEEPEST,
@@ -208,7 +209,7 @@ class Policy:
                 f"the layer asks {layer.layer_size:,} users, below the {self.smallest_layer_size:,}",
                 "smallest_layer_size",
             )
-        longest = max(layer.depth, _width(layer))
+        longest = max(layer.depth, max(map(len, _strings(layer).tolist()), default=0))
         if longest > self.longest_word:
             yield _over_limit(
                 f"the layer asks for words of {longest:,} characters, above the {self.longest_word}", "longest_word"
@@ -244,7 +245,10 @@ class Policy:
     def _size_complaints(self, layer: Layer | ClosedLayer) -> Iterator[str]:
         if isinstance(layer, ClosedLayer):
             asked = f"{len(layer.words):,} words and what stands for others"
+        elif isinstance(layer, LikelyLayer):
+            asked = f"{len(layer.beginnings):,} prefixes and what is likely after them"
         else:
+            assert isinstance(layer, ExtendingLayer)
             symbols = f"{layer.extension:,} of {layer.alphabet.size:,} symbols"
             lists = layer.lists
             ways = f"and up to {symbols}" if lists is None else f"with {lists.ways.sum():,} listed extensions"
@@ -309,7 +313,9 @@ def _form_complaints(layer: Layer | ClosedLayer) -> Iterator[str]:
     """What no policy permits."""
     numbers = {"cohort": layer.layer_size, "depth": layer.depth, "bound": layer.bound}
     if isinstance(layer, Layer):
-        numbers |= {"pass": layer.pass_number, "number": layer.number, "extension": layer.extension}
+        numbers |= {"pass": layer.pass_number, "number": layer.number}
+    if isinstance(layer, ExtendingLayer):
+        numbers |= {"extension": layer.extension}
     for name, value in numbers.items():
         # The value isn't named: Python refuses to write numbers of thousands of digits.
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_NUMBER:
@@ -322,23 +328,22 @@ def _form_complaints(layer: Layer | ClosedLayer) -> Iterator[str]:
             f"the layer's randomizer is not one of {', '.join(RANDOMIZERS)}, the ones that this device can answer for; "
             "a newer neologue may know it"
         )
-    longest = max(map(len, layer.words)) if isinstance(layer, ClosedLayer) else len(layer.frontier[0])
-    if _width(layer) != longest:
+    longest = max(map(len, _strings(layer).tolist()), default=0)
+    if max(longest, 1) != _strings(layer).dtype.itemsize // 4:
         yield "the layer's prefixes or words are not as long as they claim to be; no policy permits that"
     # Lists are hashed line by line: such a word would pass for several, and the signature for that of another list.
     if not layer.known.is_list_of_lines:
         yield "a known word of the layer has a line break, so that its digest doesn't vouch for the list of them"
 
 
-def _width(layer: Layer | ClosedLayer) -> int:
-    """The characters that the array of prefixes or words has room for."""
-    strings = layer.words if isinstance(layer, ClosedLayer) else layer.frontier
-    return strings.dtype.itemsize // 4
+def _strings(layer: Layer | ClosedLayer) -> Strings:
+    """The prefixes that a layer goes on from, or its words."""
+    return layer.words if isinstance(layer, ClosedLayer) else layer.beginnings
 
 
 def _fits(layer: Layer | ClosedLayer, most: int) -> bool:
     """Whether a layer has at most so many candidates; stops early, since every symbol at least doubles them."""
-    if isinstance(layer, ClosedLayer):
+    if not isinstance(layer, ExtendingLayer):
         return layer.randomizer.candidates <= most
     most -= len(layer.doubtful)
     if layer.lists is not None:

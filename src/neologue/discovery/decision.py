@@ -12,7 +12,7 @@ from neologue.discovery.selection import RULES, select
 from neologue.discovery.selection.selected import Selection
 from neologue.discovery.tally import Tally
 from neologue.language.spelling import Spelling
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer
 from neologue.randomizers.channel import Floats
 
 Trace = Callable[[Layer, Tally, Selection], None]
@@ -55,7 +55,7 @@ class Question:
     """A layer to be asked, and all that decides it besides the votes."""
 
     campaign: Campaign
-    layer: Layer
+    layer: ExtendingLayer
     shares: Floats
     """The share of users who seem to hold each prefix of the frontier."""
     spelling: Spelling

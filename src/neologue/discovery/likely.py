@@ -1,7 +1,8 @@
 """A discovery that asks about what is likely: best first, with escapes, and words judged by all their votes.
 
-Like `neologue.discovery.algorithm` it is a generator that yields questions and is sent decisions, and is a function of these
-decisions alone. Besides what is kept, a decision has the sums of the votes of all words that are asked about again.
+Like `neologue.discovery.algorithm` it is a generator that yields questions and is sent decisions, and is a function of
+these decisions alone. Besides what is kept, a decision has the sums of the votes of all words that are asked about
+again.
 """
 
 from collections.abc import Generator
@@ -57,7 +58,7 @@ class LikelyQuestion:
             self._judged(summed[index], self._parts[number][0][index - starts[number]], tally.reports, number)
             for number, index in enumerate(words)
         ]
-        passed = pass_significant(groups, channel, parameters.false_words / parameters.looks)
+        passed = pass_significant(groups, channel, parameters.false_words_per_look)
         found = [(index[some.index], some) for index, some in zip(words, passed, strict=True)]
         if not self.last:
             found.append(self._escapes(summed, tally.reports))
@@ -76,12 +77,13 @@ class LikelyQuestion:
         )
 
     def _judged(self, votes: Integers, costs: NDArray[np.int16], reports: int, part: int) -> Judged:
-        total, layers = self.reports_of(part, reports)
+        total = self.reports_of(part, reports)
+        layers = len(self.reports) - part + 2 if part else 1
         return Judged(votes, costs, total, self._votes_needed(total, layers))
 
     def _votes_needed(self, reports: int, layers: int) -> int:
-        """What the promises call for if so many layers asked: each may have its hostile devices."""
-        return self.campaign.parameters.anonymity.votes_needed(self.layer.randomizer.channel, reports)
+        """What the promises call for in so many reports of so many layers."""
+        return self.campaign.anonymity.votes_needed(self.layer.randomizer.channel, reports, layers)
 
     def _escapes(self, votes: Integers, reports: int) -> tuple[Integers, Passed]:
         """The prefixes that users go on from in ways that were not asked about, no more than there is room for."""
@@ -106,10 +108,12 @@ class LikelyQuestion:
             ]
         )
 
-    def reports_of(self, part: int, reports: int) -> tuple[int, int]:
-        """How many reports speak of the candidates of a part, if the layer has so many, and from how many layers."""
-        asked_since = len(self.reports) if part == 0 else part - 1
-        return sum(self.reports[asked_since:]) + reports, len(self.reports) - asked_since + 1
+    def reports_of(self, part: int, reports: int) -> int:
+        """How many reports speak of the candidates of a part, if so many came in this layer.
+
+        Part 0 is asked about for the first time, part j since layer j.
+        """
+        return reports + (sum(self.reports[part - 1 :]) if part else 0)
 
 
 def discover_likely(
@@ -119,13 +123,15 @@ def discover_likely(
     words: dict[str, ReleasedWord] = {}
     facts: list[LayerFacts] = []
     parameters, room = campaign.parameters, campaign.largest_layer
-    layer_size = campaign.users // (parameters.passes * parameters.layers)
+    layers = parameters.layers
+    assert layers is not None
+    layer_size = campaign.users // (parameters.passes * layers)
     spelling = learn_spelling(campaign.alphabet, campaign.known.words)
     for pass_number in range(1, parameters.passes + 1):
-        candidates = first_candidates(spelling, room, last=parameters.layers == 1)
+        candidates = first_candidates(spelling, room, last=layers == 1)
         earlier: Integers = np.empty(0, np.int64)
         reports: tuple[int, ...] = ()
-        for number in range(1, parameters.layers + 1):
+        for number in range(1, layers + 1):
             layer = LikelyLayer(
                 pass_number=pass_number,
                 number=number,
@@ -139,26 +145,27 @@ def discover_likely(
                 known=campaign.known,
                 found=Vocabulary(words),
                 targets=campaign.targets,
+                form=campaign.form,
                 asked=candidates,
             )
-            last = number == parameters.layers
+            last = number == layers
             question = LikelyQuestion(campaign, layer, earlier, reports, last)
             decision = yield question
             texts, ended = candidates.prefixes(decision.index)
             released = _released(question, decision, texts.tolist(), ended)
             words.update((word.word, word) for word in released)
             reports = (*reports, decision.reports)
-            going_on = np.flatnonzero(~ended)
+            # A prefix as long as a word can be goes on to none.
+            going_on = np.flatnonzero(~ended & (np.char.str_len(texts) < parameters.depth))
             going_on = going_on[np.argsort(texts[going_on])]
-            facts.append(_facts(question, decision, len(going_on), len(released)))
+            shown = [word.votes for word in released] + decision.votes[going_on].tolist()
+            facts.append(_facts(question, decision, len(going_on), len(released), min(shown, default=0)))
             on_layer(facts[-1], len(words))
             if last or not decision.made:
                 break
             channel = layer.randomizer.channel
             shares = np.maximum(channel.estimate(decision.votes[going_on], decision.reports), 1.0) / decision.reports
-            candidates = next_candidates(
-                candidates, texts[going_on], shares, room, last=number + 1 == parameters.layers
-            )
+            candidates = next_candidates(candidates, texts[going_on], shares, room, last=number + 1 == layers)
             earlier = decision.carried
             if not candidates.size:
                 break
@@ -175,7 +182,7 @@ def _released(
     parts = np.searchsorted(layer.candidates.starts, decision.index, side="right") - 1
     for part in np.unique(parts[ended]).tolist():
         rows = np.flatnonzero(ended & (parts == part))
-        reports, _ = question.reports_of(part, decision.reports)
+        reports = question.reports_of(part, decision.reports)
         law = VoteLaw(layer.randomizer.channel, reports, question.campaign.users)
         votes = decision.votes[rows]
         found = estimate_holders(law, votes, decision.thresholds[rows])
@@ -188,7 +195,7 @@ def _released(
     return released
 
 
-def _facts(question: LikelyQuestion, decision: Decision, kept: int, words: int) -> LayerFacts:
+def _facts(question: LikelyQuestion, decision: Decision, kept: int, words: int, fewest_votes: int) -> LayerFacts:
     layer = question.layer
     return LayerFacts(
         pass_number=layer.pass_number,
@@ -201,7 +208,7 @@ def _facts(question: LikelyQuestion, decision: Decision, kept: int, words: int) 
         kept=kept,
         words=words,
         doubtful=len(decision.carried),
-        fewest_votes=int(decision.votes.min(initial=np.iinfo(np.int64).max)) if len(decision.votes) else 0,
+        fewest_votes=fewest_votes,
         decided=decision.made,
         digest=layer.digest.hex(),
     )

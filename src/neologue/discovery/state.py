@@ -1,5 +1,6 @@
 """The course of a discovery from its first layer to its release, a measurement at the end included."""
 
+from collections.abc import Generator
 from dataclasses import replace
 
 import numpy as np
@@ -26,7 +27,11 @@ class DiscoveryState:
         self, campaign: Campaign, measure: Measuring | None = None, on_layer: OnLayer = lambda facts, words: None
     ) -> None:
         self._campaign, self._measure = campaign, measure
-        self._rounds = (discover_likely if campaign.parameters.rule == "summed" else discover)(campaign, on_layer)
+        self._rounds: Generator[Question | LikelyQuestion, Decision, Release]
+        if campaign.parameters.layers is None:
+            self._rounds = discover(campaign, on_layer)
+        else:
+            self._rounds = discover_likely(campaign, on_layer)
         first = next(self._rounds)
         self.first = first.layer
         """The layer that it began with."""

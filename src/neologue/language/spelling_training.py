@@ -1,7 +1,7 @@
 """A character model learnt from words, by interpolated absolute discounting (Ney, Essen and Kneser, 1994).
 
-A context that was seen C times takes `DISCOUNT` off the count of each symbol after it, and gives what it took, and `PRIOR`
-occurrences more, to what the next shorter context says. Only the server learns; devices get the costs.
+A context that was seen C times takes `DISCOUNT` off the count of each symbol after it, and gives what it took, and
+`PRIOR` occurrences more, to what the next shorter context says. Only the server learns; devices get the costs.
 """
 
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ LONGEST_WORD = 64
 
 
 Grams = tuple[Integers, Floats]
-"""Contexts of one length, each with a symbol after it, as sorted numbers in the base of the alphabet's size; and counts."""
+"""Contexts with a symbol after them, as sorted numbers in the base of the alphabet's size; and how often they occur."""
 
 
 def learn_spelling(alphabet: Alphabet, words: Iterable[str]) -> SpellingCosts:
@@ -97,7 +97,7 @@ def _count_grams(alphabet: Alphabet, weight_of: dict[str, float], length: int) -
         numbers.append(number)
         counts.append(weights[rows])
     distinct, inverse = np.unique(np.concatenate(numbers), return_inverse=True)
-    return distinct, np.bincount(inverse, np.concatenate(counts), len(distinct))
+    return distinct, np.bincount(inverse, np.concatenate(counts), len(distinct)).astype(np.float64)
 
 
 def _choose_contexts(grams: list[Grams], size: int) -> list[Integers]:
@@ -140,4 +140,4 @@ def _spell(points: NDArray[np.uint32], number: int, length: int) -> str:
 
 def _cost(chances: Floats, *, least: int) -> Integers:
     """What chances cost, within the limits."""
-    return np.clip(np.rint(-STEPS_PER_NAT * np.log(chances)), least, DEAREST).astype(np.int64)
+    return np.asarray(np.clip(np.rint(-STEPS_PER_NAT * np.log(chances)), least, DEAREST), np.int64)

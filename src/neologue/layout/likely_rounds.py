@@ -1,8 +1,8 @@
 """How the candidates of a campaign are shared out over its layers, where it asks about what is likely.
 
 A layer has room for so many candidates. Words of earlier rounds are asked about again, the likeliest first, as far as a
-part of that room goes; the rest is for what no layer has asked about. Which words are asked about again never depends on their own
-votes, so that their votes of several layers are those of one larger layer.
+part of that room goes; the rest is for what no layer has asked about. Which words are asked about again never depends
+on their own votes, so that their votes of several layers are those of one larger layer.
 """
 
 from bisect import bisect_right
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from neologue.language.candidates import Strings, strings
 from neologue.language.likely_candidates import LikelyCandidates, Round
-from neologue.language.likely_strings import MOST_SIZES, LikelyStrings, Roots, states_behind
+from neologue.language.likely_strings import LikelyStrings, Roots, largest_limit, states_behind
 from neologue.language.spelling_costs import STEPS_PER_NAT, SpellingCosts
 from neologue.randomizers.channel import Floats
 
 AGAIN_SHARE = 0.3
 """The part of the room that words of earlier rounds may take."""
 EVEN_SHARE = 0.2
-"""The part of those who go on from a root that is shared out evenly over its next symbols, whatever the spelling says."""
+"""The part of those who go on from a root that is shared out evenly over its next symbols."""
 WORDS_OF_A_USER = 20.0
 """How many new words a user is expected to hold, which is what a cost of 0 stands for."""
 DEAREST_LIMIT = 255
@@ -72,7 +72,7 @@ def _fitted(spelling: SpellingCosts, rounds: Sequence[Round], room: int, *, last
     trial = LikelyCandidates(spelling, tuple(rounds), escapes=not last)
     taken = sum(part.size for part in trial.again)
     roots = trial.fresh.roots
-    most = min(DEAREST_LIMIT, MOST_SIZES // len(spelling.contexts) - 1)
+    most = min(DEAREST_LIMIT, largest_limit(spelling))
     limit = _largest(lambda limit: LikelyStrings(roots, limit, escapes=not last).size, room - taken, most)
     return LikelyCandidates(spelling, (*earlier, replace(newest, limit=limit)), escapes=not last)
 
@@ -85,12 +85,12 @@ def _largest(size: Callable[[int], int], room: int, most: int) -> int:
 def _root_costs(
     states: NDArray[np.int64], spelling: SpellingCosts, closed: NDArray[np.bool_], shares: Floats
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """What the next symbols of roots cost that such shares of users go on from: with the spelling's costs, and evenly."""
+    """What roots cost that such shares of users go on from: with the spelling's costs on top, and evenly."""
     chances = np.where(closed, 0.0, np.exp(-spelling.cost[states] / STEPS_PER_NAT))
     going_on = np.maximum(chances.sum(axis=1), 1e-9)
     free = np.maximum((~closed).sum(axis=1), 1)
 
     def cost(share: Floats) -> NDArray[np.int64]:
-        return np.maximum(0, np.rint(-STEPS_PER_NAT * np.log(share / WORDS_OF_A_USER))).astype(np.int64)
+        return np.asarray(np.maximum(1, np.rint(-STEPS_PER_NAT * np.log(share / WORDS_OF_A_USER))), np.int64)
 
     return cost(shares * (1 - EVEN_SHARE) / going_on), cost(shares * EVEN_SHARE / free)

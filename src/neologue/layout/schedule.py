@@ -13,7 +13,7 @@ from neologue.language.spelling import Spelling
 from neologue.language.vocabulary import Vocabulary
 from neologue.layout.shape import Shape
 from neologue.privacy.collection import Batch, Collection
-from neologue.protocol.layer import ExtendingLayer, Layer
+from neologue.protocol.layer import ExtendingLayer
 from neologue.randomizers.channel import Floats
 
 
@@ -28,7 +28,7 @@ class Schedule:
     users_left: int
     number: int = 0
 
-    def next(self, frontier: Strings, shares: Floats, spelling: Spelling, doubtful: Strings) -> Layer | None:
+    def next(self, frontier: Strings, shares: Floats, spelling: Spelling, doubtful: Strings) -> ExtendingLayer | None:
         """The next layer, unless the trie is complete: no prefix is left, or none that a word could still end.
 
         Then nobody is asked about words that are in doubt still: a layer is for prefixes, and they come along.
@@ -130,6 +130,10 @@ def foreseen_collection(campaign: Campaign) -> Collection:
     """What a campaign will collect, as far as can be told before any vote."""
     parameters = campaign.parameters
     batches: list[Batch] = []
+    if parameters.layers is not None:
+        layers = parameters.passes * parameters.layers
+        batches = [Batch(campaign.users // layers, campaign.largest_layer)] * layers
+        return Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, tuple(batches))
     for pass_number in range(1, parameters.passes + 1):
         unasked = campaign.users - sum(batch.reports for batch in batches)
         share = unasked // (parameters.passes + 1 - pass_number)

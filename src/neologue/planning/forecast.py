@@ -21,6 +21,7 @@ from neologue.campaign.campaign import Campaign
 from neologue.discovery.estimates import VoteLaw
 from neologue.discovery.selection import RULES
 from neologue.discovery.selection.significant import mix_weights
+from neologue.errors import ParameterError
 from neologue.language.candidates import Candidates, Strings, extensions
 from neologue.language.spelling import Spelling
 from neologue.language.vocabulary import Vocabulary
@@ -80,6 +81,12 @@ class Forecast:
 def forecast(campaign: Campaign, lexicon: Lexicon) -> Forecast:
     """Foresee a campaign among users who hold the words of a lexicon."""
     parameters = campaign.parameters
+    if parameters.layers is not None:
+        raise ParameterError(
+            "what a campaign with a fixed number of layers will find can't be foreseen yet: leave out layers, or "
+            "simulate it with discover",
+            parameter="layers",
+        )
     earlier = _Earlier(np.zeros(len(lexicon.words)))
     layers: list[LayerForecast] = []
     false_words = 0.0

@@ -11,7 +11,7 @@ on it, why that can't be used as printed, and the proof of the one used here.
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -108,9 +108,10 @@ class AnonymityPromise:
         unlimited = self.groups is not None and not self.groups.limited
         return self.hostile_devices if self.unique_chance and not unlimited else 0
 
-    def votes_needed(self, channel: Channel, reports: int) -> int:
-        """With fewer votes nothing of a layer may be shown."""
-        return max(self.votes_for_k(channel, reports), self.votes_for_unique(channel, reports))
+    def votes_needed(self, channel: Channel, reports: int, layers: int = 1) -> int:
+        """With fewer votes in the reports of so many layers nothing may be shown; each may have hostile devices."""
+        together = replace(self, hostile_devices=self.hostile_devices * layers)
+        return max(self.votes_for_k(channel, reports), together.votes_for_unique(channel, reports))
 
 
 @lru_cache(maxsize=4096)

@@ -72,6 +72,11 @@ class Layer(ABC):
     def candidates(self) -> CandidateSet:
         """Z_i, in canonical order."""
 
+    @property
+    @abstractmethod
+    def beginnings(self) -> Strings:
+        """The prefixes that were kept in the layer before, from which it goes on."""
+
     @cached_property
     def randomizer(self) -> Randomizer[Any]:
         """The randomizer for just these candidates."""
@@ -138,6 +143,11 @@ class ExtendingLayer(Layer):
         """Z_i, in canonical order."""
         return Candidates(self.alphabet, self.frontier, self.extension, self.lists, self.doubtful)
 
+    @property
+    def beginnings(self) -> Strings:
+        """The frontier."""
+        return self.frontier
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LikelyLayer(Layer):
@@ -158,6 +168,11 @@ class LikelyLayer(Layer):
     def candidates(self) -> LikelyCandidates:
         """Z_i, in canonical order."""
         return self.asked
+
+    @property
+    def beginnings(self) -> Strings:
+        """The roots of the newest round."""
+        return self.asked.rounds[-1].prefixes
 
 
 def _are_lists(lists: Lists, layer: ExtendingLayer) -> bool:

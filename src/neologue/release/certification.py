@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from neologue.campaign.campaign import MOST_USERS, largest_layer
 from neologue.campaign.parameters import Parameters
 from neologue.campaign.promise import fewest_reports
-from neologue.discovery.estimates import VoteLaw, estimate_holders
+from neologue.discovery.estimates import VoteLaw
 from neologue.discovery.measurement import figures
 from neologue.discovery.result import ReleasedWord
 from neologue.discovery.tally import Tally
@@ -31,19 +31,19 @@ from neologue.protocol.closed_layer import check_rate
 from neologue.protocol.signed_document import check_signature
 from neologue.randomizers.closed import closed_domain
 from neologue.randomizers.registry import randomizer
+from neologue.release.asked_layer import layer_name
 from neologue.release.circumstances import wrong_circumstances
 from neologue.release.codec import ReleaseDocument
 from neologue.release.facts import privacy_facts
-from neologue.release.layer_chain import layer_name, wrong_documents
+from neologue.release.layer_chain import wrong_documents
 from neologue.release.older_formats import PER_PASS_FORMATS, statement_of_format
 from neologue.release.operator_word import OperatorWord, operator_word
 from neologue.release.planting import planting_in
 from neologue.release.strange_names import strange_names
+from neologue.release.wrong_estimates import ROUNDED, wrong_estimates
 
 TOLERANCE = 2e-5
 """Figures have six digits; the last may differ from machine to machine."""
-ROUNDED = 0.051
-"""Estimates are written with one decimal."""
 ROUNDED_SHARE = 2e-6
 """Shares are written with six."""
 SAFER_SMALLER = {"k": 0.0, "hostile_devices": 0.0, "lower_bound": TOLERANCE}
@@ -137,7 +137,7 @@ def _impossible(document: ReleaseDocument) -> Iterator[str]:
         yield f"there are {document.users:,} users"
     if any(seen is not None and seen < 1 for seen in (document.exposure.disk, document.exposure.server)):
         yield "the exposure has sums of less than one report"
-    if len(document.layers) > parameters.passes * parameters.depth:
+    if len(document.layers) > parameters.passes * (parameters.layers or parameters.depth):
         yield f"there are {len(document.layers):,} layers, more than passes and depth allow"
     for layer in document.layers:
         if not 1 <= layer.candidates <= parameters.candidates:
@@ -146,7 +146,11 @@ def _impossible(document: ReleaseDocument) -> Iterator[str]:
             yield f"{layer_name(layer)} has {layer.reports:,} reports from {document.users:,} users"
         if min(layer.asked, layer.kept, layer.words, layer.doubtful, layer.fewest_votes) < 0:
             yield f"{layer_name(layer)} has a number below 0"
-        if min(layer.length, layer.extension) < 1 or layer.length + layer.extension > parameters.depth + 1:
+        if parameters.layers is not None and (layer.length or layer.extension):
+            yield f"{layer_name(layer)} asks about what is likely, and extends {layer.length:,} characters"
+        elif parameters.layers is None and (
+            min(layer.length, layer.extension) < 1 or layer.length + layer.extension > parameters.depth + 1
+        ):
             yield f"{layer_name(layer)} extends {layer.length:,} characters by {layer.extension:,}, beyond the depth"
     measurement = document.measurement
     if measurement and not (int(measurement.decided) <= measurement.reports <= measurement.asked <= MOST_USERS):
@@ -179,7 +183,7 @@ def _wrong_layers(document: ReleaseDocument) -> Iterator[str]:
             yield f"{layer_name(layer)} has {layer.reports:,} reports, and {fewest:,} decide a layer"
         if layer.kept > parameters.frontier or layer.kept + layer.words + layer.doubtful > layer.candidates:
             yield f"{layer_name(layer)} kept {layer.kept:,} prefixes and {layer.words:,} words, more than it may"
-        if layer.doubtful > parameters.doubtful:
+        if parameters.layers is None and layer.doubtful > parameters.doubtful:
             yield f"{layer_name(layer)} is in doubt about {layer.doubtful:,} words, above {parameters.doubtful:,}"
         if not layer.decided and layer.kept + layer.words + layer.doubtful + layer.fewest_votes:
             yield f"{layer_name(layer)} is not decided, but something of it was kept"
@@ -190,6 +194,13 @@ def _wrong_layers(document: ReleaseDocument) -> Iterator[str]:
         pass_number, number = layer.pass_number, layer.layer
     if pass_number > parameters.passes:
         yield f"pass {pass_number} is one more than the parameters allow"
+    if parameters.layers is None:
+        yield from _wrong_trie(document)
+
+
+def _wrong_trie(document: ReleaseDocument) -> Iterator[str]:
+    """Layers that do not extend what the one before kept."""
+    parameters = document.parameters
     firsts = {layer.pass_number: layer for layer in reversed(document.layers)}
     characters = document.alphabet.symbols - 1
     largest = largest_layer(parameters)
@@ -233,6 +244,8 @@ def _wrong_words(document: ReleaseDocument) -> Iterator[str]:
         least = document.anonymity.votes_needed(channel, layer.reports)
         if layer.fewest_votes < least:
             yield f"{layer_name(layer)} kept what has {layer.fewest_votes:,} votes, and {least:,} are needed"
+        if parameters.layers is not None:  # the votes of its words are of several layers, as their documents tell
+            continue
         before = layers.get((layer.pass_number, layer.layer - 1))
         again = before.doubtful if before else 0
         short = sum(len(word.word) < layer.length for _, word in listed.get(key, []))
@@ -246,26 +259,7 @@ def _wrong_words(document: ReleaseDocument) -> Iterator[str]:
                 yield f"word {number} has {len(word.word)} characters and can't end in {layer_name(layer)}"
             else:
                 fitting.append((number, word))
-        yield from _wrong_estimates(VoteLaw(channel, layer.reports, document.users), least, fitting)
-
-
-def _wrong_estimates(law: VoteLaw, least: int, words: list[tuple[int, ReleasedWord]]) -> Iterator[str]:
-    """Words whose estimate or interval no threshold explains, from the fewest votes needed to the word's own.
-
-    Which threshold a word had to pass is not in a release. The higher it was, the lower both ends of the interval are.
-    """
-    if not words:
-        return
-    votes = np.array([word.votes for _, word in words])
-    highest, lowest = (estimate_holders(law, votes, passed) for passed in (np.full_like(votes, least), votes))
-    plain = law.channel.estimate(votes, law.reports) * law.users / law.reports
-    stated = np.array([[word.estimate, word.low, word.high] for _, word in words]).T
-    estimate, low, high = stated
-    right = (np.abs(np.clip(plain, low, high) - estimate) <= ROUNDED) & (low <= high)
-    for end, most, fewest in ((low, highest.low, lowest.low), (high, highest.high, lowest.high)):
-        right &= (fewest - ROUNDED <= end) & (end <= most + ROUNDED)
-    for index in np.flatnonzero(~right):
-        yield f"word {words[index][0]} has an estimate or an interval that does not follow from its votes"
+        yield from wrong_estimates(VoteLaw(channel, layer.reports, document.users), least, fitting)
 
 
 def _places(document: ReleaseDocument) -> int:

@@ -43,6 +43,7 @@ class SimulatedUsers:
         self._layers: list[tuple[int, int]] = []
         self._held: dict[int, Holders] = {}
         self._counting_for: int | None = None
+        self._found = 0
 
     def ask(self, layer: Layer) -> Tally:
         """The tally of the layer's cohort."""
@@ -134,10 +135,14 @@ class SimulatedUsers:
         )
 
     def _words_that_count(self, layer: Layer) -> tuple[NDArray[np.int64], Strings]:
-        """Where in the lexicon the words that count are, and the words; the same for all layers of a pass."""
+        """Where in the lexicon the words that count are, and the words; in a pass only found words fall away."""
+        lexicon = self._population.words
         if self._counting_for != layer.pass_number:
-            lexicon = self._population.words
             self._counting = np.array([number for number, word in enumerate(lexicon) if layer.counts(word)], np.int64)
             self._words = strings([lexicon[number] for number in self._counting])
-            self._counting_for = layer.pass_number
+            self._counting_for, self._found = layer.pass_number, len(layer.found)
+        if len(layer.found) > self._found:
+            left = np.array([lexicon[number] not in layer.found for number in self._counting], np.bool_)
+            self._counting, self._words = self._counting[left], self._words[left]
+            self._found = len(layer.found)
         return self._counting, self._words

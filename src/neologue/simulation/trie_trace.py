@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from neologue.discovery.selection.selected import Selection
 from neologue.discovery.tally import Tally
+from neologue.errors import ParameterError
 from neologue.language.candidates import Candidates, Strings, strings
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer
 
 MOST_HELD = 100_000
 """The most dropped candidates of a layer that are kept in the trace, among those that some word belongs to."""
@@ -78,7 +79,9 @@ class TrieTrace:
         self._counting_for: int | None = None
 
     def trace(self, layer: Layer, tally: Tally, selection: Selection) -> None:
-        """Record how a layer was decided."""
+        """Record how a layer was decided that extends prefixes; others grow no trie."""
+        if not isinstance(layer, ExtendingLayer):
+            raise ParameterError("only a discovery that grows a trie can be traced: leave out layers, or the trace")
         channel = layer.randomizer.channel
         dropped = self._dropped(layer, tally, selection)
         # A copy without the long lists that the layer's candidates may have cached.

@@ -8,7 +8,7 @@ from neologue.discovery.selection.selected import Selection
 from neologue.discovery.selection.significant import SIGNIFICANT
 from neologue.discovery.selection.top import TOP
 from neologue.discovery.tally import Tally
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer
 from neologue.randomizers.channel import Floats
 from neologue.table import Table
 
@@ -16,7 +16,7 @@ RULES: Table[Rule] = Table("rule is called", "neologue.discovery.selection", {"t
 """By the names that `neologue.campaign.parameters.RULE_NAMES` permits."""
 
 
-def select(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | None = None) -> Selection:
+def select(layer: ExtendingLayer, tally: Tally, campaign: Campaign, expected: Floats | None = None) -> Selection:
     """Apply the campaign's rule to a layer; `expected` is each candidate's expected share of users, if known.
 
     Nothing is kept or asked about again with fewer votes than k-anonymity and the promise of unique words call for,

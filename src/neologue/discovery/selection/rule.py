@@ -7,7 +7,7 @@ from neologue.campaign.campaign import Campaign
 from neologue.discovery.result import LayerFacts
 from neologue.discovery.selection.selected import Selection
 from neologue.discovery.tally import Tally
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer
 from neologue.randomizers.channel import Channel, Floats
 
 
@@ -41,7 +41,7 @@ class ForeseenCuts:
 class Rule:
     """A rule that decides which candidates of a layer are kept; k-anonymity comes on top of every rule."""
 
-    select: Callable[[Layer, Tally, Campaign, Floats | None], Selection]
+    select: Callable[[ExtendingLayer, Tally, Campaign, Floats | None], Selection]
     """The candidates kept, by their votes and by each one's expected share of users, if the rule weighs it."""
     foresee: Callable[[Campaign], ForeseenCuts]
     """What a forecast needs to know of it."""

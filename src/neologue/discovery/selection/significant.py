@@ -28,7 +28,7 @@ from neologue.discovery.result import LayerFacts
 from neologue.discovery.selection.rule import Cut, ForeseenCuts, Rule
 from neologue.discovery.selection.selected import Integers, Selection, room, select_largest
 from neologue.discovery.tally import Tally
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer
 from neologue.randomizers.channel import Channel, Floats
 
 EVEN_SHARE = 0.2
@@ -37,7 +37,7 @@ DETECTABLE = 1e-3
 """The p-value at which more expected holders stop earning a candidate more weight: it will be seen anyway."""
 
 
-def select(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | None) -> Selection:
+def select(layer: ExtendingLayer, tally: Tally, campaign: Campaign, expected: Floats | None) -> Selection:
     """The words and prefixes that stand out from noise, each kind at its level, and the doubtful words."""
     parameters = campaign.parameters
     channel = layer.randomizer.channel
@@ -108,7 +108,7 @@ def foresee(campaign: Campaign) -> ForeseenCuts:
 def surely_enough(campaign: Campaign, facts: LayerFacts, channel: Channel, hostile: int) -> int:
     """Votes that noise reaches so rarely that they pass alone and with the least weight; what passes alone passes."""
     null = NullLaw.of(channel.trials(facts.reports), float(channel.q), 0)
-    chance = EVEN_SHARE * campaign.parameters.false_words / facts.candidates
+    chance = EVEN_SHARE * campaign.parameters.false_words_per_look / facts.candidates
     return int(null.fewest(np.array([chance]))[0])
 
 

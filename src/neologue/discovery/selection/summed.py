@@ -1,12 +1,14 @@
-"""The rule `summed` judges words by all their votes, in every layer that asked about them, and prefixes by one layer's.
+"""Words judged by the sum of their votes.
 
-A word that nobody holds has Bin(n, q) votes in all, n being the reports of the layers that asked about it, as if they were one
-layer. A word that is not found is looked at again in the next layer; each look has its part of the level, so that the expected
-share of noise among all released words stays within it. A word that was passed over before has fewer votes than one
-that was not looked at, so that looking again makes no p-value too small.
+Where a campaign asks about what is likely, the rule `significant` judges words by all their votes, in every layer that
+asked about them, and prefixes by those of one layer. A word that nobody holds has Bin(n, q) votes in all, n being the
+reports of the layers that asked about it, as if they were one layer. A word that is not found is looked at again in the
+next layer; each look has its part of the level, so that the expected share of noise among all released words stays
+within it. A word that was passed over before has fewer votes than one that was not looked at, so that looking again
+makes no p-value too small.
 
-As for the rule `significant`, each p-value is divided by a weight that follows from how many users should hold the
-string, and not from its votes (Genovese, Roeder and Wasserman, 2006).
+As in `neologue.discovery.selection.significant`, each p-value is divided by a weight that follows from how many users
+should hold the string, and not from its votes (Genovese, Roeder and Wasserman, 2006).
 """
 
 from collections.abc import Sequence

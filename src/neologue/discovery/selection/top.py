@@ -7,11 +7,11 @@ from neologue.discovery.result import LayerFacts
 from neologue.discovery.selection.rule import Cut, ForeseenCuts, Rule
 from neologue.discovery.selection.selected import Selection, room, select_largest
 from neologue.discovery.tally import Tally
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer
 from neologue.randomizers.channel import Channel, Floats
 
 
-def select(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | None) -> Selection:
+def select(layer: ExtendingLayer, tally: Tally, campaign: Campaign, expected: Floats | None) -> Selection:
     """The candidates with the most votes, however many holders each should have."""
     return select_largest(np.arange(len(tally.votes)), tally.votes, room(campaign), layer)
 

@@ -156,7 +156,7 @@ def prefixes(context: Context, call: Call) -> Prefixes:
     if not asked:
         return Prefixes(layer_index=0, prefixes=[])
     layer = StoredLayers(context.database).read(asked[-1].digest)
-    return Prefixes(asked[-1].layer_index, layer.frontier.tolist() if isinstance(layer, Layer) else [])
+    return Prefixes(asked[-1].layer_index, layer.beginnings.tolist() if isinstance(layer, Layer) else [])
 
 
 def words(context: Context, call: Call) -> list[WordView]:

@@ -317,6 +317,7 @@ def _encode_decision(decision: Decision) -> bytes:
         thresholds=decision.thresholds,
         doubtful=decision.doubtful,
         doubts=decision.doubts,
+        carried=decision.carried.astype(np.int32),
     )
     return file.getvalue()
 
@@ -324,4 +325,6 @@ def _encode_decision(decision: Decision) -> bytes:
 def _decode_decision(written: object) -> Decision:
     with np.load(io.BytesIO(_bytes(written))) as stored:
         arrays = (stored[name] for name in ("index", "votes", "thresholds", "doubtful", "doubts"))
-        return Decision(int(stored["reports"]), bool(stored["made"]), *arrays)
+        # Decisions of earlier versions carried nothing over.
+        carried = stored["carried"].astype(np.int64) if "carried" in stored else np.empty(0, np.int64)
+        return Decision(int(stored["reports"]), bool(stored["made"]), *arrays, carried=carried)

@@ -1,0 +1,181 @@
+"""Discoveries that ask about what is likely: words are found however they are carried on, and their claims hold."""
+
+import copy
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from neologue import Alphabet, Campaign, Population, Vocabulary, discover
+from neologue.discovery.selection.summed import Judged, pass_significant
+from neologue.errors import ParameterError
+from neologue.language.spelling import Spelling
+from neologue.layout.schedule import foreseen_collection
+from neologue.planning.forecast import forecast
+from neologue.populations.lexicon import Lexicon
+from neologue.protocol.documents import read_layer
+from neologue.protocol.layer import LikelyLayer
+from neologue.protocol.signed_document import digest
+from neologue.randomizers.unary import Unary
+from neologue.release.certification import certify
+from neologue.release.codec import ReleaseDocument, decode_release, release_text
+from neologue.reporting.simulated_release import discovery_document
+from neologue.simulation.discovery_run import Discovery
+
+WORDS = {
+    "yeet": 0.3,
+    "rizz": 0.2,
+    "xqzjkv": 0.1,
+    "zzvqwp": 0.05,
+    "skibidi": 0.02,
+    "q": 0.1,
+    "hello": 0.9,
+    "rare": 0.0002,
+}
+KNOWN = Vocabulary(["hello", "world", "feet", "fizz", "skid", "bidding", "yes", "rip", "ease", "rate"])
+USERS = 6000
+
+
+@pytest.fixture(scope="module")
+def population() -> Population:
+    held = np.random.default_rng(7).random((USERS, len(WORDS))) < np.array(list(WORDS.values()))
+    return Population.from_words(
+        {str(user): {word: 1 for word, has in zip(WORDS, row, strict=True) if has} for user, row in enumerate(held)}
+    )
+
+
+def campaign(**changes: object) -> Campaign:
+    settings: dict[str, Any] = {"depth": 8, "epsilon": 6.0, "layers": 4, "candidates": 20_000} | changes
+    return Campaign.from_profile(users=USERS, known=KNOWN, alphabet=Alphabet.named("en"), **settings)
+
+
+@pytest.fixture(scope="module")
+def found(population: Population) -> Discovery:
+    return discover(population, campaign(), seed=3)
+
+
+@pytest.mark.parametrize("fidelity", ["fast", "exact", "devices"])
+def test_words_are_found_however_they_are_spelled(population: Population, fidelity: str) -> None:
+    release = discover(population, campaign(), seed=5, fidelity=fidelity).release
+    words = {word.word: word for word in release.words}
+    assert {"yeet", "rizz", "xqzjkv"} <= set(words) <= set(WORDS) - {"hello", "rare"}
+    truth = dict(zip(population.words, population.holders().tolist(), strict=True))
+    for word in ("yeet", "rizz", "xqzjkv"):
+        assert 0.6 * truth[word] < words[word].estimate < 1.5 * truth[word]
+    assert [layer.asked for layer in release.layers] == [1500] * 4
+
+
+def test_a_word_that_is_spelled_like_no_other_is_not_asked_about_first(found: Discovery) -> None:
+    layers = [read_layer(document) for document in found.documents]
+    assert all(isinstance(layer, LikelyLayer) for layer in layers)
+    odd = np.array(["xqzjkv"])
+    first = layers[0].candidates
+    prefix, ended = first.prefixes(first.index(odd))
+    assert "xqzjkv".startswith(prefix[0])
+    assert not ended[0]
+
+
+def test_words_that_were_found_are_told_to_later_devices_and_votes_of_the_others_add_up(found: Discovery) -> None:
+    layers = [read_layer(document) for document in found.documents]
+    for layer, facts in zip(layers, found.release.layers, strict=True):
+        assert isinstance(layer, LikelyLayer)
+        assert layer.found.words == {word.word for word in found.release.words if word.layer < facts.layer}
+        assert facts.candidates == layer.candidates.size <= 20_000
+    assert not layers[-1].candidates.escapes
+    assert sum(len(part.roots.prefixes) for part in layers[-1].candidates.again) > 1
+
+
+def test_each_word_belongs_to_at_most_one_candidate_of_every_layer(found: Discovery) -> None:
+    for document in found.documents:
+        layer = read_layer(document)
+        assert isinstance(layer, LikelyLayer)
+        texts, ended = layer.candidates.prefixes(np.arange(layer.candidates.size))
+        words = texts[ended]
+        assert len(set(words.tolist())) == len(words)
+        np.testing.assert_array_equal(layer.candidates.index(words), np.flatnonzero(ended))
+
+
+def read(release: dict[str, Any]) -> ReleaseDocument:
+    """A release as its file would be read, with a digest that fits."""
+    return decode_release(release_text(release | {"digest": digest(release)}).encode(), "a release")
+
+
+@pytest.fixture(scope="module")
+def documents(found: Discovery) -> dict[str, bytes]:
+    return {hashlib.sha256(content).hexdigest(): content for content in found.documents}
+
+
+def test_the_release_is_certified(found: Discovery, documents: dict[str, bytes]) -> None:
+    assert certify(read(discovery_document(found)), documents).objections == ()
+
+
+TAMPERED: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "a word that was not asked about": lambda release: release["words"][0].update(word="nobody"),
+    "a word with too few votes": lambda release: release["words"][-1].update(votes=3),
+    "a word of an earlier layer": lambda release: release["words"][-1].update(layer=1),
+    "an estimate": lambda release: release["words"][0].update(high=release["words"][0]["high"] * 2),
+    "fewer candidates": lambda release: release["layers"][1].update(candidates=17),
+    "more layers": lambda release: release["parameters"].update(layers=5),
+    "a layer that is left out": lambda release: release["layers"].pop(),
+    "a trie": lambda release: release["parameters"].update(layers=None),
+    "an extension": lambda release: release["layers"][0].update(extension=2),
+}
+
+
+@pytest.mark.parametrize("lie", TAMPERED)
+def test_a_lie_about_a_layer_or_a_word_is_objected_to(found: Discovery, documents: dict[str, bytes], lie: str) -> None:
+    release = copy.deepcopy(discovery_document(found))
+    TAMPERED[lie](release)
+    assert certify(read(release), documents).objections
+
+
+def test_sums_of_several_layers_are_judged_as_one_larger_layer() -> None:
+    channel = Unary(1000, 5.0, 1).channel
+    rng = np.random.default_rng(11)
+    votes = rng.binomial(30_000, float(channel.q), 1000)
+    held = np.arange(20)
+    votes[held] += 200
+    costs = np.full(1000, 40, np.int16)
+    (right,) = pass_significant([Judged(votes, costs, 30_000, 0)], channel, 0.05)
+    assert set(held) <= set(right.index.tolist())
+    assert len(right.index) <= 25
+    # Judged as the votes of the last of three layers alone, nearly everything would stand out.
+    (wrong,) = pass_significant([Judged(votes, costs, 10_000, 0)], channel, 0.05)
+    assert len(wrong.index) > 900
+
+
+def test_noise_is_kept_at_its_level_over_groups_with_other_numbers_of_reports() -> None:
+    channel = Unary(1000, 5.0, 1).channel
+    rng = np.random.default_rng(12)
+    kept = 0
+    for _ in range(200):
+        groups = [
+            Judged(rng.binomial(reports, float(channel.q), 500), rng.integers(10, 90, 500).astype(np.int16), reports, 0)
+            for reports in (2_000, 9_000)
+        ]
+        kept += any(len(passed.index) for passed in pass_significant(groups, channel, 0.1))
+    # Without anything to find, at most a tenth of the runs keep something: 20 of 200, or 33 once in 1,000 times.
+    assert kept <= 33
+
+
+def test_every_layer_is_foreseen_and_has_its_share_of_users() -> None:
+    batches = foreseen_collection(campaign(passes=2)).batches
+    assert [batch.reports for batch in batches] == [750] * 8
+    assert {batch.candidates for batch in batches} == {20_000}
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(ParameterError, match="only the rule significant"):
+        campaign(rule="top")
+    with pytest.raises(ParameterError, match="layers"):
+        campaign(layers=0)
+    with pytest.raises(ParameterError, match="too few: 60 layers"):
+        campaign(layers=30, passes=2, smallest_layer=200)
+
+
+def test_a_forecast_says_that_it_can_t_foresee_it() -> None:
+    nobody = Lexicon(np.array(["yeet"]), np.ones(1), np.ones(1), np.ones(1), Spelling.of(Alphabet.named("en"), ["yes"]))
+    with pytest.raises(ParameterError, match="can't be foreseen yet"):
+        forecast(campaign(), nobody)
