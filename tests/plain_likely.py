@@ -30,7 +30,7 @@ class PlainLikely:
         state = self.state[context]
         listed = self.lists[state]
         if symbol in listed:
-            return listed[symbol]
+            return int(listed[symbol])
         return int(self.told["backoffs"][state]) + self.cost(context[1:], symbol)
 
     def context(self, prefix: str) -> str:

@@ -76,11 +76,15 @@ def test_the_proxy_alone_is_reached_from_outside() -> None:
 
 
 def test_secrets_are_files_and_in_no_environment() -> None:
-    assert set(COMPOSE["secrets"]) == {"certificate", "private_key", "postgres_password", "database"}
+    assert set(COMPOSE["secrets"]) == {"certificate", "private_key", "postgres_password", "database", "wrapping_key"}
     said = [str(value) for service in SERVICES.values() for value in service.get("environment", {}).values()]
     assert said
     assert not [value for value in said if "$" in value or "://" in value]
-    assert SERVICES["neologue"]["environment"]["NEOLOGUE_DATABASE"] == "@/run/secrets/database"
+    assert SERVICES["neologue"]["environment"] == {
+        "NEOLOGUE_DATABASE": "@/run/secrets/database",
+        "NEOLOGUE_WRAPPING_KEY": "file:/run/secrets/wrapping_key",
+    }
+    assert {"database", "wrapping_key"} <= set(SERVICES["neologue"]["secrets"])
 
 
 def test_a_worker_has_descriptors_for_all_its_connections() -> None:

@@ -91,8 +91,8 @@ def test_secrets_are_referred_to_as_files_and_none_is_in_it() -> None:
     secrets = [
         volume["secret"] for _, template in pods() for volume in template["spec"]["volumes"] if "secret" in volume
     ]
-    assert {secret["secretName"] for secret in secrets} == {"neologue-database"}
-    assert {item["key"] for secret in secrets for item in secret["items"]} == {"url", "password"}
+    assert {secret["secretName"] for secret in secrets} == {"neologue-database", "neologue-keys"}
+    assert {item["key"] for secret in secrets for item in secret["items"]} == {"url", "password", "wrapping-key"}
 
 
 def test_who_selects_somebody_selects_pods_that_are_there() -> None:

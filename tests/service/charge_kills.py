@@ -49,6 +49,16 @@ class _CountedConnection(Connection):
     def lock_alone(self) -> None:
         self._db.lock_alone()
 
+    def lock_table(self, table: str) -> None:
+        self._db.lock_table(table)
+
+    def share_table(self, table: str) -> None:
+        self._db.share_table(table)
+
+    def empty_table(self, table: str) -> None:
+        self._step()
+        self._db.empty_table(table)
+
 
 class MortalDatabase(SqliteDatabase):
     """A database whose process kills itself before the n-th statement that it writes with, or around a commit."""
