@@ -93,7 +93,7 @@ class Roots:
     def ask(self, prefixes: Strings, limit: int) -> Flags:
         """Whether each of some prefixes is asked about within a limit: it is a root, or a likely string below one."""
         root, _, left = self._reach(prefixes, limit)
-        return (root >= 0) & ((np.char.str_len(prefixes) == self._length_of(root)) | (left >= 0))
+        return np.asarray((root >= 0) & ((np.char.str_len(prefixes) == self._length_of(root)) | (left >= 0)))
 
     def asked_after(self, prefixes: Strings, limit: int) -> Flags:
         """`[p, x]`: whether a symbol after each of some prefixes was asked about, now, within this limit, or before."""
