@@ -7,7 +7,7 @@ import numpy as np
 from neologue.campaign.campaign import Campaign
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import strings
-from neologue.language.likely_candidates import LikelyCandidates, Round
+from neologue.language.likely_candidates import LikelyCandidates, RootRound
 from neologue.language.likely_strings import NEVER
 from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.vocabulary import Vocabulary
@@ -44,8 +44,8 @@ def small_likely_layer(escapes: bool = True, **changes: Any) -> LikelyLayer:  # 
         np.array([4, 3, 5, 8, 2, 4, 3, 2, 5]),
     )
     rounds = (
-        Round(strings([""]), np.array([0]), np.array([NEVER]), 9, 7),
-        Round(strings(["", "a", "ab", "b"]), np.array([3, 4, 2, 9]), np.array([9, 11, NEVER, 6]), 14),
+        RootRound(strings([""]), np.array([0]), np.array([NEVER]), 9, 7),
+        RootRound(strings(["", "a", "ab", "b"]), np.array([3, 4, 2, 9]), np.array([9, 11, NEVER, 6]), 14),
     )
     told: dict[str, Any] = {
         "pass_number": 1,

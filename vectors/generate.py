@@ -22,7 +22,7 @@ from neologue.entropy import Entropy, SeededEntropy
 from neologue.errors import DocumentError, SignatureError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, extensions, root, strings
-from neologue.language.likely_candidates import LikelyCandidates, Round
+from neologue.language.likely_candidates import LikelyCandidates, RootRound
 from neologue.language.likely_strings import NEVER
 from neologue.language.lists import Lists
 from neologue.language.spelling_costs import SpellingCosts
@@ -594,10 +594,10 @@ def spelling_of(alphabet: Alphabet, listed: Mapping[str, tuple[int, Mapping[str,
     )
 
 
-def round_of(roots: Mapping[str, tuple[int, int]], limit: int, again: int = 0) -> Round:
+def round_of(roots: Mapping[str, tuple[int, int]], limit: int, again: int = 0) -> RootRound:
     """A round whose roots have these costs and even costs."""
     costs, even_costs = np.array([*roots.values()], np.int64).reshape(-1, 2).T
-    return Round(strings([*roots]), costs, even_costs, limit, again)
+    return RootRound(strings([*roots]), costs, even_costs, limit, again)
 
 
 def likely_layer(asked: LikelyCandidates, mechanism: str = "unary", **changes: Any) -> LikelyLayer:  # noqa: ANN401

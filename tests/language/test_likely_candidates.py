@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import strings
-from neologue.language.likely_candidates import LikelyCandidates, Round
+from neologue.language.likely_candidates import LikelyCandidates, RootRound
 from neologue.language.likely_strings import NEVER, Flags, LikelyStrings, Roots
 from neologue.language.spelling_costs import MOST_STRINGS, SpellingCosts
 from plain_likely import PlainLikely
@@ -50,7 +50,7 @@ def spellings(draw: st.DrawFn) -> SpellingCosts:
 def candidates(draw: st.DrawFn) -> LikelyCandidates:
     """Up to three rounds, whose roots are escapes of the round before."""
     spelling = draw(spellings())
-    rounds = [Round(strings([""]), np.array([0]), np.array([NEVER]), draw(st.integers(0, 9)))]
+    rounds = [RootRound(strings([""]), np.array([0]), np.array([NEVER]), draw(st.integers(0, 9)))]
     for _ in range(draw(st.integers(0, 2))):
         before = LikelyCandidates(spelling, tuple(rounds), escapes=True).fresh
         texts, ended = before.strings(np.arange(before.size))
@@ -60,7 +60,7 @@ def candidates(draw: st.DrawFn) -> LikelyCandidates:
         costs = [draw(st.integers(0, 6)) for _ in kept]
         even_costs = [draw(st.integers(1, 12)) for _ in kept]
         limit = draw(st.integers(0, 9))
-        rounds.append(Round(strings(kept), np.array(costs, np.int64), np.array(even_costs, np.int64), limit))
+        rounds.append(RootRound(strings(kept), np.array(costs, np.int64), np.array(even_costs, np.int64), limit))
     return LikelyCandidates(spelling, tuple(rounds), draw(st.booleans()))
 
 
@@ -122,8 +122,8 @@ def two_rounds() -> LikelyCandidates:
         ("\0ab𐐀", "a", "\0b"),
         np.array([3, 2, 4, 6, 1, 2, 3]),
     )
-    first = Round(strings([""]), np.array([0]), np.array([NEVER]), 7, 7)
-    second = Round(strings(["", "a", "ab"]), np.array([2, 2, 2]), np.array([8, 8, 8]), 9)
+    first = RootRound(strings([""]), np.array([0]), np.array([NEVER]), 7, 7)
+    second = RootRound(strings(["", "a", "ab"]), np.array([2, 2, 2]), np.array([8, 8, 8]), 9)
     return LikelyCandidates(spelling, (first, second), escapes=True)
 
 
@@ -161,7 +161,7 @@ def test_a_wrong_round_is_refused(change: dict[str, Any], message: str) -> None:
 def test_what_an_earlier_round_asked_about_is_no_root_of_a_later_one_unless_it_was_kept() -> None:
     asked = two_rounds()
     without = replace(asked.rounds[1], prefixes=strings([""]), costs=np.array([2]), even_costs=np.array([8]))
-    third = Round(strings(["ab"]), np.array([0]), np.array([9]), 5)
+    third = RootRound(strings(["ab"]), np.array([0]), np.array([9]), 5)
     with pytest.raises(ParameterError, match="the round before asked about"):
         LikelyCandidates(asked.spelling, (asked.rounds[0], without, third), escapes=True)
 

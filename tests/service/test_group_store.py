@@ -8,7 +8,7 @@ from neologue.aggregation.masked_group import terms_for
 from neologue.discovery.decision import Decision
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import LayerOutcome
-from neologue.service.masked.group_store import RULES, GroupState, GroupStore, Serials, Standing
+from neologue.service.masked.group_store import RULES, GroupState, GroupStore, Serials, SerialState
 from neologue.service.storage.database import Database
 from neologue.service.storage.report_store import ReportStore
 from neologue.service.storage.states import CampaignState
@@ -154,7 +154,7 @@ def test_serials_are_void_from_the_moment_that_shares_are_asked_for(
     assert store.ask_for_shares(first, SERIALS, NOW)
     assert store.ask_for_shares(first, SERIALS, NOW), "the answer of the first may have been lost"
     assert void_serials(database) == set(SERIALS)
-    assert {store.standing(CAMPAIGN, serial, 3) for serial in SERIALS} == {Standing.VOID}
+    assert {store.standing(CAMPAIGN, serial, 3) for serial in SERIALS} == {SerialState.VOID}
     overlapping = [SERIALS[0], *(serial_of(device) for device in range(10, 13))]
     assert not store.ask_for_shares(second, overlapping, NOW), "one device of two sums"
     assert state(store, second) == "masking"
@@ -165,7 +165,7 @@ def test_serials_are_void_from_the_moment_that_shares_are_asked_for(
     else:
         assert store.count(first, VOTES, SERIALS)
     assert not store.ask_for_shares(second, overlapping, NOW)
-    told = Standing.SPENT if end == "count" else Standing.VOID
+    told = SerialState.SPENT if end == "count" else SerialState.VOID
     assert {store.standing(CAMPAIGN, serial, 3) for serial in SERIALS} == {told}
     assert store.ask_for_shares(second, overlapping[1:], NOW)
     with database.reading() as db:

@@ -30,7 +30,7 @@ MOST_ROUNDS = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
+class RootRound:
     """The roots that a layer added, and how far their strings were asked about."""
 
     prefixes: Strings
@@ -48,7 +48,7 @@ class LikelyCandidates:
     """Z_i: the strings of the last round, then the words of the earlier rounds that are asked about again."""
 
     spelling: SpellingCosts
-    rounds: tuple[Round, ...]
+    rounds: tuple[RootRound, ...]
     escapes: bool
     """Whether prefixes are asked about, and not words alone, because another layer follows."""
 

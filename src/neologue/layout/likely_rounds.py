@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue.language.candidates import Strings, strings
-from neologue.language.likely_candidates import LikelyCandidates, Round
+from neologue.language.likely_candidates import LikelyCandidates, RootRound
 from neologue.language.likely_strings import LikelyStrings, Roots, largest_limit, states_behind
 from neologue.language.spelling_costs import STEPS_PER_NAT, SpellingCosts
 from neologue.randomizers.channel import Floats
@@ -30,7 +30,7 @@ DEAREST_LIMIT = 255
 def first_candidates(spelling: SpellingCosts, room: int, *, last: bool) -> LikelyCandidates:
     """What the first layer asks about."""
     beginning = Roots.beginning(spelling)
-    first = Round(beginning.prefixes, beginning.costs, beginning.even_costs, 0)
+    first = RootRound(beginning.prefixes, beginning.costs, beginning.even_costs, 0)
     return _fitted(spelling, [first], room, last=last)
 
 
@@ -43,7 +43,7 @@ def next_candidates(
     closed = before.fresh.roots.asked_after(kept, before.rounds[-1].limit)
     costs, even_costs = _root_costs(states_behind(before.spelling, kept), before.spelling, closed, shares)
     open_ = np.flatnonzero(~closed.all(axis=1))
-    rounds.append(Round(strings(kept[open_].tolist()), costs[open_], even_costs[open_], 0))
+    rounds.append(RootRound(strings(kept[open_].tolist()), costs[open_], even_costs[open_], 0))
     return _fitted(before.spelling, rounds, room, last=last)
 
 
@@ -66,7 +66,7 @@ def again_limits(before: LikelyCandidates, room: int) -> list[int]:
     return [min(limit, most) for most in asked]
 
 
-def _fitted(spelling: SpellingCosts, rounds: Sequence[Round], room: int, *, last: bool) -> LikelyCandidates:
+def _fitted(spelling: SpellingCosts, rounds: Sequence[RootRound], room: int, *, last: bool) -> LikelyCandidates:
     """The candidates of some rounds, the last of which goes as far as there is room."""
     *earlier, newest = rounds
     trial = LikelyCandidates(spelling, tuple(rounds), escapes=not last)

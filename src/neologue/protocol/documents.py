@@ -19,7 +19,7 @@ import numpy as np
 
 from neologue.errors import DocumentError, LanguageError, ParameterError
 from neologue.language.alphabet import Alphabet
-from neologue.language.likely_candidates import LikelyCandidates, Round
+from neologue.language.likely_candidates import LikelyCandidates, RootRound
 from neologue.language.lists import Integers, Lists
 from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.vocabulary import Vocabulary
@@ -193,7 +193,7 @@ def _likely_candidates(alphabet: Alphabet, values: dict[str, Any]) -> LikelyCand
     if len(set(map(len, columns))) != 1:
         raise ParameterError("it must have roots, two costs, a limit and what is asked again for each of its rounds")
     rounds = tuple(
-        Round(read_strings(roots), np.array(costs, np.int64), np.array(even, np.int64), limit, again)
+        RootRound(read_strings(roots), np.array(costs, np.int64), np.array(even, np.int64), limit, again)
         for roots, costs, even, limit, again in zip(*columns, strict=True)
     )
     return LikelyCandidates(spelling, rounds, values["escapes"])

@@ -12,7 +12,7 @@ import numpy as np
 from neologue.discovery.estimates import VoteLaw
 from neologue.discovery.result import ReleasedWord
 from neologue.language.candidates import strings
-from neologue.language.likely_candidates import Round
+from neologue.language.likely_candidates import RootRound
 from neologue.protocol.layer import LikelyLayer
 from neologue.release.asked_layer import AskedLayer, layer_name
 from neologue.release.codec import ReleaseDocument
@@ -88,7 +88,7 @@ def _likely(each: AskedLayer) -> LikelyLayer:
     return each.layer
 
 
-def _same_round(one: Round, other: Round) -> bool:
+def _same_round(one: RootRound, other: RootRound) -> bool:
     """Whether two layers have the same round, whatever they ask about again of it."""
     return one.limit == other.limit and all(
         np.array_equal(mine, others)

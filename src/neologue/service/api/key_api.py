@@ -54,7 +54,7 @@ class Recovery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     digest: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
-class Revocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SignedRevocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A revocation that the recovery key has signed, in hexadecimal."""
 
     statement: Digits
@@ -96,7 +96,7 @@ def register_recovery_key(context: Context, call: Call) -> PublicKey:
 
 def revoke_key(context: Context, call: Call) -> list[KeyView]:
     """Revoke an operator key, as the recovery key has signed."""
-    wanted: Revocation = call.body
+    wanted: SignedRevocation = call.body
     statement = bytes.fromhex(wanted.statement)
     key_rotation.revoke(context.database, context.keys, statement, context.clock(), call.person.name)
     return service_keys(context, call)
@@ -109,5 +109,5 @@ KEY_ENDPOINTS = (
     Endpoint("POST", f"{_ALL}/{{purpose}}/rotate", "Replace a key", _MAY, rotate_key, list[KeyView]),
     Endpoint("POST", f"{_ALL}/successor", "Prepare a successor", _MAY, prepare_key, Successor),
     Endpoint("POST", f"{_ALL}/recovery", "Register a recovery key", _MAY, register_recovery_key, PublicKey, Recovery),
-    Endpoint("POST", f"{_ALL}/revocation", "Revoke an operator key", _MAY, revoke_key, list[KeyView], Revocation),
+    Endpoint("POST", f"{_ALL}/revocation", "Revoke an operator key", _MAY, revoke_key, list[KeyView], SignedRevocation),
 )

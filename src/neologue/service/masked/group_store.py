@@ -86,7 +86,7 @@ _ENDS: Final = {GroupState.MASKING: GroupState.NOTHING, GroupState.UNMASKING: Gr
 """How a group ends that yields nothing, by how far it had come."""
 
 
-class Standing(StrEnum):
+class SerialState(StrEnum):
     """What a campaign has of a device before it joins a group."""
 
     FREE = "free"
@@ -152,17 +152,17 @@ class GroupStore:
             )
         return True
 
-    def standing(self, campaign: bytes, serial: bytes, most_strikes: int) -> Standing:
+    def standing(self, campaign: bytes, serial: bytes, most_strikes: int) -> SerialState:
         """Whether a device may join a group: it has votes nowhere, and fewer groups than `most_strikes` missed it."""
         with self._database.reading() as db:
             if spent_among(db, campaign, [serial]):
-                return Standing.SPENT
+                return SerialState.SPENT
             if serials_among(db, _VOID, campaign, [serial]):
-                return Standing.VOID
+                return SerialState.VOID
             strikes = db.execute(
                 "SELECT strikes FROM group_strikes WHERE campaign = ? AND serial = ?", (campaign, serial)
             )
-        return Standing.BARRED if strikes and int(strikes[0][0]) >= most_strikes else Standing.FREE
+        return SerialState.BARRED if strikes and int(strikes[0][0]) >= most_strikes else SerialState.FREE
 
     def strike(self, campaign: bytes, serials: Collection[bytes]) -> None:
         """Record that a group has missed these devices."""

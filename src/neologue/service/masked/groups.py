@@ -31,7 +31,7 @@ from neologue.masking.agreement import Confirmation
 from neologue.masking.messages import MaskedVector, Sharing, Unmasking
 from neologue.masking.roster import Advertisement
 from neologue.masking.terms import GROUP_BYTES
-from neologue.service.masked.group_store import GroupState, GroupStore, Standing
+from neologue.service.masked.group_store import GroupState, GroupStore, SerialState
 from neologue.service.ops.concurrency import RepeatedStep, Threads, describe, ignore
 from neologue.service.storage.report_store import ReportStore
 
@@ -82,10 +82,10 @@ _ANSWERS: Final = {
 }
 """What a device that may have masked votes for a group is told, by what is on record of it."""
 _ANSWERS_TO_STANDING: Final = {
-    Standing.FREE: None,
-    Standing.SPENT: GroupAnswer.FINAL,
-    Standing.VOID: GroupAnswer.CLOSED,
-    Standing.BARRED: GroupAnswer.CLOSED,
+    SerialState.FREE: None,
+    SerialState.SPENT: GroupAnswer.FINAL,
+    SerialState.VOID: GroupAnswer.CLOSED,
+    SerialState.BARRED: GroupAnswer.CLOSED,
 }
 """What a device is told that wants to join a group; None if it may."""
 _ALARMS: Final = {
@@ -178,7 +178,7 @@ class MaskingGroups:
     async def is_barred(self, layer: GatheringLayer, serial: bytes) -> bool:
         """Whether so many groups have missed a device that it is invited to no other."""
         standing = await self._threads.run_to_end(self._store.standing, layer.campaign, serial, layer.strikes)
-        return standing is Standing.BARRED
+        return standing is SerialState.BARRED
 
     async def join(self, layer: GatheringLayer, serial: bytes) -> bytes | GroupAnswer:
         """The terms of a group that a device may join, or why there is none."""
@@ -229,7 +229,7 @@ class MaskingGroups:
         if stage is Stage.MASKING:
             # It may have been in the rosters of two groups, of which the other one has come to its end.
             standing = await self._threads.run_to_end(self._store.standing, *claim, live.layer.strikes)
-            if standing in (Standing.SPENT, Standing.VOID):
+            if standing in (SerialState.SPENT, SerialState.VOID):
                 raise MaskingError("a sum that was or may be known has votes of this device")
         await self._threads.run_to_end(live.group.receive, serial, message)
         if stage is Stage.MASKING:
