@@ -15,7 +15,7 @@ from neologue.entropy import SecureEntropy
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.layer import ExtendingLayer, Layer
+from neologue.protocol.layer import ExtendingLayer
 from neologue.protocol.report import read_report
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
@@ -52,7 +52,7 @@ def measure(setting: Setting) -> Part:
     )
 
 
-def layer_of(mechanism: str, epsilon: float, setting: Setting) -> Layer:
+def layer_of(mechanism: str, epsilon: float, setting: Setting) -> ExtendingLayer:
     """A layer of the setting's size: each prefix of its frontier is extended by one symbol of the paper's alphabet."""
     alphabet = Alphabet.named("paper")
     letters = sorted(alphabet.characters)
@@ -76,13 +76,13 @@ def layer_of(mechanism: str, epsilon: float, setting: Setting) -> Layer:
     )
 
 
-def words_of(layer: Layer) -> dict[str, int]:
+def words_of(layer: ExtendingLayer) -> dict[str, int]:
     """The words of a device that holds more than a report takes."""
     prefixes = layer.frontier[:: max(1, len(layer.frontier) // (2 * layer.bound))].tolist()
     return {prefix + prefix: 1 + index % 7 for index, prefix in enumerate(prefixes)}
 
 
-def _works(layer: Layer, setting: Setting) -> Iterator[Work]:
+def _works(layer: ExtendingLayer, setting: Setting) -> Iterator[Work]:
     typed, randomizer, times = words_of(layer), layer.randomizer, setting.device_reports
     entropy = SecureEntropy()
     held = sample(*held_prefixes(typed, layer), layer.bound, layer.sampler, entropy)
@@ -130,7 +130,7 @@ def _works(layer: Layer, setting: Setting) -> Iterator[Work]:
     )
 
 
-def _naive(layer: Layer) -> Callable[[], object]:
+def _naive(layer: ExtendingLayer) -> Callable[[], object]:
     """The randomness of a report, drawn from the system in the simplest way."""
     randomizer = layer.randomizer
     if isinstance(randomizer, SubsetSelection):

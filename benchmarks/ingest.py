@@ -19,7 +19,7 @@ from benchmarks.device import layer_of, words_of
 from benchmarks.measure import Measured, Part, Ratio, Work, measure_in_turn, ratio
 from benchmarks.setting import Setting
 from neologue.device.contribution import contribute
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer
 from neologue.protocol.slot import SLOTS
 from neologue.randomizers.unary import Unary
 from neologue.service.campaigns import campaign_store
@@ -89,7 +89,7 @@ def measure(setting: Setting) -> Part:
 
 
 def _measure_servers(
-    layer: Layer, setting: Setting, new_database: Callable[[], tuple[str, int]] | None, ask: Callable[..., Any]
+    layer: ExtendingLayer, setting: Setting, new_database: Callable[[], tuple[str, int]] | None, ask: Callable[..., Any]
 ) -> tuple[dict[str, Measured], dict[str, RoundFigures], int]:
     """Measure all servers in turn, with reports of one layer."""
     figures: dict[str, RoundFigures] = {}
@@ -135,7 +135,7 @@ def _notes(figures: dict[str, RoundFigures], size: int, epsilon: float, layer: L
         yield line
 
 
-def _write_reports(layer: Layer, folder: Path) -> int:
+def _write_reports(layer: ExtendingLayer, folder: Path) -> int:
     """Write reports that devices may send to files; returns the length of one."""
     folder.mkdir()
     typed = words_of(layer)

@@ -11,10 +11,10 @@ from neologue.language.likely_candidates import LikelyCandidates, RootRound
 from neologue.language.likely_strings import NEVER
 from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.layer import ExtendingLayer, Layer, LikelyLayer
+from neologue.protocol.layer import ExtendingLayer, LikelyLayer
 
 
-def small_layer(frontier: list[str], extension: int = 1, **changes: Any) -> Layer:  # noqa: ANN401
+def small_layer(frontier: list[str], extension: int = 1, **changes: Any) -> ExtendingLayer:  # noqa: ANN401
     """A layer over a, b, c with few candidates."""
     told: dict[str, Any] = {
         "pass_number": 1,

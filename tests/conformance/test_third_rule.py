@@ -23,7 +23,7 @@ from neologue.planning.plan import EpsilonLimits, Plan
 from neologue.populations.lexicon import Lexicon
 from neologue.populations.population import Population
 from neologue.privacy.statement import Exposure
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer
 from neologue.randomizers.channel import Floats
 from neologue.release.certification import certify
 from neologue.release.codec import decode_release, release_text
@@ -39,7 +39,7 @@ STEPS = 3
 SHARES = {"a": 0.5, "abc": 0.4, "cab": 0.3}
 
 
-def select_podium(layer: Layer, tally: Tally, campaign: Campaign, expected: Floats | None) -> Selection:
+def select_podium(layer: ExtendingLayer, tally: Tally, campaign: Campaign, expected: Floats | None) -> Selection:
     """The three with the most votes."""
     assert expected is None, "the rule does not weigh candidates"
     return select_largest(np.arange(len(tally.votes)), tally.votes, STEPS, layer)

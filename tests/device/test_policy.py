@@ -423,6 +423,7 @@ def test_numbers_that_are_no_whole_numbers_are_refused(name: str, value: float) 
 )
 def test_prefixes_that_claim_another_length_are_refused(frontier: Any) -> None:  # noqa: ANN401
     honest = invitation(frontier=["ab"])
+    assert isinstance(honest.layer, ExtendingLayer)
     altered = replace(honest, layer=replace(honest.layer, frontier=frontier))
     assert "not as long as they claim" in refusal(altered, policy())
 

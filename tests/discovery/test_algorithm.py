@@ -18,14 +18,14 @@ from neologue.discovery.tally import Tally
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer
 
 KNOWN = ["abcabc", "abc", "bcab", "cabca", "ab", "cab"]
 LISTING: dict[str, Any] = {"alphabet": Alphabet(ascii_lowercase), "candidates": 8000}
 """Of the 26 · 703 ways to go on by two of 26 letters, a first layer with so few candidates lists less than half."""
 
 
-def truthful(layer: Layer, words: list[str]) -> Tally:
+def truthful(layer: ExtendingLayer, words: list[str]) -> Tally:
     """Votes without chance: the expected ones if every user held every word that counts."""
     channel = layer.randomizer.channel
     votes = np.full(layer.candidates.size, round(channel.trials(layer.layer_size) * float(channel.q)))
@@ -34,7 +34,7 @@ def truthful(layer: Layer, words: list[str]) -> Tally:
     return Tally(votes, layer.layer_size)
 
 
-def answered(campaign: Campaign, answer: Callable[[Question], Decision]) -> tuple[Release, list[Layer]]:
+def answered(campaign: Campaign, answer: Callable[[Question], Decision]) -> tuple[Release, list[ExtendingLayer]]:
     """A whole campaign whose questions are decided so, and the layers that were asked."""
     rounds: Generator[Question, Decision, Release] = discover(campaign)
     question = next(rounds)
@@ -47,7 +47,7 @@ def answered(campaign: Campaign, answer: Callable[[Question], Decision]) -> tupl
         layers.append(question.layer)
 
 
-def run(campaign: Campaign, words: list[str]) -> tuple[Release, list[Layer]]:
+def run(campaign: Campaign, words: list[str]) -> tuple[Release, list[ExtendingLayer]]:
     """A whole campaign over users who hold these words."""
     return answered(campaign, lambda question: question.decide(truthful(question.layer, words)))
 
@@ -229,7 +229,7 @@ def test_a_word_in_doubt_is_asked_about_again_and_released_by_the_votes_of_the_n
         rule="significant", false_words=1e-9, k_anonymity=0, unique_chance=0.0, candidates=400, users=90_000
     )
 
-    def votes(layer: Layer, deviations: int) -> Tally:
+    def votes(layer: ExtendingLayer, deviations: int) -> Tally:
         """Votes for "ab" that so many standard deviations of noise are above its mean."""
         tally = truthful(layer, ["abcabc", "bcabca", "cabcab"])
         place = int(layer.candidates.index(strings(["ab"]))[0])
@@ -239,7 +239,7 @@ def test_a_word_in_doubt_is_asked_about_again_and_released_by_the_votes_of_the_n
             )
         return tally
 
-    def released(*doubts: int) -> tuple[Release, list[Layer]]:
+    def released(*doubts: int) -> tuple[Release, list[ExtendingLayer]]:
         given = iter(doubts)
         return answered(campaign, lambda question: question.decide(votes(question.layer, next(given))))
 

@@ -20,7 +20,7 @@ from neologue.discovery.plausibility import find_gathered, find_unforetold
 from neologue.discovery.result import LayerFacts
 from neologue.discovery.state import DiscoveryState
 from neologue.discovery.tally import Tally
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer
 from neologue.simulation.engine import LocalEngine
 from neologue.simulation.layer_tallies import SimulatedUsers
 
@@ -33,11 +33,11 @@ NEEDED = 57
 
 
 @pytest.fixture(scope="module")
-def layer() -> Layer:
+def layer() -> ExtendingLayer:
     return small_layer(["aa"], 9, epsilon=5.0, bound=20, known=Vocabulary.empty())
 
 
-def honest_sums(layer: Layer, holders: Integers, rng: np.random.Generator) -> list[Tally]:
+def honest_sums(layer: ExtendingLayer, holders: Integers, rng: np.random.Generator) -> list[Tally]:
     """The sums of honest devices, who come in any order."""
     channel = layer.randomizer.channel
     each, left, sums = REPORTS // SUMS, holders.copy(), []
@@ -53,13 +53,15 @@ def added_up(sums: list[Tally]) -> Tally:
     return Tally(np.sum([part.votes for part in sums], axis=0), sum(part.reports for part in sums))
 
 
-def gathered(layer: Layer, sums: list[Tally]) -> bool:
+def gathered(layer: ExtendingLayer, sums: list[Tally]) -> bool:
     tally = added_up(sums)
     kept = np.flatnonzero(tally.votes >= REPORTS * float(layer.randomizer.channel.q) + NEEDED)
     return bool(find_gathered(layer, tally, kept, iter(sums)))
 
 
-def plant(layer: Layer, sums: list[Tally], votes_each: int, senders: Integers, rng: np.random.Generator) -> int:
+def plant(
+    layer: ExtendingLayer, sums: list[Tally], votes_each: int, senders: Integers, rng: np.random.Generator
+) -> int:
     """Hostile devices take the places of others in the sums named; how many words they vote for."""
     size = layer.candidates.size
     words = min(size, HOSTILE * votes_each // NEEDED)
@@ -82,13 +84,13 @@ def evenly(rng: np.random.Generator) -> Integers:
 
 
 @pytest.mark.parametrize("holding", HOLDINGS)
-def test_honest_votes_are_never_found_together(layer: Layer, holding: Holding) -> None:
+def test_honest_votes_are_never_found_together(layer: ExtendingLayer, holding: Holding) -> None:
     rng = np.random.default_rng(1)
     for _ in SEEDS:
         assert not gathered(layer, honest_sums(layer, holding(layer.candidates.size, REPORTS, layer.bound), rng))
 
 
-def test_a_region_that_reports_at_one_time_is_not_taken_for_hostile(layer: Layer) -> None:
+def test_a_region_that_reports_at_one_time_is_not_taken_for_hostile(layer: ExtendingLayer) -> None:
     """The reports of one sum hold nearly twice as much of what is kept as all others."""
     rng = np.random.default_rng(2)
     few, many = (np.where(np.arange(layer.candidates.size) < 200, count, 0) for count in (400, 700))
@@ -106,7 +108,7 @@ Senders = Callable[[np.random.Generator], Integers]
     [(together, 1, 500, True), (together, 10, 2000, True), (evenly, 1, 500, False)],
 )
 def test_100_devices_of_20_000_that_plant_words_are_found_if_they_send_together(
-    layer: Layer, senders: Senders, longer: int, least: int, found: bool
+    layer: ExtendingLayer, senders: Senders, longer: int, least: int, found: bool
 ) -> None:
     rng = np.random.default_rng(3)
     holders = long_tail(layer.candidates.size, REPORTS // 10, layer.bound)
@@ -124,7 +126,7 @@ def extreme_sums(rng: np.random.Generator, bound: int) -> list[Tally]:
     ]
 
 
-def share_found(layer: Layer, repeats: int) -> float:
+def share_found(layer: ExtendingLayer, repeats: int) -> float:
     rng = np.random.default_rng(4)
     found = 0
     for _ in range(repeats):
@@ -134,14 +136,16 @@ def share_found(layer: Layer, repeats: int) -> float:
 
 
 def test_alarms_are_no_more_frequent_than_stated_even_if_no_drift_is_allowed_for(
-    layer: Layer, monkeypatch: pytest.MonkeyPatch
+    layer: ExtendingLayer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plausibility, "FALSE_ALARM", 0.4)
     monkeypatch.setattr(plausibility, "DRIFT", 1)
     assert share_found(layer, 300) <= 0.4
 
 
-def test_a_margin_that_is_too_small_is_noticed_in_this_way(layer: Layer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_margin_that_is_too_small_is_noticed_in_this_way(
+    layer: ExtendingLayer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     right = plausibility._margin
     monkeypatch.setattr(plausibility, "FALSE_ALARM", 0.4)
     monkeypatch.setattr(plausibility, "DRIFT", 1)
@@ -149,7 +153,7 @@ def test_a_margin_that_is_too_small_is_noticed_in_this_way(layer: Layer, monkeyp
     assert share_found(layer, 300) > 0.5
 
 
-def test_without_anything_kept_nothing_is_said(layer: Layer) -> None:
+def test_without_anything_kept_nothing_is_said(layer: ExtendingLayer) -> None:
     sums = honest_sums(layer, nothing(layer.candidates.size, 0, 0), np.random.default_rng(5))
     assert find_gathered(layer, added_up(sums), np.empty(0, np.int64), iter(sums)) == []
 
@@ -162,7 +166,9 @@ def people() -> Population:
     return Population.embedded("en", 10_000, seed=1)
 
 
-def unforetold(people: Population, sampler: str, spoil: Callable[[Layer, Integers], None], seed: int) -> list[str]:
+def unforetold(
+    people: Population, sampler: str, spoil: Callable[[ExtendingLayer, Integers], None], seed: int
+) -> list[str]:
     """What is said of all layers of a campaign, in the votes of each of which some hostile devices may have a part."""
     facts: list[LayerFacts] = []
     campaign = Campaign.from_profile(
@@ -183,11 +189,11 @@ def unforetold(people: Population, sampler: str, spoil: Callable[[Layer, Integer
     return said
 
 
-def leave(layer: Layer, votes: Integers) -> None:
+def leave(layer: ExtendingLayer, votes: Integers) -> None:
     """Nobody is hostile."""
 
 
-def pile_up(layer: Layer, votes: Integers) -> None:
+def pile_up(layer: ExtendingLayer, votes: Integers) -> None:
     """A tenth of the reports vote for one way to go on of every tenth prefix, however rare it is."""
     starts = np.cumsum(layer.candidates.ways) - layer.candidates.ways
     votes[starts[::10]] += layer.layer_size // 10

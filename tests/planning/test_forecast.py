@@ -17,7 +17,7 @@ from neologue.language.candidates import strings
 from neologue.planning.forecast import Forecast, forecast
 from neologue.populations.lexicon import Lexicon
 from neologue.populations.population import EmbeddedPopulation, typed_words
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer, Layer
 from neologue.randomizers.channel import Floats
 
 pytestmark = pytest.mark.slow
@@ -195,6 +195,7 @@ class Promised:
 
     def trace(self, layer: Layer, tally: Tally, selection: Selection) -> None:
         """Take out the words whose prefix is asked about, but not with what follows it."""
+        assert isinstance(layer, ExtendingLayer)
         words = strings(sorted(self.words))
         begun = np.isin(words.astype(layer.frontier.dtype), layer.frontier)
         self.words.difference_update(words[begun & (layer.candidates.index(words) < 0)].tolist())

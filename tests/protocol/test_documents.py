@@ -23,14 +23,14 @@ from neologue.protocol import documents
 from neologue.protocol.canonical import canonical
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_digest, known_document, read_known, read_layer, with_known
-from neologue.protocol.layer import ExtendingLayer, Layer
+from neologue.protocol.layer import ExtendingLayer
 from neologue.protocol.layer_fields import LARGEST_NUMBER
 
 KNOWN = Vocabulary(["known", "cab"])
 SECRET = "xylomancy"
 
 
-def told(layer: Layer | ClosedLayer, /, **changes: object) -> bytes:
+def told(layer: ExtendingLayer | ClosedLayer, /, **changes: object) -> bytes:
     """The document of a layer with some fields changed or, if they are Ellipsis, left out."""
     fields = json.loads(layer.document) | changes
     kept = {name: value for name, value in fields.items() if value is not ...}
@@ -43,7 +43,7 @@ characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 
 
 @st.composite
-def layers(draw: st.DrawFn) -> Layer:
+def layers(draw: st.DrawFn) -> ExtendingLayer:
     """Layers with any characters, numbers and lists."""
     alphabet = Alphabet("".join(draw(st.sets(characters, min_size=2, max_size=12))))
     length = draw(st.integers(1, 3))
@@ -95,9 +95,9 @@ def test_tables_that_make_no_form_are_refused(replaced: str, stripped: str) -> N
 
 
 @given(layers())
-def test_a_layer_reads_back_from_its_document(layer: Layer) -> None:
+def test_a_layer_reads_back_from_its_document(layer: ExtendingLayer) -> None:
     read = read_layer(layer.document, KNOWN)
-    assert isinstance(read, Layer)
+    assert isinstance(read, ExtendingLayer)
     assert read.digest == layer.digest == hashlib.sha256(layer.document).digest()
     assert (read.pass_number, read.number, read.layer_size) == (layer.pass_number, layer.number, layer.layer_size)
     assert read.frontier.tolist() == layer.frontier.tolist()
@@ -355,7 +355,7 @@ def test_more_known_words_than_devices_take_are_not_sent(
 @pytest.mark.parametrize(
     "layer", [small_layer(["ab"], known=KNOWN), small_closed_layer(["abc"], known=KNOWN)], ids=["layer", "closed layer"]
 )
-def test_a_layer_can_be_judged_without_its_known_words_and_not_answered(layer: Layer | ClosedLayer) -> None:
+def test_a_layer_can_be_judged_without_its_known_words_and_not_answered(layer: ExtendingLayer | ClosedLayer) -> None:
     unread = read_layer(layer.document)
     assert unread.digest == layer.digest
     with pytest.raises(DocumentError, match="known words of this layer were not read"):

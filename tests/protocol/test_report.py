@@ -19,7 +19,7 @@ from neologue.randomizers.registry import RANDOMIZERS
 
 
 @pytest.fixture(params=list(RANDOMIZERS))
-def layer(request: pytest.FixtureRequest) -> Layer:
+def layer(request: pytest.FixtureRequest) -> ExtendingLayer:
     """Three prefixes and six letters: 21 candidates."""
     return ExtendingLayer(
         pass_number=1,
@@ -40,14 +40,14 @@ def layer(request: pytest.FixtureRequest) -> Layer:
 # The header
 
 
-def test_a_report_begins_with_the_version_and_the_tag_of_its_layer(layer: Layer) -> None:
+def test_a_report_begins_with_the_version_and_the_tag_of_its_layer(layer: ExtendingLayer) -> None:
     report = make_report(layer, array([4]), SeededEntropy(1))
     assert report[0] == 2
     assert report[1:9] == layer.digest[:8]
     assert report[:HEADER_BYTES] == header(layer)
 
 
-def test_the_votes_in_a_report_are_those_of_its_payload(layer: Layer) -> None:
+def test_the_votes_in_a_report_are_those_of_its_payload(layer: ExtendingLayer) -> None:
     report = make_report(layer, array([4, 9]), SeededEntropy(1))
     randomizer = layer.randomizer
     drawn = randomizer.randomize(array([4, 9]), SeededEntropy(1))
@@ -55,7 +55,7 @@ def test_the_votes_in_a_report_are_those_of_its_payload(layer: Layer) -> None:
     assert report[HEADER_BYTES:] == randomizer.encode(drawn)
 
 
-def test_held_candidates_come_through_to_the_votes(layer: Layer) -> None:
+def test_held_candidates_come_through_to_the_votes(layer: ExtendingLayer) -> None:
     # 300 reports on candidate 4: it gets about 150 votes or more, and every other at most about 40.
     source = SeededEntropy(2)
     votes = np.concatenate([read_report(layer, make_report(layer, array([4]), source)) for _ in range(300)])
@@ -65,14 +65,14 @@ def test_held_candidates_come_through_to_the_votes(layer: Layer) -> None:
     assert np.delete(tally, 4).max() < 40
 
 
-def test_another_version_is_named_and_refused(layer: Layer) -> None:
+def test_another_version_is_named_and_refused(layer: ExtendingLayer) -> None:
     report = make_report(layer, array([]), SeededEntropy(1))
     for version in (0, 1, 255):
         with pytest.raises(ReportError, match=f"version {version}"):
             read_report(layer, bytes([version]) + report[1:])
 
 
-CHANGES: dict[str, Callable[[Layer], Layer]] = {
+CHANGES: dict[str, Callable[[ExtendingLayer], Layer]] = {
     "pass": lambda layer: replace(layer, pass_number=2),
     "number": lambda layer: replace(layer, number=3),
     "cohort": lambda layer: replace(layer, layer_size=1001),
@@ -95,7 +95,7 @@ CHANGES: dict[str, Callable[[Layer], Layer]] = {
 
 @pytest.mark.parametrize("change", list(CHANGES))
 def test_a_layer_that_differs_in_anything_told_has_another_tag_and_refuses_the_report(
-    layer: Layer, change: str
+    layer: ExtendingLayer, change: str
 ) -> None:
     other = CHANGES[change](layer)
     assert other.digest != layer.digest
@@ -103,12 +103,12 @@ def test_a_layer_that_differs_in_anything_told_has_another_tag_and_refuses_the_r
         read_report(other, make_report(layer, array([4]), SeededEntropy(1)))
 
 
-def test_the_same_layer_told_again_has_the_same_tag(layer: Layer) -> None:
+def test_the_same_layer_told_again_has_the_same_tag(layer: ExtendingLayer) -> None:
     again = replace(layer, alphabet=Alphabet("fedcba", name="other"), known=Vocabulary(["fade"], source="elsewhere"))
     assert again.digest == layer.digest
 
 
-def test_a_report_cut_anywhere_or_extended_is_refused(layer: Layer) -> None:
+def test_a_report_cut_anywhere_or_extended_is_refused(layer: ExtendingLayer) -> None:
     report = make_report(layer, array([4]), SeededEntropy(1))
     for length in range(len(report)):
         with pytest.raises(ReportError):
@@ -123,7 +123,7 @@ def test_a_report_cut_anywhere_or_extended_is_refused(layer: Layer) -> None:
 # What a device gives away without saying it
 
 
-def test_reports_have_one_length_whatever_a_device_holds(layer: Layer) -> None:
+def test_reports_have_one_length_whatever_a_device_holds(layer: ExtendingLayer) -> None:
     diaries: list[dict[str, int]] = [
         {},
         {"fade": 9},
@@ -135,25 +135,25 @@ def test_reports_have_one_length_whatever_a_device_holds(layer: Layer) -> None:
     assert len(lengths) == 1
 
 
-def test_typings_of_one_form_and_of_one_candidate_add_up(layer: Layer) -> None:
+def test_typings_of_one_form_and_of_one_candidate_add_up(layer: ExtendingLayer) -> None:
     # "bea" is candidate 1·7 + 1; "fade" is known and "zoo" has foreign letters.
     typed = {"bead": 1, " bead ": 2, "beaf": 4, "abc": 8, "fade": 16, "zoo": 32, "a": 64}
     prefixes, times = held_prefixes(typed, layer)
     assert dict(zip(prefixes.tolist(), times.tolist(), strict=True)) == {3: 8, 8: 7}
 
 
-def test_a_device_with_nothing_to_say_answers_all_the_same(layer: Layer) -> None:
+def test_a_device_with_nothing_to_say_answers_all_the_same(layer: ExtendingLayer) -> None:
     nothing = contribute({"fade": 3, "unknown letters": 1, "": 5}, layer, SeededEntropy(4))
     assert nothing == contribute({}, layer, SeededEntropy(4))
     assert (read_report(layer, nothing) >= 0).all()
 
 
-def test_a_device_uses_fresh_randomness_unless_told_otherwise(layer: Layer) -> None:
+def test_a_device_uses_fresh_randomness_unless_told_otherwise(layer: ExtendingLayer) -> None:
     assert len({contribute({"bead": 1}, layer) for _ in range(200)}) > 1
     read_report(layer, contribute({"bead": 1}, layer, SecureEntropy()))
 
 
-def test_a_refusal_never_quotes_what_was_held(layer: Layer) -> None:
+def test_a_refusal_never_quotes_what_was_held(layer: ExtendingLayer) -> None:
     with pytest.raises(ValueError, match="at most 3") as caught:
         make_report(layer, array([4, 17, 18, 19]), SeededEntropy(1))
     assert not {"17", "18", "19"} & set(str(caught.value).split())

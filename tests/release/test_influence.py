@@ -17,7 +17,7 @@ from neologue.discovery.tally import Tally
 from neologue.entropy import SeededEntropy
 from neologue.errors import ParameterError, ReportError
 from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import ExtendingLayer
 from neologue.protocol.report import make_report, read_report
 from neologue.randomizers.subset_selection import SubsetSelection, Translates
 from neologue.randomizers.unary import Unary
@@ -144,14 +144,14 @@ def test_a_subset_selection_report_has_its_subsets() -> None:
 REPORTS, HOSTILE, TARGET = 600, 30, 5
 
 
-def devices(layer: Layer, seed: int) -> list[NDArray[np.int64]]:
+def devices(layer: ExtendingLayer, seed: int) -> list[NDArray[np.int64]]:
     """The votes of honest devices, of which one in six holds the target."""
     entropy = SeededEntropy(seed)
     held = [np.array([TARGET] if device % 6 == 0 else [], np.int64) for device in range(REPORTS)]
     return [read_report(layer, make_report(layer, own, entropy)) for own in held]
 
 
-def worst_report(layer: Layer) -> NDArray[np.int64]:
+def worst_report(layer: ExtendingLayer) -> NDArray[np.int64]:
     """The votes of a report, read from bytes, that votes for the target as often as it can."""
     randomizer = layer.randomizer
     if isinstance(randomizer, Unary):

@@ -299,8 +299,14 @@ def hostile_documents() -> Iterator[tuple[str, bytes]]:
     listed = small_layer(["ab", "ca"], 2, lists=Lists((np.array([3, 0, 5]), np.array([1, 12])), np.array([2, 3])))
     closed = small_closed_layer(["abc", "cab"], rate=0.25)
     likely = small_likely_layer()
-    layers = {"plain": plain, "listed": listed, "likely": likely, "likely words": small_likely_layer(escapes=False)}
-    for name, layer in (*layers.items(), ("closed", closed)):
+    layers: dict[str, Layer | ClosedLayer] = {
+        "plain": plain,
+        "listed": listed,
+        "likely": likely,
+        "likely words": small_likely_layer(escapes=False),
+        "closed": closed,
+    }
+    for name, layer in layers.items():
         document = layer.document
         yield name, document
         told = json.loads(document)

@@ -329,7 +329,8 @@ def _form_complaints(layer: Layer | ClosedLayer) -> Iterator[str]:
             "a newer neologue may know it"
         )
     longest = max(map(len, _strings(layer).tolist()), default=0)
-    if max(longest, 1) != _strings(layer).dtype.itemsize // 4:
+    # Only a root may be empty, and even that has room for a character.
+    if max(longest, int(isinstance(layer, LikelyLayer))) != _strings(layer).dtype.itemsize // 4:
         yield "the layer's prefixes or words are not as long as they claim to be; no policy permits that"
     # Lists are hashed line by line: such a word would pass for several, and the signature for that of another list.
     if not layer.known.is_list_of_lines:

@@ -1,6 +1,6 @@
 """The course of a discovery from its first layer to its release, a measurement at the end included."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,9 @@ from neologue.discovery.tally import Tally
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 
+Algorithm = Callable[[Campaign, OnLayer], Generator[Question | LikelyQuestion, Decision, Release]]
+"""How a discovery asks, layer by layer."""
+
 
 class DiscoveryState:
     """A discovery under way: which layer is to be asked now, and what comes of the answers.
@@ -27,11 +30,8 @@ class DiscoveryState:
         self, campaign: Campaign, measure: Measuring | None = None, on_layer: OnLayer = lambda facts, words: None
     ) -> None:
         self._campaign, self._measure = campaign, measure
-        self._rounds: Generator[Question | LikelyQuestion, Decision, Release]
-        if campaign.parameters.layers is None:
-            self._rounds = discover(campaign, on_layer)
-        else:
-            self._rounds = discover_likely(campaign, on_layer)
+        ask: Algorithm = discover if campaign.parameters.layers is None else discover_likely
+        self._rounds = ask(campaign, on_layer)
         first = next(self._rounds)
         self.first = first.layer
         """The layer that it began with."""
@@ -46,8 +46,8 @@ class DiscoveryState:
 
     @property
     def question(self) -> Question | None:
-        """The layer to be asked now with all that decides it; None for a measurement and at the end."""
-        return self._question
+        """The layer of a trie to be asked now with all that decides it; None for other layers and at the end."""
+        return self._question if isinstance(self._question, Question) else None
 
     @property
     def release(self) -> Release:

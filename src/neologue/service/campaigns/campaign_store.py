@@ -324,7 +324,15 @@ def _encode_decision(decision: Decision) -> bytes:
 
 def _decode_decision(written: object) -> Decision:
     with np.load(io.BytesIO(_bytes(written))) as stored:
-        arrays = (stored[name] for name in ("index", "votes", "thresholds", "doubtful", "doubts"))
         # Decisions of earlier versions carried nothing over.
         carried = stored["carried"].astype(np.int64) if "carried" in stored else np.empty(0, np.int64)
-        return Decision(int(stored["reports"]), bool(stored["made"]), *arrays, carried=carried)
+        return Decision(
+            reports=int(stored["reports"]),
+            made=bool(stored["made"]),
+            index=stored["index"],
+            votes=stored["votes"],
+            thresholds=stored["thresholds"],
+            doubtful=stored["doubtful"],
+            doubts=stored["doubts"],
+            carried=carried,
+        )
