@@ -53,7 +53,7 @@ RUNS: dict[str, Json] = {
     "with colluders": LISTING | {"name": "neologue", "colluders": 0.3, "delta": 1e-6},
     "with a second look": LISTING
     | {"name": "neologue", "depth": 8, "k_anonymity": 0, "unique_chance": 0.0, **DOUBTING},
-    "what is likely": LISTING | {"name": "neologue", "layers": 3, "depth": 8, "candidates": 400},
+    "what is likely": LISTING | {"name": "neologue", "layers": 3, "depth": 8, "candidates": 800},
     "measured": {"name": "neologue", "users": 2400},
     "subset selection, measured": {"name": "gboard-2024", "frontier": 12, "users": 2400},
 }

@@ -124,7 +124,7 @@ def release_tags(folder: Path) -> None:
     database = open_database(f"sqlite:///{folder}/office.db")
     migrate(database)
     town = Town(database)
-    wide = {"depth": len(TAG), "candidates": 20_000, "frontier": 20}
+    wide = {"depth": len(TAG), "candidates": 20_000, "frontier": 20, "punctuation": "keep"}
     drawn = definition(name=TAGGED, devices=600, alphabet="ascii", parameters=wide)
     identity = town.coordinator.create(drawn, time.time()).id
     town.coordinator.start(TAGGED, time.time())

@@ -412,8 +412,9 @@ def test_the_same_documents_are_read_and_refused(core: Browser) -> None:
 
 def test_the_default_limits_are_those_of_python(core: Browser) -> None:
     told = run(core, "return new device.Policy([], {}).limits")
-    # A browser makes no votes under masks.
-    python = set(map(camel_case, asdict(Policy()))) - {"operators", "issuers", "smallestGroup", "largestMasked"}
+    # A browser is told of operators and their recovery keys apart from limits, and makes no votes under masks.
+    others = {"operators", "recovery", "issuers", "smallestGroup", "largestMasked"}
+    python = set(map(camel_case, asdict(Policy()))) - others
     assert told == {name: value for name, value in limits_of(Policy()).items() if name in python}
 
 
