@@ -40,7 +40,7 @@ SECURE: dict[str, Any] = {
     "gather_seconds": 1.0,
     "stage_seconds": 3.0,
     "parameters": {
-        "candidates": 5_000,
+        "candidates": 6_000,
         "frontier": 50,
         "depth": 3,
         "smallest_layer": 12,
