@@ -23,6 +23,7 @@ WRONG: dict[str, Any] = {
     "days": 0,
     "depth": 1,
     "passes": 0,
+    "layers": 0,
     "sampler": "best",
     "rule": "all",
     "case": "lower",
