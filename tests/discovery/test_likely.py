@@ -27,7 +27,7 @@ from neologue.simulation.discovery_run import Discovery
 WORDS = {
     "yeet": 0.3,
     "rizz": 0.2,
-    "xqzjkv": 0.1,
+    "xqzjkv": 0.25,
     "zzvqwp": 0.05,
     "skibidi": 0.02,
     "q": 0.1,
