@@ -349,6 +349,10 @@ LIES: dict[str, tuple[str, Change, str]] = {
         OBJECTED,
     ),
     "fewer hostile devices": ("live", put("parameters", "hostile_devices", value=0), "thresholds"),
+    "words as they are typed": ("live", put("parameters", "case", value="keep"), OBJECTED),
+    "signs that are not taken off": ("live", put("parameters", "punctuation", value="keep"), OBJECTED),
+    "layers that ask about what is likely": ("live", put("parameters", "layers", value=2), OBJECTED),
+    "a warning that nobody gave": ("live", put("warnings", value=["layer 1 has strange votes"]), "warnings"),
     "a promise that is broken": ("live", put("parameters", "promised_epsilon", value=0.01), OBJECTED),
     "a promise that was not made": ("live", put("parameters", "promised_epsilon", value=900.0), "limits"),
     "a promise of another unit": ("live", put("parameters", "promised_unit", value="user"), "limits"),
@@ -496,7 +500,7 @@ def changed_paths(before: Any, after: Any, path: str = "") -> Iterator[str]:  # 
     """Where two documents differ, as far as a liar chooses it."""
     if isinstance(before, dict) and isinstance(after, dict):
         for name in before.keys() | after.keys():
-            if path or name not in ("privacy", "digest", "signature"):
+            if path or name not in ("privacy", "planting", "digest", "signature"):
                 yield from changed_paths(before.get(name), after.get(name), f"{path}.{name}")
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for one, other in zip(before, after, strict=True):
@@ -506,12 +510,12 @@ def changed_paths(before: Any, after: Any, path: str = "") -> Iterator[str]:  # 
 
 
 def test_there_is_a_lie_about_everything_that_a_release_says() -> None:
-    """All but the statement, digest and signature, which follow, and the format, which says how to read the rest."""
+    """All but what follows from it, statement, planting, digest and signature, and the format, by which it is read."""
     said = {
         place
         for kind in ("live", "live, masked", "simulation")
         for place in generic_leaves(json.loads(truth(kind)))
-        if not place.startswith((".privacy", ".digest", ".signature", ".format", ".exposure.masked."))
+        if not place.startswith((".privacy", ".planting", ".digest", ".signature", ".format", ".exposure.masked."))
     }
     lied_about: set[str] = set()
     for kind, change, _ in LIES.values():
