@@ -22,6 +22,8 @@ from neologue.discovery.estimates import VoteLaw, estimate_holders
 from neologue.masking.rules import GroupRules
 from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.statement import Exposure, privacy_statement
+from neologue.protocol.documents import read_layer
+from neologue.protocol.layer import ExtendingLayer
 from neologue.randomizers.registry import randomizer
 from neologue.release.certification import Certification, certify
 from neologue.release.codec import LIVE, REHEARSAL, Provenance, decode_release, release_document, release_text
@@ -482,6 +484,34 @@ def test_without_its_documents_nothing_passes_and_each_that_is_missing_is_named(
     changed = documents() | {first: documents()[first] + b" "}
     (objection,) = certify(document, changed, KEY.public_key()).objections
     assert "was changed" in objection
+
+
+def told_otherwise(kind: str, layer_index: int, change: Callable[[ExtendingLayer], ExtendingLayer]) -> Certification:
+    """A release, one of whose layers has another document, made for the purpose, whose digest it states."""
+    document: Json = json.loads(truth(kind))
+    honest = read_layer(documents()[document["layers"][layer_index]["digest"]])
+    assert isinstance(honest, ExtendingLayer)
+    forged = change(honest)
+    document["layers"][layer_index]["digest"] = forged.digest.hex()
+    read = decode_release(json.dumps(sign_document(document, KEY)).encode(), "release.json")
+    return certify(read, documents() | by_digest([forged.document]), KEY.public_key())
+
+
+def test_a_layer_that_was_not_told_what_earlier_passes_found_is_objected_to() -> None:
+    layers = json.loads(truth("live"))["layers"]
+    second = next(index for index, layer in enumerate(layers) if layer["pass"] == 2)
+    assert told_otherwise("live", second, lambda layer: layer).objections == ()
+    (objection,) = told_otherwise("live", second, lambda layer: replace(layer, found=Vocabulary.empty())).objections
+    assert "told other words as found before" in objection
+
+
+def test_a_word_of_the_right_length_that_its_layer_did_not_ask_about_is_objected_to() -> None:
+    document: Json = json.loads(truth("live, one pass"))
+    late = next(word for word in document["words"] if word["layer"] > 1)
+    late["word"] = "q" * len(late["word"])
+    read = decode_release(json.dumps(sign_document(document, KEY)).encode(), "release.json")
+    objections = certify(read, documents(), KEY.public_key()).objections
+    assert any("is none that the devices of" in objection for objection in objections)
 
 
 def generic_leaves(value: object, path: str = "") -> Iterator[str]:
