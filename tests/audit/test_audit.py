@@ -21,7 +21,7 @@ from neologue.audit.mean_bounds import largest_mean, least_mean, least_share
 from neologue.device.contribution import contribute, held_prefixes
 from neologue.device.sampling import sample
 from neologue.entropy import ONE, Entropy, SeededEntropy
-from neologue.errors import ParameterError
+from neologue.errors import OverfullError, ParameterError
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import header
 from neologue.randomizers.subset_selection import SubsetSelection
@@ -189,7 +189,11 @@ def test_words_that_share_their_draws_are_caught(mechanism: str, source: type[Se
     assert seen in told(found.coincidences)
 
 
-def test_one_coin_for_all_bits_is_caught_both_ways() -> None:
+def test_one_coin_for_all_bits_is_caught_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OverfullError, match="more than an honest device sends"):
+        audit(audit_layer("unary", 1.0, 10), maker=wrong_devices(one_coin), seed=SEED, reports=1000)
+    # Were such reports read, the attack would tell, too.
+    monkeypatch.setattr(Unary, "most_votes", property(lambda unary: unary.candidates))
     found = audit(audit_layer("unary", 1.0, 10), maker=wrong_devices(one_coin), seed=SEED, reports=1000)
     assert found.lower_bound > 2.0, "no bit is ever noise while a word held is silent"
     assert "as many noise bits" in told(found.coincidences)
