@@ -189,14 +189,9 @@ def test_words_that_share_their_draws_are_caught(mechanism: str, source: type[Se
     assert seen in told(found.coincidences)
 
 
-def test_one_coin_for_all_bits_is_caught_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_coin_for_all_bits_makes_reports_that_nobody_reads() -> None:
     with pytest.raises(OverfullError, match="more than an honest device sends"):
         audit(audit_layer("unary", 1.0, 10), maker=wrong_devices(one_coin), seed=SEED, reports=1000)
-    # Were such reports read, the attack would tell, too.
-    monkeypatch.setattr(Unary, "most_votes", property(lambda unary: unary.candidates))
-    found = audit(audit_layer("unary", 1.0, 10), maker=wrong_devices(one_coin), seed=SEED, reports=1000)
-    assert found.lower_bound > 2.0, "no bit is ever noise while a word held is silent"
-    assert "as many noise bits" in told(found.coincidences)
 
 
 def test_reports_can_be_made_side_by_side_with_secure_randomness(monkeypatch: pytest.MonkeyPatch) -> None:
