@@ -33,7 +33,7 @@ def unary(neologue: Neologue, known: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def paper(neologue: Neologue, known: Path) -> dict[str, Any]:
-    return planned(neologue, known, "--profile", "gboard-2024", "--depth", 2)
+    return planned(neologue, known, "--profile", "gboard-2024", "--depth", 2, "--alphabet", "paper")
 
 
 @pytest.fixture(params=["unary", "paper"])
