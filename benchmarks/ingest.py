@@ -1,5 +1,6 @@
 """The cost of receiving reports over HTTP, durable and counted once, compared with a bare echo server."""
 
+import itertools
 import json
 import socket
 import subprocess
@@ -37,8 +38,6 @@ from neologue.service.storage.states import LayerState
 GOAL = 1 / 3.5
 """The goal: the service handles at least this share of the requests per CPU-second of the echo server."""
 ECHO, SQLITE, POSTGRES = "uvicorn, echo", "neologue serve, SQLite", "neologue serve, PostgreSQL"
-DISTINCT = 1024
-"""The number of different reports, each sent by many devices."""
 SECONDS_TO_START = 120
 TICK = 0.01
 """Seconds of CPU time in which systems count; a round that they can't tell from nothing took one."""
@@ -95,11 +94,14 @@ def _measure_servers(
     figures: dict[str, RoundFigures] = {}
     with TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
-        size = _write_reports(layer, folder / "reports")
+        # Nobody sends what another device has sent: more than enough reports for all rounds.
+        each = setting.ingest_reports + 2 * setting.ingest_connections
+        size = _write_reports(layer, folder / "reports", each * (setting.ingest_rounds + 1))
 
         def work(what: str, target: Target) -> Work:
             label = f"{what}, {layer.candidates.size:,} candidates"
             round_figures = figures[label] = RoundFigures()
+            firsts = itertools.count(0, each)
 
             def round_() -> float:
                 took = ask(
@@ -107,6 +109,7 @@ def _measure_servers(
                     connections=setting.ingest_connections,
                     reports=setting.ingest_reports,
                     folder=str(folder / "reports"),
+                    first=next(firsts),
                 )
                 round_figures.rates.append(took["final"] / took["elapsed"])
                 round_figures.others.append(took["others"] / took["final"])
@@ -135,14 +138,14 @@ def _notes(figures: dict[str, RoundFigures], size: int, epsilon: float, layer: L
         yield line
 
 
-def _write_reports(layer: ExtendingLayer, folder: Path) -> int:
-    """Write reports that devices may send to files; returns the length of one."""
+def _write_reports(layer: ExtendingLayer, folder: Path, count: int) -> int:
+    """Write so many reports that devices may send to files; returns the length of one."""
     folder.mkdir()
     typed = words_of(layer)
-    reports = [contribute(typed, layer) for _ in range(DISTINCT)]
+    reports = [contribute(typed, layer) for _ in range(count)]
     size = len(reports[0])
     for number, report in enumerate(report for report in reports if len(report) == size):
-        (folder / f"{number:04}").write_bytes(report)
+        (folder / f"{number:08}").write_bytes(report)
     return size
 
 

@@ -5,7 +5,6 @@ here as well, from when all are connected until the last answer.
 """
 
 import asyncio
-import itertools
 import json
 import os
 import re
@@ -38,7 +37,9 @@ class Round:
     reports: int
     """How many reports must become final."""
     folder: str
-    """The folder of the reports, which one device after the other sends."""
+    """The folder of the reports, which one device after the other sends …"""
+    first: int
+    """… from this one on."""
     campaign: str
     digest: str
     secret: str
@@ -103,15 +104,16 @@ class Device(asyncio.Protocol):
 
 
 def bodies(round_: Round) -> Iterator[list[bytes]]:
-    """Endless requests, each of a new device."""
+    """Requests, each of a new device with a report of its own."""
     campaign, digest, secret = map(bytes.fromhex, (round_.campaign, round_.digest, round_.secret))
-    reports = [path.read_bytes() for path in sorted(Path(round_.folder).iterdir())]
+    last = round_.first + round_.reports + 2 * round_.connections
+    reports = [path.read_bytes() for path in sorted(Path(round_.folder).iterdir())[round_.first : last]]
     length = len(campaign) + 2 * SERIAL_BYTES + len(reports[0])
     head = (
         f"POST /v1/reports HTTP/1.1\r\nhost: 127.0.0.1:{round_.port}\r\ncontent-type: application/octet-stream\r\n"
         f"content-length: {length}\r\n\r\n"
     ).encode()
-    for report in itertools.cycle(reports):
+    for report in reports:
         serial = os.urandom(SERIAL_BYTES)
         yield [head, campaign, serial, ticket(secret, campaign, digest, serial), report]
 
