@@ -161,7 +161,7 @@ def test_hostile_reports_are_refused_one_by_one(opened: Opened) -> None:
         (sent(opened, credential, told["ticket"], ones), 400, "overfull"),
         (sent(opened, credential, 32 * "0", report), 401, "forged"),
         (sent(opened, other, told["ticket"], report), 401, "forged"),
-        (sent(opened, credential, told["ticket"], b"\2" + report[1:]), 400, "malformed"),
+        (sent(opened, credential, told["ticket"], b"\3" + report[1:]), 400, "malformed"),
         (sent(opened, credential, told["ticket"], report[:1] + bytes(8) + report[9:]), 404, "unknown"),
         (sent(opened, unknown, told["ticket"], report), 404, "unknown"),
         (opened.service.ask("POST", "/v1/reports", b"short", token=""), 400, "malformed"),
