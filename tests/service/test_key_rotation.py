@@ -20,10 +20,12 @@ from neologue.release.signature import write_public_key
 from sending import AT_ONCE
 from service.campaigns import definition
 from service.serving import Process, Served, free_port, served, wait_until
-from service.test_fleet import FEW_DEVICES, SECONDS, WORDS, typed
+from service.test_fleet import SECONDS, WORDS, typed
 
 __all__ = ["typed"]
 
+DEVICES = 520
+"""Enough for four layers of 104, so that keys can be replaced in the second."""
 WEATHER = ("--lost", "0.02", "--restarts", "0.3")
 
 
@@ -41,10 +43,10 @@ def test_all_keys_rotate_in_the_middle_of_a_campaign(typed: tuple[str, ...], url
         stack.callback(process.kill)
         service = Served(process.address, process.token)
         first = service.ask("GET", "/v1/key").json["operator"]
-        drawn = definition(devices=FEW_DEVICES, batch=8, reserve=0.2, rehearsal=True)
+        drawn = definition(devices=DEVICES, batch=8, reserve=0.2, rehearsal=True)
         assert service.ask("POST", "/v1/campaigns", msgspec.to_builtins(drawn)).status == 201
         there = ("--server", service.address, "--token", service.token, "--campaign", "small")
-        arguments = ["fleet", *typed, "--devices", str(FEW_DEVICES), *there, *WEATHER, "--out", str(out)]
+        arguments = ["fleet", *typed, "--devices", str(DEVICES), *there, *WEATHER, "--out", str(out)]
         running = subprocess.Popen([sys.executable, "-m", "neologue", *arguments], stderr=subprocess.PIPE, text=True)
         stack.callback(running.kill)
 
