@@ -23,7 +23,7 @@ from neologue.device.sampling import sample
 from neologue.entropy import ONE, Entropy, SeededEntropy
 from neologue.errors import OverfullError, ParameterError
 from neologue.protocol.layer import Layer
-from neologue.protocol.report import header
+from neologue.protocol.report import header, read_report
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Ones, Unary
 
@@ -189,9 +189,13 @@ def test_words_that_share_their_draws_are_caught(mechanism: str, source: type[Se
     assert seen in told(found.coincidences)
 
 
-def test_one_coin_for_all_bits_makes_reports_that_nobody_reads() -> None:
+def test_one_coin_for_all_bits_is_caught_both_ways_though_a_service_refuses_such_reports() -> None:
+    layer, make = audit_layer("unary", 1.0, 10), wrong_devices(one_coin)
+    found = audit(layer, maker=make, seed=SEED, reports=1000)
+    assert found.lower_bound > 2.0, "no bit is ever noise while a word held is silent"
+    assert "as many noise bits" in told(found.coincidences)
     with pytest.raises(OverfullError, match="more than an honest device sends"):
-        audit(audit_layer("unary", 1.0, 10), maker=wrong_devices(one_coin), seed=SEED, reports=1000)
+        _ = [read_report(layer, make({}, layer)) for _ in range(20)]
 
 
 def test_reports_can_be_made_side_by_side_with_secure_randomness(monkeypatch: pytest.MonkeyPatch) -> None:

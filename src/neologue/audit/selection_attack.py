@@ -20,7 +20,7 @@ from neologue.audit.attack import DEVIATIONS, UNLUCKY, Attack, Chance, Columns, 
 from neologue.audit.coincidences import Coincidence, fingerprint, matches, overlaps, repeats, ties
 from neologue.audit.mean_bounds import least_mean, least_share, margin
 from neologue.protocol.layer import Layer
-from neologue.protocol.report import HEADER_BYTES, read_report
+from neologue.protocol.report import read_payload
 from neologue.randomizers.expansion import SEED_BYTES
 from neologue.randomizers.subset_selection import SubsetSelection
 
@@ -52,8 +52,7 @@ class SelectionAttack(Attack):
         """The votes for words held, where in their subsets they are, and which draws of a report or two agree."""
         rows, hits, offsets, prints = [], [], [], []
         for own, report in zip(held, reports, strict=True):
-            read_report(layer, report)
-            moved = self.randomizer.decode(report[HEADER_BYTES:])
+            moved = self.randomizer.decode(read_payload(layer, report))
             subsets = (self.randomizer.expand(moved.seed) + moved.offsets[:, None]) % self.domain
             inside = np.isin(subsets, own)
             votes = inside.sum(axis=1)

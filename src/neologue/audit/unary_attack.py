@@ -16,7 +16,7 @@ from neologue.audit.attack import DEVIATIONS, UNLUCKY, Attack, Chance, Columns, 
 from neologue.audit.coincidences import Coincidence, fingerprint, overlaps, repeats, ties
 from neologue.audit.mean_bounds import largest_mean, least_mean, margin
 from neologue.protocol.layer import Layer
-from neologue.protocol.report import read_report
+from neologue.protocol.report import read_payload
 from neologue.randomizers.unary import Unary
 
 
@@ -26,6 +26,7 @@ class UnaryAttack(Attack):
     noise_votes = 64
 
     def __init__(self, randomizer: Unary) -> None:
+        self.code = randomizer.code
         self.candidates, self.bound = randomizer.candidates, randomizer.bound
         self.noise = float(randomizer.channel.q)
         self.others = self.candidates - self.bound
@@ -42,8 +43,12 @@ class UnaryAttack(Attack):
         return self.candidates
 
     def look(self, layer: Layer, held: Sequence[Held], reports: Sequence[bytes]) -> Columns:
-        """The ones of each report among the candidates held and among the others, and what two in a row share."""
-        votes = [read_report(layer, report) for report in reports]
+        """The ones of each report among the candidates held and among the others, and what two in a row share.
+
+        A service refuses reports with more ones than an honest device sends. The attack reads them: who sends them is
+        audited, too.
+        """
+        votes = [self.code.decode_any(read_payload(layer, report)) for report in reports]
         noise = [ones[~np.isin(ones, own)] for ones, own in zip(votes, held, strict=True)]
         counts = [len(ones) for ones in noise]
         shared = []

@@ -46,11 +46,16 @@ def make_report(layer: Asks, held: NDArray[np.int64], entropy: Entropy) -> bytes
 
 def read_report(layer: Asks, report: bytes) -> NDArray[np.int64]:
     """The votes in a report, or a ReportError that says what is wrong with it."""
+    decoded: Any = layer.randomizer.decode(read_payload(layer, report))
+    return layer.randomizer.votes(decoded)
+
+
+def read_payload(layer: Asks, report: bytes) -> bytes:
+    """What follows the header of a report, undecoded; or a ReportError if the header is not this layer's."""
     if len(report) < HEADER_BYTES:
         raise ReportError(f"{len(report)} bytes are too few for a report")
     if report[0] != PROTOCOL_VERSION:
         raise ReportError(f"version {report[0]} of the protocol is not supported, only {PROTOCOL_VERSION}")
     if report[:HEADER_BYTES] != header(layer):
         raise ReportError("the report answers another layer")
-    payload: Any = layer.randomizer.decode(report[HEADER_BYTES:])
-    return layer.randomizer.votes(payload)
+    return report[HEADER_BYTES:]

@@ -62,11 +62,16 @@ class RiceCode:
 
         Nothing but the count is read of a payload that has more: an OverfullError.
         """
-        count = int.from_bytes(payload[: COUNT_BITS // 8], "big")
+        count = _count(payload)
         if count > most and len(payload) >= self.usual_bytes:
             raise OverfullError(f"{count} votes are more than an honest device sends, which is at most {most}")
         if len(payload) != self.usual_bytes:
             raise ReportError(f"{len(payload)} bytes are no length of this layer's reports")
+        return self.decode_any(payload)
+
+    def decode_any(self, payload: bytes) -> NDArray[np.int64]:
+        """The positions in a payload, however many they are, with the same ReportError otherwise."""
+        count = _count(payload)
         bits = np.unpackbits(np.frombuffer(payload, np.uint8))[COUNT_BITS:]
         if count * (self.remainder_bits + 1) > len(bits):
             raise ReportError(f"{count} positions do not fit into {len(payload)} bytes")
@@ -89,3 +94,8 @@ class RiceCode:
         while length < needed:
             length *= 2
         return length
+
+
+def _count(payload: bytes) -> int:
+    """The number of positions that a payload claims to have."""
+    return int.from_bytes(payload[: COUNT_BITS // 8], "big")
