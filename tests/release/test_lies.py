@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from neologue import Alphabet, Campaign, Measuring, Population, Vocabulary, discover
 from neologue.discovery.estimates import VoteLaw, estimate_holders
+from neologue.language.candidates import strings
 from neologue.masking.rules import GroupRules
 from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.statement import Exposure, privacy_statement
@@ -487,12 +488,12 @@ def test_without_its_documents_nothing_passes_and_each_that_is_missing_is_named(
 
 
 def told_otherwise(kind: str, layer_index: int, change: Callable[[ExtendingLayer], ExtendingLayer]) -> Certification:
-    """A release, one of whose layers has another document, made for the purpose, whose digest it states."""
+    """A release, one of whose layers has another document, made for the purpose, whose digest and size it states."""
     document: Json = json.loads(truth(kind))
     honest = read_layer(documents()[document["layers"][layer_index]["digest"]])
     assert isinstance(honest, ExtendingLayer)
     forged = change(honest)
-    document["layers"][layer_index]["digest"] = forged.digest.hex()
+    document["layers"][layer_index].update(digest=forged.digest.hex(), candidates=forged.candidates.size)
     read = decode_release(json.dumps(sign_document(document, KEY)).encode(), "release.json")
     return certify(read, documents() | by_digest([forged.document]), KEY.public_key())
 
@@ -503,6 +504,45 @@ def test_a_layer_that_was_not_told_what_earlier_passes_found_is_objected_to() ->
     assert told_otherwise("live", second, lambda layer: layer).objections == ()
     (objection,) = told_otherwise("live", second, lambda layer: replace(layer, found=Vocabulary.empty())).objections
     assert "told other words as found before" in objection
+
+
+def with_frontier(change: Callable[[list[str]], list[str]]) -> Callable[[ExtendingLayer], ExtendingLayer]:
+    return lambda layer: replace(layer, frontier=strings(change(layer.frontier.tolist())))
+
+
+CHAINS = {
+    "a prefix that the layer before did not ask about": (
+        "live, equal layers",
+        3,
+        with_frontier(lambda prefixes: [*prefixes[:-1], "cccc"]),
+        "pass 1 layer 4 has prefixes that the layer before it did not ask about",
+    ),
+    "a prefix less than the layer before kept": (
+        "live, equal layers",
+        3,
+        with_frontier(lambda prefixes: prefixes[:-1]),
+        "pass 1 layer 4 does not ask about as much as the layer before it kept",
+    ),
+    "a beginning that leaves characters out": (
+        "live, equal layers",
+        0,
+        with_frontier(lambda prefixes: prefixes[:-1]),
+        "pass 1 layer 1 does not begin with the characters of the alphabet",
+    ),
+    "a doubtful word that the layer before did not ask about": (
+        "live, in doubt",
+        2,
+        lambda layer: replace(layer, doubtful=strings(["zz"])),
+        "pass 1 layer 3 is in doubt about words that the layer before it did not ask about",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_layers_that_are_no_chain_are_objected_to_though_each_agrees_with_its_facts(name: str) -> None:
+    kind, layer_index, change, objection = CHAINS[name]
+    assert told_otherwise(kind, layer_index, lambda layer: layer).objections == ()
+    assert f"the document of {objection}" in told_otherwise(kind, layer_index, change).objections
 
 
 def test_a_word_of_the_right_length_that_its_layer_did_not_ask_about_is_objected_to() -> None:
