@@ -50,7 +50,9 @@ def pass_significant(groups: Sequence[Judged], channel: Channel, level: float) -
     laws = [
         NullLaw.of(channel.trials(group.reports), float(channel.q), int(group.votes.max(initial=0))) for group in groups
     ]
-    weights = _weights(groups, laws, channel)
+    dearest = max((int(group.costs.max(initial=0)) for group in groups), default=0)
+    numbers = [np.bincount(group.costs, minlength=dearest + 1) for group in groups]
+    weights = weigh_costs(laws, [group.reports for group in groups], numbers, channel)
     total = sum(len(group.votes) for group in groups)
     # All strings of one cost have one weight: few of the millions have the votes to be looked at more closely.
     close = [
@@ -72,12 +74,15 @@ def pass_significant(groups: Sequence[Judged], channel: Channel, level: float) -
     return passed
 
 
-def _weights(groups: Sequence[Judged], laws: Sequence[NullLaw], channel: Channel) -> list[Floats]:
-    """For each group the weight of a string by its cost; all strings of all groups weigh 1 on average."""
-    dearest = max((int(group.costs.max(initial=0)) for group in groups), default=0)
-    shares = expected_shares(np.arange(dearest + 1))
-    worth = [law.worth(shares * group.reports * channel.gain) for group, law in zip(groups, laws, strict=True)]
-    numbers = [np.bincount(group.costs, minlength=dearest + 1) for group in groups]
+def weigh_costs(
+    laws: Sequence[NullLaw], reports: Sequence[int], numbers: Sequence[Integers], channel: Channel
+) -> list[Floats]:
+    """For each group the weight of a string by its cost, of which `numbers` tells how many there are.
+
+    All strings of all groups weigh 1 on average.
+    """
+    shares = expected_shares(np.arange(len(numbers[0])))
+    worth = [law.worth(shares * answered * channel.gain) for law, answered in zip(laws, reports, strict=True)]
     total = sum(float(number @ value) for number, value in zip(numbers, worth, strict=True))
-    count = sum(len(group.votes) for group in groups)
+    count = sum(int(number.sum()) for number in numbers)
     return [mix_weights(value, count / total if total else 0.0) for value in worth]
