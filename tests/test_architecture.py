@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "language": set(),
     "randomizers": set(),
     "masking": set(),
+    "transparency": set(),
     "privacy": {"randomizers", "masking"},
     "protocol": {"language", "randomizers", "masking"},
     "device": {"language", "randomizers", "masking", "protocol"},

@@ -13,6 +13,7 @@ NeologueError
 │   ├── CampaignError     a live campaign that is not in a state for what is asked of it
 │   │   └── NoCampaignError   or that is not there
 │   ├── CredentialError   a device's credential that can't be read
+│   ├── LogError          a log, a checkpoint or a proof that is cut, forked or signed by somebody else
 │   └── LedgerError       a ledger that can't be opened, or that can't record what it is given
 │       └── BudgetError   a campaign or a release that a population's budget does not allow
 ├── ReportError           bytes that are not a report for this layer
@@ -90,6 +91,10 @@ class EngineError(InputError):
 
 class CredentialError(InputError):
     """A device's credential is cut or damaged, or no credential at all."""
+
+
+class LogError(InputError):
+    """A transparency log, a checkpoint of it or a proof about it is cut, forked, or signed by somebody else."""
 
 
 class AccessError(InputError):

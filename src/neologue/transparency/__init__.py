@@ -1,0 +1,1 @@
+"""An append-only log of digests that witnesses co-sign, in the formats of C2SP: pure functions of bytes."""
