@@ -18,6 +18,7 @@ from neologue.cli.shared_options import (
     DELTA,
     DEPTH,
     HOSTILE_DEVICES,
+    LAYERS,
     PASSES,
     PUNCTUATION,
     UNIQUE_CHANCE,
@@ -43,6 +44,7 @@ PARAMETERS = (
         "words_per_user",
         "depth",
         "passes",
+        "layers",
     ),
     *("candidates", "k_anonymity", "alpha", "unique_chance", "hostile_devices", "smallest_layer"),
 )
@@ -96,6 +98,7 @@ for command in (words, influence, export, review):
 @WORDS_PER_USER
 @DEPTH
 @PASSES
+@LAYERS
 @click.option("--candidates", type=int, help="The most candidates in a layer.")
 @click.option("--k", "k_anonymity", type=int, help="Hide a word that fewer than k devices of a layer report.")
 @click.option("--alpha", type=float, help="The probability with which --k holds (α).")

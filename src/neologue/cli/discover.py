@@ -22,6 +22,7 @@ from neologue.cli.shared_options import (
     HOSTILE_DEVICES,
     K_ANONYMITY,
     KNOWN,
+    LAYERS,
     PASSES,
     PROFILE,
     PUNCTUATION,
@@ -102,12 +103,7 @@ REPEATED = (
 @WORDS_PER_USER
 @DEPTH
 @PASSES
-@click.option(
-    "--layers",
-    type=int,
-    help="Ask about all strings that are likely enough, in so many layers of equal size, and judge words by all their "
-    "votes; 3 or 4 are good. An experiment: plan can't foresee it, and there is no report.html.",
-)
+@LAYERS
 @click.option(
     "--sampler",
     type=click.Choice(["greedy", "random"]),

@@ -18,7 +18,7 @@ import click
 from neologue.cli.campaign_words import fetch_layers
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.service_client import ServiceClient
-from neologue.cli.shared_options import complete_from, language_names
+from neologue.cli.shared_options import LAYERS, PASSES, complete_from, language_names
 from neologue.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ GROUP_OPTIONS = (
 @click.option("--count", help="The column of DATA with counts  [default: count, if there is one]")
 @click.option("--known", type=click.Path(path_type=Path), help="A file of known words that replaces the language's.")
 @click.option("--epsilon", type=float, help="The local ε of a word  [default: by the number of devices]")
-@click.option("--passes", type=int, help="How many tries are grown.")
+@PASSES
+@LAYERS
 @click.option(
     "--candidates", type=int, help="The most candidates in a layer  [default: the profile's; 100000 if secure]"
 )
@@ -177,7 +178,7 @@ def _prepare(service: ServiceClient, options: dict[str, Any]) -> None:
         )
     there = {each["name"]: each["state"] for each in found}
     if name not in there:
-        inside = ("epsilon", "passes", "candidates")
+        inside = ("epsilon", "passes", "layers", "candidates")
         parameters = {key: options[key] for key in inside if options[key] is not None}
         definition: dict[str, Any] = {
             "name": name,

@@ -96,6 +96,12 @@ PUNCTUATION = click.option(
 WORDS_PER_USER = click.option("--words-per-user", type=int, help="The most words in one report (B).")
 DEPTH = click.option("--depth", type=int, help="The longest word that counts (D).")
 PASSES = click.option("--passes", type=int, help="How many tries are grown.")
+LAYERS = click.option(
+    "--layers",
+    type=int,
+    help="Ask about all strings that are likely enough, in so many layers of equal size, and judge words by all their "
+    "votes; 3 or 4 are good. An experiment: plan can't foresee it, and there is no report.html.",
+)
 RANDOMIZER = click.option(
     "--randomizer",
     shell_complete=complete_from(randomizer_names),
