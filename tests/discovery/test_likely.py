@@ -115,10 +115,16 @@ def test_the_release_is_certified(found: Discovery, documents: dict[str, bytes])
     assert certify(read(discovery_document(found)), documents).objections == ()
 
 
+def again_word(release: dict[str, Any]) -> dict[str, Any]:
+    """A word that was judged by the votes of several layers."""
+    return next(word for word in release["words"] if word["since"] < word["layer"])
+
+
 TAMPERED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a word that was not asked about": lambda release: release["words"][0].update(word="nobody"),
     "a word with too few votes": lambda release: release["words"][-1].update(votes=3),
     "a word of an earlier layer": lambda release: release["words"][-1].update(layer=1),
+    "a word that more layers judged": lambda release: again_word(release).update(since=again_word(release)["layer"]),
     "an estimate": lambda release: release["words"][0].update(high=release["words"][0]["high"] * 2),
     "fewer candidates": lambda release: release["layers"][1].update(candidates=17),
     "more layers": lambda release: release["parameters"].update(layers=5),
@@ -133,6 +139,17 @@ def test_a_lie_about_a_layer_or_a_word_is_objected_to(found: Discovery, document
     release = copy.deepcopy(discovery_document(found))
     TAMPERED[lie](release)
     assert certify(read(release), documents).objections
+
+
+def test_a_layer_that_asks_about_nothing_new_is_certified_too(population: Population) -> None:
+    """Its candidates are all words that were asked about before, those that it finds among them."""
+    known = Campaign.from_profile(
+        users=USERS, known=KNOWN, alphabet=Alphabet("deilrtyz"), depth=4, epsilon=8.0, layers=4, candidates=40_000
+    )
+    run = discover(population, known, seed=3)
+    assert any(layer.candidates and not layer.kept for layer in run.release.layers[:-1])
+    documents = {hashlib.sha256(content).hexdigest(): content for content in run.documents}
+    assert certify(read(discovery_document(run)), documents).objections == ()
 
 
 def test_sums_of_several_layers_are_judged_as_one_larger_layer() -> None:

@@ -622,6 +622,8 @@ def of_format_2(document: Json) -> Json:
     lacking = ("campaign", "warnings", "planting")
     old = {name: value for name, value in copy.deepcopy(document).items() if name not in lacking} | {"format": 2}
     old["layers"] = [{name: value for name, value in layer.items() if name != "digest"} for layer in document["layers"]]
+    for word in old["words"]:
+        del word["since"]
     if old["measurement"]:
         del old["measurement"]["digest"]
     for name in LACKING_PARAMETERS:

@@ -40,7 +40,7 @@ FACTS = LayerFacts(
 
 
 def word(votes: int, layer: int = 1) -> ReleasedWord:
-    return ReleasedWord("abba", votes, 100.0, 50.0, 150.0, layer, 1)
+    return ReleasedWord("abba", votes, 100.0, 50.0, 150.0, layer, 1, since=layer)
 
 
 def unary_noise() -> Fraction:
@@ -92,6 +92,20 @@ def test_a_word_that_nobody_holds_must_pass_every_layer_of_its_path() -> None:
     assert found.drawn == 54 * 20
     shorter = influence(small_campaign(), [FACTS, second, third], [], 1)
     assert (shorter.planted, shorter.drawn) == (54, 270)
+
+
+def test_where_words_are_asked_about_again_they_have_noise_from_all_layers_and_no_path() -> None:
+    """300 words of layer 3 judged since layer 1 have 20 votes of noise, and one of layer 3 alone 6.7."""
+    likely = small_campaign(layers=3, rule="significant")
+    layers = [replace(FACTS, layer=number) for number in (1, 2, 3)]
+    summed = replace(word(60, layer=3), since=1)
+    found = influence(likely, layers, [summed, word(70, layer=3)], 1)
+    alone, together = sorted(found.layers, key=lambda each: each.moved, reverse=True)
+    assert (alone.planted, together.planted) == (64, 40)
+    assert found.planted == 40
+    # The three layers ask 6,000 of 10,000 users.
+    assert found.drawn == -(-40 * 10 // 6)
+    assert found.moved == alone.moved > together.moved
 
 
 def test_noise_alone_passes_a_rule_that_keeps_the_best_of_noise() -> None:

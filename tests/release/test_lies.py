@@ -305,6 +305,7 @@ LIES: dict[str, tuple[str, Change, str]] = {
         lambda document: document["words"][0].update({"layer": 7, "pass": 2}),
         OBJECTED,
     ),
+    "a word judged by the votes of earlier layers too": ("live", put("words", 0, "since", value=0), OBJECTED),
     "a word that was not asked about": ("live, one pass", put("words", 0, "word", value="qqqqqqq"), OBJECTED),
     "more prefixes kept": ("live", lambda document: document["layers"][0].update(kept=1), OBJECTED),
     "more words of a layer": ("live", put("layers", 0, "words", value=0), OBJECTED),

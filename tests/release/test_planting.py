@@ -14,19 +14,21 @@ from neologue.masking.rules import GroupRules
 from neologue.privacy.statement import Exposure
 from neologue.randomizers.registry import randomizer
 from neologue.release import planting
-from neologue.release.planting import Planting, ReleasingLayer, planting_in, planting_lines, votes_of_one_device
+from neologue.release.planting import Planting, planting_in, planting_lines, votes_of_one_device
+from neologue.release.released_group import LayerSize, ReleasedGroup
 
 CANDIDATES, REPORTS, NEEDED = 20_000, 5_000, 60
 """At ε = 5 noise gives 33 ± 5.8 votes; a report has up to 216."""
-LAYER = ReleasingLayer(CANDIDATES, REPORTS, REPORTS, words=1000, fewest_votes=NEEDED, plantable=CANDIDATES)
+SIZE = LayerSize(CANDIDATES, REPORTS, REPORTS)
+GROUP = ReleasedGroup(0, 0, SIZE, words=1000, fewest_votes=NEEDED)
 
 
 def parameters(mechanism: str = "unary") -> Parameters:
     return small_campaign(epsilon=5.0, words_per_user=20, randomizer=mechanism).parameters
 
 
-def bounded(layer: ReleasingLayer = LAYER, users: int = REPORTS, mechanism: str = "unary") -> Planting:
-    return Planting(parameters(mechanism), users, (layer,), Exposure())
+def bounded(group: ReleasedGroup = GROUP, users: int = REPORTS, mechanism: str = "unary") -> Planting:
+    return Planting(parameters(mechanism), users, (SIZE,), (group,), Exposure(), foreseen=True)
 
 
 def planted(hostile: int, votes_for_a_word: int, votes_each: int, seed: int) -> int:
@@ -59,12 +61,12 @@ def test_it_grows_with_the_devices_and_falls_with_the_votes_needed() -> None:
     assert numbers == sorted(numbers)
     assert numbers[0] == 0
     assert numbers[1] < 5
-    stricter = bounded(replace(LAYER, fewest_votes=2 * NEEDED)).most_words(200)
+    stricter = bounded(replace(GROUP, fewest_votes=2 * NEEDED)).most_words(200)
     assert 0 < stricter < numbers[4]
 
 
 def test_no_more_are_planted_than_there_are() -> None:
-    assert bounded(replace(LAYER, plantable=7)).most_words(5000) == 7
+    assert replace(bounded(replace(GROUP, words=7)), foreseen=False).most_words(5000) == 7
 
 
 def test_devices_fall_into_layers_by_lot() -> None:
@@ -75,8 +77,45 @@ def test_devices_fall_into_layers_by_lot() -> None:
 
 
 def test_devices_are_in_one_layer_each() -> None:
-    twice = Planting(parameters(), 2 * REPORTS, (LAYER, LAYER), Exposure())
+    groups = (GROUP, replace(GROUP, first=1, last=1))
+    twice = Planting(parameters(), 2 * REPORTS, (SIZE, SIZE), groups, Exposure(), foreseen=True)
     assert twice.most_words(200) < 1.6 * bounded().most_words(200)
+
+
+def judged_by(layers: int, fewest_votes: int) -> Planting:
+    """Words that were released from the last of some layers, by the votes of all of them."""
+    size = LayerSize(CANDIDATES, layers * REPORTS, layers * REPORTS)
+    group = ReleasedGroup(0, layers - 1, size, words=1000, fewest_votes=fewest_votes)
+    return Planting(parameters(), layers * REPORTS, (SIZE,) * layers, (group,), Exposure(), foreseen=True)
+
+
+def test_words_that_several_layers_judged_have_noise_from_all_their_reports() -> None:
+    """Three layers give 100 ± 10 votes of noise, so that a word with 150 lacks 50 and not 117."""
+    hostile, bought, rng = 120, 55, np.random.default_rng(5)
+    asked = randomizer("unary", CANDIDATES, 5.0, 20)
+    words = hostile * asked.most_votes // bought
+    noise = rng.binomial(3 * REPORTS - hostile, float(asked.channel.q), (20, words))
+    really = int(np.count_nonzero(noise + bought >= 150, axis=1).max())
+    assert 0 < really <= judged_by(3, 150).most_words(hostile)
+    # As if they had been judged by the last layer alone, where noise gives 33, it would not hold.
+    assert really > bounded(replace(GROUP, fewest_votes=150)).most_words(hostile)
+
+
+def test_devices_of_all_layers_that_judged_a_word_can_have_planted_it() -> None:
+    """Where one layer in three has its words alone, only the devices that fall into it can plant them."""
+    third = replace(GROUP, first=2, last=2, fewest_votes=60)
+    apart = Planting(parameters(), 3 * REPORTS, (SIZE,) * 3, (third,), Exposure(), foreseen=True)
+    assert apart.most_words(60) < judged_by(3, 127).most_words(60)
+
+
+def test_a_release_tells_which_layers_judged_a_word() -> None:
+    layers = [replace(FACTS, layer=number) for number in (1, 2, 3)]
+    words = [replace(word(90), layer=3, since=2), replace(word(80), layer=3, since=3)]
+    found = planting_in(parameters(), 3 * REPORTS, layers, words, Exposure())
+    assert found.groups == (
+        ReleasedGroup(1, 2, LayerSize(CANDIDATES, 2 * REPORTS, 2 * REPORTS), words=1, fewest_votes=90),
+        ReleasedGroup(2, 2, SIZE, words=1, fewest_votes=80),
+    )
 
 
 def test_one_device_of_subset_selection_can_vote_as_often_as_it_has_contributions() -> None:
@@ -103,12 +142,12 @@ FACTS = LayerFacts(1, 1, 1, 2, CANDIDATES, REPORTS, REPORTS, 50, 2, 0, 30, decid
 
 
 def word(votes: int) -> ReleasedWord:
-    return ReleasedWord("abba", votes, 1.0, 0.0, 2.0, 1, 1)
+    return ReleasedWord("abba", votes, 1.0, 0.0, 2.0, 1, 1, since=1)
 
 
 def test_a_release_states_it_and_from_when_on_it_should_not_be_trusted() -> None:
     found = planting_in(parameters(), 10_000, [FACTS], [word(100), word(500)], Exposure())
-    assert found.layers == (ReleasingLayer(CANDIDATES, REPORTS, REPORTS, 2, 100, 2),)
+    assert found.groups == (ReleasedGroup(0, 0, SIZE, words=2, fewest_votes=100),)
     stated = found.document()
     assert [bound["devices"] for bound in stated["bounds"]] == [1, 1, 10, 100]  # type: ignore[attr-defined]
     fewest = found.untrusted_from

@@ -10,7 +10,7 @@ from neologue.release.word_lists import aosp_combined, aosp_frequency, hunspell_
 
 
 def word(text: str, estimate: float = 10.0) -> ReleasedWord:
-    return ReleasedWord(word=text, votes=3, estimate=estimate, low=1.0, high=20.0, layer=1, pass_number=1)
+    return ReleasedWord(word=text, votes=3, estimate=estimate, low=1.0, high=20.0, layer=1, pass_number=1, since=1)
 
 
 @pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(1)", "＝1", "＠a", "\t=1"])

@@ -18,7 +18,7 @@ def released(database: Database, words: Mapping[str, float], name: str = "spring
     town = Town(database)
     entry = town.coordinator.create(definition(name=name, **changes), 0.0)
     found = tuple(
-        ReleasedWord(word, 9, estimate, estimate - 1, estimate + 1, layer=1, pass_number=1)
+        ReleasedWord(word, 9, estimate, estimate - 1, estimate + 1, layer=1, pass_number=1, since=1)
         for word, estimate in sorted(words.items(), key=lambda item: -item[1])
     )
     release = Release(entry.definition.campaign, (), found, exposure=entry.definition.aggregator.exposure)

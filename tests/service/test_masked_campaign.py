@@ -137,7 +137,7 @@ def test_a_hostile_device_speaks_for_its_whole_group() -> None:
         fewest_votes=60,
         decided=True,
     )
-    word = ReleasedWord("abba", 500, 100.0, 50.0, 150.0, 1, 1)
+    word = ReleasedWord("abba", 500, 100.0, 50.0, 150.0, 1, 1, since=1)
     campaign = definition().campaign
     alone, masked = influence(campaign, [facts], [word], 3), influence(campaign, [facts], [word], 3, reports_each=20)
     assert masked.layers[0].votes == 20 * alone.layers[0].votes

@@ -60,7 +60,7 @@ def _released(
     found = estimate_holders(law, votes, decision.thresholds[ended])
     figures = zip(votes.tolist(), found.estimate.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
     return [
-        ReleasedWord(prefixes[index], *figure, layer.number, layer.pass_number)
+        ReleasedWord(prefixes[index], *figure, layer.number, layer.pass_number, since=layer.number)
         for index, figure in zip(np.flatnonzero(ended), figures, strict=True)
         if layer.counts(prefixes[index])
     ]

@@ -188,7 +188,7 @@ def _released(
         found = estimate_holders(law, votes, decision.thresholds[rows])
         figures = zip(votes.tolist(), found.estimate.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
         released += [
-            ReleasedWord(texts[row], *figure, layer.number, layer.pass_number)
+            ReleasedWord(texts[row], *figure, layer.number, layer.pass_number, since=part or layer.number)
             for row, figure in zip(rows.tolist(), figures, strict=True)
             if layer.counts(texts[row])
         ]

@@ -23,7 +23,10 @@ class ReleasedWord:
     low: float
     high: float
     layer: int
+    """The layer that released it."""
     pass_number: int
+    since: int
+    """The first layer of its pass whose votes are counted: before the one that released it, if that asked again."""
 
 
 @dataclass(frozen=True)

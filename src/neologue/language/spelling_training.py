@@ -84,7 +84,7 @@ def _count_grams(alphabet: Alphabet, weight_of: dict[str, float], length: int) -
     """How often each symbol follows each context of so many symbols."""
     words = strings(list(weight_of))
     weights = np.array(list(weight_of.values()))
-    points = words.view(np.uint32).reshape(len(words), -1)
+    points = words.view(np.uint32).reshape(len(words), words.dtype.itemsize // 4)
     ends = np.char.str_len(words)
     # A column of zeros before the word is its beginning, and one behind it its end.
     codes = np.pad(alphabet.codes(points), ((0, 0), (1, 1)))

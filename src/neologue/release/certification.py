@@ -246,6 +246,9 @@ def _wrong_words(document: ReleaseDocument) -> Iterator[str]:
             yield f"{layer_name(layer)} kept what has {layer.fewest_votes:,} votes, and {least:,} are needed"
         if parameters.layers is not None:  # the votes of its words are of several layers, as their documents tell
             continue
+        for number, word in listed.get(key, []):
+            if word.since != word.layer:
+                yield f"word {number} is judged since layer {word.since}, and only {layer_name(layer)} asked about it"
         before = layers.get((layer.pass_number, layer.layer - 1))
         again = before.doubtful if before else 0
         short = sum(len(word.word) < layer.length for _, word in listed.get(key, []))

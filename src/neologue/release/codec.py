@@ -226,6 +226,7 @@ def _word(word: ReleasedWord) -> dict[str, object]:
         "high": round(word.high, 1),
         "layer": word.layer,
         "pass": word.pass_number,
+        "since": word.since,
     }
 
 
@@ -306,7 +307,7 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
             targets=msgspec.convert(stated["targets"], int | None),
             users=msgspec.convert(whole["population"]["users"], int),
             layers=msgspec.convert([_pass_number(row) for row in whole["layers"]], tuple[LayerFacts, ...]),
-            words=msgspec.convert([_pass_number(row) for row in whole["words"]], tuple[ReleasedWord, ...]),
+            words=msgspec.convert(_word_rows(whole["words"], whole["format"]), tuple[ReleasedWord, ...]),
             measurement=msgspec.convert(whole.get("measurement"), Measurement | None),
             exposure=exposure,
             privacy=({"applies_to": APPLIES_TO[provenance.source]} if older else {})
@@ -344,3 +345,9 @@ def _deeper_than(value: object, levels: int) -> bool:
 
 def _pass_number(row: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a file has in its place
     return {"pass_number" if name == "pass" else name: value for name, value in row.items()}
+
+
+def _word_rows(rows: Any, number: int) -> list[dict[str, Any]]:  # noqa: ANN401 - whatever a file has in its place
+    """The words as they stand in a release of some format; the older ones judged each by the votes of one layer."""
+    named = [_pass_number(row) for row in rows]
+    return named if number == FORMAT else [{**row, "since": row["layer"]} for row in named]

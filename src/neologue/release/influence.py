@@ -15,7 +15,8 @@ threshold lies below it, so hostile votes raise it no further above what honest 
 every layer of its path, or in doubt there, which counts as kept. For each layer there is a fewest number of hostile
 reports with which noise and they reach these votes with a chance of at least one half. With fewer the odds in that
 layer are against it. A threshold that noise reaches by itself, as where the best are kept whatever they mean, takes
-none.
+none. Where a campaign asks about what is likely, a word has no path: it takes the votes of a released word in the
+layers that judged it, and noise has the reports of all of these.
 
 **Words that are sure.** Had m reports of its layer voted for a word in place of honest ones, it would have at least v -
 m·c votes. It would still be released from that layer, whatever the honest reports had said of other candidates, if
@@ -30,7 +31,7 @@ before are not released, so nothing is said of those.
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,11 +42,12 @@ from neologue.discovery.selection import RULES
 from neologue.protocol.limits import check_whole
 from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.registry import randomizer
+from neologue.release.released_group import Span, judged_together
 
 
 @dataclass(frozen=True)
 class LayerInfluence:
-    """What hostile devices can do in one layer, if it is the one that they are all asked in."""
+    """What hostile devices can do in one layer, or in some that judged words together, if they are all asked there."""
 
     pass_number: int
     layer: int
@@ -68,7 +70,7 @@ class Influence:
     hostile: int
     users: int
     layers: tuple[LayerInfluence, ...]
-    """Those that were decided."""
+    """Those that were decided; where words were judged by several layers, these together."""
     moved: int
     """By how many users they can move the unbiased estimate of a word in the worst layer that released any."""
     planted: int | None
@@ -118,31 +120,39 @@ def influence(
     Where votes are summed under masks, each can speak for a whole `reports_each` of so many devices.
     """
     check_whole("hostile devices", hostile, 0, MOST_USERS)
-    decided = [facts for facts in layers if facts.decided and facts.reports]
-    found = {(facts.pass_number, facts.layer): _in_layer(campaign, facts, hostile, reports_each) for facts in decided}
-    ending = [facts for facts in decided if facts.words]
-    paths = [
-        [facts for facts in decided if facts.pass_number == last.pass_number and facts.layer <= last.layer]
-        for last in ending
-    ]
-    needed = [[(found[facts.pass_number, facts.layer].planted or 0, facts.asked) for facts in path] for path in paths]
-    sure = {
-        (facts.pass_number, facts.layer): _surely_enough(campaign, facts, hostile * reports_each) for facts in ending
+    released = tuple(words)
+    decided = {
+        (facts.pass_number, facts.layer, facts.layer): facts for facts in layers if facts.decided and facts.reports
     }
-    released = [(word.votes, (word.pass_number, word.layer)) for word in words]
+    if campaign.parameters.layers is not None:
+        decided = judged_together(layers, released)
+    found = {key: _in_layer(campaign, facts, hostile, reports_each) for key, facts in decided.items()}
+    ending = {key: facts for key, facts in decided.items() if facts.words}
+    needed = [
+        [(found[step].planted or 0, decided[step].asked) for step in _path(campaign, decided, last)] for last in ending
+    ]
+    sure = {key: _surely_enough(campaign, facts, key, hostile * reports_each) for key, facts in ending.items()}
+    votes = [(word.votes, (word.pass_number, word.layer, word.since)) for word in released]
     return Influence(
         hostile=hostile,
         users=campaign.users,
         layers=tuple(found.values()),
-        moved=max((found[facts.pass_number, facts.layer].moved for facts in ending), default=0),
+        moved=max((found[key].moved for key in ending), default=0),
         planted=min((sum(planted for planted, _ in path) for path in needed), default=None),
         drawn=min(
             (max(-(-planted * campaign.users // asked) for planted, asked in path) for path in needed), default=None
         ),
         words=len(released),
         reports_each=reports_each,
-        unsure=sum(votes - found[key].votes < sure[key] for votes, key in released) if hostile else 0,
+        unsure=sum(cast - found[key].votes < sure[key] for cast, key in votes) if hostile else 0,
     )
+
+
+def _path(campaign: Campaign, decided: Mapping[Span, LayerFacts], last: Span) -> list[Span]:
+    """All that a word passes until it is released; what is likely is asked about without its beginnings."""
+    if campaign.parameters.layers is not None:
+        return [last]
+    return [step for step in decided if step[0] == last[0] and step[1] <= last[1]]
 
 
 def _in_layer(campaign: Campaign, facts: LayerFacts, hostile: int, reports_each: int) -> LayerInfluence:
@@ -177,8 +187,9 @@ def _planted(asked: Randomizer[Any], facts: LayerFacts) -> int:
     return bisect_left(range(facts.reports), True, key=likely)
 
 
-def _surely_enough(campaign: Campaign, facts: LayerFacts, hostile: int) -> int:
-    """The votes with which a word is released from a layer, whatever else its reports say."""
+def _surely_enough(campaign: Campaign, facts: LayerFacts, span: Span, hostile: int) -> int:
+    """The votes with which a word is released from some layers, whatever else their reports say."""
     channel = _randomizer(campaign, facts).channel
-    least = campaign.anonymity.votes_needed(channel, facts.reports)
+    _, last, first = span
+    least = campaign.anonymity.votes_needed(channel, facts.reports, last - first + 1)
     return max(least, RULES[campaign.parameters.rule].surely_enough(campaign, facts, channel, hostile))

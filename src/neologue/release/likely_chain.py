@@ -123,6 +123,9 @@ def _wrong_words(each: AskedLayer, earlier: Sequence[AskedLayer], document: Rele
         if not asked or not spelled_here or (layer.targets is not None and word.word not in layer.targets):
             yield f"word {number} is none that the devices of {each.name} were asked about"
             continue
+        if word.since != (part or each.facts.layer):
+            yield f"word {number} is judged since layer {word.since}, and layer {part or each.facts.layer} asked first"
+            continue
         since = reports[part - 1 :] if part else []
         asked_by = (each.facts.reports + sum(since), 1 + len(since))
         if not document.anonymity.votes_needed(channel, *asked_by) <= word.votes <= channel.trials(asked_by[0]):

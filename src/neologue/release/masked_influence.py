@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from neologue.campaign.campaign import Campaign
-from neologue.discovery.result import LayerFacts
+from neologue.discovery.result import LayerFacts, ReleasedWord
 from neologue.privacy.group_limits import SumLimits, sum_limits
 from neologue.randomizers.registry import randomizer
+from neologue.release.released_group import judged_together
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,12 @@ def masked_influence(campaign: Campaign, facts: LayerFacts, hostile: int) -> Mas
     return MaskedInfluence(limits, missing, lifted, devices_each)
 
 
-def masked_sentences(campaign: Campaign, layers: Sequence[LayerFacts], hostile: int) -> tuple[str, ...]:
-    """All that in words, for the layer in which most can be done."""
-    found = [each for facts in layers if (each := masked_influence(campaign, facts, hostile))]
+def masked_sentences(
+    campaign: Campaign, layers: Sequence[LayerFacts], words: Sequence[ReleasedWord], hostile: int
+) -> tuple[str, ...]:
+    """All that in words, for the layers in which most can be done: alone, or together if they judged words so."""
+    judged = [*layers, *judged_together(layers, words).values()]
+    found = [each for facts in judged if (each := masked_influence(campaign, facts, hostile))]
     if not found:
         return ()
     limits = max((each.limits for each in found), key=lambda limit: (limit.candidate, limit.total))

@@ -49,6 +49,7 @@ def said_in_format(number: int, said: Mapping[str, Any]) -> dict[str, Any]:
         **_without(said, "campaign", "warnings", "planting", *lacking),
         "parameters": _without(said["parameters"], *LACKING_PARAMETERS),
         "layers": [_without(layer, "digest") for layer in said["layers"]],
+        "words": [_without(word, "since") for word in said["words"]],
         "measurement": measurement and _without(measurement, "digest"),
     }
 

@@ -4,21 +4,26 @@ A hostile device has one report, in the layer that it falls into by lot. It has 
 randomizer), of which at most c for one candidate. What it votes for does not depend on the honest reports of its layer,
 which no device sees. Prefixes are not counted: hostile devices may extend those that are held.
 
-Theorem (one layer). Let m hostile reports be among the n of a layer, and let its words have at least T votes. A
-candidate that nobody holds, and that a of the m·V hostile votes are for, 1 ≤ a ≤ m·c, has T votes or more with a chance
-of at most f(a) = P(Bin(n·c, q) ≥ T - a): the votes that noise gives are free. So at most m·V · max f(a)/a words are
-planted on average. They are planted independently of each other (unary) or in negative association (Subset Selection),
-so that Chernoff's bound says by how much chance exceeds the average. T is the fewest votes of a word of the layer and
-follows from the votes itself, so the risk is shared by all T that there can be: a part of 1/(T(T+1)) for each.
+Theorem (one group). Let words be judged by the votes of n reports, of one layer or of several that asked about them
+(`neologue.release.released_group`), with m hostile ones among these, and let those that are released have at least T
+votes. A candidate that nobody holds, and that a of the m·V hostile votes are for, 1 ≤ a ≤ m·c, has T votes or more
+with a chance of at most f(a) = P(Bin(n·c, q) ≥ T - a): the votes that noise gives are free. So at most
+m·V · max f(a)/a words are planted on average. They are planted independently of each other (unary) or in negative
+association (Subset Selection), so that Chernoff's bound says by how much chance exceeds the average. What hostile
+devices of a later layer know of a candidate that is asked about again is that it was not found before, which makes its
+votes of noise fewer. T is the fewest votes of a word of the group and follows from the votes itself, so the risk is
+shared by all T that there can be: a part of 1/(T(T+1)) for each.
 
-Theorem (all layers). How many of M hostile devices fall into a layer is bounded by the same inequality: on average
-M·asked/users do. With these bounds, the words of all layers are added up in two ways, and the smaller sum holds:
+Theorem (all groups). How many of M hostile devices fall into some layers is bounded by the same inequality: on average
+M·asked/users do. With these bounds, the words of all groups are added up in two ways, and the smaller sum holds:
 
-- each layer with as many devices as can fall into it, with its share of the risk;
-- M devices in all, in the layers where each can plant most, as far as they can fall into these, with one margin above
-  the average of the sum. The risk is that of every combination of T in the layers that have hostile devices.
+- each group with as many devices as can fall into its layers, with its share of the risk;
+- M devices in all, in the layers where each can plant most in all groups that the layer is in, as far as they can fall
+  into these, with one margin above the average of the sum. The risk is that of every combination of T in the groups
+  that have hostile devices.
 
-All of it together fails with a chance of at most `RISK`.
+The two ways and the lot have a third of the risk each, so that all of it together fails with a chance of at most
+`RISK`.
 """
 
 import math
@@ -38,6 +43,7 @@ from neologue.privacy.group_limits import sum_limits
 from neologue.privacy.statement import Exposure
 from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.registry import randomizer
+from neologue.release.released_group import LayerSize, ReleasedGroup, released_groups, sizes
 
 RISK: Final = 1e-6
 """The chance that more are planted than is stated, at most."""
@@ -75,61 +81,69 @@ def votes_of_one_device(asked: Randomizer[Any], exposure: Exposure) -> DeviceVot
 
 
 @dataclass(frozen=True)
-class ReleasingLayer:
-    """A layer that released words, or will as foreseen."""
-
-    candidates: int
-    asked: int
-    reports: int
-    words: int
-    fewest_votes: int
-    """The fewest votes of a word."""
-    plantable: int
-    """How many planted words it can have at most: its words, or all candidates if it is foreseen."""
-
-
-@dataclass(frozen=True)
 class Planting:
-    """What hostile devices can plant in one release."""
+    """What hostile devices can plant in one release, or will as foreseen."""
 
     parameters: Parameters
     users: int
-    layers: tuple[ReleasingLayer, ...]
+    layers: tuple[LayerSize, ...]
+    groups: tuple[ReleasedGroup, ...]
     exposure: Exposure
+    foreseen: bool = False
+    """Whether its words are yet to be found, so that they may be any candidates."""
 
     @cached_property
-    def _laws(self) -> tuple[tuple[ReleasingLayer, Randomizer[Any], DeviceVotes], ...]:
+    def _laws(self) -> tuple[tuple[ReleasedGroup, Randomizer[Any], DeviceVotes], ...]:
         parameters = self.parameters
         assert parameters.epsilon is not None
         laws = []
-        for layer in self.layers:
-            asked = randomizer(parameters.randomizer, layer.candidates, parameters.epsilon, parameters.words_per_user)
-            laws.append((layer, asked, votes_of_one_device(asked, self.exposure)))
+        for group in self.groups:
+            candidates = group.size.candidates
+            asked = randomizer(parameters.randomizer, candidates, parameters.epsilon, parameters.words_per_user)
+            laws.append((group, asked, votes_of_one_device(asked, self.exposure)))
         return tuple(laws)
 
     @cached_property
     def released(self) -> int:
         """All words."""
-        return sum(layer.words for layer in self.layers)
+        return sum(group.words for group in self.groups)
 
     def most_words(self, devices: int) -> int:
         """How many of the words so many hostile devices can have planted, at most, but for `RISK`."""
-        nats, shared = -math.log(RISK / 2), math.log(max(1, len(self.layers)))
-        layers = []
-        for layer, asked, votes in self._laws:
-            hostile = min(
-                devices, layer.reports, binom.most_indicators(devices * layer.asked / self.users, nats + shared)
-            )
-            layers.append((_planted_by_one(asked, layer, hostile, votes), hostile, layer))
+        nats = -math.log(RISK / 3)
+        lots = math.log(max(1, len(self.groups) + len(self.layers)))
+
+        def hostile_in(size: LayerSize) -> int:
+            drawn = binom.most_indicators(devices * size.asked / self.users, nats + lots)
+            return min(devices, size.reports, drawn)
+
+        by_group = [
+            (_planted_by_one(asked, group, hostile_in(group.size), votes), group) for group, asked, votes in self._laws
+        ]
+        shared = nats + math.log(max(1, len(self.groups)))
         each = sum(
-            min(layer.plantable, binom.most_indicators(hostile * planted, nats + shared + _threshold_nats(layer)))
-            for planted, hostile, layer in layers
+            min(
+                group.size.candidates if self.foreseen else group.words,
+                binom.most_indicators(hostile_in(group.size) * planted, shared + _threshold_nats(group)),
+            )
+            for planted, group in by_group
         )
+        worth = [
+            (sum(planted for planted, group in by_group if group.first <= number <= group.last), hostile_in(size))
+            for number, size in enumerate(self.layers)
+        ]
         mean, left = 0.0, devices
-        for planted, hostile, _ in sorted(layers, key=lambda entry: -entry[0]):
+        for planted, hostile in sorted(worth, reverse=True):
             mean, left = mean + planted * min(hostile, left), left - min(hostile, left)
-        chosen = sorted(map(_threshold_nats, self.layers))[-devices:] if devices else []
-        return min(each, binom.most_indicators(mean, nats + sum(chosen)))
+        return min(each, binom.most_indicators(mean, nats + self._chosen_nats(devices)))
+
+    def _chosen_nats(self, devices: int) -> float:
+        """By how much the risk is smaller that falls to the thresholds of the groups that have hostile devices."""
+        in_layer = [
+            sum(group.first <= number <= group.last for group in self.groups) for number in range(len(self.layers))
+        ]
+        every = sorted(map(_threshold_nats, self.groups), reverse=True)
+        return sum(every[: devices * max(in_layer, default=0)])
 
     @cached_property
     def untrusted_from(self) -> int | None:
@@ -162,16 +176,8 @@ def planting_in(
     exposure: Exposure,
 ) -> Planting:
     """What hostile devices can have planted in a release with these layers and words."""
-    fewest: dict[tuple[int, int], int] = {}
-    for word in words:
-        key = word.pass_number, word.layer
-        fewest[key] = min(word.votes, fewest.get(key, word.votes))
-    releasing = tuple(
-        ReleasingLayer(layer.candidates, layer.asked, layer.reports, layer.words, fewest[key], layer.words)
-        for layer in layers
-        if layer.reports and (key := (layer.pass_number, layer.layer)) in fewest
-    )
-    return Planting(parameters, users, releasing, exposure)
+    facts = tuple(layers)
+    return Planting(parameters, users, sizes(facts), released_groups(facts, words), exposure)
 
 
 def planting_lines(stated: Mapping[str, Any], words: int | None = None) -> list[str]:
@@ -192,12 +198,12 @@ def planting_lines(stated: Mapping[str, Any], words: int | None = None) -> list[
     ]
 
 
-def _planted_by_one(asked: Randomizer[Any], layer: ReleasingLayer, hostile: int, votes: DeviceVotes) -> float:
+def _planted_by_one(asked: Randomizer[Any], group: ReleasedGroup, hostile: int, votes: DeviceVotes) -> float:
     """V · max f(a)/a with so many hostile reports, rounded up."""
     most = hostile * votes.each
     if not most:
         return 0.0
-    trials, noise, needed = asked.channel.trials(layer.reports), float(asked.channel.q), layer.fewest_votes
+    trials, noise, needed = asked.channel.trials(group.size.reports), float(asked.channel.q), group.fewest_votes
     missing, spread = needed - trials * noise, REACH * (1 + math.sqrt(trials * noise * (1 - noise)))
     first = min(max(1, math.floor(missing - spread)), most)
     last = min(max(first, math.ceil(missing + spread)), most)
@@ -208,7 +214,7 @@ def _planted_by_one(asked: Randomizer[Any], layer: ReleasingLayer, hostile: int,
     return votes.total * float((chances / spent).max()) * (1 + ROUNDING)
 
 
-def _threshold_nats(layer: ReleasingLayer) -> float:
-    """By how much the risk is smaller that falls to the threshold of a layer."""
-    needed = max(1, layer.fewest_votes)
+def _threshold_nats(group: ReleasedGroup) -> float:
+    """By how much the risk is smaller that falls to the threshold of a group."""
+    needed = max(1, group.fewest_votes)
     return math.log(needed * (needed + 1))

@@ -9,7 +9,8 @@ from neologue.errors import ParameterError
 from neologue.planning.masking_cost import MaskingCost
 from neologue.planning.plan import Plan
 from neologue.release.codec import parameters_document
-from neologue.release.planting import Planting, ReleasingLayer
+from neologue.release.planting import Planting
+from neologue.release.released_group import LayerSize, ReleasedGroup
 
 FORMAT = 1
 _FIELDS = {"pass_number": "pass", "layer_size": "cohort"}
@@ -61,14 +62,14 @@ def plan_document(plan: Plan, language: str, masked: MaskingCost | None = None) 
 
 def _planting(plan: Plan) -> Planting:
     """What hostile devices could plant, as far as thresholds are foreseen."""
-    layers = tuple(
-        ReleasingLayer(
-            layer.candidates, layer.layer_size, layer.layer_size, layer.words, layer.fewest_votes, layer.candidates
-        )
-        for layer in plan.expected.layers
+    layers = plan.expected.layers
+    sizes = tuple(LayerSize(layer.candidates, layer.layer_size, layer.layer_size) for layer in layers)
+    groups = tuple(
+        ReleasedGroup(number, number, size, layer.words, layer.fewest_votes)
+        for number, (layer, size) in enumerate(zip(layers, sizes, strict=True))
         if layer.words
     )
-    return Planting(plan.campaign.parameters, plan.campaign.users, layers, plan.exposure)
+    return Planting(plan.campaign.parameters, plan.campaign.users, sizes, groups, plan.exposure, foreseen=True)
 
 
 def fewest_reports_of(plan: Plan) -> int | None:

@@ -71,8 +71,8 @@ def test_how_many_words_they_can_plant_is_bounded_and_said() -> None:
     none = masked_influence(campaign(RULES), replace(facts, fewest_votes=108), 1)
     assert none is not None
     assert none.lifted == 0
-    for_all, for_some = masked_sentences(campaign(RULES), [facts], 5)
+    for_all, for_some = masked_sentences(campaign(RULES), [facts], [], 5)
     assert for_all.endswith("at most 97 votes, and all candidates together 3,826.")
     assert "at most 1,739 of its candidates" in for_some
-    assert masked_sentences(campaign(None), [facts], 5) == ()
-    assert masked_sentences(campaign(replace(RULES, limited=False)), [facts], 5) == ()
+    assert masked_sentences(campaign(None), [facts], [], 5) == ()
+    assert masked_sentences(campaign(replace(RULES, limited=False)), [facts], [], 5) == ()

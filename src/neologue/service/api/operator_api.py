@@ -188,7 +188,7 @@ def influence(context: Context, call: Call) -> InfluenceView:
     spoilt = entry.definition.aggregator.spoilt_by_one
     campaign = entry.definition.campaign
     bounded = bound_influence(campaign, facts, release.words, int(hostile), spoilt)
-    masked = masked_sentences(campaign, facts, int(hostile))
+    masked = masked_sentences(campaign, facts, release.words, int(hostile))
     planting = planting_in(release.parameters, release.users, release.layers, release.words, release.exposure)
     planted = (
         f"{int(hostile):,} hostile devices of {release.users:,} could have planted at most "
