@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from neologue.language.vocabulary import Vocabulary
     from neologue.populations.population import Population
     from neologue.populations.record_table import Columns
-    from neologue.simulation.discovery_run import Discovery, Progress, discover
+    from neologue.simulation.discovery_run import Discovery, discover
+    from neologue.simulation.progress import Progress
 
 __version__ = "0.2.0"
 
@@ -46,7 +47,7 @@ _HOMES = {
     "NeologueError": "neologue.errors",
     "Population": "neologue.populations.population",
     "Vocabulary": "neologue.language.vocabulary",
-    "Progress": "neologue.simulation.discovery_run",
+    "Progress": "neologue.simulation.progress",
     "contribute": "neologue.device.contribution",
     "discover": "neologue.simulation.discovery_run",
 }

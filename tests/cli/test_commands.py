@@ -1,15 +1,21 @@
 """The small commands, and neologue as a process of its own."""
 
 import os
+import re
+import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
+import click
 import pytest
 from click.testing import Result
 
 import neologue as package
 from neologue.campaign.profiles import PROFILES
+from neologue.cli import main
+from neologue.cli.help_sections import SECTIONS, SectionedCommand
 from neologue.language.alphabet import NAMED, Alphabet
 from neologue.language.builtin import languages
 
@@ -36,6 +42,15 @@ COMMANDS = (
     "study",
     "token",
 )
+
+
+def commands_of(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    """All commands of a group, with those of its groups."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands_of(command, f"{path}{name} ")
+        else:
+            yield f"{path}{name}", command
 
 
 def process(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -111,10 +126,82 @@ def test_every_command_has_help(neologue: Neologue, command: str, option: str) -
 
 
 def test_help_names_every_command_and_nothing_without_help(neologue: Neologue) -> None:
-    listed = neologue("--help").stdout.partition("Commands:")[2].split("\n")
-    told = {line.split()[0]: line.split()[1:] for line in listed if line.strip()}
+    listed = neologue("--help").stdout.partition("Find words:")[2].split("\n")
+    told = {line.split()[0]: line.split()[1:] for line in listed if re.match("  [a-z]", line)}
     assert sorted(told) == sorted(COMMANDS)
     assert all(told.values())
+
+
+SECTIONED = [(name, command) for name, command in commands_of(main) if isinstance(command, SectionedCommand)]
+
+
+@pytest.mark.parametrize(("name", "command"), SECTIONED, ids=[name for name, _ in SECTIONED])
+def test_every_option_has_a_section_of_the_help(name: str, command: SectionedCommand) -> None:
+    sections = {option for names in SECTIONS.values() for option in names}
+    shown = {option.name for option in command.params if isinstance(option, click.Option) and not option.hidden}
+    assert shown <= sections
+
+
+@pytest.mark.parametrize(("name", "command"), SECTIONED, ids=[name for name, _ in SECTIONED])
+def test_the_examples_of_the_help_are_commands(name: str, command: SectionedCommand) -> None:
+    assert command.examples
+    for example, meaning in command.examples:
+        assert meaning
+        arguments = shlex.split(example.partition(f"neologue {name} ")[2])
+        assert arguments, example
+        command.make_context(name, arguments)
+
+
+def test_an_option_has_one_meaning_in_all_commands() -> None:
+    names: dict[str, set[str]] = {}
+    for _, command in SECTIONED:
+        for option in command.params:
+            for spelled in option.opts if isinstance(option, click.Option) else ():
+                names.setdefault(spelled, set()).add(option.name or "")
+    # The one limits what is planned, the other is promised by what is run.
+    promised = {"--central-epsilon", "--unit"}
+    assert {spelled for spelled, meant in names.items() if len(meant) > 1} <= promised
+
+
+MISTAKES = (
+    "discover --language xx",
+    "discover --users 5",
+    "discover --epsilon -1",
+    "discover --profile none",
+    "discover nowhere.csv",
+    "discover --known nowhere.txt",
+    "discover --resume",
+    "plan --users 5",
+    "plan --language xx",
+    "fleet --epsilon 40",
+    "fleet nowhere.csv",
+    "campaign status spring",
+    "campaign create spring --devices 5",
+    "certify nowhere.json",
+)
+SLOW_IMPORTS = ("numba", "scipy", "wordfreq", "duckdb", "spylls", "matplotlib", "starlette")
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_before_anything_slow_is_imported(mistake: str, tmp_path: Path) -> None:
+    script = f"""
+import sys
+from neologue.cli import main
+try:
+    main({mistake.split()!r}, prog_name="neologue")
+except SystemExit as end:
+    print(end.code, *(name for name in {SLOW_IMPORTS!r} if name in sys.modules))
+"""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NEOLOGUE_")}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300
+    )
+    assert done.stdout.split() == ["2"], done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("language", ["EN", "En"])
+def test_a_language_may_be_written_in_any_case(neologue: Neologue, language: str) -> None:
+    assert "5 users are too few" in neologue("discover", "--language", language, "--users", 5).stderr
 
 
 def test_python_runs_the_package_as_the_command() -> None:

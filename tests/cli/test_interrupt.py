@@ -71,6 +71,7 @@ def test_an_interrupt_is_no_crash(interrupted: Ending) -> None:
     assert "Traceback" not in interrupted.told
     assert interrupted.printed == ""
     assert "Comparing" not in interrupted.told, "it stopped at once"
+    assert interrupted.told.endswith("neologue: interrupted; the same command with --resume goes on\n")
 
 
 def test_an_interrupted_run_writes_nothing_but_its_journal(interrupted: Ending, folder: Path) -> None:

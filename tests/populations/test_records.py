@@ -250,6 +250,14 @@ def test_a_directory_or_a_glob_of_partitions_is_one_table(tmp_path: Path) -> Non
     assert as_bytes(read_records(tmp_path / "table" / "p*" / "*.parquet")) == whole
 
 
+@pytest.mark.parametrize("ending", [".csv", ".tsv.gz", ".jsonl", ".parquet"])
+def test_several_files_or_a_pattern_of_them_are_one_table(tmp_path: Path, ending: str) -> None:
+    parts = [write_table(tmp_path / f"part{i}{ending}", HEADER, rows) for i, rows in enumerate((ROWS[:3], ROWS[3:]))]
+    whole = as_bytes(read_records(write_table(tmp_path / f"whole{ending}", HEADER, ROWS)))
+    assert as_bytes(read_records(parts)) == whole
+    assert as_bytes(read_records(tmp_path / f"part*{ending}")) == whole
+
+
 def test_partitions_may_carry_the_day_in_their_name(tmp_path: Path) -> None:
     for day in ("2024-01-01", "2024-03-01"):
         (tmp_path / f"day={day}").mkdir()
@@ -329,11 +337,23 @@ def test_an_unknown_ending_is_refused_with_the_known_ones(tmp_path: Path) -> Non
         assert ".csv.gz" in refusal(write_bytes(tmp_path / name, b"user,word\nu,x\n"))
 
 
-def test_a_glob_of_other_files_is_refused(tmp_path: Path) -> None:
+def test_files_of_several_kinds_are_refused(tmp_path: Path) -> None:
     write_table(tmp_path / "a.csv", HEADER, ROWS)
     write_table(tmp_path / "a.parquet", HEADER, ROWS)
-    for pattern in ("*.csv", "*"):
-        assert "more than parquet files" in refusal(tmp_path / pattern)
+    assert "end in .csv, .parquet: give files of one kind" in refusal(tmp_path / "*")
+
+
+def test_a_file_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    path = write_table(tmp_path / "a.csv", HEADER, ROWS)
+    with pytest.raises(DataError, match="given twice"):
+        read_records([path, path])
+
+
+def test_parts_of_text_must_have_the_same_columns_in_the_same_order(tmp_path: Path) -> None:
+    first = write_table(tmp_path / "a.csv", HEADER[:2], [("u", "x")])
+    other = write_table(tmp_path / "b.csv", HEADER[1::-1], [("x", "u")])
+    with pytest.raises(DataError, match=r"b\.csv has other columns than .*a\.csv, or another order"):
+        read_records([first, other])
 
 
 @pytest.mark.parametrize("ending", input_file.ENDINGS)

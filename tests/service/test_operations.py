@@ -118,9 +118,10 @@ def create(process: Process, name: str, tmp_path: Path, *options: object) -> Res
     """A campaign as the command line makes one; the same as that of other tests."""
     known = tmp_path / "known.txt"
     known.write_text("the\nox\n")
-    given = ("--devices", 900, "--known", known, "--epsilon", 10, "--batch", 10, "--minimum", 20, "--k", 5, "--yes")
+    given = ("--devices", 900, "--known", known, "--epsilon", 10, "--batch", 10, "--minimum", 20)
+    promise = ("--k-anonymity", 5, "--yes")
     return neologue(
-        *("campaign", "--server", process.address, "create", name, *given, "--check-in-seconds", 1, *options),
+        *("campaign", "--server", process.address, "create", name, *given, *promise, "--check-in-seconds", 1, *options),
         token=process.token,
     )
 

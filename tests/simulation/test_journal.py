@@ -12,8 +12,9 @@ from neologue.campaign.campaign import Campaign
 from neologue.discovery.tally import Tally
 from neologue.errors import JournalError
 from neologue.populations.population import Population
-from neologue.simulation.discovery_run import Progress, discover, identity
+from neologue.simulation.discovery_run import discover, identity
 from neologue.simulation.journal import Journal
+from neologue.simulation.progress import Progress
 
 IDENTITY: dict[str, object] = {"seed": 1, "users": 10}
 

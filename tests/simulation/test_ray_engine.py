@@ -167,7 +167,7 @@ COLUMNS = Columns(user="person", count="n")
 
 
 def test_workers_read_the_parts_of_a_table(engine: RayEngine, table: Path) -> None:
-    there, here = (one.read(table, COLUMNS, users=1_900, seed=3) for one in (engine, LocalEngine()))
+    there, here = (one.read([table], COLUMNS, users=1_900, seed=3) for one in (engine, LocalEngine()))
     assert there.description == here.description
     assert "rows too old" in here.description
     assert (there.users, there.words, there.digest) == (here.users, here.words, here.digest)
@@ -225,7 +225,7 @@ def test_a_bad_part_is_named(
         duckdb.execute(f"COPY (SELECT 1 AS person, 'lol' AS word, 2 AS n) TO '{file}' (FORMAT parquet)")
     spoil(folder / "part-1.parquet")
     with pytest.raises(DataError, match=message) as refused:
-        reader.read(folder, columns)
+        reader.read([folder], columns)
     assert re.search(r"part-\d\.parquet", str(refused.value))
 
 
@@ -234,20 +234,20 @@ def test_parts_without_rows_are_nothing(engine: RayEngine, tmp_path: Path) -> No
         file = tmp_path / f"{part}.parquet"
         rows = f"SELECT 'u' || i AS user, 'lol' AS word, -i AS day FROM range(20) AS t(i) WHERE {condition}"
         duckdb.execute(f"COPY ({rows}) TO '{file}' (FORMAT parquet)")
-    there, here = (one.read(tmp_path, days=10) for one in (engine, LocalEngine()))
+    there, here = (one.read([tmp_path], days=10) for one in (engine, LocalEngine()))
     assert there.description == here.description == f"20 users of {tmp_path.name}, 20 rows, 10 rows too old, 1 words"
     assert there.digest == here.digest
     (tmp_path / "a.parquet").unlink()
     for one in (engine, LocalEngine()):
         with pytest.raises(DataError, match="has no rows"):
-            one.read(tmp_path)
+            one.read([tmp_path])
 
 
 def test_more_users_than_there_are_is_refused_as_on_one_machine(engine: RayEngine, table: Path) -> None:
     from neologue.errors import ParameterError
 
     with pytest.raises(ParameterError, match="nobody is asked twice"):
-        engine.read(table, COLUMNS, users=10**6)
+        engine.read([table], COLUMNS, users=10**6)
 
 
 @pytest.mark.parametrize("host", ["a..b", "x" * 64])

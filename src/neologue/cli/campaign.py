@@ -9,24 +9,31 @@ import click
 from neologue.cli.campaign_words import export, influence, review, words
 from neologue.cli.consent import YES, require_consent
 from neologue.cli.group_options import group_options, require_masks
-from neologue.cli.service_client import AS_JSON, NAME, SERVER, TOKEN, ServiceClient, format_time
+from neologue.cli.help_sections import SectionedCommand
+from neologue.cli.service_client import AS_JSON, NAME, SERVER, TOKEN, ServiceClient, ServiceGroup, format_time
 from neologue.cli.shared_options import (
+    ALPHA,
+    CANDIDATES,
     CASE,
     CENTRAL_EPSILON,
     CENTRAL_UNIT,
     COLLUDERS,
     DELTA,
     DEPTH,
+    EPSILON,
     HOSTILE_DEVICES,
+    K_ANONYMITY,
+    KNOWN,
     LAYERS,
     PASSES,
+    PROFILE,
     PUNCTUATION,
+    TARGETS,
     UNIQUE_CHANCE,
     WORDS_PER_USER,
     alphabet_names,
     complete_from,
-    language_names,
-    profile_names,
+    language_option,
 )
 from neologue.errors import ParameterError
 from neologue.protocol.limits import LARGEST_CLOSED_VOTE_RATIO
@@ -53,7 +60,7 @@ MOST_CREDENTIALS_PER_DEVICE = 100
 """Apps hand out credentials before they know who takes part, so more may be issued than there are devices."""
 
 
-@click.group()
+@click.group(cls=ServiceGroup)
 @SERVER
 @TOKEN
 @click.pass_context
@@ -69,14 +76,18 @@ for command in (words, influence, export, review):
     campaign.add_command(command)
 
 
-@campaign.command()
+@campaign.command(
+    cls=SectionedCommand,
+    examples=(
+        ("neologue campaign create spring --devices 2000000 --language en --population keyboards", "a draft"),
+        ("neologue campaign create spring --devices 2000000 --central-epsilon 1 --unit user", "with a promise"),
+    ),
+)
 @NAME
 @click.option("--devices", type=int, required=True, help="How many devices are expected to check in.")
 @click.option("--population", help="The population in the service's ledger whose budget pays; needed if there is one.")
-@click.option(
-    "--profile", default="neologue", show_default=True, shell_complete=complete_from(profile_names), help="Parameters."
-)
-@click.option("--language", shell_complete=complete_from(language_names), help="Sets the alphabet and the known words.")
+@PROFILE
+@language_option(None, "Sets the alphabet and the known words.")
 @click.option(
     "--alphabet",
     shell_complete=complete_from(alphabet_names),
@@ -84,13 +95,9 @@ for command in (words, influence, export, review):
 )
 @CASE
 @PUNCTUATION
-@click.option("--known", type=click.Path(path_type=Path), help="A file of known words that replaces the language's.")
-@click.option(
-    "--targets",
-    type=click.Path(path_type=Path),
-    help="A file of words: devices contribute only these, if their owners allow it.",
-)
-@click.option("--epsilon", type=float, help="The local ε of a word  [default: by the number of devices]")
+@KNOWN
+@TARGETS
+@EPSILON
 @CENTRAL_EPSILON
 @CENTRAL_UNIT
 @DELTA
@@ -99,9 +106,9 @@ for command in (words, influence, export, review):
 @DEPTH
 @PASSES
 @LAYERS
-@click.option("--candidates", type=int, help="The most candidates in a layer.")
-@click.option("--k", "k_anonymity", type=int, help="Hide a word that fewer than k devices of a layer report.")
-@click.option("--alpha", type=float, help="The probability with which --k holds (α).")
+@CANDIDATES
+@K_ANONYMITY
+@ALPHA
 @UNIQUE_CHANCE
 @HOSTILE_DEVICES
 @click.option("--minimum", "smallest_layer", type=int, help="The fewest reports that decide a layer.")
@@ -112,7 +119,7 @@ for command in (words, influence, export, review):
 @click.option(
     "--answer-seconds", type=float, help="How long an invited device keeps its place, 30 or more  [default: 300]"
 )
-@click.option("--measure", "measure_devices", type=int, help="How many devices count the released words instead.")
+@click.option("--measure-devices", type=int, help="How many devices count the released words instead.")
 @click.option("--measure-rate", type=float, help="The chance with which each word of such a device is sampled.")
 @click.option(
     "--largest-closed-vote-ratio",
@@ -142,6 +149,7 @@ def create(
     """
     from neologue.language.vocabulary import Vocabulary
 
+    service.require_token()
     require_masks(given)
     definition = {"name": name} | {
         key: value for key, value in given.items() if value not in (None, ()) and key not in (*PARAMETERS, "hours")

@@ -104,7 +104,8 @@ def _as_json(certification: "Certification") -> dict[str, object]:
 
 
 def _show(certification: "Certification", statement: "Mapping[str, Any]", *, signed: bool, verified: bool) -> None:
-    from neologue.cli.terminal import print_line, show_colluders, show_table
+    from neologue.cli.discovery_tables import show_colluders
+    from neologue.cli.terminal import print_line, show_table
     from neologue.privacy.colluders import cost_by_colluders
     from neologue.privacy.scale import grade
     from neologue.release.planting import planting_lines

@@ -1,38 +1,43 @@
 """`neologue discover`: find the new words of a population, with progress, a table and files."""
 
 import sys
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from neologue.cli.consent import YES, require_consent_to
+from neologue.cli.data_options import data_options
+from neologue.cli.discover_inputs import CHANGEABLE, DEFAULT_USERS, check_options, read_inputs
+from neologue.cli.help_sections import SectionedCommand
 from neologue.cli.ledger_charge import ledger_charge
 from neologue.cli.repeating_command import repeating_command
+from neologue.cli.resume_hint import set_resume_hint
 from neologue.cli.shared_options import (
     ALPHA,
     ALPHABET,
+    CANDIDATES,
     CASE,
     CENTRAL_EPSILON,
     CENTRAL_UNIT,
     COLLUDERS,
     DELTA,
     DEPTH,
+    EPSILON,
     HOSTILE_DEVICES,
     K_ANONYMITY,
     KNOWN,
+    LANGUAGE,
     LAYERS,
     PASSES,
     PROFILE,
     PUNCTUATION,
     RANDOMIZER,
     RULE,
+    TARGETS,
     UNIQUE_CHANCE,
     WORDS_PER_USER,
-    choose_alphabet,
-    complete_from,
-    language_names,
 )
 from neologue.errors import ParameterError
 
@@ -48,34 +53,10 @@ if TYPE_CHECKING:
     from neologue.simulation.journal import Journal
     from neologue.simulation.trie_trace import TrieTrace
 
-DEFAULT_USERS = 1_000_000
 JOURNAL = "unfinished"
 """The folder of an unfinished discovery, inside the folder of its results."""
 LARGEST_SEED = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly."""
-CHANGEABLE = (
-    "case",
-    "punctuation",
-    "epsilon",
-    "words_per_user",
-    "depth",
-    "passes",
-    "layers",
-    "sampler",
-    "randomizer",
-    "rule",
-    "frontier",
-    "candidates",
-    "days",
-    "k_anonymity",
-    "alpha",
-    "unique_chance",
-    "hostile_devices",
-    "delta",
-    "colluders",
-    "promised_epsilon",
-    "promised_unit",
-)
 REPEATED = (
     *CHANGEABLE,
     *("data", "profile", "language", "alphabet", "users", "known", "targets", "fidelity", "seed"),
@@ -85,21 +66,23 @@ REPEATED = (
 """The options that a discovery is repeated with; the others say where its files go, who is charged and who signs."""
 
 
-@click.command()
-@click.argument("data", required=False, type=click.Path(path_type=Path))
-@PROFILE
-@click.option(
-    "--language",
-    default="en",
-    show_default=True,
-    shell_complete=complete_from(language_names),
-    help="Language of the embedded population and of the built-in known words.",
+@click.command(
+    cls=SectionedCommand,
+    examples=(
+        ("neologue discover --users 100000", "a hundred thousand simulated people who write English"),
+        ("neologue discover typed.csv --out found", "your own data; files of the result in the folder found"),
+        ("neologue discover 'days/*.parquet' --known ours.txt", "several files, and your own known words"),
+        ("zcat typed.csv.gz | neologue discover - --language de", "data from a pipe"),
+    ),
 )
+@data_options
+@PROFILE
+@LANGUAGE
 @ALPHABET
 @CASE
 @PUNCTUATION
 @click.option("--users", type=int, help=f"Users to ask  [default: all of DATA, or {DEFAULT_USERS:,} embedded]")
-@click.option("--epsilon", type=float, help="Local ε of one word  [default: the profile's, or by population]")
+@EPSILON
 @WORDS_PER_USER
 @DEPTH
 @PASSES
@@ -112,7 +95,7 @@ REPEATED = (
 @RANDOMIZER
 @RULE
 @click.option("--frontier", type=int, help="The most prefixes kept in a layer (η_max).")
-@click.option("--candidates", type=int, help="The most candidates voted on in a layer.")
+@CANDIDATES
 @K_ANONYMITY
 @ALPHA
 @UNIQUE_CHANCE
@@ -122,11 +105,7 @@ REPEATED = (
 @CENTRAL_EPSILON
 @CENTRAL_UNIT
 @KNOWN
-@click.option(
-    "--targets",
-    type=click.Path(path_type=Path),
-    help="Contribute only words of this file, to try parameters without learning unknown words.",
-)
+@TARGETS
 @click.option(
     "--measure",
     is_flag=True,
@@ -180,18 +159,18 @@ REPEATED = (
 @YES
 @click.option("--json", "as_json", is_flag=True, help="Print release.json instead of tables.")
 @click.option("--days", type=int, help="How many days of typing count (T); for DATA, the last ones.")
-@click.option("--user-column", help="Column of DATA that tells users apart  [default: user]")
-@click.option("--word-column", help="Column of DATA with the words  [default: word]")
-@click.option("--count-column", help="Column of DATA with the times typed  [default: count, if there]")
-@click.option("--day-column", help="Column of DATA with the day  [default: day, if there]")
-def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
+def discover(data: Sequence[Path], as_json: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
     """Find the new words of a population.
 
-    DATA is a CSV, TSV, JSON lines or Parquet file with the columns user and word, and optionally count and day. Without
-    it, users are simulated who write a language with its real word frequencies. People of DATA whom the release could
-    cost a central ε above 10 are asked nothing, unless --yes accepts it.
+    DATA is a CSV, TSV, JSON lines or Parquet file with the columns user and word, and optionally count and day: a file,
+    several files, a pattern in quotes, a folder of Parquet files, or - for the standard input. Without it, users are
+    simulated who write a language with its real word frequencies. People of DATA whom the release could cost a central
+    ε above 10 are asked nothing, unless --yes accepts it.
     """
-    from neologue.cli.terminal import show_discovery, show_progress
+    # Mistakes are found before anything that takes long to import.
+    wanted = _check_arguments(data, options)
+    from neologue.cli.discovery_tables import show_discovery
+    from neologue.cli.terminal import show_progress
     from neologue.discovery.decision import no_trace
     from neologue.privacy.statement import Exposure
     from neologue.release.codec import release_text
@@ -206,25 +185,17 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
 
     if options["out"]:
         check_folder(options["out"])
-    if options["resume"] and not options["out"]:
-        raise ParameterError("--resume needs --out, the folder of the unfinished discovery")
-    for option in ("sign", "ledger"):
-        if data and options[option] and options["seed"] is not None:
-            raise ParameterError(
-                f"--seed {options['seed']} makes a run on {data.name} a simulation without a privacy claim, so "
-                f"--{option} has nothing to vouch for; leave out --seed, or --{option}"
-            )
     key = private_key(options["sign"]) if options["sign"] else None
     charge = ledger_charge(options["ledger"], options["population"], options["campaign"])
-    wanted = _check_options(data, options)
     options["seed"] = _choose_seed(data, options)
     with show_progress(sys.stderr) as progress, _open_engine(options, progress) as engine:
         progress.print_line("Reading words; the first run also compiles, which takes some seconds …")
-        campaign, population, measure = _read_inputs(data, wanted, engine, options)
+        campaign, population, measure = read_inputs(data, wanted, engine, options)
         population = population.in_form(campaign.form)
         progress.print_line(population.description)
         check_memory(campaign, engine.threads)
         journal = _open_journal(population, campaign, measure, options)
+        set_resume_hint("the same command with --resume goes on" if journal else "with --out, a run can be resumed")
         if not (journal and journal.resumed):
             if data and not options["yes"]:
                 require_consent_to(foreseen_facts(campaign, measure, Exposure()))
@@ -256,20 +227,39 @@ def discover(data: Path | None, as_json: bool, **options: Any) -> None:  # noqa:
             click.echo(f"wrote {path}", err=True)
         if data:
             click.echo(
-                f"{TRUTH} has exact figures that no privacy statement covers: keep it as confidential as {data}",
+                f"{TRUTH} has exact figures that no privacy statement covers: keep it as confidential as {_name(data)}",
                 err=True,
             )
         if report is None:
             needs = EXTRA if grows_trie else "a discovery that grows a trie, without --layers"
             click.echo(f"no {REPORT} was written: it needs {needs}", err=True)
         elif data:
-            click.echo(f"{REPORT} shows what users hold: keep it as confidential as {data}", err=True)
+            click.echo(f"{REPORT} shows what users hold: keep it as confidential as {_name(data)}", err=True)
     if journal:
         journal.close()
     if as_json:
         click.echo(release_text(document).encode(), nl=False)
     else:
         show_discovery(discovery, document)
+
+
+def _check_arguments(data: Sequence[Path], options: dict[str, Any]) -> "Campaign":
+    """Refuse options that do not go together; the campaign of the others, without its words."""
+    if options["resume"] and not options["out"]:
+        raise ParameterError("--resume needs --out, the folder of the unfinished discovery")
+    for option in ("sign", "ledger"):
+        if data and options[option] and options["seed"] is not None:
+            raise ParameterError(
+                f"--seed {options['seed']} makes a run on {_name(data)} a simulation without a privacy claim, so "
+                f"--{option} has nothing to vouch for; leave out --seed, or --{option}"
+            )
+    if options["engine"] == "local" and options["address"] is not None:
+        raise ParameterError(f"--address {options['address']} is the address of a cluster; add --engine ray")
+    return check_options(data, options)
+
+
+def _name(data: Sequence[Path]) -> str:
+    return "the standard input" if str(data[0]) == "-" else ", ".join(path.name for path in data)
 
 
 def _make_report(
@@ -294,7 +284,7 @@ def _open_journal(
     return Journal(options["out"] / JOURNAL, whole, resume=options["resume"])
 
 
-def _choose_seed(data: Path | None, options: dict[str, Any]) -> int:
+def _choose_seed(data: Sequence[Path], options: dict[str, Any]) -> int:
     """The seed of the run: a run on DATA without --seed has a secret one, and goes on with it when it is resumed."""
     from neologue.simulation.discovery_run import choose_seed
     from neologue.simulation.journal import stored_secret_seed
@@ -302,111 +292,16 @@ def _choose_seed(data: Path | None, options: dict[str, Any]) -> int:
     seed: int | None = options["seed"]
     if seed is None and data and options["resume"]:
         seed = stored_secret_seed(options["out"] / JOURNAL)
-    return choose_seed(seed, simulated=data is None)
-
-
-def _check_options(data: Path | None, options: dict[str, Any]) -> "Campaign":
-    """Make the campaign of the options, without known words: most mistakes are found here, before anything is read."""
-    from neologue.campaign.campaign import Campaign
-    from neologue.campaign.profiles import profile as profile_named
-    from neologue.language import builtin
-
-    for name in ("user_column", "word_column", "count_column", "day_column"):
-        if data is None and options[name] is not None:
-            option = "--" + name.replace("_", "-")
-            raise ParameterError(f"{option} {options[name]} names a column of DATA; give a file, or leave it out")
-    profile, language = profile_named(options["profile"]), builtin.check_language(options["language"])
-    campaign = Campaign.from_profile(
-        profile.name,
-        users=DEFAULT_USERS if options["users"] is None else options["users"],
-        alphabet=choose_alphabet(options["alphabet"], profile.alphabet, language),
-        **_changed_parameters(options),
-    )
-    if data is None or options["users"]:
-        _split_off_measuring(campaign, options)
-    return campaign
-
-
-def _split_off_measuring(campaign: "Campaign", options: dict[str, Any]) -> "tuple[Campaign, Measuring | None]":
-    """Split the users who measure, if any, off the campaign."""
-    from neologue.campaign.measuring import Measuring
-    from neologue.discovery.measurement import usual_measuring
-
-    if not options["measure"] and options["measure_users"] is None and options["measure_rate"] is None:
-        return campaign, None
-    rate = 1.0 if options["measure_rate"] is None else options["measure_rate"]
-    if options["measure_users"] is None:
-        measure = usual_measuring(campaign, rate)
-    else:
-        measure = Measuring(options["measure_users"], rate)
-    if measure.users >= campaign.users:
-        raise ParameterError(
-            f"{measure.users:,} of {campaign.users:,} users are to measure, so nobody is left to find words; "
-            "let fewer measure"
-        )
-    rest = replace(campaign, users=campaign.users - measure.users)
-    measure.check(rest, campaign.users)
-    return rest, measure
+    return choose_seed(seed, simulated=not data)
 
 
 def _open_engine(options: dict[str, Any], progress: "LineProgress") -> "AbstractContextManager[Engine]":
     from neologue.simulation.engine import LocalEngine
 
     if options["engine"] == "local":
-        if options["address"] is not None:
-            raise ParameterError(f"--address {options['address']} is the address of a cluster; add --engine ray")
         return LocalEngine()
     from neologue.simulation.ray_engine import RayEngine
 
     own = options["address"] is None
     progress.print_line("Starting a cluster …" if own else f"Joining the cluster at {options['address']} …")
     return RayEngine(options["address"])
-
-
-def _read_inputs(
-    data: Path | None, wanted: "Campaign", engine: "Engine", options: dict[str, Any]
-) -> "tuple[Campaign, Population, Measuring | None]":
-    """Read the words and the users: the campaign with its words, the population, and how many of it measure."""
-    from neologue.campaign.campaign import Campaign
-    from neologue.language import builtin
-    from neologue.language.vocabulary import Vocabulary
-    from neologue.populations.population import Population
-    from neologue.populations.record_table import Columns
-
-    population: Population | None = None
-    if data is not None:
-        columns = Columns(
-            options["user_column"] or "user",
-            options["word_column"] or "word",
-            options["count_column"],
-            options["day_column"],
-        )
-        days = wanted.parameters.days
-        population = engine.read(
-            data, columns, days=days, users=options["users"], seed=options["seed"], form=wanted.form
-        )
-    targets = Vocabulary.from_file(options["targets"]).words if options["targets"] else None
-    known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(options["language"])
-    if population is None:
-        population = Population.embedded(
-            options["language"],
-            wanted.users,
-            known=known,
-            targets=targets,
-            days=wanted.parameters.days,
-            seed=options["seed"],
-        )
-    campaign = Campaign.from_profile(
-        wanted.profile,
-        users=population.users,
-        alphabet=wanted.alphabet,
-        known=known,
-        targets=targets,
-        **_changed_parameters(options),
-    )
-    rest, measure = _split_off_measuring(campaign, options)
-    return rest, population, measure
-
-
-def _changed_parameters(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: options[name] for name in CHANGEABLE if options[name] is not None}

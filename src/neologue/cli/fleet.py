@@ -9,16 +9,18 @@ import tempfile
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from neologue.cli.campaign_words import fetch_layers
+from neologue.cli.data_options import data_options, read_columns
 from neologue.cli.group_options import group_options, require_masks
+from neologue.cli.help_sections import SectionedCommand
 from neologue.cli.service_client import ServiceClient
-from neologue.cli.shared_options import LAYERS, PASSES, complete_from, language_names
+from neologue.cli.shared_options import EPSILON, KNOWN, LANGUAGE, LAYERS, PASSES
 from neologue.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -41,8 +43,15 @@ GROUP_OPTIONS = (
 )
 
 
-@click.command()
-@click.argument("data", required=False, type=click.Path(path_type=Path))
+@click.command(
+    cls=SectionedCommand,
+    examples=(
+        ("neologue fleet --devices 3000 --epsilon 10", "a service and 3,000 real clients, on this machine"),
+        ("neologue fleet typed.csv --devices 2000 --silent 0.1 --lost 0.05", "people of a file, in bad weather"),
+        ("neologue fleet --server http://127.0.0.1:8080 --population keyboards", "against your service"),
+    ),
+)
+@data_options
 @click.option("--devices", type=click.IntRange(1), default=3000, show_default=True, help="How many devices.")
 @click.option("--server", help="The address of a service  [default: start one]")
 @click.option("--token", envvar="NEOLOGUE_TOKEN", help="The token of an operator of that service.")
@@ -50,20 +59,15 @@ GROUP_OPTIONS = (
 @click.option("--population", help="The population in the service's ledger whose budget pays, if it has one.")
 @click.option("--database", help="The database of the started service  [default: a temporary file]")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes of the service.")
-@click.option(
-    "--language", default="en", show_default=True, shell_complete=complete_from(language_names), help="What is written."
-)
-@click.option("--word", default="word", show_default=True, help="The column of DATA with the words.")
-@click.option("--user", default="user", show_default=True, help="The column of DATA that identifies users.")
-@click.option("--count", help="The column of DATA with counts  [default: count, if there is one]")
-@click.option("--known", type=click.Path(path_type=Path), help="A file of known words that replaces the language's.")
-@click.option("--epsilon", type=float, help="The local ε of a word  [default: by the number of devices]")
+@LANGUAGE
+@KNOWN
+@EPSILON
 @PASSES
 @LAYERS
 @click.option(
     "--candidates", type=int, help="The most candidates in a layer  [default: the profile's; 100000 if secure]"
 )
-@click.option("--measure", "measure_devices", type=int, help="How many devices count the released words instead.")
+@click.option("--measure-devices", type=int, help="How many devices count the released words instead.")
 @click.option("--batch", type=int, help="The fewest reports that are stored together  [default: by --devices]")
 @click.option("--seconds", type=float, help="How long a layer waits for reports  [default: by --devices]")
 @click.option("--check-in-seconds", type=int, help="When an idle device checks in again  [default: by --devices]")
@@ -85,23 +89,24 @@ GROUP_OPTIONS = (
 @click.option(
     "--out", type=click.Path(path_type=Path), help="A folder for words.csv, words.dic, release.json and layers.zip."
 )
-def fleet(data: Path | None, server: str | None, token: str | None, out: Path | None, **options: Any) -> None:  # noqa: ANN401
+def fleet(data: Sequence[Path], server: str | None, token: str | None, out: Path | None, **options: Any) -> None:  # noqa: ANN401
     """Run many real devices over real HTTP, until their campaign is over.
 
     DATA has users and words as for discover; without it, users are simulated. Without --server a service is started on
     this machine, in a temporary folder, and stopped afterwards.
     """
+    require_masks(options)
+    read_columns(data, options)
+    check_epsilon_acceptable(options["epsilon"])
+    if server and not token:
+        raise ParameterError("--server needs --token, the token of an operator of the service")
     from neologue.fleet.fleet import Weather
     from neologue.reporting.files import check_folder
 
-    require_masks(options)
-    check_epsilon_acceptable(options["epsilon"])
     weather = Weather(*(options[name] or 0.0 for name in ("silent", "lost", "twice", "restarts", "delay", "leaving")))
     population = _read_population(data, options)
     if out:
         check_folder(out)
-    if server and not token:
-        raise ParameterError("--server needs --token, the token of an operator of the service")
     with contextlib.ExitStack() as stack:
         if server is None or token is None:
             server, token = stack.enter_context(run_service(options["database"], options["workers"]))
@@ -234,16 +239,16 @@ def issue_credentials(service: ServiceClient, name: str, devices: int) -> list[s
     return credentials
 
 
-def _read_population(data: Path | None, options: dict[str, Any]) -> "Population":
+def _read_population(data: Sequence[Path], options: dict[str, Any]) -> "Population":
     from neologue.language.vocabulary import Vocabulary
+    from neologue.populations.piped_input import seekable
     from neologue.populations.population import Population
-    from neologue.populations.record_table import Columns
 
-    if data is None:
+    if not data:
         known = Vocabulary.from_file(options["known"]) if options["known"] else None
         return Population.embedded(options["language"], options["devices"], known=known, seed=options["seed"])
-    columns = Columns(user=options["user"], word=options["word"], count=options["count"])
-    return Population.from_file(data, columns, users=options["devices"], seed=options["seed"])
+    with seekable(data) as files:
+        return Population.from_file(files, read_columns(data, options), users=options["devices"], seed=options["seed"])
 
 
 def _wait_until(over: Callable[[], bool]) -> None:

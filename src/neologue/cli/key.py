@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from neologue.cli.service_client import AS_JSON, SERVER, TOKEN, ServiceClient, format_time
+from neologue.cli.service_client import AS_JSON, SERVER, TOKEN, ServiceClient, ServiceGroup, format_time
 from neologue.errors import InputError, ParameterError
 
 KEY_DIGITS = 64
 
 
-@click.group()
+@click.group(cls=ServiceGroup)
 @SERVER
 @TOKEN
 @click.pass_context

@@ -22,6 +22,7 @@ from neologue.cli.fleet import fleet
 from neologue.cli.key import key
 from neologue.cli.ledger import ledger
 from neologue.cli.plan import plan
+from neologue.cli.resume_hint import resume_hint
 from neologue.cli.sandbox import sandbox
 from neologue.cli.serve import serve
 from neologue.cli.study import study
@@ -29,6 +30,15 @@ from neologue.cli.token import token
 from neologue.errors import NeologueError
 
 INTERRUPTED = 130
+WHOLE = 200
+"""More characters than the first sentence of any command has."""
+SECTIONS = {
+    "Find words": ("discover", "plan", "sandbox"),
+    "Releases": ("certify", "keygen"),
+    "Live service": ("serve", "campaign", "ledger", "token", "key", "doctor", "backup"),
+    "Devices": ("device", "fleet", "audit"),
+    "More": ("study", "profiles", "alphabets", "completion"),
+}
 
 
 class Commands(click.Group):
@@ -47,6 +57,13 @@ class Commands(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
 
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in sections, each with its whole first sentence."""
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                commands = ((name, self.get_command(context, name)) for name in names)
+                formatter.write_dl([(name, found.get_short_help_str(WHOLE)) for name, found in commands if found])
+
     def invoke(self, context: click.Context) -> Any:  # noqa: ANN401 - click's own signature
         """Run the command; a user's mistake or interruption ends with one sentence."""
         try:
@@ -64,7 +81,8 @@ class Commands(click.Group):
             click.echo(f"neologue: {what} can't be used ({error.strerror}); give another path", err=True)
             context.exit(2)
         except KeyboardInterrupt:
-            click.echo("neologue: interrupted", err=True)
+            hint = resume_hint(context)
+            click.echo(f"neologue: interrupted{f'; {hint}' if hint else ''}", err=True)
             context.exit(INTERRUPTED)
 
 

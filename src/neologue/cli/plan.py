@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import click
 
 from neologue.cli.consent import YES, require_consent
 from neologue.cli.group_options import group_options, require_masks
+from neologue.cli.help_sections import SectionedCommand
 from neologue.cli.shared_options import (
     ALPHA,
     ALPHABET,
@@ -28,13 +29,14 @@ from neologue.cli.shared_options import (
     UNIQUE_CHANCE,
     WORDS_PER_USER,
     choose_alphabet,
-    complete_from,
-    language_names,
+    language_option,
 )
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
     from neologue.campaign.campaign import Campaign
+    from neologue.language.alphabet import Alphabet
+    from neologue.language.vocabulary import Vocabulary
     from neologue.masking.rules import GroupRules
     from neologue.planning.masking_cost import MaskingCost
     from neologue.planning.plan import Plan
@@ -46,19 +48,20 @@ CHANGEABLE = (
 )
 
 
-@click.command()
+@click.command(
+    cls=SectionedCommand,
+    examples=(
+        ("neologue plan --users 500000", "what half a million people give, and what it costs them"),
+        ("neologue plan --central-epsilon 1 --unit user", "how many people it takes"),
+        ("neologue plan --users 2000000 --language id --local-epsilon 7", "Indonesian, within a limit on ε"),
+    ),
+)
 @click.option(
     "--users",
     type=int,
     help=f"Users that can be asked  [default: the fewest within both epsilons, or {DEFAULT_USERS:,}]",
 )
-@click.option(
-    "--language",
-    default="en",
-    show_default=True,
-    shell_complete=complete_from(language_names),
-    help="The language whose word frequencies the plan uses.",
-)
+@language_option("en", "The language whose word frequencies the plan uses.")
 @PROFILE
 @click.option("--local-epsilon", type=float, help="The largest local ε of one word.")
 @click.option("--central-epsilon", type=float, help="The largest central ε of the release, which is then promised.")
@@ -102,6 +105,8 @@ def plan(plot: Path | None, as_json: bool, yes: bool, **options: Any) -> None:  
     computed from the word frequencies of the language. Exits with 2 if the plan has a central ε above 10 for a whole
     user, unless --yes accepts it.
     """
+    # Mistakes are found before anything that takes long to import.
+    wanted = _check_options(options)
     from neologue.cli.terminal import show_progress
     from neologue.reporting.plan_document import check_plot, plan_document, plot_tradeoff
 
@@ -109,7 +114,7 @@ def plan(plot: Path | None, as_json: bool, yes: bool, **options: Any) -> None:  
         check_plot(plot)
     with show_progress(sys.stderr) as progress:
         progress.print_line("Reading words …")
-        found = _make_plan(options, progress.print_line)
+        found = _make_plan(wanted, options, progress.print_line)
         masked = None
         if found.masked:
             progress.print_line("Measuring the cost of masking …")
@@ -127,17 +132,29 @@ def plan(plot: Path | None, as_json: bool, yes: bool, **options: Any) -> None:  
         require_consent(found.user_epsilon)
 
 
-def _make_plan(options: dict[str, Any], print_line: Any) -> "Plan":  # noqa: ANN401 - a function of a line
-    from neologue.campaign.campaign import Campaign
+@dataclass(frozen=True)
+class _Wanted:
+    """What the options ask for, as far as it is known before any word is read."""
+
+    profile: str
+    language: str
+    alphabet: "Alphabet"
+    changes: dict[str, Any]
+    masked: "GroupRules | None"
+
+    def campaign(self, users: int, epsilon: float | None, known: "Vocabulary | None" = None) -> "Campaign":
+        """The campaign with so many users, at this local ε or the profile's."""
+        from neologue.campaign.campaign import Campaign
+
+        chosen = self.changes if epsilon is None else self.changes | {"epsilon": epsilon}
+        asking = Campaign.from_profile(self.profile, users=users, alphabet=self.alphabet, known=known, **chosen)
+        return replace(asking, groups=self.masked)
+
+
+def _check_options(options: dict[str, Any]) -> _Wanted:
     from neologue.campaign.profiles import profile as profile_named
     from neologue.language import builtin
-    from neologue.language.vocabulary import Vocabulary
-    from neologue.planning.plan import FIRST_USERS, EpsilonLimits
-    from neologue.planning.plan_for import plan_for
-    from neologue.privacy.statement import Exposure
 
-    limits = EpsilonLimits(options["local_epsilon"], options["central_epsilon"], options["unit"])
-    users = options["users"]
     profile, language = profile_named(options["profile"]), builtin.check_language(options["language"])
     changes = {name: options[name] for name in CHANGEABLE if options[name] is not None}
     masked = _group_rules(options)
@@ -148,21 +165,30 @@ def _make_plan(options: dict[str, Any], print_line: Any) -> "Plan":  # noqa: ANN
         )
         changes["candidates"] = min(parameters.candidates, _candidates_that_fit(options["upload_bytes"], masked, votes))
     alphabet = choose_alphabet(options["alphabet"], profile.alphabet, language)
+    wanted = _Wanted(profile.name, language, alphabet, changes, masked)
+    if options["users"] is not None:
+        wanted.campaign(options["users"], options["local_epsilon"])
+    return wanted
 
-    def campaign(asked: int, epsilon: float | None, known: Vocabulary | None = None) -> "Campaign":
-        chosen = changes if epsilon is None else changes | {"epsilon": epsilon}
-        asking = Campaign.from_profile(profile.name, users=asked, alphabet=alphabet, known=known, **chosen)
-        return replace(asking, groups=masked)
 
-    # Most mistakes are found here, before anything is read.
-    campaign(FIRST_USERS if users is None else users, limits.local_epsilon)
-    known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(language)
+def _make_plan(wanted: _Wanted, options: dict[str, Any], print_line: Any) -> "Plan":  # noqa: ANN401 - a function of a line
+    from neologue.language import builtin
+    from neologue.language.vocabulary import Vocabulary
+    from neologue.planning.plan import FIRST_USERS, EpsilonLimits
+    from neologue.planning.plan_for import plan_for
+    from neologue.privacy.statement import Exposure
+
+    limits = EpsilonLimits(options["local_epsilon"], options["central_epsilon"], options["unit"])
+    users = options["users"]
+    # Before anything is read.
+    wanted.campaign(FIRST_USERS if users is None else users, limits.local_epsilon)
+    known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(wanted.language)
     return plan_for(
-        lambda asked, epsilon: campaign(asked, epsilon, known),
-        language,
+        lambda asked, epsilon: wanted.campaign(asked, epsilon, known),
+        wanted.language,
         users,
         limits,
-        Exposure(masked=masked),
+        Exposure(masked=wanted.masked),
         on_progress=print_line,
     )
 
@@ -214,7 +240,8 @@ def _masking_cost(found: "Plan") -> "MaskingCost":
 
 
 def _show(plan: "Plan", document: dict[str, Any]) -> None:
-    from neologue.cli.terminal import print_line, show_colluders, show_table
+    from neologue.cli.discovery_tables import show_colluders
+    from neologue.cli.terminal import print_line, show_table
     from neologue.privacy.digits import shown
     from neologue.release.planting import planting_lines
     from neologue.reporting.sentences import privacy_lines
@@ -264,11 +291,7 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
         f"words of up to {parameters.depth} characters, {len(expected.layers)} layers (profile {campaign.profile}).",
         f"Expected: {expected.words:,.0f} words, {expected.false_words:,.1f} of them false; they cover "
         f"{expected.coverage:.1%} of what users hold.",
-        "No word is found with a chance of 95 %, however many users report it; more users or a larger ε find more."
-        if expected.rarest_share is None
-        else f"A word whose spelling is asked about is found with a chance of 95 % if "
-        f"{expected.rarest_share * campaign.users:,.0f} users report it, "
-        f"{_one_in(expected.rarest_share)}.",
+        _rarest_line(plan),
         *(
             [f"A device sends {expected.report_bytes:,} bytes at most, once."]
             if plan.masked is None
@@ -284,6 +307,21 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
         ),
     ):
         print_line(line)
+
+
+def _rarest_line(plan: "Plan") -> str:
+    """Which words are found, or why none is."""
+    from neologue.reporting.sentences import what_finds_more
+
+    campaign, expected = plan.campaign, plan.expected
+    if expected.rarest_share is None:
+        largest = max((layer.layer_size for layer in expected.layers), default=0)
+        advice = what_finds_more(campaign.parameters.k_anonymity, largest, largest)
+        return f"No word is found with a chance of 95 %, however many users report it; {advice}"
+    return (
+        f"A word whose spelling is asked about is found with a chance of 95 % if "
+        f"{expected.rarest_share * campaign.users:,.0f} users report it, {_one_in(expected.rarest_share)}."
+    )
 
 
 def _promise_lines(plan: "Plan") -> list[str]:

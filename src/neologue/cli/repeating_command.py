@@ -22,7 +22,7 @@ def repeating_command(context: click.Context, names: Collection[str]) -> str:
         if isinstance(parameter, click.Option) and parameter.is_flag:
             parts.append(parameter.opts[0])
             continue
-        for each in value if parameter.multiple else [value]:
+        for each in value if parameter.multiple or parameter.nargs == -1 else [value]:
             text = each.name if isinstance(each, Path) else str(each)
             parts += [text] if isinstance(parameter, click.Argument) else [parameter.opts[0], text]
     return shlex.join(parts)

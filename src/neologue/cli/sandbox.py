@@ -16,7 +16,7 @@ import click
 from neologue.cli.fleet import OVER, check_epsilon_acceptable, issue_credentials, layer_summary
 from neologue.cli.serve import check_address, read_settings
 from neologue.cli.service_client import ServiceClient
-from neologue.cli.shared_options import complete_from, language_names
+from neologue.cli.shared_options import LANGUAGE
 from neologue.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,9 +52,7 @@ DEPTH = 10
     show_default=True,
     help="The number of simulated people.",
 )
-@click.option(
-    "--language", default="en", show_default=True, shell_complete=complete_from(language_names), help="What they write."
-)
+@LANGUAGE
 @click.option("--epsilon", type=float, default=10.0, show_default=True, help="The local ε of a word.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port  [default: any free one]")
 @click.option("--no-open", is_flag=True, help="Print the link, but do not open a browser.")

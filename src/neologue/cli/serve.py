@@ -68,7 +68,8 @@ def serve(
 
     The database is created if it does not exist; it holds the ledger too. Its keys are wrapped under a key that is not
     in it: keep a copy of that, apart from backups of the database. The first start prints the token of the first
-    operator, once; this token also signs in to the web pages at the address of the service.
+    operator, once; this token also signs in to the web pages at the address of the service. On a terminal it prints
+    readable lines, elsewhere JSON.
     """
     if ledger is not None:
         raise InputError(
@@ -97,6 +98,9 @@ def serve(
         "ssl_certfile": certificate,
         "ssl_keyfile": private_key,
     }
+    if port and sys.stderr.isatty():
+        scheme = "https" if certificate else "http"
+        click.echo(f"open {scheme}://{_shown_host(host)}:{port} in a browser, and sign in with your token", err=True)
     if workers == 1:
         from neologue.web.dashboard import dashboard
 
@@ -105,6 +109,13 @@ def serve(
     # Each worker makes its own service from the same settings.
     os.environ["NEOLOGUE_SETTINGS"] = json.dumps(asdict(settings), default=str)
     uvicorn.run("neologue.web.dashboard:from_environment", factory=True, workers=workers, **options)
+
+
+def _shown_host(host: str) -> str:
+    """How a browser on this machine writes the address that a service listens on."""
+    if host in ("0.0.0.0", "::", ""):
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
 
 
 def check_address(host: str, port: int) -> None:

@@ -27,10 +27,26 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print everything
 TOKEN = click.option("--token", envvar="NEOLOGUE_TOKEN", help="Your token; better set NEOLOGUE_TOKEN instead.")
 
 
+class ServiceGroup(click.Group):
+    """Commands on a service; `--server` and `--token` may stand before or behind the name of each."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add a command, with the options that name the service."""
+        for option in ("--server", "--token"):
+            cmd.params.append(click.Option([option], expose_value=False, hidden=True, callback=_use))
+        super().add_command(cmd, name)
+
+
+def _use(context: click.Context, option: click.Parameter, given: str | None) -> None:
+    if given is not None:
+        context.obj = ServiceClient(**{**context.obj.given, option.name: given})
+
+
 class ServiceClient:
     """Sends requests to a service with a person's token."""
 
     def __init__(self, server: str, token: str | None) -> None:
+        self.given = {"server": server, "token": token}
         try:
             url = urlsplit(server)
             usable = url.scheme in ("http", "https") and url.hostname and (url.port or 1) and server.isascii()
@@ -42,10 +58,14 @@ class ServiceClient:
         if not (self._token.isascii() and self._token.isprintable()):
             raise InputError("the token has characters that no token has: copy it again")
 
-    def request_text(self, method: str, *path: str, body: object = None, **query: str | int) -> str:
-        """The body of the service's answer; raises an `InputError` with the service's message."""
+    def require_token(self) -> None:
+        """Raise an `InputError` if no token is given."""
         if not self._token:
             raise InputError("no token is given: set NEOLOGUE_TOKEN, or give --token")
+
+    def request_text(self, method: str, *path: str, body: object = None, **query: str | int) -> str:
+        """The body of the service's answer; raises an `InputError` with the service's message."""
+        self.require_token()
         query_string = f"?{urlencode(query)}" if query else ""
         request = urllib.request.Request(
             f"{self._server}/v1/" + "/".join(quote(part, safe="") for part in path) + query_string,

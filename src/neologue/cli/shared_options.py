@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from neologue.language.alphabet import Alphabet
+
+Command = TypeVar("Command", bound=Callable[..., object])
 
 
 DATABASE = click.option(
@@ -71,6 +73,38 @@ PROFILE = click.option(
     show_default=True,
     shell_complete=complete_from(profile_names),
     help="Named parameters.",
+)
+
+
+class LanguageName(click.ParamType[str]):
+    """The name of a language, in any case."""
+
+    name = "text"
+
+    def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        """The name in lower case, as languages are called here; whether it is one is checked later."""
+        return value.lower()
+
+
+def language_option(default: str | None, about: str) -> Callable[[Command], Command]:
+    """The option `--language` of a command, with what the language is for."""
+    return click.option(
+        "--language",
+        type=LanguageName(),
+        default=default,
+        show_default=default is not None,
+        shell_complete=complete_from(language_names),
+        help=about,
+    )
+
+
+LANGUAGE = language_option("en", "Language of simulated users and of the built-in known words.")
+EPSILON = click.option("--epsilon", type=float, help="The local ε of a word  [default: by the number of users]")
+CANDIDATES = click.option("--candidates", type=int, help="The most candidates voted on in a layer.")
+TARGETS = click.option(
+    "--targets",
+    type=click.Path(path_type=Path),
+    help="Contribute only words of this file, to try parameters without learning unknown words.",
 )
 ALPHABET = click.option(
     "--alphabet",

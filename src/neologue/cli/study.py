@@ -1,7 +1,7 @@
 """`neologue study`: repeat the paper, compare methods, and measure what each parameter is worth."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue import __version__
+from neologue.cli.data_options import data_options, read_columns
 from neologue.cli.discover import LARGEST_SEED
-from neologue.cli.shared_options import complete_from, language_names
-from neologue.errors import ParameterError
+from neologue.cli.shared_options import KNOWN, LANGUAGE, LanguageName, complete_from, language_names
 
 if TYPE_CHECKING:
     from neologue.language.vocabulary import Vocabulary
@@ -142,7 +142,7 @@ def paper(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes w
 
 
 @study.command()
-@click.argument("data", required=False, type=click.Path(path_type=Path))
+@data_options
 @click.option(
     "--method",
     "methods",
@@ -171,19 +171,10 @@ def paper(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes w
 )
 @click.option("--delta", type=float, default=1e-10, show_default=True, help="The δ of central figures.")
 @click.option("--top", type=int, default=1000, show_default=True, help="The K of F1@K, and of methods that need one.")
-@click.option(
-    "--language",
-    default="en",
-    show_default=True,
-    shell_complete=complete_from(language_names),
-    help="Language of the embedded users and of the built-in known words.",
-)
-@click.option("--known", type=click.Path(path_type=Path), help="Known words, a text file or a Hunspell .dic.")
-@click.option("--user-column", default="user", show_default=True, help="Column of DATA that tells users apart.")
-@click.option("--word-column", default="word", show_default=True, help="Column of DATA with the words.")
-@click.option("--count-column", help="Column of DATA with the times typed  [default: count, if there]")
+@LANGUAGE
+@KNOWN
 @_study_options
-def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
+def compare(data: Sequence[Path], quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
     """Compare methods on the same users with the same privacy.
 
     DATA is a file of users and words as for `neologue discover`; without it, users are simulated.
@@ -271,6 +262,7 @@ def compare(data: Path | None, quick: bool, **options: Any) -> None:  # noqa: AN
 @click.option(
     "--language",
     "languages",
+    type=LanguageName(),
     multiple=True,
     shell_complete=complete_from(language_names),
     help="A language to try beside English; may be repeated  [default: seven of them; quick: one]",
@@ -345,15 +337,12 @@ def _seeds(options: Mapping[str, Any], usual: int) -> tuple[int, ...]:
     return tuple(range(options["seed"], options["seed"] + (options["seeds"] or usual)))
 
 
-def _read_population(data: Path | None, users: int, known: "Vocabulary", options: Mapping[str, Any]) -> "Population":
+def _read_population(data: Sequence[Path], users: int, known: "Vocabulary", options: Mapping[str, Any]) -> "Population":
+    from neologue.populations.piped_input import seekable
     from neologue.populations.population import Population
-    from neologue.populations.record_table import Columns
 
-    if data is None:
-        for name in ("user", "word", "count"):
-            option = f"{name}_column"
-            if options[option] not in (name, None):
-                raise ParameterError(f"--{name}-column {options[option]} names a column of DATA; give a file")
+    columns = read_columns(data, options)
+    if not data:
         return Population.embedded(options["language"], users, known=known, seed=options["seed"])
-    columns = Columns(options["user_column"], options["word_column"], options["count_column"], None)
-    return Population.from_file(data, columns, seed=options["seed"])
+    with seekable(data) as files:
+        return Population.from_file(files, columns, seed=options["seed"])

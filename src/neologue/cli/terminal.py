@@ -1,8 +1,8 @@
 """Output on a terminal: tables, and progress on the standard error."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
@@ -10,18 +10,14 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
-from neologue.discovery.result import LayerFacts, Release
-from neologue.privacy.colluders import cost_by_colluders
-from neologue.privacy.digits import shown
-from neologue.privacy.scale import SCALE, grade
-from neologue.privacy.statement import PrivacyFacts
-from neologue.protocol.closed_layer import ClosedLayer
-from neologue.protocol.layer import Layer
-from neologue.release.planting import planting_lines
-from neologue.reporting.sentences import interval_note, privacy_lines, summary
-from neologue.simulation.discovery_run import Discovery, Progress
+from neologue.privacy.scale import SCALE
+from neologue.simulation.progress import Progress
 
-SHOWN_WORDS = 20
+if TYPE_CHECKING:
+    from neologue.discovery.result import LayerFacts
+    from neologue.protocol.closed_layer import ClosedLayer
+    from neologue.protocol.layer import Layer
+
 PLAIN_WIDTH = 110
 
 
@@ -53,47 +49,6 @@ def print_line(line: str) -> None:
     console().print(text)
 
 
-def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
-    """Print the top words, a summary and the privacy statement."""
-    words = discovery.release.words
-    measured = measured_cells(discovery.release)
-    rows = [
-        (
-            word.word,
-            f"{word.estimate:,.0f}",
-            f"{word.low:,.0f} – {word.high:,.0f}",
-            *measured.get(word.word, ()),
-            str(len(word.word)),
-            str(word.layer),
-        )
-        for word in words[:SHOWN_WORDS]
-    ]
-    rest = f", the first {len(rows)} of {len(words):,}" if len(words) > len(rows) else ""
-    more = ("measured", "95 % interval") if measured else ()
-    columns = ("word", "users reporting it", "95 % interval", *more, "length", "found in layer")
-    show_table(f"New words{rest}", columns, rows, numbers=range(1, len(columns)))
-    note = [interval_note(discovery.release.measurement)] if words else []
-    hostile = planting_lines(document["planting"], len(words))
-    for line in [*note, *summary(discovery), *privacy_lines(document["privacy"]), *hostile]:
-        print_line(line)
-
-
-def show_colluders(facts: PrivacyFacts) -> None:
-    """Print the central ε for several shares of colluders."""
-    rows = [
-        (f"{100 * cost.share:g} %", shown(cost.item), shown(cost.user), grade(cost.user).words)
-        for cost in cost_by_colluders(facts)
-    ]
-    columns = ("devices that work with the reader", "central ε, word", "central ε, user", "of a whole user")
-    show_table("If devices collude", columns, rows, numbers=range(3))
-
-
-def measured_cells(release: Release) -> dict[str, tuple[str, str]]:
-    """The measured count and interval of each word, as table cells."""
-    words = release.measurement.words if release.measurement else ()
-    return {word.word: (f"{word.estimate:,.0f}", f"{word.low:,.0f} – {word.high:,.0f}") for word in words}
-
-
 class LineProgress(Progress):
     """Progress as plain lines, for files and logs."""
 
@@ -108,7 +63,7 @@ class LineProgress(Progress):
         """Start a step of `total` parts, which `on_users` counts."""
         self.print_line(f"{what} …")
 
-    def on_layer_end(self, facts: LayerFacts, words: int) -> None:
+    def on_layer_end(self, facts: "LayerFacts", words: int) -> None:
         """Print one line for each layer."""
         symbols = f" of {facts.length + facts.extension} symbols" if facts.extension else ""
         self.print_line(
@@ -117,7 +72,7 @@ class LineProgress(Progress):
             f"{words:,} words so far"
         )
 
-    def on_measuring(self, layer: ClosedLayer) -> None:
+    def on_measuring(self, layer: "ClosedLayer") -> None:
         """Announce the measurement."""
         self.start(f"{layer.layer_size:,} other users count the {len(layer.words):,} words", layer.layer_size)
 
@@ -138,7 +93,7 @@ class BarProgress(LineProgress):
         """Start a new bar."""
         self.bars.reset(self.bar, description=what, total=total)
 
-    def on_layer_start(self, layer: Layer) -> None:
+    def on_layer_start(self, layer: "Layer") -> None:
         """Start a bar over the users of the layer."""
         self.start(
             f"pass {layer.pass_number} layer {layer.number}: {layer.candidates.size:,} candidates",

@@ -4,10 +4,10 @@ import json
 
 import click
 
-from neologue.cli.service_client import AS_JSON, NAME, SERVER, TOKEN, ServiceClient
+from neologue.cli.service_client import AS_JSON, NAME, SERVER, TOKEN, ServiceClient, ServiceGroup
 
 
-@click.group()
+@click.group(cls=ServiceGroup)
 @SERVER
 @TOKEN
 @click.pass_context

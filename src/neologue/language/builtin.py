@@ -9,6 +9,7 @@ of both sides of the Atlantic, from symspellpy (Google Books and SCOWL).
 import re
 from collections import defaultdict
 from functools import cache
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
@@ -32,19 +33,21 @@ _NUMBER = re.compile(r"\d{2}|^[\d\W]*\d[\d\W]*$")
 
 @cache
 def languages() -> tuple[str, ...]:
-    """The languages whose word frequencies are built in."""
-    from wordfreq import available_languages
-
-    return tuple(sorted(available_languages("small")))
+    """The languages whose word frequencies are built in, by the files of wordfreq, which takes long to import."""
+    package = find_spec("wordfreq")
+    assert package
+    assert package.origin
+    lists = (Path(package.origin).parent / "data").glob("small_*.msgpack.gz")
+    return tuple(sorted(path.name.removeprefix("small_").partition(".")[0] for path in lists))
 
 
 def check_language(language: str) -> str:
-    """Return the language if it is built in, and refuse it otherwise."""
-    if language not in languages():
+    """The name of a built-in language, given in any case; others are refused."""
+    if language.lower() not in languages():
         raise LanguageError(
             f"no language is called {language!r}; choose one of {', '.join(languages())}", parameter="language"
         )
-    return language
+    return language.lower()
 
 
 @cache

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +23,7 @@ from neologue.populations.counting import Users
 from neologue.populations.holdings import MOST_TIMES, Holdings, merge_pairs
 from neologue.populations.record_table import Columns
 from neologue.populations.records import Extent, Records, form_all, read_records
+from neologue.populations.table_files import table_name
 from neologue.populations.typing_model import TypingModel
 from neologue.populations.user_keys import fingerprint, keys_of, ranks
 from neologue.protocol.limits import check_whole
@@ -107,7 +108,7 @@ class Population(ABC):
 
     @staticmethod
     def from_file(
-        path: Path | str,
+        path: Path | str | Sequence[Path | str],
         columns: Columns | None = None,
         *,
         days: int = 60,
@@ -115,12 +116,13 @@ class Population(ABC):
         seed: int = 0,
         form: WordForm = AS_TYPED,
     ) -> "RecordedPopulation":
-        """The users of a CSV, TSV, JSON lines or Parquet file, or `users` of them drawn at random.
+        """The users of a CSV, TSV, JSON lines or Parquet file, or of several, or `users` of them drawn at random.
 
         The seed decides the order in which they are asked, which is no secret and does not depend on their words.
         """
-        records = read_records(Path(path), columns or Columns(), days=days, form=form)
-        return RecordedPopulation(records, file_label(path), users, seed)
+        paths = [Path(path)] if isinstance(path, Path | str) else list(map(Path, path))
+        records = read_records(paths, columns or Columns(), days=days, form=form)
+        return RecordedPopulation(records, files_label(paths), users, seed)
 
     @staticmethod
     def from_words(users: Mapping[str, Mapping[str, int]], *, seed: int = 0) -> "RecordedPopulation":
@@ -263,9 +265,9 @@ def describe_records(extent: Extent, name: str, users: int | None) -> tuple[int,
     return taken, public, f"{public}, {extent.rows:,} rows{aged}, {extent.words:,} words"
 
 
-def file_label(path: Path | str) -> str:
-    """The name of a file as text, whatever its bytes."""
-    return os.fsencode(Path(path).name).decode("utf-8", "replace")
+def files_label(paths: Sequence[Path]) -> str:
+    """The names of files as text, whatever their bytes, without their folders."""
+    return os.fsencode(table_name([Path(path.name) for path in paths])).decode("utf-8", "replace")
 
 
 def recorded_digest(words: list[str], users: int, fingerprint: int) -> str:

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from neologue.errors import DataError, ParameterError
-from neologue.populations.input_file import DELIMITERS, ENDINGS, check_file, ending_of, open_bytes
+from neologue.populations.input_file import DELIMITERS, ENDINGS, check_file, open_bytes
 from neologue.populations.record_sql import day_of, identifier, literal, times_of
-from neologue.populations.table_files import quote_column
+from neologue.populations.table_files import TableFiles, quote_column
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -57,34 +57,33 @@ class RecordTable:
 
 
 def query_records(
-    path: Path,
-    files: list[Path],
+    source: TableFiles,
     columns: Columns,
     part: bool,
     memory_limit: str,
     query: Callable[["DuckDBPyConnection", RecordTable], Answer],
 ) -> Answer:
-    """Run a query on the view `records` of a path's files; errors say why they can't be read."""
-    ending = ending_of(files[0])
+    """Run a query on the view `records` of some files; errors say why they can't be read."""
+    ending, name = source.ending, source.name
     if ending not in ENDINGS:
-        raise DataError(f"{path} ends in none of {', '.join(ENDINGS)}: rename or convert it")
-    for file in files:
+        raise DataError(f"{name} ends in none of {', '.join(ENDINGS)}: rename or convert it")
+    for file in source.files:
         check_file(file, ending)
     with closing(_connect(memory_limit)) as connection:
         import duckdb
 
         try:
-            table = _open_table(connection, files, ending, columns, lone=files == [path] and not part)
-            _create_view(connection, path, table, columns)
+            table = _open_table(connection, source, columns, lone=source.is_lone and not part)
+            _create_view(connection, name, table, columns)
             return query(connection, table)
         except duckdb.OutOfMemoryException:
-            problem = f"{path} has more users and words than fit into {memory_limit}: allow more memory"
+            problem = f"{name} has more users and words than fit into {memory_limit}: allow more memory"
         except duckdb.Error as error:
-            problem = _explain(path, ending, str(error))
+            problem = _explain(source, str(error))
         except RuntimeError as error:
             if str(error) == "Query interrupted":  # how DuckDB reports Ctrl-C
                 raise KeyboardInterrupt from None
-            problem = f"{path} can't be read: give it a name in plain characters, and write it again if that fails"
+            problem = f"{name} can't be read: give it a name in plain characters, and write it again if that fails"
     # Not raised in the handlers: DuckDB's error would be its context, and may quote a line of the file.
     raise DataError(problem)
 
@@ -108,9 +107,8 @@ def _connect(memory_limit: str) -> "DuckDBPyConnection":
     return connection
 
 
-def _open_table(
-    connection: "DuckDBPyConnection", files: list[Path], ending: str, columns: Columns, *, lone: bool
-) -> RecordTable:
+def _open_table(connection: "DuckDBPyConnection", table: TableFiles, columns: Columns, *, lone: bool) -> RecordTable:
+    files, ending = table.files, table.ending
     names = ", ".join(literal(re.sub(r"[*?\[]", r"[\g<0>]", str(file.absolute()))) for file in files)
     if ending == ".parquet":
         # A lone file may lie in a folder "user=7" by chance; for the parts of a table such names are columns.
@@ -120,7 +118,11 @@ def _open_table(
     source = f"[{names}], compression = {literal('none' if kind == ending else 'gzip')}"
     if kind not in DELIMITERS:
         return _open_json(connection, f"{source}, format = 'newline_delimited'", columns)
-    types = dict.fromkeys(_read_header(files[0], DELIMITERS[kind]), "VARCHAR")
+    header = _read_header(files[0], DELIMITERS[kind])
+    for file in files[1:]:
+        if _read_header(file, DELIMITERS[kind]) != header:
+            raise DataError(f"{file} has other columns than {files[0]}, or another order of them: write them alike")
+    types = dict.fromkeys(header, "VARCHAR")
     return RecordTable(
         f"read_csv({source}, auto_detect = false, header = true, delim = {literal(DELIMITERS[kind])}, "
         f"quote = '\"', escape = '\"', max_line_size = {LONGEST_LINE}, columns = {_struct(types)})",
@@ -171,19 +173,19 @@ def _open_json(connection: "DuckDBPyConnection", source: str, columns: Columns) 
     return RecordTable(table, types)
 
 
-def _create_view(connection: "DuckDBPyConnection", path: Path, table: RecordTable, columns: Columns) -> None:
+def _create_view(connection: "DuckDBPyConnection", source: str, table: RecordTable, columns: Columns) -> None:
     """Create the view `records` with fixed columns, where NULL stands for an invalid count or day."""
 
     def column(name: str, option: str) -> tuple[str, str]:
         if not {columns.user, columns.word} & table.types.keys():
             # The first line may be somebody's row instead of a header, so it is not quoted.
             wanted = f"{quote_column(columns.user)} nor {quote_column(columns.word)}"
-            raise DataError(f"{path} has no column {wanted}: add a header, or use --user-column and --word-column")
+            raise DataError(f"{source} has no column {wanted}: add a header, or use --user-column and --word-column")
         if name not in table.types:
             others = ", ".join(map(quote_column, list(table.types)[:20]))
-            raise DataError(f"{path} has no column {quote_column(name)}, only {others}: name it with {option}")
+            raise DataError(f"{source} has no column {quote_column(name)}, only {others}: name it with {option}")
         if NESTED.fullmatch(table.types[name]):
-            raise DataError(f"the column {quote_column(name)} of {path} is nested: write one row per word")
+            raise DataError(f"the column {quote_column(name)} of {source} is nested: write one row per word")
         return identifier(name), table.types[name]
 
     user, _ = column(columns.user, "--user-column")
@@ -205,17 +207,17 @@ def fetch_row(connection: "DuckDBPyConnection", sql: str) -> tuple[Any, ...]:
     return row
 
 
-def _explain(path: Path, ending: str, message: str) -> str:
-    """Why DuckDB could not read a file, without quoting its content."""
-    kind = ending.removesuffix(".gz")
+def _explain(table: TableFiles, message: str) -> str:
+    """Why DuckDB could not read a table, without quoting its content."""
+    path, kind = table.name, table.ending.removesuffix(".gz")
     if kind == ".parquet":
         return f"{path} is cut short or damaged, or its parts have different columns: write it again"
     if kind in DELIMITERS:
         found = re.search(r"CSV Error on Line: (\d+)", message)
         where = f" at line {found[1]}" if found else ""
         return f"{path} is malformed{where}: give all rows the same line ends and as many fields as the header"
-    line = _first_bad_line(path)
-    where = f" at line {line}" if line else ""
+    bad = next(((file, line) for file in table.files if (line := _first_bad_line(file))), None)
+    where, path = (f" at line {bad[1]}", str(bad[0])) if bad else ("", path)
     return f"{path} is malformed{where}: write one JSON object per line, in UTF-8 without byte order mark"
 
 

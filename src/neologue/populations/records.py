@@ -4,6 +4,7 @@ The distinct users and words have to fit into DuckDB's memory limit, but not the
 numbers, which are sorted and summed outside of that limit.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -94,7 +95,7 @@ FAULTS = (
 
 
 def read_records(
-    path: Path,
+    path: Path | Sequence[Path],
     columns: Columns = DEFAULT_COLUMNS,
     *,
     days: int = 60,
@@ -103,7 +104,7 @@ def read_records(
     form: WordForm = AS_TYPED,
     memory_limit: str = MEMORY_LIMIT,
 ) -> Records:
-    """Read who holds which word from a file, or from a directory or a glob of parquet files.
+    """Read who holds which word from a file, from several, a pattern of them, or a directory of parquet files.
 
     The counts of a user's words of one form are summed, up to 2^31 - 1. Users are ordered by their keys, whatever the
     order of rows. If the file has days, only the last `days` up to `newest` (by default its newest day) count;
@@ -112,17 +113,17 @@ def read_records(
     """
     if days < 1:
         raise ParameterError(f"a window of {days} days holds nothing: give at least 1")
-    files = find_files(path)
-    if files != [path]:
-        check_parts(path, files, [summarise(file, columns, part=True) for file in files])
+    source = find_files(path)
+    if not source.is_lone:
+        check_parts(source, [summarise(file, columns, part=True) for file in source.files])
 
     def encode(connection: "DuckDBPyConnection", table: RecordTable) -> Records:
         if part and fetch_row(connection, "SELECT count(*) FROM records") == (0,):
             return Records([], np.empty((0, 2), np.uint64), Holdings.concatenate([]), rows=0, dropped=0)
-        _gather_keys(connection, path)
+        _gather_keys(connection, source.name)
         return _encode(connection, (_newest(connection) if newest is None else newest) - days + 1, form)
 
-    return query_records(path, files, columns, part, memory_limit, encode)
+    return query_records(source, columns, part, memory_limit, encode)
 
 
 def summarise(path: Path, columns: Columns = DEFAULT_COLUMNS, *, part: bool = False) -> FileSummary:
@@ -135,10 +136,10 @@ def summarise(path: Path, columns: Columns = DEFAULT_COLUMNS, *, part: bool = Fa
         kinds = {name: kind_of(table.types[name]) if name in named else "" for name in used}
         return FileSummary(kinds, int(newest) if rows else None)
 
-    return query_records(path, find_files(path), columns, part, MEMORY_LIMIT, query)
+    return query_records(find_files(path), columns, part, MEMORY_LIMIT, query)
 
 
-def _gather_keys(connection: "DuckDBPyConnection", path: Path) -> None:
+def _gather_keys(connection: "DuckDBPyConnection", source: str) -> None:
     """Gather the distinct users, words and days, and refuse faulty rows."""
     connection.execute(
         "CREATE TEMP TABLE keys AS SELECT person, word, day, "
@@ -147,7 +148,7 @@ def _gather_keys(connection: "DuckDBPyConnection", path: Path) -> None:
         "CASE WHEN count(records.times) = count(*) THEN 1 END AS times "
         "FROM records GROUP BY GROUPING SETS ((person), (word), (day))"
     )
-    _check_rows(connection, path)
+    _check_rows(connection, source)
 
 
 def _newest(connection: "DuckDBPyConnection") -> int:
@@ -195,19 +196,19 @@ def _encode(connection: "DuckDBPyConnection", oldest: int, form: WordForm) -> Re
     return Records(words, np.stack([keys["high"], keys["low"]], 1), holdings, rows=int(rows), dropped=int(rows - kept))
 
 
-def _check_rows(connection: "DuckDBPyConnection", path: Path) -> None:
+def _check_rows(connection: "DuckDBPyConnection", source: str) -> None:
     """Refuse a file without rows or with faulty ones; these are counted but never shown."""
     faulty = ", ".join(f"bool_or(key = '{fault.key}' AND {fault.condition})" for fault in FAULTS)
     groups, *present = fetch_row(connection, f"SELECT count(*), {faulty} FROM keys")
     if groups == 0:
-        raise DataError(f"{path} has no rows: give a file with users and words")
+        raise DataError(f"{source} has no rows: give a file with users and words")
     for fault in compress(FAULTS, present):
         number, first = fetch_row(
             connection,
             "SELECT count(*), min(row) FROM (SELECT *, row_number() OVER () AS row FROM records) "
             f"WHERE {fault.condition}",
         )
-        raise DataError(f"{path} has {number} row(s) {fault.rows}, the first is row {first}: {fault.remedy}")
+        raise DataError(f"{source} has {number} row(s) {fault.rows}, the first is row {first}: {fault.remedy}")
 
 
 def form_all(spellings: list[str], form: WordForm) -> tuple[list[str], NDArray[np.int64]]:

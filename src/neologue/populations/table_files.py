@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neologue.errors import DataError
-from neologue.populations.input_file import ending_of
+from neologue.populations.input_file import ENDINGS, ending_of
 
 WHOLE_OR_TEXT = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|VARCHAR|BLOB")
 
@@ -21,15 +21,45 @@ class FileSummary:
     """The newest day, 0 without a column of days; None in a file without rows."""
 
 
-def find_files(path: Path) -> list[Path]:
-    """The files of a path, sorted by name: a file, a directory of parquet files, or a pattern of them."""
+@dataclass(frozen=True)
+class TableFiles:
+    """The files of one table, and what messages call it."""
+
+    name: str
+    files: list[Path]
+    is_lone: bool
+    """Whether one file was named, which is no part of anything."""
+
+    @property
+    def ending(self) -> str:
+        """The ending that all files have."""
+        return ending_of(self.files[0])
+
+
+def find_files(given: Path | Sequence[Path]) -> TableFiles:
+    """The files of a table: a file, several files, a directory of parquet files, or a pattern of files."""
+    paths = [given] if isinstance(given, Path) else list(given)
+    if not paths:
+        raise DataError("no file is given: name at least one")
+    name = table_name(paths)
     try:
-        files = _find_files(path)
+        files = [file for path in paths for file in _find_files(path)]
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} can't be opened: {error}") from None
-    if files != [path] and {ending_of(file) for file in files} != {".parquet"}:
-        raise DataError(f"{path} is a pattern that matches more than parquet files: narrow it or give one file")
-    return files
+        raise DataError(f"{name} can't be opened: {error}") from None
+    endings = {ending_of(file) for file in files}
+    if len(files) > 1 and not (len(endings) == 1 and endings <= set(ENDINGS)):
+        raise DataError(f"{name} has files that end in {', '.join(sorted(endings))}: give files of one kind")
+    twice = next((file for file in files if files.count(file) > 1), None)
+    if twice is not None:
+        raise DataError(f"{twice} is given twice, so its rows would count twice: give it once")
+    return TableFiles(name, files, is_lone=files == paths and len(files) == 1)
+
+
+def table_name(paths: Sequence[Path]) -> str:
+    """What messages call a table of these paths."""
+    if len(paths) == 1:
+        return str(paths[0])
+    return f"{paths[0]} and {len(paths) - 1} more"
 
 
 def _find_files(path: Path) -> list[Path]:
@@ -49,23 +79,23 @@ def _find_files(path: Path) -> list[Path]:
     return files
 
 
-def check_parts(path: Path, files: Sequence[Path], summaries: Sequence[FileSummary]) -> None:
+def check_parts(table: TableFiles, summaries: Sequence[FileSummary]) -> None:
     """Refuse parts of one table that do not have the same columns of the same types.
 
     Without a column of counts in one part its rows would count once, and user 1 would not be user 1.0.
     """
     if all(summary.newest is None for summary in summaries):
-        raise DataError(f"{path} has no rows: give a file with users and words")
+        raise DataError(f"{table.name} has no rows: give a file with users and words")
     common = {name: kind for summary in summaries for name, kind in summary.kinds.items()}
-    for file, summary in zip(files, summaries, strict=True):
+    for file, summary in zip(table.files, summaries, strict=True):
         for name, kind in common.items():
             if name not in summary.kinds:
                 raise DataError(
-                    f"{file} has no column {quote_column(name)}, which other parts of {path} have: write it again"
+                    f"{file} has no column {quote_column(name)}, which other parts of {table.name} have: write it again"
                 )
             if summary.kinds[name] != kind:
                 raise DataError(
-                    f"{file} has {quote_column(name)} as {summary.kinds[name]}, other parts of {path} as {kind}: "
+                    f"{file} has {quote_column(name)} as {summary.kinds[name]}, other parts of {table.name} as {kind}: "
                     "write them alike"
                 )
 

@@ -28,8 +28,10 @@ def summary(discovery: "Discovery") -> list[str]:
         f"Sized: profile {campaign.profile} was made for {made_for:,} users; its layers were sized to these "
         f"{campaign.users:,}."
     )
+    layer_size = max((facts.asked for facts in release.layers), default=0)
+    most_held = max(discovery.truth.values(), default=0) * layer_size / campaign.users
     nothing = (
-        f"{score.words_true:,} unknown words are held; more users or a larger ε find more."
+        f"{score.words_true:,} unknown words are held; {what_finds_more(parameters.k_anonymity, layer_size, most_held)}"
         if score.words_true
         else "Nobody holds one that counts: look at the known words, the targets, the alphabet and the depth."
     )
@@ -53,6 +55,16 @@ def summary(discovery: "Discovery") -> list[str]:
         if discovery.seed is not None
         else f"Randomized by the system's entropy, fidelity {discovery.fidelity}.",
     ]
+
+
+def what_finds_more(k: int, layer_size: int, most_users: float) -> str:
+    """Advice for a campaign that finds nothing, whose most frequent word has so many users in a layer."""
+    if most_users < k:
+        return (
+            f"k = {k:,} hides them all, as no word has so many users in a layer of {layer_size:,}; a smaller k "
+            "(--k-anonymity) finds more."
+        )
+    return "more users, a larger ε or a smaller k find more."
 
 
 def left_out_lines(discovery: "Discovery") -> list[str]:

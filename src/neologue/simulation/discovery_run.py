@@ -8,7 +8,7 @@ from neologue import __version__
 from neologue.campaign.campaign import Campaign
 from neologue.campaign.measuring import Measuring
 from neologue.discovery.decision import Trace, no_trace
-from neologue.discovery.result import LayerFacts, Release
+from neologue.discovery.result import Release
 from neologue.discovery.state import DiscoveryState
 from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
@@ -21,26 +21,8 @@ from neologue.simulation.journal import Journal
 from neologue.simulation.layer_tallies import SimulatedUsers
 from neologue.simulation.left_out import LeftOut, left_out
 from neologue.simulation.memory import check_memory
+from neologue.simulation.progress import Progress
 from neologue.simulation.scoring import Score, score, true_holders, words_below_k
-
-
-class Progress:
-    """Progress callbacks; the default ignores them."""
-
-    def on_layer_start(self, layer: Layer) -> None:
-        """The users of a layer are about to be asked."""
-
-    def on_users(self, users: int) -> None:
-        """More users of the layer have answered."""
-
-    def on_layer_end(self, facts: LayerFacts, words: int) -> None:
-        """The layer is decided; `words` is the number of words found so far."""
-
-    def on_measuring(self, layer: ClosedLayer) -> None:
-        """All words are found, and users who were not asked before are about to count them."""
-
-    def on_scoring(self) -> None:
-        """All layers are done, and the release is compared with the truth."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Engines read users and count over them; this one uses the cores of this machine."""
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event, Lock
@@ -24,7 +25,7 @@ class Engine(Protocol):
 
     def read(
         self,
-        path: Path,
+        paths: Sequence[Path],
         columns: Columns | None = None,
         *,
         days: int = 60,
@@ -32,7 +33,7 @@ class Engine(Protocol):
         seed: int = 0,
         form: WordForm = AS_TYPED,
     ) -> Population:
-        """Read the users of a file, or draw `users` of them at random."""
+        """Read the users of one or more files, or draw `users` of them at random."""
 
     def count(
         self, work: Work, population: Population, start: int, stop: int, advance: Advance = lambda users: None
@@ -54,7 +55,7 @@ class LocalEngine:
 
     def read(
         self,
-        path: Path,
+        paths: Sequence[Path],
         columns: Columns | None = None,
         *,
         days: int = 60,
@@ -62,8 +63,8 @@ class LocalEngine:
         seed: int = 0,
         form: WordForm = AS_TYPED,
     ) -> Population:
-        """Read the users of a file into the memory of this machine."""
-        return Population.from_file(path, columns, days=days, users=users, seed=seed, form=form)
+        """Read the users of files into the memory of this machine."""
+        return Population.from_file(paths, columns, days=days, users=users, seed=seed, form=form)
 
     def count(
         self, work: Work, population: Population, start: int, stop: int, advance: Advance = lambda users: None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from neologue.language.word_form import AS_TYPED, WordForm
 from neologue.populations.counting import Advance, Users, Work, count_pieces
 from neologue.populations.holdings import Holdings
-from neologue.populations.population import Population, describe_records, file_label, recorded_digest
+from neologue.populations.population import Population, describe_records, files_label, recorded_digest
 from neologue.populations.record_table import Columns
 from neologue.populations.records import Extent, Records, read_records, summarise
 from neologue.populations.shards import FilePart, Shard, Window, common_words, gather, split_by_shard
@@ -54,7 +54,7 @@ class RayEngine:
 
     def read(
         self,
-        path: Path,
+        paths: Sequence[Path],
         columns: Columns | None = None,
         *,
         days: int = 60,
@@ -62,13 +62,13 @@ class RayEngine:
         seed: int = 0,
         form: WordForm = AS_TYPED,
     ) -> Population:
-        """Read the users of a file or of many Parquet files; workers read each file under the same path."""
+        """Read the users of one or more files; workers read each file under the same path."""
         cluster = self._cluster
-        files = find_files(path)
-        part, named = files != [path], columns or Columns()
+        table = find_files(paths)
+        files, part, named = table.files, not table.is_lone, columns or Columns()
         with cluster.translate_errors():
             summaries = cluster.get([cluster.run(summarise, file, named, part=part) for file in files])
-            check_parts(path, files, summaries)
+            check_parts(table, summaries)
             newest = max((summary.newest for summary in summaries if summary.newest is not None), default=0)
             records = [
                 cluster.run(read_records, file, named, days=days, newest=newest, part=part, form=form) for file in files
@@ -91,7 +91,7 @@ class RayEngine:
         )
         fingerprint = sum(number for _, number in sizes) % 2**64
         ends = np.cumsum([size for size, _ in sizes])
-        return ShardedPopulation(words, extent, file_label(path), users, fingerprint, shards, ends, self._cluster)
+        return ShardedPopulation(words, extent, files_label(paths), users, fingerprint, shards, ends, self._cluster)
 
     def count(
         self, work: Work, population: Population, start: int, stop: int, advance: Advance = lambda users: None

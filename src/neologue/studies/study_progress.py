@@ -1,6 +1,6 @@
 """The progress of a discovery within a study."""
 
-from neologue.simulation.discovery_run import Progress
+from neologue.simulation.progress import Progress
 from neologue.studies.method import Advance
 
 

@@ -1,13 +1,15 @@
-"""The logs of the service: one JSON object per line, without anything personal."""
+"""The logs of the service, without anything personal: one JSON object per line, or on a terminal a readable line."""
 
 import logging
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
+from typing import Any
 
 import structlog
 from structlog.tracebacks import ExceptionDictTransformer
+from structlog.typing import Processor
 
 _BEFORE = (
     structlog.stdlib.add_log_level,
@@ -58,8 +60,25 @@ LIMIT = LogLimit()
 """The limit of this process."""
 
 
+def readable_line(_: object, name: str, event: MutableMapping[str, Any]) -> str:
+    """An event as a line for people."""
+    moment, level = event.pop("timestamp")[11:19], event.pop("level")
+    text, failures = event.pop("event"), event.pop("exception", ())
+    event.pop("logger", None)
+    mark = "" if level == "info" else f"{level}: "
+    details = ", ".join(f"{key} {value}" for key, value in event.items())
+    lines = [f"{moment}  {mark}{text}{f' ({details})' if details else ''}"]
+    for failure in failures:
+        lines += [f"          {failure['exc_type']}: {failure['exc_value']}"]
+        lines += [f"            {frame['filename']}:{frame['lineno']} {frame['name']}" for frame in failure["frames"]]
+    return "\n".join(lines)
+
+
 def configure() -> None:
-    """Send all logs, those of libraries too, to the standard error as JSON."""
+    """Send all logs, those of libraries too, to the standard error: readable on a terminal, and JSON elsewhere."""
+    renderer: Processor = structlog.processors.JSONRenderer(ensure_ascii=False)
+    if sys.stderr.isatty():
+        renderer = readable_line
     structlog.configure(
         processors=[*_BEFORE, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -72,7 +91,7 @@ def configure() -> None:
             foreign_pre_chain=_BEFORE,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.JSONRenderer(ensure_ascii=False),
+                renderer,
             ],
         )
     )

@@ -1,0 +1,57 @@
+"""A discovery and its privacy as tables and lines on a terminal."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from neologue.cli.terminal import print_line, show_table
+from neologue.discovery.result import Release
+from neologue.privacy.colluders import cost_by_colluders
+from neologue.privacy.digits import shown
+from neologue.privacy.scale import grade
+from neologue.privacy.statement import PrivacyFacts
+from neologue.release.planting import planting_lines
+from neologue.reporting.sentences import interval_note, privacy_lines, summary
+from neologue.simulation.discovery_run import Discovery
+
+SHOWN_WORDS = 20
+
+
+def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
+    """Print the top words, a summary and the privacy statement."""
+    words = discovery.release.words
+    measured = measured_cells(discovery.release)
+    rows = [
+        (
+            word.word,
+            f"{word.estimate:,.0f}",
+            f"{word.low:,.0f} – {word.high:,.0f}",
+            *measured.get(word.word, ()),
+            str(len(word.word)),
+            str(word.layer),
+        )
+        for word in words[:SHOWN_WORDS]
+    ]
+    rest = f", the first {len(rows)} of {len(words):,}" if len(words) > len(rows) else ""
+    more = ("measured", "95 % interval") if measured else ()
+    columns = ("word", "users reporting it", "95 % interval", *more, "length", "found in layer")
+    show_table(f"New words{rest}", columns, rows, numbers=range(1, len(columns)))
+    note = [interval_note(discovery.release.measurement)] if words else []
+    hostile = planting_lines(document["planting"], len(words))
+    for line in [*note, *summary(discovery), *privacy_lines(document["privacy"]), *hostile]:
+        print_line(line)
+
+
+def show_colluders(facts: PrivacyFacts) -> None:
+    """Print the central ε for several shares of colluders."""
+    rows = [
+        (f"{100 * cost.share:g} %", shown(cost.item), shown(cost.user), grade(cost.user).words)
+        for cost in cost_by_colluders(facts)
+    ]
+    columns = ("devices that work with the reader", "central ε, word", "central ε, user", "of a whole user")
+    show_table("If devices collude", columns, rows, numbers=range(3))
+
+
+def measured_cells(release: Release) -> dict[str, tuple[str, str]]:
+    """The measured count and interval of each word, as table cells."""
+    words = release.measurement.words if release.measurement else ()
+    return {word.word: (f"{word.estimate:,.0f}", f"{word.low:,.0f} – {word.high:,.0f}") for word in words}
