@@ -11,10 +11,7 @@ import pytest
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
 from neologue.discovery.selection.summed import Judged, pass_significant
 from neologue.errors import ParameterError
-from neologue.language.spelling import Spelling
 from neologue.layout.schedule import foreseen_collection
-from neologue.planning.forecast import forecast
-from neologue.populations.lexicon import Lexicon
 from neologue.protocol.documents import read_layer
 from neologue.protocol.layer import LikelyLayer
 from neologue.protocol.signed_document import digest
@@ -194,9 +191,3 @@ def test_what_does_not_fit_is_refused() -> None:
         campaign(layers=0)
     with pytest.raises(ParameterError, match="too few: 60 layers"):
         campaign(layers=30, passes=2, smallest_layer=200)
-
-
-def test_a_forecast_says_that_it_can_t_foresee_it() -> None:
-    nobody = Lexicon(np.array(["yeet"]), np.ones(1), np.ones(1), np.ones(1), Spelling.of(Alphabet.named("en"), ["yes"]))
-    with pytest.raises(ParameterError, match="can't be foreseen yet"):
-        forecast(campaign(), nobody)

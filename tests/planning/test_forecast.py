@@ -15,7 +15,8 @@ from neologue import Alphabet, Campaign, Discovery, Population, Vocabulary, disc
 from neologue.discovery.selection.selected import Selection
 from neologue.discovery.tally import Tally
 from neologue.language.candidates import strings
-from neologue.planning.forecast import Forecast, forecast
+from neologue.planning.expectation import Forecast
+from neologue.planning.forecast import forecast
 from neologue.populations.lexicon import Lexicon
 from neologue.populations.population import EmbeddedPopulation, typed_words
 from neologue.protocol.layer import ExtendingLayer, Layer

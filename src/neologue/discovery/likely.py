@@ -20,6 +20,7 @@ from neologue.discovery.selection.selected import Integers, Selection, select_la
 from neologue.discovery.selection.summed import Judged, Passed, pass_significant
 from neologue.discovery.string_costs import string_costs
 from neologue.discovery.tally import Tally
+from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.spelling_training import learn_spelling
 from neologue.language.vocabulary import Vocabulary
 from neologue.layout.likely_rounds import again_limits, first_candidates, next_candidates
@@ -77,20 +78,20 @@ class LikelyQuestion:
         )
 
     def _judged(self, votes: Integers, costs: NDArray[np.int16], reports: int, part: int) -> Judged:
-        total = self.reports_of(part, reports)
-        layers = len(self.reports) - part + 2 if part else 1
-        return Judged(votes, costs, total, self._votes_needed(total, layers))
+        return Judged(votes, costs, self.reports_of(part, reports), self.votes_needed(part, reports))
 
-    def _votes_needed(self, reports: int, layers: int) -> int:
-        """What the promises call for in so many reports of so many layers."""
-        return self.campaign.anonymity.votes_needed(self.layer.randomizer.channel, reports, layers)
+    def votes_needed(self, part: int, reports: int) -> int:
+        """What the promises call for of the candidates of a part, if so many reports came in this layer."""
+        layers = len(self.reports) - part + 2 if part else 1
+        total = self.reports_of(part, reports)
+        return self.campaign.anonymity.votes_needed(self.layer.randomizer.channel, total, layers)
 
     def _escapes(self, votes: Integers, reports: int) -> tuple[Integers, Passed]:
         """The prefixes that users go on from in ways that were not asked about, no more than there is room for."""
         costs, ended = self._parts[0]
         index = np.flatnonzero(~ended)
         parameters = self.campaign.parameters
-        group = Judged(votes[index], costs[index], reports, self._votes_needed(reports, 1))
+        group = Judged(votes[index], costs[index], reports, self.votes_needed(0, reports))
         (passed,) = pass_significant([group], self.layer.randomizer.channel, parameters.false_prefixes)
         largest = select_largest(passed.index, group.votes[passed.index], parameters.frontier, self.layer)
         needed = np.maximum(passed.thresholds[np.isin(passed.index, largest.index)], largest.thresholds)
@@ -117,16 +118,19 @@ class LikelyQuestion:
 
 
 def discover_likely(
-    campaign: Campaign, on_layer: OnLayer = lambda facts, words: None
+    campaign: Campaign, on_layer: OnLayer = lambda facts, words: None, spelling: SpellingCosts | None = None
 ) -> Generator[LikelyQuestion, Decision, Release]:
-    """Ask about what is likely, layer by layer and pass by pass; return the words that stand out."""
+    """Ask about what is likely, layer by layer and pass by pass; return the words that stand out.
+
+    `spelling` is that of the known words, if whoever asks has learnt it before.
+    """
     words: dict[str, ReleasedWord] = {}
     facts: list[LayerFacts] = []
     parameters, room = campaign.parameters, campaign.largest_layer
     layers = parameters.layers
     assert layers is not None
     layer_size = campaign.users // (parameters.passes * layers)
-    spelling = learn_spelling(campaign.alphabet, campaign.known.words)
+    spelling = spelling or learn_spelling(campaign.alphabet, campaign.known.words)
     for pass_number in range(1, parameters.passes + 1):
         candidates = first_candidates(spelling, room, last=layers == 1)
         earlier: Integers = np.empty(0, np.int64)

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from neologue.compiled import compiled
 from neologue.language.likely_strings import LikelyStrings
 
+Integers = NDArray[np.int64]
 Costs = NDArray[np.int16]
 Flags = NDArray[np.bool_]
 
@@ -23,6 +24,39 @@ def string_costs(strings: LikelyStrings) -> tuple[Costs, Flags]:
     )
     assert visited == strings.size
     return costs, ended
+
+
+def string_numbers(strings: LikelyStrings) -> tuple[Integers, Integers]:
+    """How many words and how many other strings there are of each cost up to the limit, without a walk."""
+    roots, limit = strings.roots, strings.limit
+    code = np.broadcast_to(np.arange(roots.spelling.alphabet.size), roots.next_costs.shape)
+    within = roots.next_costs <= limit
+    goes_on = within & (code > 0)
+    states = len(roots.spelling.contexts)
+    after = np.asarray(roots.spelling.after[roots.states], np.int64)
+    pairs, counts = np.unique(roots.next_costs[goes_on] * states + after[goes_on], return_counts=True)
+    spent, state = np.divmod(pairs, states)
+    words = np.bincount(roots.next_costs[within & (code == 0)], minlength=limit + 1)
+    others = np.zeros(limit + 1, np.int64)
+    if len(pairs):
+        left = limit - int(spent.min())
+        endings = roots.spelling.sizes(left, prefixes=False)
+        words += _by_cost(endings, spent, state, counts, limit)
+        if strings.escapes:
+            everything = _by_cost(roots.spelling.sizes(left, prefixes=True), spent, state, counts, limit)
+            own = np.minimum(np.maximum(roots.costs, 0), limit)
+            others = everything - words + np.bincount(roots.next_costs[within & (code == 0)], minlength=limit + 1)
+            others += np.bincount(own, minlength=limit + 1)
+    return words, others
+
+
+def _by_cost(sizes: Integers, spent: Integers, state: Integers, counts: Integers, limit: int) -> Integers:
+    """How many strings of each cost go on from so many contexts each, where so much is spent."""
+    within = np.zeros(limit + 1, np.int64)
+    for cost in np.unique(spent).tolist():
+        some = spent == cost
+        within[cost:] += sizes[: limit + 1 - cost, state[some]] @ counts[some]
+    return np.diff(within, prepend=0)
 
 
 @compiled

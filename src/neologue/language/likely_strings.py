@@ -103,6 +103,12 @@ class Roots:
         asked[kept] = self.closed[root[kept]] | (self.next_costs[root[kept]] <= limit)
         return asked
 
+    def costs_of(self, prefixes: Strings, limit: int) -> Integers:
+        """What some prefixes cost that are asked about within a limit."""
+        root, _, left = self._reach(prefixes, limit)
+        itself = np.char.str_len(prefixes) == self._length_of(root)
+        return np.where(itself, np.clip(self.costs[root], 0, limit), limit - left)
+
     def _reach(self, prefixes: Strings, limit: int) -> tuple[Integers, Integers, Integers]:
         """The root of each prefix or -1, the context behind the prefix, and how much of the limit is left there."""
         root = self.of(prefixes)

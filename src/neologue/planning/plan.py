@@ -11,7 +11,8 @@ from neologue.discovery.selection import RULES
 from neologue.discovery.selection.selected import room
 from neologue.errors import ParameterError
 from neologue.masking.rules import GroupRules
-from neologue.planning.forecast import Forecast, forecast
+from neologue.planning.expectation import Forecast
+from neologue.planning.forecast import forecast
 from neologue.populations.lexicon import Lexicon
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import candidates_matter, central_epsilon, density

@@ -9,8 +9,12 @@ from scipy.special import pdtr, pdtrc
 
 from neologue.campaign.campaign import Campaign
 from neologue.errors import LanguageError
+from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings, strings
 from neologue.language.spelling import Spelling
+from neologue.language.spelling_costs import SpellingCosts
+from neologue.language.spelling_training import learn_spelling
+from neologue.language.vocabulary import Vocabulary
 from neologue.populations.population import EmbeddedPopulation
 from neologue.randomizers.channel import Floats
 
@@ -29,8 +33,9 @@ class Lexicon:
     """How many draws a user of each kind makes on average."""
     kinds: Floats
     """The share of users of each kind."""
-    spelling: Spelling
-    """How the known words are spelled."""
+    alphabet: Alphabet
+    known: Vocabulary
+    """The words that are not among them because they are known."""
 
     @classmethod
     def of(cls, population: EmbeddedPopulation, campaign: Campaign) -> "Lexicon":
@@ -51,8 +56,25 @@ class Lexicon:
             population.model.shares[counting][order],
             population.model.draws(nodes),
             weights / weights.sum(),
-            Spelling.of(campaign.alphabet, campaign.known.words),
+            campaign.alphabet,
+            campaign.known,
         )
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        """How the known words are spelled."""
+        return Spelling.of(self.alphabet, self.known.words)
+
+    @cached_property
+    def costs(self) -> SpellingCosts:
+        """What it costs to spell as the known words do."""
+        return learn_spelling(self.alphabet, self.known.words)
+
+    @cached_property
+    def codes(self) -> NDArray[np.int16]:
+        """The symbols of each word, with at least one ⊥ at the end."""
+        points = self.words.view(np.uint32).reshape(len(self.words), -1)
+        return np.pad(self.alphabet.codes(points), ((0, 0), (0, 1))).astype(np.int16)
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:

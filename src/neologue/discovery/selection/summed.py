@@ -50,8 +50,7 @@ def pass_significant(groups: Sequence[Judged], channel: Channel, level: float) -
     laws = [
         NullLaw.of(channel.trials(group.reports), float(channel.q), int(group.votes.max(initial=0))) for group in groups
     ]
-    dearest = max((int(group.costs.max(initial=0)) for group in groups), default=0)
-    numbers = [np.bincount(group.costs, minlength=dearest + 1) for group in groups]
+    numbers = [np.bincount(group.costs, minlength=1) for group in groups]
     weights = weigh_costs(laws, [group.reports for group in groups], numbers, channel)
     total = sum(len(group.votes) for group in groups)
     # All strings of one cost have one weight: few of the millions have the votes to be looked at more closely.
@@ -81,8 +80,10 @@ def weigh_costs(
 
     All strings of all groups weigh 1 on average.
     """
-    shares = expected_shares(np.arange(len(numbers[0])))
-    worth = [law.worth(shares * answered * channel.gain) for law, answered in zip(laws, reports, strict=True)]
+    worth = [
+        law.worth(expected_shares(np.arange(len(number))) * answered * channel.gain)
+        for law, answered, number in zip(laws, reports, numbers, strict=True)
+    ]
     total = sum(float(number @ value) for number, value in zip(numbers, worth, strict=True))
     count = sum(int(number.sum()) for number in numbers)
     return [mix_weights(value, count / total if total else 0.0) for value in worth]
