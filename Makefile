@@ -1,5 +1,6 @@
 # Each target makes the environment that it needs. `make discover` runs a discovery, `make sandbox` a live one to watch.
-# `make unit` runs the quick tests, `make lint` the static checks, `make test` everything, `make bench` the benchmarks.
+# `make unit` runs the quick tests, `make lint` the static checks, `make test` everything, `make bench` the benchmarks,
+# `make docs` builds the documentation site.
 
 PYTHON ?= python3
 ARGS ?=
@@ -12,7 +13,7 @@ PYTEST = .venv/test/bin/python -m pytest --dist loadfile --no-loadscope-reorder
 # Bytecode is kept, whatever the environment says: tests start many processes, and pytest rewrites every assertion.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: discover sandbox test suite lint ruff-check ruff-format mypy unit durations browser proxy soak bench sbom lock clean
+.PHONY: discover sandbox test suite lint ruff-check ruff-format mypy unit durations docs browser proxy soak bench sbom lock clean
 
 discover: .venv/discover/ready
 	.venv/discover/bin/neologue discover $(ARGS)
@@ -27,6 +28,10 @@ test: browser proxy .venv/test/ready
 
 suite: .venv/test/ready
 	$(PYTEST) -n auto
+
+# The documentation site, to be opened from build/site/index.html; a broken link or reference is an error.
+docs: .venv/docs/ready
+	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build
 
 # The tests that need no server process, browser, cluster or database server, and take a moment each.
 unit: .venv/test/ready
@@ -88,6 +93,7 @@ bench: .venv/test/ready .venv/peers/ready
 # newest version of what another package wants with an extra, finds no hash for it, and installs nothing.
 lock:
 	uv pip compile --no-strip-extras pyproject.toml --extra files --extra report --universal --generate-hashes --no-annotate --no-header --python-version 3.11 -o requirements/discover.lock
+	uv pip compile --no-strip-extras --group docs --universal --generate-hashes --no-annotate --no-header --python-version 3.11 -o requirements/docs.lock
 	uv pip compile --no-strip-extras pyproject.toml --extra test --universal --generate-hashes --no-annotate --no-header --python-version 3.11 -o requirements/test.lock
 	uv pip compile --no-strip-extras pyproject.toml --extra server --extra postgres --universal --generate-hashes --no-annotate --no-header --python-version 3.11 -o requirements/serve.lock
 

@@ -56,7 +56,7 @@ class HttpTransport:
     def __init__(
         self, server: str, *, ca_file: Path | str | None = None, seconds: float = _SECONDS, plain: bool = False
     ) -> None:
-        """`server` is https://host[:port][/path]; `ca_file` has the certificates to trust instead of the system's.
+        """`server` is `https://host[:port][/path]`; `ca_file` has the certificates to trust instead of the system's.
 
         `seconds` is how long a whole answer may take. Without TLS anybody on the network can read and change the
         traffic, so http:// is only for this machine, or where `plain` says that the network is trusted.
