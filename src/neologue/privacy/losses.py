@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from neologue.privacy.repetition import repeated
+
 Floats = NDArray[np.float64]
 
 
@@ -51,13 +53,4 @@ class Losses:
 
     def times(self, number: int, tail: float) -> "Losses":
         """So many of the same, one after the other."""
-        assert number > 0
-        result, power = None, self
-        while True:
-            if number & 1:
-                result = power if result is None else result.and_then(power, tail)
-            number >>= 1
-            if not number:
-                assert result is not None
-                return result
-            power = power.and_then(power, tail)
+        return repeated(self, number, lambda one, other: one.and_then(other, tail))

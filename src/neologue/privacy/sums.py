@@ -94,6 +94,13 @@ class Sums:
         given_up, taken_up, _ = self._candidate
         return np.convolve(given_up, taken_up)
 
+    @property
+    def held_candidate(self) -> tuple[Floats, Floats, float]:
+        """The losses of a candidate that the user holds, their chances if so, and the mass beyond them on each side."""
+        given_up, _, beyond = self._candidate
+        losses = self.step * (np.arange(len(given_up), dtype=np.float64) - len(given_up) // 2)
+        return losses, given_up, beyond
+
     def word_delta(self, epsilon: float) -> float:
         """δ(ε) of one word."""
         return float(self.word.get_delta_for_epsilon(epsilon))
@@ -106,7 +113,7 @@ class Sums:
 
     def floor(self, delta: float) -> float:
         """An ε that no analysis of one word can go below: what the sums show if nobody else holds it."""
-        holds, lacks = self._law(0, self.reports - 1)
+        holds, lacks = self.alone
         ratio = holds / lacks
 
         def delta_of(epsilon: float) -> float:
@@ -117,6 +124,11 @@ class Sums:
             return seen - math.exp(epsilon) * LEFT_OUT
 
         return surely_below(smallest_epsilon(delta_of, delta, math.log((1 - self.q) / self.q), laws=CANDIDATES))
+
+    @cached_property
+    def alone(self) -> tuple[Floats, Floats]:
+        """The law of the votes of a candidate that nobody else holds, if the user holds it and if not."""
+        return self._law(0, self.reports - 1)
 
     def _noises(self) -> Iterator[tuple[int, int]]:
         """How many fair and how many noisy coins hide a candidate at least, range by range of its holders."""
