@@ -93,12 +93,12 @@ def endure(path: str) -> int:
         for moment in count(1):
             before = state_of(database, entry)
             database.close()  # a connection must not be inherited
-            killed = _is_killed(path, moment, act, next(clock))
+            killed = is_killed(path, moment, act, next(clock))
             check_paid(database, described)
             kills += killed
             if not killed or (before == "draft" != state_of(database, entry)):
                 break
-        act = _turn
+        act = take_turn
         asked = town.layer(entry.id) if state_of(database, entry) == "running" else None
         if asked:
             town.answer(entry.id, asked[0].layer_size)
@@ -111,11 +111,11 @@ def _start(name: str, worker: Town, now: float) -> None:
     worker.coordinator.start(name, now)
 
 
-def _turn(worker: Town, now: float) -> None:
+def take_turn(worker: Town, now: float) -> None:
     worker.coordinator.turn(now)
 
 
-def _is_killed(path: str, moment: int, act: Callable[[Town, float], object], now: float) -> bool:
+def is_killed(path: str, moment: int, act: Callable[[Town, float], object], now: float) -> bool:
     """Let a worker act in a process of its own, which is killed at a moment; False if it ended before that."""
     worker = os.fork()
     if worker == 0:

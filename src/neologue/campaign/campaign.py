@@ -53,17 +53,20 @@ class Campaign:
         if self.targets is not None:
             object.__setattr__(self, "targets", self._usable(self.targets))
         self._check_levels()
-        pairs = (self.alphabet.size - 1) * self.alphabet.size
-        if pairs > self.largest_layer:
+        asked, what = (self.alphabet.size - 1) * self.alphabet.size, "pairs"
+        if self.parameters.layers is not None:
+            asked, what = self.alphabet.size, "beginnings of words"
+        if asked > self.largest_layer:
             raise ParameterError(
-                f"an alphabet of {self.alphabet.size} symbols has {pairs:,} pairs, more than the "
+                f"an alphabet of {self.alphabet.size} symbols has {asked:,} {what}, more than the "
                 f"{self.largest_layer:,} candidates that fit into a report of {self.parameters.report_bytes:,} bytes "
                 f"at ε = {self.epsilon:g} and {self.parameters.words_per_user:,} words per user: give a smaller "
                 "alphabet, a larger ε or fewer words per user",
                 parameter="alphabet",
             )
         widest = self.parameters.frontier * self.alphabet.size
-        if not self.parameters.adaptive and widest > self.largest_layer:
+        extends_all = self.parameters.layers is None and not self.parameters.adaptive
+        if extends_all and widest > self.largest_layer:
             raise ParameterError(
                 f"a frontier of {self.parameters.frontier:,} prefixes and {self.alphabet.size} symbols make {widest:,} "
                 f"candidates, more than the {self.largest_layer:,} allowed: allow more, or keep fewer prefixes",

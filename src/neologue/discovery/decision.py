@@ -47,7 +47,10 @@ class Decision:
     doubts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     """Their votes."""
     carried: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    """The votes so far of all words that the next layer asks about again, in its order."""
+    """The votes so far of all words that the next layer asks about again, in its order.
+
+    Only those of the last decision are needed to go on, so that earlier ones may be erased.
+    """
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,9 @@ import numpy as np
 
 from neologue.discovery.decision import Decision
 from neologue.discovery.result import LayerFacts
+from neologue.discovery.selection.selected import Integers
 from neologue.errors import CampaignError, NoCampaignError
+from neologue.service.campaigns.carried_votes import carried_from, erase_carried, keep_carried
 from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.rounds import Round
 from neologue.service.storage.database import Connection
@@ -119,6 +121,7 @@ def move(
         (state, now, note, campaign, *states),
     )
     if moved and state in OVER:
+        erase_carried(db, campaign)
         for table in ("void_serials", "group_strikes"):
             db.execute(f"DELETE FROM {table} WHERE campaign = ?", (campaign,))
     return bool(moved)
@@ -199,7 +202,10 @@ def drop_layers(db: Connection, campaign: bytes) -> None:
 
 
 def settle_layer(db: Connection, campaign: bytes, layer_index: int, decision: Decision, facts: LayerOutcome) -> bool:
-    """Store the decision on a closed layer, and erase its votes; False if another worker has done so."""
+    """Store the decision on a closed layer, and erase its votes but for those that are carried over.
+
+    False if another worker has done so.
+    """
     settled = db.execute(
         "UPDATE layers SET state = ?, decision = ?, facts = ? WHERE campaign = ? AND layer_index = ? AND state = ?"
         " RETURNING 1",
@@ -213,18 +219,19 @@ def settle_layer(db: Connection, campaign: bytes, layer_index: int, decision: De
         ),
     )
     if settled:
+        keep_carried(db, campaign, layer_index, decision.carried)
         for table in ("sums", "masking_groups", "place_blocks"):
             db.execute(f"DELETE FROM {table} WHERE campaign = ? AND layer_index = ?", (campaign, layer_index))
     return bool(settled)
 
 
 def decisions(db: Connection, campaign: bytes) -> list[Decision]:
-    """The decisions, layer by layer."""
+    """The decisions, layer by layer; the last one alone has the votes that it carries over."""
     rows = db.execute(
-        "SELECT decision FROM layers WHERE campaign = ? AND state = ? ORDER BY layer_index",
+        "SELECT layer_index, decision FROM layers WHERE campaign = ? AND state = ? ORDER BY layer_index",
         (campaign, LayerState.DECIDED),
     )
-    return [_decode_decision(written) for (written,) in rows]
+    return [_decode_decision(written, carried_from(db, campaign, layer_index)) for layer_index, written in rows]
 
 
 def keep_release(db: Connection, campaign: bytes, document: str) -> None:
@@ -317,15 +324,12 @@ def _encode_decision(decision: Decision) -> bytes:
         thresholds=decision.thresholds,
         doubtful=decision.doubtful,
         doubts=decision.doubts,
-        carried=decision.carried.astype(np.int32),
     )
     return file.getvalue()
 
 
-def _decode_decision(written: object) -> Decision:
+def _decode_decision(written: object, carried: Integers) -> Decision:
     with np.load(io.BytesIO(_bytes(written))) as stored:
-        # Decisions of earlier versions carried nothing over.
-        carried = stored["carried"].astype(np.int64) if "carried" in stored else np.empty(0, np.int64)
         return Decision(
             reports=int(stored["reports"]),
             made=bool(stored["made"]),

@@ -330,7 +330,9 @@ class Coordinator:
             campaign_store.keep_release(db, entry.id, text)
             return campaign_store.move(db, entry.id, (CampaignState.RUNNING,), CampaignState.RELEASED, now)
 
-        return self._step(entry, now, lambda: self.charging.due_at_release(entry, layers), publish)
+        done = self._step(entry, now, lambda: self.charging.due_at_release(entry, layers), publish)
+        self._scrub()
+        return done
 
     def _load_progress(self, entry: CampaignRow) -> CampaignProgress:
         """How far the campaign has come, from memory and the decisions in the database."""
