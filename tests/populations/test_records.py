@@ -325,6 +325,25 @@ def test_any_csv_agrees_with_plain_python(
 # What a bad file gives
 
 
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+def test_a_day_out_of_all_proportion_is_refused_by_its_row(tmp_path: Path, ending: str) -> None:
+    rows = [(f"u{i}", "x", 1, f"2026-01-{1 + i % 28:02}") for i in range(200)]
+    rows[16] = ("u16", "x", 1, "2999-01-01")
+    path = write_table(tmp_path / f"a{ending}", HEADER, rows)
+    told = refusal(path)
+    assert "has 1 row(s), the first is row 17, of 355,354 days after all others" in told
+    assert "199 of 200 rows would be too old to count" in told
+
+
+def test_a_new_time_with_few_rows_is_none_if_it_follows_closely_or_has_more_rows(tmp_path: Path) -> None:
+    old = [(f"u{i}", "old", 1, 0) for i in range(200)]
+    for days, new in ((400, 2), (900, 3)):
+        path = write_table(tmp_path / f"a{days}.csv", HEADER, [*old, *((f"v{i}", "new", 1, days) for i in range(new))])
+        assert read_records(path).words == ["new"]
+    far = write_table(tmp_path / "far.csv", HEADER, [*old, ("v", "new", 1, 900)])
+    assert "900 days after all others" in refusal(far)
+
+
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     assert "there is no file" in refusal(tmp_path / "a.csv")
     assert "there is no file" in refusal(tmp_path / "*.parquet")

@@ -13,7 +13,7 @@ from neologue.simulation.left_out import LeftOut
 USERS = 1600
 
 
-def run(words: dict[str, int], fidelity: str = "fast", **changes: str) -> Discovery:
+def run(words: dict[str, int], fidelity: str = "fast", case: str = "fold", punctuation: str = "strip") -> Discovery:
     """Users of whom half type these words, and half others that become the same."""
     louder = {word.capitalize() + "!": times for word, times in words.items()}
     users = {f"u{number}": words if number % 2 else louder for number in range(USERS)}
@@ -25,7 +25,8 @@ def run(words: dict[str, int], fidelity: str = "fast", **changes: str) -> Discov
         epsilon=8.0,
         words_per_user=6,
         candidates=5_000,
-        **changes,
+        case=case,
+        punctuation=punctuation,
     )
     return discover(Population.from_words(users), campaign, fidelity=fidelity, seed=1)
 
@@ -50,7 +51,9 @@ def test_words_that_are_kept_as_typed_are_several() -> None:
 
 def test_what_is_left_out_is_counted_by_its_reason_and_shown_to_no_reader() -> None:
     found = run(WORDS)
-    assert found.left_out == LeftOut(pairs=5 * USERS, alphabet=USERS, length=USERS, empty=USERS)
+    assert found.left_out == LeftOut(
+        pairs=5 * USERS, alphabet=USERS, length=USERS, empty=USERS, characters="ä", rows=6 * USERS, old_rows=0
+    )
     document = discovery_document(found)
     truth = truth_document(found, document)
     assert truth["left_out"] == {
@@ -58,11 +61,16 @@ def test_what_is_left_out_is_counted_by_its_reason_and_shown_to_no_reader() -> N
         "alphabet": USERS,
         "length": USERS,
         "empty": USERS,
+        "characters": "ä",
+        "rows": 6 * USERS,
+        "old_rows": 0,
         "share": pytest.approx(0.6),
+        "old_share": 0.0,
     }
     assert "left_out" not in document
     said = " ".join(left_out_lines(found))
     assert "Left out: 60.0% of what users hold beside known words (20.0% with a character" in said
+    assert "that the alphabet own lacks, such as ä" in said
     assert "Coverage is about the other 40.0%." in said
     assert "Warning: that is more than a tenth." in said
 
@@ -70,4 +78,19 @@ def test_what_is_left_out_is_counted_by_its_reason_and_shown_to_no_reader() -> N
 @pytest.mark.parametrize(("left", "lines"), [(0, 0), (1, 1), (10, 1), (11, 2)])
 def test_more_than_a_tenth_is_warned_of(left: int, lines: int) -> None:
     found = run({"abba": 1})
-    assert len(left_out_lines(replace(found, left_out=LeftOut(100, left, 0, 0)))) == lines
+    assert len(left_out_lines(replace(found, left_out=LeftOut(100, left, 0, 0, "", 100, 0)))) == lines
+    old = left_out_lines(replace(found, left_out=LeftOut(100, 0, 0, 0, "", 100, left)))
+    assert len(old) == lines
+    if lines == 2:
+        assert old[0] == "Too old: 11 of 100 rows (11.0%), which are of before the last 60 days, do not count."
+        assert old[1].startswith("Warning: that is more than a tenth.")
+
+
+def test_a_character_that_few_type_is_not_shown() -> None:
+    users = {f"u{number}": {"abba": 1} for number in range(USERS)}
+    for number in range(12):
+        users[f"u{number}"] = {"abba": 1, "höh": 1} | ({"ñ": 1} if number < 9 else {})
+    campaign = Campaign.from_profile(users=USERS, alphabet=Alphabet("abeh"), depth=5, epsilon=8.0, candidates=5_000)
+    found = discover(Population.from_words(users), campaign, seed=1)
+    assert found.left_out.alphabet == 12 + 9
+    assert found.left_out.characters == "ö", "at least k = 10 hold a word with it; ñ has 9"

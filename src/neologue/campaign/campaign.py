@@ -4,8 +4,9 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Unpack
 
+from neologue.campaign.changes import Changes
 from neologue.campaign.local_epsilon import local_epsilon
 from neologue.campaign.parameters import Parameters
 from neologue.campaign.profiles import profile as profile_named
@@ -90,9 +91,14 @@ class Campaign:
         alphabet: Alphabet | None = None,
         known: Vocabulary | None = None,
         targets: Iterable[str] | None = None,
-        **changes: Any,  # noqa: ANN401 - checked by Parameters, field by field
+        **changes: Unpack[Changes],
     ) -> "Campaign":
-        """A campaign with the parameters of a profile, some of them changed."""
+        """A campaign with the parameters of a profile, some of them changed.
+
+        >>> campaign = Campaign.from_profile(users=200_000, epsilon=6.0, k_anonymity=20)
+        >>> campaign.epsilon, campaign.parameters.k_anonymity, campaign.parameters.delta
+        (6.0, 20, 1e-10)
+        """
         base = profile_named(name)
         return cls(
             users=users,

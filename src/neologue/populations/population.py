@@ -21,8 +21,8 @@ from neologue.language.vocabulary import Vocabulary
 from neologue.language.word_form import AS_TYPED, WordForm
 from neologue.populations.counting import Users
 from neologue.populations.holdings import MOST_TIMES, Holdings, merge_pairs
-from neologue.populations.record_table import Columns
-from neologue.populations.records import Extent, Records, form_all, read_records
+from neologue.populations.record_table import FRAME, Columns
+from neologue.populations.records import Extent, Records, form_all, read_frame, read_records
 from neologue.populations.table_files import table_name
 from neologue.populations.typing_model import TypingModel
 from neologue.populations.user_keys import fingerprint, keys_of, ranks
@@ -40,6 +40,10 @@ class Population(ABC):
     """One exact line for whoever has the data."""
     public_description: str
     """One line for a release, which no word of a user changes."""
+    rows: int = 0
+    """The rows that were read, if any were."""
+    old_rows: int = 0
+    """Of these, the ones that are older than the days that count."""
     simulated: bool = False
     """Whether the users are made up; if not, they may be real people."""
     known: Vocabulary = Vocabulary.empty()
@@ -123,6 +127,23 @@ class Population(ABC):
         paths = [Path(path)] if isinstance(path, Path | str) else list(map(Path, path))
         records = read_records(paths, columns or Columns(), days=days, form=form)
         return RecordedPopulation(records, files_label(paths), users, seed)
+
+    @staticmethod
+    def from_frame(
+        frame: object,
+        columns: Columns | None = None,
+        *,
+        days: int = 60,
+        users: int | None = None,
+        seed: int = 0,
+        form: WordForm = AS_TYPED,
+    ) -> "RecordedPopulation":
+        """The users of a table of pandas, Polars, Arrow, or of anything with the Arrow PyCapsule interface.
+
+        It has a row for each user and word, as a file has for `from_file`.
+        """
+        records = read_frame(frame, columns or Columns(), days=days, form=form)
+        return RecordedPopulation(records, FRAME, users, seed)
 
     @staticmethod
     def from_words(users: Mapping[str, Mapping[str, int]], *, seed: int = 0) -> "RecordedPopulation":
@@ -227,6 +248,7 @@ class RecordedPopulation(Population):
     def __init__(self, records: Records, name: str, users: int | None, seed: int) -> None:
         self.users, self.public_description, self.description = describe_records(records.extent, name, users)
         self.words = records.words
+        self.rows, self.old_rows = records.rows, records.dropped
         self._holdings = records.holdings
         self._ranks = ranks(records.keys, seed)
         self._order = np.argsort(self._ranks, kind="stable")[: self.users]

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 EXTRA = 'pip install "neologue[files]"'
 MEMORY_LIMIT = "2GB"
+FRAME = "the frame"
+"""What messages call a table in memory."""
 LONGEST_LINE = 2**24  # bytes of CSV, as for JSON: a word of a megabyte is odd, but no error
 NESTED = re.compile(r".*\[\d*\]|(STRUCT|MAP|UNION)\(.*", re.DOTALL)
 
@@ -69,17 +71,54 @@ def query_records(
         raise DataError(f"{name} ends in none of {', '.join(ENDINGS)}: rename or convert it")
     for file in source.files:
         check_file(file, ending)
+
+    def open_table(connection: "DuckDBPyConnection") -> RecordTable:
+        return _open_table(connection, source, columns, lone=source.is_lone and not part)
+
+    return _query(name, open_table, columns, memory_limit, query, lambda message: _explain(source, message))
+
+
+def query_frame(
+    frame: object,
+    columns: Columns,
+    memory_limit: str,
+    query: Callable[["DuckDBPyConnection", RecordTable], Answer],
+) -> Answer:
+    """Run a query on the view `records` of a table in memory: of pandas, Polars, Arrow, or with an Arrow stream."""
+
+    def open_table(connection: "DuckDBPyConnection") -> RecordTable:
+        connection.register("frame", frame)
+        return _describe(connection, "frame")
+
+    def explain(_: str) -> str:
+        return (
+            f"a {type(frame).__name__} can't be read as a table: give a frame of pandas, Polars or Arrow with a row "
+            "for each user and word"
+        )
+
+    return _query(FRAME, open_table, columns, memory_limit, query, explain)
+
+
+def _query(
+    name: str,
+    open_table: Callable[["DuckDBPyConnection"], RecordTable],
+    columns: Columns,
+    memory_limit: str,
+    query: Callable[["DuckDBPyConnection", RecordTable], Answer],
+    explain: Callable[[str], str],
+) -> Answer:
+    """Run a query on a table; what DuckDB says is explained in words of ours."""
     with closing(_connect(memory_limit)) as connection:
         import duckdb
 
         try:
-            table = _open_table(connection, source, columns, lone=source.is_lone and not part)
+            table = open_table(connection)
             _create_view(connection, name, table, columns)
             return query(connection, table)
         except duckdb.OutOfMemoryException:
             problem = f"{name} has more users and words than fit into {memory_limit}: allow more memory"
         except duckdb.Error as error:
-            problem = _explain(source, str(error))
+            problem = explain(str(error))
         except RuntimeError as error:
             if str(error) == "Query interrupted":  # how DuckDB reports Ctrl-C
                 raise KeyboardInterrupt from None

@@ -19,10 +19,12 @@ from neologue.populations.holdings import Holdings, merge_pairs
 from neologue.populations.record_sql import DAYS_END
 from neologue.populations.record_table import (
     DEFAULT_COLUMNS,
+    FRAME,
     MEMORY_LIMIT,
     Columns,
     RecordTable,
     fetch_row,
+    query_frame,
     query_records,
 )
 from neologue.populations.table_files import FileSummary, check_parts, find_files, kind_of
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
+FAR_DAYS = 366
+FAR_SHARE = 0.01
+"""Rows that come so many days after all others, and are no larger a share of all, have a wrong day."""
 ROWS_AT_ONCE = 2**26  # pairs that leave DuckDB in one piece, about 2 GB while they are sorted
 WHITE_SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))  # everything that str.strip() removes
 
@@ -111,8 +116,7 @@ def read_records(
     a user with only older rows is kept, without words. A file that is a `part` of a table can have columns in the names
     of its folders, such as `day=7`.
     """
-    if days < 1:
-        raise ParameterError(f"a window of {days} days holds nothing: give at least 1")
+    _check_days(days)
     source = find_files(path)
     if not source.is_lone:
         check_parts(source, [summarise(file, columns, part=True) for file in source.files])
@@ -121,9 +125,33 @@ def read_records(
         if part and fetch_row(connection, "SELECT count(*) FROM records") == (0,):
             return Records([], np.empty((0, 2), np.uint64), Holdings.concatenate([]), rows=0, dropped=0)
         _gather_keys(connection, source.name)
-        return _encode(connection, (_newest(connection) if newest is None else newest) - days + 1, form)
+        oldest = _oldest(connection, source.name, days) if newest is None else newest - days + 1
+        return _encode(connection, oldest, form)
 
     return query_records(source, columns, part, memory_limit, encode)
+
+
+def read_frame(
+    frame: object,
+    columns: Columns = DEFAULT_COLUMNS,
+    *,
+    days: int = 60,
+    form: WordForm = AS_TYPED,
+    memory_limit: str = MEMORY_LIMIT,
+) -> Records:
+    """Read who holds which word from a table in memory, as `read_records` reads a file."""
+    _check_days(days)
+
+    def encode(connection: "DuckDBPyConnection", table: RecordTable) -> Records:
+        _gather_keys(connection, FRAME)
+        return _encode(connection, _oldest(connection, FRAME, days), form)
+
+    return query_frame(frame, columns, memory_limit, encode)
+
+
+def _check_days(days: int) -> None:
+    if days < 1:
+        raise ParameterError(f"a window of {days} days holds nothing: give at least 1")
 
 
 def summarise(path: Path, columns: Columns = DEFAULT_COLUMNS, *, part: bool = False) -> FileSummary:
@@ -151,9 +179,25 @@ def _gather_keys(connection: "DuckDBPyConnection", source: str) -> None:
     _check_rows(connection, source)
 
 
-def _newest(connection: "DuckDBPyConnection") -> int:
-    (newest,) = fetch_row(connection, "SELECT max(day) FROM keys WHERE key = 'day'")
-    return int(newest)
+def _oldest(connection: "DuckDBPyConnection", source: str, days: int) -> int:
+    """The first day of the window that ends with the newest day; refuses a newest day out of all proportion."""
+    newest, rows = map(int, fetch_row(connection, "SELECT max(day), sum(total) FROM keys WHERE key = 'day'"))
+    oldest = newest - days + 1
+    before, counted = fetch_row(
+        connection,
+        f"SELECT max(day) FILTER (day < {oldest}), sum(total) FILTER (day >= {oldest}) FROM keys WHERE key = 'day'",
+    )
+    if before is None or oldest - before <= max(days, FAR_DAYS) or counted > FAR_SHARE * rows:
+        return oldest
+    (first,) = fetch_row(
+        connection,
+        f"SELECT min(row) FROM (SELECT day, row_number() OVER () AS row FROM records) WHERE day >= {oldest}",
+    )
+    raise DataError(
+        f"{source} has {counted:,} row(s), the first is row {first}, of {newest - before:,} days after all others, so "
+        f"that {rows - counted:,} of {rows:,} rows would be too old to count: correct the days of these rows, or leave "
+        "them out"
+    )
 
 
 def _encode(connection: "DuckDBPyConnection", oldest: int, form: WordForm) -> Records:

@@ -11,7 +11,9 @@ from neologue.privacy.scale import grade
 from neologue.privacy.statement import APPLIES_TO, SERVER, VOUCHED, Source
 
 if TYPE_CHECKING:
+    from neologue.campaign.campaign import Campaign
     from neologue.simulation.discovery_run import Discovery
+    from neologue.simulation.left_out import LeftOut
 
 ON_DEVICES = APPLIES_TO[Source.DEVICES]
 
@@ -70,10 +72,26 @@ def what_finds_more(k: int, layer_size: int, most_users: float) -> str:
 def left_out_lines(discovery: "Discovery") -> list[str]:
     """What could not be found, of what users hold beside known words; nothing if it is nothing."""
     left, campaign = discovery.left_out, discovery.release.campaign
+    return [*_unspellable_lines(left, campaign), *_old_lines(left, campaign.parameters.days)]
+
+
+def _old_lines(left: "LeftOut", days: int) -> list[str]:
+    if not left.old_rows:
+        return []
+    line = (
+        f"Too old: {left.old_rows:,} of {left.rows:,} rows ({_percent(left.old_share)}), which are of before the last "
+        f"{days:,} days, do not count."
+    )
+    much = "Warning: that is more than a tenth. If they should count, choose more days (--days)."
+    return [line, *([much] if left.is_mostly_old else [])]
+
+
+def _unspellable_lines(left: "LeftOut", campaign: "Campaign") -> list[str]:
     if not left.share:
         return []
+    named_characters = f", such as {' '.join(left.characters)}" if left.characters else ""
     reasons = {
-        f"with a character that the alphabet {campaign.alphabet.name} lacks": left.alphabet,
+        f"with a character that the alphabet {campaign.alphabet.name} lacks{named_characters}": left.alphabet,
         f"longer than {campaign.parameters.depth} characters": left.length,
         "nothing but punctuation and symbols": left.empty,
     }

@@ -25,5 +25,9 @@ def truth_document(discovery: Discovery, release: Mapping[str, object]) -> dict[
         "release": release["digest"],
         "population": discovery.population,
         "score": asdict(discovery.score),
-        "left_out": {**asdict(discovery.left_out), "share": discovery.left_out.share},
+        "left_out": {
+            **asdict(discovery.left_out),
+            "share": discovery.left_out.share,
+            "old_share": discovery.left_out.old_share,
+        },
     }

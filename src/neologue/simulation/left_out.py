@@ -1,13 +1,17 @@
-"""What users hold that a campaign can't find, because of its alphabet, its depth or the form of its words."""
+"""What users hold that a campaign can't find: because of its alphabet, its depth, its days or the form of its words."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neologue.language.alphabet import Alphabet
+from neologue.populations.population import Population
 from neologue.protocol.layer import Layer
 
 WARNED_ABOVE = 0.1
+MOST_CHARACTERS = 8
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,12 @@ class LeftOut:
     """The word is longer than the depth."""
     empty: int
     """Nothing is left of what was typed: it is all punctuation and symbols."""
+    characters: str
+    """Characters that the alphabet lacks, the most used first, of words that at least k users hold."""
+    rows: int
+    """The rows that were read; 0 if users are simulated."""
+    old_rows: int
+    """Of these, the ones older than the days that count."""
 
     @property
     def share(self) -> float:
@@ -30,19 +40,49 @@ class LeftOut:
 
     @property
     def is_much(self) -> bool:
-        """Whether an operator should be warned."""
+        """Whether an operator should be warned of the share of pairs."""
         return self.share > WARNED_ABOVE
 
+    @property
+    def old_share(self) -> float:
+        """The share of rows that are too old."""
+        return self.old_rows / self.rows if self.rows else 0.0
 
-def left_out(words: list[str], holders: NDArray[np.int64], first_layer: Layer) -> LeftOut:
-    """What of words with so many holders each the first layer of a campaign leaves out; known words never count."""
+    @property
+    def is_mostly_old(self) -> bool:
+        """Whether an operator should be warned of the share of rows."""
+        return self.old_share > WARNED_ABOVE
+
+
+def left_out(population: Population, holders: NDArray[np.int64], first_layer: Layer, k: int) -> LeftOut:
+    """What of words with so many holders each the first layer of a campaign leaves out; known words never count.
+
+    A character of words that fewer than k users hold is not named: it could give somebody away.
+    """
     pairs = {"counting": 0, "alphabet": 0, "length": 0, "empty": 0}
-    for word, users in zip(words, holders.tolist(), strict=True):
+    lacking: Counter[str] = Counter()
+    for word, users in zip(population.words, holders.tolist(), strict=True):
         if first_layer.counts(word):
             pairs["counting"] += users
         elif users and first_layer.targets is None and word not in first_layer.known:
-            pairs[_reason(word, first_layer)] += users
-    return LeftOut(sum(pairs.values()), pairs["alphabet"], pairs["length"], pairs["empty"])
+            reason = _reason(word, first_layer)
+            pairs[reason] += users
+            if reason == "alphabet" and users >= k:
+                lacking.update({character: users for character in word if _is_lacking(character, first_layer.alphabet)})
+    characters = sorted(lacking, key=lambda character: (-lacking[character], character))[:MOST_CHARACTERS]
+    return LeftOut(
+        sum(pairs.values()),
+        pairs["alphabet"],
+        pairs["length"],
+        pairs["empty"],
+        "".join(characters),
+        population.rows,
+        population.old_rows,
+    )
+
+
+def _is_lacking(character: str, alphabet: Alphabet) -> bool:
+    return character.isprintable() and not character.isspace() and not alphabet.expresses(character)
 
 
 def _reason(word: str, layer: Layer) -> str:

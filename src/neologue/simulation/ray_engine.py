@@ -144,6 +144,7 @@ class ShardedPopulation(Population):
     ) -> None:
         self.users, self.public_description, self.description = describe_records(extent, name, users)
         self.words = words
+        self.rows, self.old_rows = extent.rows, extent.dropped
         self._fingerprint = fingerprint
         self._shards, self._ends, self._cluster = shards, ends, cluster
 
