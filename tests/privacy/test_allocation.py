@@ -1,8 +1,10 @@
 """Random allocation: the bound against exact enumeration of small campaigns, and against sampling of large ones."""
 
 import math
+import re
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +16,11 @@ from neologue.privacy.allocation.bounds import allocated_user, allocated_word
 from neologue.privacy.allocation.floor import word_floor
 from neologue.privacy.allocation.planned_layers import Allocation, PlannedLayer, planned_reports
 from neologue.privacy.bound import Bound
+from neologue.privacy.digits import shown
 from neologue.privacy.sums import joint, sums_only
 from neologue.randomizers.unary import Unary
 
+PAGE = Path(__file__).parents[2] / "docs/privacy/allocation.md"
 Floats = NDArray[np.float64]
 
 
@@ -252,6 +256,25 @@ def test_what_is_stated_of_large_campaigns(case: tuple[int, int, float, float]) 
     assert 0.8 * word <= word_floor(unary, allocation, delta) <= word
 
 
+def test_the_page_has_the_figures_that_are_computed() -> None:
+    rows = re.findall(
+        r"^\| ([\d,]+) in (\d), ε = (\d) \| 10\^−(\d+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$",
+        PAGE.read_text("utf-8"),
+        re.MULTILINE,
+    )
+    assert len(rows) == 7
+    for users, layers, local, digits, *figures in rows[1::3]:
+        delta, unary, number = 10.0 ** -int(digits), Unary(1000, float(local), 60), int(users.replace(",", ""))
+        allocation, known = equal_layers(number, int(layers), delta), number // int(layers)
+        bounds = (
+            joint(unary, known, delta),
+            allocated_user(unary, allocation, delta),
+            sums_only(unary, known, delta),
+            allocated_word(unary, allocation, delta),
+        )
+        assert [shown(epsilon_of(bound)) for bound in bounds] == figures
+
+
 def test_where_losses_are_large_other_words_tell_the_layer() -> None:
     """With 100,000 users at ε = 10, a word gains hardly anything; without other words it would gain much."""
     allocation = equal_layers(100_000, 4, 1e-10)
@@ -294,17 +317,20 @@ def test_losses_out_of_range_leave_the_local_promise() -> None:
 # Planned numbers
 
 
-@pytest.mark.parametrize(("users", "share"), [(1000, 0.25), (1_000_000, 0.25), (15_000_000, 1 / 30), (7, 0.5)])
-def test_planned_numbers_are_the_smallest_that_are_hardly_ever_exceeded(users: int, share: float) -> None:
+@pytest.mark.parametrize(
+    ("users", "share"), [(1000, 0.25), (1_000_000, 0.25), (15_000_000, 1 / 30), (7, 0.5), (9, 1.0)]
+)
+def test_planned_numbers_are_hardly_ever_reached_and_little_larger_than_they_need_be(users: int, share: float) -> None:
     for chance in (1e-3, 1e-11):
         planned = planned_reports(users, share, chance)
-        assert binom.sf(planned, users, share) <= chance < binom.sf(planned - 1, users, share)
+        assert planned == users or binom.sf(planned - 1, users, share) <= chance
+        assert binom.sf(users * share + 0.6 * (planned - users * share), users, share) > chance or share == 1
 
 
 def test_a_plan_charges_a_tenth_of_delta_for_all_layers_together() -> None:
     allocation = equal_layers(1_000_000, 4, 1e-8)
     assert allocation.overflow == pytest.approx(1e-9)
-    assert 4 * binom.sf(allocation.layers[0].reports, 1_000_000, 0.25) <= 1e-9
+    assert 4 * binom.sf(allocation.layers[0].reports - 1, 1_000_000, 0.25) <= 1e-9
     whole = Allocation(allocation.layers, 0.0)
     unary = Unary(1000, 7.0, 60)
     assert epsilon_of(allocated_user(unary, whole, 0.9e-8)) == epsilon_of(allocated_user(unary, allocation, 1e-8))

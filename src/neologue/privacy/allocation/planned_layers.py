@@ -4,6 +4,7 @@ A slot is drawn for each user independently of all others, so the users of a lay
 one that they hardly ever exceed; what is missing to it is made up by reports of devices that hold nothing.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -55,10 +56,8 @@ def check_shares(shares: tuple[float, ...]) -> None:
 
 
 def planned_reports(users: int, share: float, chance: float) -> int:
-    """The smallest number that, of so many users, those with a slot in the share exceed with at most this chance."""
-    if share >= 1:
-        return users
-    planned = int(binom.isf(chance, users, share))
-    while float(binom.sf(planned, users, share)) * (1 + ROUNDING) > chance:
-        planned += 1
-    return planned
+    """A number that, of so many users, those with a slot in the share reach with at most this chance.
+
+    By Chernoff's bound, so that it holds for fewer users too; all of them are always enough.
+    """
+    return min(users, binom.most_indicators(users * share, ROUNDING - math.log(chance)) + 1)
