@@ -1,10 +1,9 @@
-"""Scrutiny of what is kept: votes that come together and words that nothing foretold are told, honest ones are not.
+"""Scrutiny of what is kept: votes that come together are told, honest ones are not.
 
 In the layers here 20,000 reports are stored in 32 sums, a candidate that nobody holds has 134 ± 11.5 votes, and one
 with 57 more is kept. Power: 100 devices with as many votes as are read plant 550 words, and are found in every one of
 20 layers if they send together; so are the more than 2,000 words that they planted when ten times as many votes were
-read. Devices that send evenly over time are not found. A word is found to be unforetold, in layers of a few thousand
-reports, if a tenth of them vote for it and its beginning is rare.
+read. Devices that send evenly over time are not found.
 """
 
 from collections.abc import Callable
@@ -14,15 +13,11 @@ import pytest
 
 from holdings import HOLDINGS, Holding, Integers, long_tail, nothing
 from layers import small_layer
-from neologue import Campaign, Population, Vocabulary
+from neologue import Vocabulary
 from neologue.discovery import plausibility
-from neologue.discovery.plausibility import find_gathered, find_unforetold
-from neologue.discovery.result import LayerFacts
-from neologue.discovery.state import DiscoveryState
+from neologue.discovery.plausibility import find_gathered
 from neologue.discovery.tally import Tally
 from neologue.protocol.layer import ExtendingLayer
-from neologue.simulation.engine import LocalEngine
-from neologue.simulation.layer_tallies import SimulatedUsers
 
 REPORTS = 20_000
 SUMS = 32
@@ -156,63 +151,3 @@ def test_a_margin_that_is_too_small_is_noticed_in_this_way(
 def test_without_anything_kept_nothing_is_said(layer: ExtendingLayer) -> None:
     sums = honest_sums(layer, nothing(layer.candidates.size, 0, 0), np.random.default_rng(5))
     assert find_gathered(layer, added_up(sums), np.empty(0, np.int64), iter(sums)) == []
-
-
-# Words that no earlier layer foretold
-
-
-@pytest.fixture(scope="module")
-def people() -> Population:
-    return Population.embedded("en", 10_000, seed=1)
-
-
-def unforetold(
-    people: Population, sampler: str, spoil: Callable[[ExtendingLayer, Integers], None], seed: int
-) -> list[str]:
-    """What is said of all layers of a campaign, in the votes of each of which some hostile devices may have a part."""
-    facts: list[LayerFacts] = []
-    campaign = Campaign.from_profile(
-        users=10_000, known=Vocabulary.builtin("en"), depth=5, epsilon=8.0, candidates=100_000, sampler=sampler
-    )
-    state = DiscoveryState(campaign, on_layer=lambda layer, words: facts.append(layer))
-    users = SimulatedUsers(people, LocalEngine(), "fast", seed)
-    said = []
-    while (question := state.question) is not None:
-        tally = users.ask(question.layer)
-        if facts:
-            spoil(question.layer, tally.votes)
-        decision = state.decide(tally)
-        if facts:
-            said += find_unforetold(question, facts[-1], decision)
-        state.take(decision)
-    assert len(facts) > 1
-    return said
-
-
-def leave(layer: ExtendingLayer, votes: Integers) -> None:
-    """Nobody is hostile."""
-
-
-def pile_up(layer: ExtendingLayer, votes: Integers) -> None:
-    """A tenth of the reports vote for one way to go on of every tenth prefix, however rare it is."""
-    starts = np.cumsum(layer.candidates.ways) - layer.candidates.ways
-    votes[starts[::10]] += layer.layer_size // 10
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_words_far_above_their_beginnings_are_not_foretold_and_those_of_honest_devices_are(
-    people: Population, seed: int
-) -> None:
-    assert unforetold(people, "random", leave, seed) == []
-    said = unforetold(people, "random", pile_up, seed)
-    assert said
-    assert all("no earlier layer foretold them" in sentence for sentence in said)
-
-
-def test_what_is_sampled_by_how_often_it_is_typed_is_not_judged(people: Population) -> None:
-    assert unforetold(people, "greedy", pile_up, 1) == []
-
-
-def test_a_limit_that_is_too_low_raises_alarms(people: Population, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plausibility, "SAMPLED_MORE", 0.02)
-    assert unforetold(people, "random", leave, 1)

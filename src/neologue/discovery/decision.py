@@ -54,6 +54,19 @@ class Decision:
 
 
 @dataclass(frozen=True, eq=False)
+class DecidedLayer:
+    """A layer and what was decided of it."""
+
+    layer: Layer
+    decision: Decision
+
+    def prefix_votes(self) -> dict[str, int]:
+        """The votes of the prefixes that were kept."""
+        texts, ended = self.layer.candidates.prefixes(self.decision.index)
+        return dict(zip(texts[~ended].tolist(), self.decision.votes[~ended].tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
 class Question:
     """A layer to be asked, and all that decides it besides the votes."""
 

@@ -19,12 +19,7 @@ Bernstein's inequality holds: such a sum exceeds its mean by t with a chance of 
   most x are at most Bin(c, F(x)/F(y)). However many candidates are held, they do not hide what became of the rest.
 - **Thermometer**, of a closed unary layer: bit j+1 is held only by those who hold bit j, so it has more votes by chance
   alone, and Hoeffding's inequality says how many: t more with a chance of at most exp(-t²/reports).
-
-- **Foretold.** Who holds a word holds its beginning, so with random sampling a word has no larger share of users than
-  its beginning in the layer before, as far as both are sampled alike. A device with more candidates than B leaves some
-  out, and fewer of them once it has fewer candidates: if none has more than 2·B, at most twice the share. Both shares
-  are of users drawn by lot, so that votes are binomial; Chernoff's inequality bounds the one below and the other above.
-  What is sampled by how often it is typed has no such bound, and is not looked at.
+- **Foretold** (`neologue.discovery.foretold`): what is kept has no far larger share of users than earlier layers said.
 
 One more test looks at the sums in which the votes are stored, in the order in which reports came:
 
@@ -50,14 +45,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue import binom
-from neologue.discovery.decision import Decision, Question
-from neologue.discovery.result import LayerFacts
 from neologue.discovery.tally import Tally
 from neologue.privacy.bound import ROUNDING
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.randomizers.channel import Channel
-from neologue.randomizers.registry import randomizer
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
 from neologue.table import Table
@@ -66,8 +58,6 @@ FALSE_ALARM = 1e-6
 """The chance that anything is said of an honest layer, at most."""
 TESTS = 5
 """Total, largest, bulk, thermometer and foretold share it evenly; gathered, which assumes more, has as much alone."""
-SAMPLED_MORE = 2
-"""How many times as often as its beginning in the layer before a word may be sampled."""
 DRIFT = 2
 """How many times as many votes for what is kept the reports of some hours may have as those of the whole layer."""
 BULK = (1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
@@ -82,28 +72,6 @@ def find_implausible(layer: Layer | ClosedLayer, tally: Tally) -> list[str]:
     No sentence names a candidate or the votes of one, for nothing covers those of candidates that are not kept.
     """
     return [*_total(layer, tally), *_largest(layer, tally), *_bulk(layer, tally), *_thermometer(layer, tally)]
-
-
-def find_unforetold(question: Question, before: LayerFacts, decision: Decision) -> list[str]:
-    """The same of the words and prefixes kept, beside the beginnings that the layer before kept."""
-    layer = question.layer
-    kept = decision.index < layer.candidates.extending
-    if layer.number == 1 or layer.sampler != "random" or not kept.any():
-        return []
-    nats = -math.log(FALSE_ALARM / TESTS / 2 / int(kept.sum()))
-    earlier = randomizer(layer.mechanism, before.candidates, layer.epsilon, layer.bound).channel
-    beginnings = np.searchsorted(np.cumsum(layer.candidates.ways), decision.index[kept], "right")
-    had = earlier.mean(question.shares[beginnings] * before.reports, before.reports)
-    most = earlier.estimate(had + nats + np.sqrt(nats * nats + 2 * nats * had), before.reports) / before.reports
-    votes = decision.votes[kept]
-    least = layer.randomizer.channel.estimate(votes - np.sqrt(2 * nats * votes), decision.reports) / decision.reports
-    odd = int(np.count_nonzero(least > SAMPLED_MORE * most))
-    if not odd:
-        return []
-    return [
-        f"{odd:,} of {len(votes):,} words and prefixes kept have more than {SAMPLED_MORE} times the users that their "
-        "beginnings had in the layer before: no earlier layer foretold them."
-    ]
 
 
 def find_gathered(layer: Layer | ClosedLayer, tally: Tally, kept: Integers, parts: Iterable[Tally]) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from neologue.campaign.campaign import Campaign
 from neologue.campaign.measuring import Measuring
 from neologue.discovery.algorithm import discover
-from neologue.discovery.decision import Decision, OnLayer, Question, Trace, no_trace
+from neologue.discovery.decision import DecidedLayer, Decision, OnLayer, Question, Trace, no_trace
 from neologue.discovery.likely import LikelyQuestion, discover_likely
 from neologue.discovery.measurement import closed_layer, evaluate_measurement, nothing_to_measure
 from neologue.discovery.result import Release
@@ -36,6 +36,8 @@ class DiscoveryState:
         self.first = first.layer
         """The layer that it began with."""
         self._question: Question | LikelyQuestion | None = first
+        self.before: DecidedLayer | None = None
+        """The layer that was decided last, but for a measurement."""
         self._closed: ClosedLayer | None = None
         self._release: Release | None = None
 
@@ -45,9 +47,9 @@ class DiscoveryState:
         return self._question.layer if self._question else self._closed
 
     @property
-    def question(self) -> Question | None:
-        """The layer of a trie to be asked now with all that decides it; None for other layers and at the end."""
-        return self._question if isinstance(self._question, Question) else None
+    def question(self) -> Question | LikelyQuestion | None:
+        """The layer to be asked now with all that decides it; None for a measurement and at the end."""
+        return self._question
 
     @property
     def release(self) -> Release:
@@ -70,6 +72,7 @@ class DiscoveryState:
         if self._question is None:
             self._take_measurement(decision)
             return
+        self.before = DecidedLayer(self._question.layer, decision)
         try:
             self._question = self._rounds.send(decision)
         except StopIteration as end:

@@ -77,6 +77,10 @@ class Layer(ABC):
     def beginnings(self) -> Strings:
         """The prefixes that were kept in the layer before, from which it goes on."""
 
+    @abstractmethod
+    def beginning_of(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
+        """From which of these each of some candidates goes on; -1 for words that are asked about again."""
+
     @cached_property
     def randomizer(self) -> Randomizer[Any]:
         """The randomizer for just these candidates."""
@@ -148,6 +152,11 @@ class ExtendingLayer(Layer):
         """The frontier."""
         return self.frontier
 
+    def beginning_of(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The prefix of the frontier that each of some candidates extends; -1 for words in doubt."""
+        extending = np.searchsorted(np.cumsum(self.candidates.ways), index, "right")
+        return np.where(index < self.candidates.extending, extending, -1)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LikelyLayer(Layer):
@@ -173,6 +182,13 @@ class LikelyLayer(Layer):
     def beginnings(self) -> Strings:
         """The roots of the newest round."""
         return self.asked.rounds[-1].prefixes
+
+    def beginning_of(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The root of each of some candidates; -1 for words of earlier rounds."""
+        fresh = np.flatnonzero(index < self.asked.fresh.size)
+        roots = np.full(len(index), -1, np.int64)
+        roots[fresh] = self.asked.fresh.roots.of(self.asked.prefixes(index[fresh])[0])
+        return roots
 
 
 def _are_lists(lists: Lists, layer: ExtendingLayer) -> bool:

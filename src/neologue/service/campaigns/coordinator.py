@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from neologue.discovery.plausibility import find_gathered, find_implausible, find_unforetold
+from neologue.discovery.foretold import find_unforetold
+from neologue.discovery.plausibility import find_gathered, find_implausible
 from neologue.discovery.result import LayerFacts
 from neologue.discovery.state import DiscoveryState
 from neologue.errors import CampaignError, StorageError
@@ -276,9 +277,7 @@ class Coordinator:
         # Some may have been counted just before it was closed.
         counted = [*layers[:-1], replace(last, round=replace(last.round, reports=tally.reports))]
         decision = progress.state.decide(tally)
-        warnings = find_implausible(layer, tally)
-        if progress.state.question and progress.facts:
-            warnings += find_unforetold(progress.state.question, progress.facts[-1], decision)
+        warnings = [*find_implausible(layer, tally), *find_unforetold(progress.state, decision)]
         parts = self._storage.parts(entry.id, last.layer_index, last.candidates)
         gathered = find_gathered(layer, tally, decision.index, parts)
         progress.state.take(decision)
