@@ -13,7 +13,7 @@ PYTEST = .venv/test/bin/python -m pytest --dist loadfile --no-loadscope-reorder
 # Bytecode is kept, whatever the environment says: tests start many processes, and pytest rewrites every assertion.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: discover sandbox test suite lint ruff-check ruff-format mypy unit durations docs browser proxy soak bench sbom lock clean
+.PHONY: discover sandbox test suite lint ruff-check ruff-format mypy unit durations docs browser java proxy soak bench sbom lock clean
 
 discover: .venv/discover/ready
 	.venv/discover/bin/neologue discover $(ARGS)
@@ -23,7 +23,7 @@ sandbox: .venv/serve/ready
 	.venv/serve/bin/neologue sandbox $(ARGS)
 
 # Every check. mypy keeps one processor busy while many tests wait for something, so both run at once.
-test: browser proxy .venv/test/ready
+test: browser java proxy .venv/test/ready
 	$(MAKE) --no-print-directory -j 2 lint suite
 
 suite: .venv/test/ready
@@ -35,10 +35,10 @@ docs: .venv/docs/ready
 
 # The tests that need no server process, browser, cluster or database server, and take a moment each.
 unit: .venv/test/ready
-	$(PYTEST) -n auto -m "not service and not browser and not cluster and not postgres and not slow"
+	$(PYTEST) -n auto -m "not service and not browser and not java and not cluster and not postgres and not slow"
 
 # Measures how long each test takes, which decides what is slow and in which order they run; on a quiet machine.
-durations: browser proxy .venv/test/ready
+durations: browser java proxy .venv/test/ready
 	mkdir -p build
 	$(PYTEST) -n 2 --junitxml build/junit.xml
 	.venv/test/bin/python tests/durations.py build/junit.xml > tests/durations.txt
@@ -63,6 +63,12 @@ soak: .venv/test/ready
 browser:
 	@if ! command -v chromedriver > /dev/null && command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
 		apt-get -qq update && apt-get -qq install -y chromium chromium-driver || true; \
+	fi
+
+# The tests of devices/java need a compiler, and are as loud without one.
+java:
+	@if ! command -v javac > /dev/null && command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
+		apt-get -qq update && apt-get -qq install -y openjdk-17-jdk-headless || true; \
 	fi
 
 # The tests of deploy/ run nginx with the shipped configuration, and let systemd judge the units.

@@ -87,7 +87,9 @@ def _needs(item: pytest.Item) -> Iterator[str]:
         yield "postgres"
     if "browser" in fixtures or "browsing" in imported:
         yield "browser"
-    if {"service", "web", "attacks", "deploy"} & set(item.path.parts) and not SERVERS.isdisjoint(imported):
+    if "java" in fixtures:
+        yield "java"
+    if {"service", "web", "attacks", "deploy", "java"} & set(item.path.parts) and not SERVERS.isdisjoint(imported):
         yield "service"
     if "RayEngine" in imported:
         yield "cluster"

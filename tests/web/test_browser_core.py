@@ -3,32 +3,35 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from fractions import Fraction
-from itertools import islice, product
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from closed import small_closed_layer
+from device_cases import (
+    CASED_VOCABULARIES,
+    CASED_WORDS,
+    KNOWN_LISTS,
+    SPACES,
+    hostile_documents,
+    layers_to_judge,
+)
 from invitations import OPERATOR, campaign_id, default_policy
 from laws import fit, unary_law, word_law
-from layers import small_layer, small_likely_layer
+from layers import small_layer
 from neologue.device.policy import Policy
 from neologue.entropy import ONE
 from neologue.errors import DocumentError, PolicyError
 from neologue.language.alphabet import normalise
-from neologue.language.lists import Lists
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.canonical import canonical
-from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import issue
 from neologue.protocol.documents import known_document, read_known, read_layer
 from neologue.protocol.invitation import invite
-from neologue.protocol.layer import Layer
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
 
@@ -293,98 +296,6 @@ def test_thresholds_are_those_of_python_for_every_epsilon(core: Browser) -> None
 # What is read, and what is refused
 
 
-def hostile_documents() -> Iterator[tuple[str, bytes]]:
-    """Documents that are right, nearly right and wrong."""
-    plain = small_layer(["ab", "ca"], 2)
-    listed = small_layer(["ab", "ca"], 2, lists=Lists((np.array([3, 0, 5]), np.array([1, 12])), np.array([2, 3])))
-    closed = small_closed_layer(["abc", "cab"], rate=0.25)
-    likely = small_likely_layer()
-    layers: dict[str, Layer | ClosedLayer] = {
-        "plain": plain,
-        "listed": listed,
-        "likely": likely,
-        "likely words": small_likely_layer(escapes=False),
-        "closed": closed,
-    }
-    for name, layer in layers.items():
-        document = layer.document
-        yield name, document
-        told = json.loads(document)
-        for field in told:
-            yield f"{name} without {field}", canonical({key: value for key, value in told.items() if key != field})
-            value: object
-            for value in (0, -1, 1.5, 2**31, 2**31 - 1, "", "abc", "1.0", "1", [], ["a"], [[0]], None, True, {}):
-                if (field, value) not in (("frontier", [""]), ("extension", 2**31 - 1)):
-                    yield f"{name} with {field} {value!r}", canonical(told | {field: value})
-        yield f"{name} and more", canonical(told | {"more": 1})
-        for what, before, after in (
-            ("a space", b":", b": "),
-            ("an escape that need not be", b'"abc"', b'"\\u0061bc"'),
-            ("a key twice", b'{"alphabet":"abc",', b'{"alphabet":"abc","alphabet":"abc",'),
-            ("a number in another form", b'"bound":4', b'"bound":4.0'),
-            ("not UTF-8", b'"abc"', b'"ab\xff"'),
-        ):
-            yield f"{name}, {what}", document.replace(before, after, 1)
-        yield f"{name}, cut", document[:-1]
-        yield f"{name}, a line more", document + b"\n"
-        yield f"{name}, a mark of its order", b"\xef\xbb\xbf" + document
-    told = json.loads(listed.document)
-    rows: Sequence[Sequence[int]]
-    for rows in (
-        [[0, 3, 5]],
-        [[0, 3], [1, 2]],
-        [[0, 3, 5], [1, 12]],
-        [[0, 3, 13], [1, 2]],
-        [[3, 3, 5], [1, 2]],
-        [[], []],
-    ):
-        yield f"lists {rows}", canonical(told | {"listed": rows})
-    for ways in ([3, 3], [2, 2], [1, 3], [2], [2, 3, 3], [0, 3], [2, 2**31], [-2, 3], None):
-        yield f"ways {ways}", canonical(told | {"ways": ways})
-    told = json.loads(plain.document)
-    for change in (
-        {"frontier": ["ca", "ab"]},
-        {"frontier": ["ab", "ab"]},
-        {"frontier": ["ab", "cab"]},
-        {"frontier": ["ab", "cd"]},
-        {"alphabet": "bac"},
-        {"alphabet": "ab\0c"},
-        {"found": ["b", "a"]},
-        {"found": [" a"]},
-        {"found": ["e\u0301"]},
-        {"targets": ["b", "a"]},
-        {"targets": ["a", " b", "e\u0301"]},
-        {"epsilon": "3"},
-        {"epsilon": "03.0"},
-        {"epsilon": "1e999"},
-        {"epsilon": "1e-05"},
-        {"epsilon": "0.00001"},
-        {"epsilon": "1e+16"},
-        {"epsilon": "1e16"},
-        {"sampler": "lazy"},
-        {"randomizer": "plain"},
-        {"alphabet": "abc\U0001d54f\ufb01"},
-        {"alphabet": "abc\ufb01\U0001d54f", "frontier": ["\ufb01", "\U0001d54f"]},
-    ):
-        yield f"plain with {change}", canonical(told | change)
-    told = json.loads(likely.document)
-    for field in ("backoffs", "costs", "limits", "again", "root_costs", "even_costs"):
-        for place, value in product(range(4), (0, 1, 7, 9, 14, 15, 1024, 1025, 16383, 16384, 16385)):
-            numbers = told[field]
-            into = numbers if field in ("backoffs", "costs", "limits", "again") else numbers[1]
-            if place < len(into):
-                changed = [*into[:place], value, *into[place + 1 :]]
-                yield (
-                    f"likely with {field} {changed}",
-                    canonical(told | {field: changed if into is numbers else [numbers[0], changed]}),
-                )
-    for roots in (["", "a", "ab", "c"], ["", "a", "ab", "abab"], ["", "a", "ab", "cc"], ["", "ab", "a", "b"]):
-        yield f"likely with roots {roots}", canonical(told | {"roots": [[""], roots]})
-    told = json.loads(closed.document)
-    for change in ({"rate": "0.0"}, {"rate": "1.5"}, {"rate": "1e-07"}, {"words": ["abcabca"]}, {"words": ["a b"]}):
-        yield f"closed with {change}", canonical(told | change)
-
-
 def test_the_same_documents_are_read_and_refused(core: Browser) -> None:
     known = known_document(small_layer(["ab"]).known)
     vocabulary = read_known(known)
@@ -416,18 +327,6 @@ def test_the_default_limits_are_those_of_python(core: Browser) -> None:
     others = {"operators", "recovery", "issuers", "smallestGroup", "largestMasked"}
     python = set(map(camel_case, asdict(Policy()))) - others
     assert told == {name: value for name, value in limits_of(Policy()).items() if name in python}
-
-
-def layers_to_judge() -> Iterator[Layer | ClosedLayer]:
-    """Layers on both sides of each limit on what a report says of one word."""
-    for mechanism, epsilon, extension in product(
-        ("unary", "subset-selection"), (0.5, 3.0, 4.595, 4.596, 7.0, 10.0), (1, 4, 8)
-    ):
-        yield small_layer(["ab", "ca"], extension, mechanism=mechanism, epsilon=epsilon, bound=30)
-    for mechanism, epsilon, listed in product(("unary", "subset-selection"), (1.0, 4.595, 4.596, 10.0), (1, 243, 729)):
-        words = ["".join(letters) for letters in islice(product("abc", repeat=6), listed)]
-        yield small_closed_layer(words, mechanism=mechanism, epsilon=epsilon)
-    yield small_layer(["ab", "ca"], 9, targets=frozenset({"abc"}))
 
 
 def test_the_same_layers_are_refused_for_the_same_limit_by_default(core: Browser) -> None:
@@ -473,13 +372,9 @@ def limits_of(policy: Policy) -> dict[str, object]:
 
 
 def test_the_same_lists_of_known_words_are_read_and_refused(core: Browser) -> None:
-    lists = [
-        *("", "a", "a\nb", "b\na", "a\n", "\na", "a\na", " a", "a ", "a b", "a\r\nb", "a\x1c", "a\x85", "\ufeffa"),
-        *("e\u0301", "\u00e9", "\u00e9\n\U0001d54f", "\ufb01\n\U0001d54f", "\U0001d54f\n\ufb01", "a\u200bb", "\u200b"),
-    ]
     documents = {}
-    for content in lists:
-        document = json.loads(small_layer(["ab"]).document) | {"known": _sha(content)}
+    for content in KNOWN_LISTS:
+        document = json.loads(small_layer(["ab"]).document) | {"known": hashlib.sha256(content.encode()).hexdigest()}
         documents[content] = canonical(document).hex()
     told = run(
         core,
@@ -489,14 +384,10 @@ def test_the_same_lists_of_known_words_are_read_and_refused(core: Browser) -> No
         """,
         list(documents.items()),
     )
-    expected = [_is_read(content.encode()) for content in lists]
-    assert dict(zip(lists, told, strict=True)) == dict(zip(lists, expected, strict=True))
+    expected = [_is_read(content.encode()) for content in KNOWN_LISTS]
+    assert dict(zip(KNOWN_LISTS, told, strict=True)) == dict(zip(KNOWN_LISTS, expected, strict=True))
     assert True in expected
     assert False in expected
-
-
-def _sha(content: str) -> str:
-    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _is_read(content: bytes) -> bool:
@@ -508,15 +399,6 @@ def _is_read(content: bytes) -> bool:
 
 
 def test_words_are_compared_and_known_as_in_python(core: Browser) -> None:
-    words = [
-        *("word", "Word", "WORD", "wOrd", "WORd", "I", "i", "O'Neil", "O'NEIL", "o'neil", "MacBook", "MACBOOK"),
-        *("Macbook", "straße", "STRASSE", "Straße", "ΟΔΟΣ", "οδος", "οδός", "Οδός", "İstanbul", "istanbul"),
-        *("ISTANBUL", "ǅ", "ǆ", "Ǆ", "2Be", "2BE", "2be", "e\u0301a", "\u00e9a", "\u00c9A", "E\u0301A", "हिन्दी"),
-        *("слово", "Слово", "СЛОВО", "ª", "ⅷ", "Ⅷ", "\U00010400a", "\U00010428a", "\U00010400\U00010401", "-", "'"),
-        *("A-", "a-", "A'b", "A'B", "Aʰ", "ﬁsh", "Fish"),
-    ]
-    vocabularies = [words[start::7] for start in range(7)]
-    spaces = [chr(point) for point in range(0x3001) if chr(point).isspace()] + ["\ufeff", "\u200b", "\u180e"]
     told = run(
         core,
         """
@@ -530,16 +412,16 @@ def test_words_are_compared_and_known_as_in_python(core: Browser) -> None:
           words.toSorted(device.compare),
         ];
         """,
-        words,
-        vocabularies,
-        spaces,
+        CASED_WORDS,
+        CASED_VOCABULARIES,
+        SPACES,
     )
-    for listed, got in zip(vocabularies, told[0], strict=True):
+    for listed, got in zip(CASED_VOCABULARIES, told[0], strict=True):
         vocabulary = Vocabulary(listed)
-        expected = {word: word in vocabulary for word in words}
-        assert dict(zip(words, got, strict=True)) == expected
-    assert told[1] == [normalise(f"{space}a{space}b{space}") for space in spaces]
-    assert told[2] == sorted(words)
+        expected = {word: word in vocabulary for word in CASED_WORDS}
+        assert dict(zip(CASED_WORDS, got, strict=True)) == expected
+    assert told[1] == [normalise(f"{space}a{space}b{space}") for space in SPACES]
+    assert told[2] == sorted(CASED_WORDS)
 
 
 # Chance: the laws of the module's own randomness, against those that Python writes down

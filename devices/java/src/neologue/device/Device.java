@@ -1,0 +1,412 @@
+package neologue.device;
+
+import java.io.Closeable;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import neologue.LaterException;
+import neologue.RefusalException;
+import neologue.protocol.Bytes;
+import neologue.protocol.Credential;
+import neologue.protocol.Invitation;
+import neologue.protocol.KeyHistory;
+import neologue.protocol.Signatures;
+import neologue.random.SystemEntropy;
+import neologue.storage.Answer;
+import neologue.storage.Clock;
+import neologue.storage.DeviceState;
+import neologue.storage.Diary;
+import neologue.storage.FolderLock;
+import neologue.storage.Record;
+import neologue.storage.StorageException;
+import neologue.transport.Response;
+import neologue.transport.Transport;
+
+/**
+ * One device of a service's campaigns, with all its files in a folder.
+ *
+ * <p>It makes at most one report for a campaign. The report and its cost are on the disk before a byte is sent, and the same
+ * bytes are sent again until the service says that they are final or of no more use. Its randomness is the platform's, and
+ * there is no way to give it any other. Whether and when it talks, and what it asks for, does not depend on a typed word.
+ *
+ * <p>Nothing is stored or sent until its owner has opted in. `typed` may be called from any thread, also during a `tick`.
+ */
+public final class Device implements Closeable {
+    private static final int DIGEST_BYTES = 32;
+    private static final int SIGNATURE_BYTES = 64;
+    private static final int TICKET_BYTES = 16;
+    private static final int MOST_PROOF_BYTES = 1 << 13;
+    private static final String JSON = "application/json";
+    private static final String OCTETS = "application/octet-stream";
+    private static final String DONE = "this device has done its part in the campaign";
+    private static final Tick OUT = new Tick(
+            Tick.State.OUT, null, "the owner of this device has not opted in; nothing is sent and nothing is stored");
+
+    private final Transport transport;
+    private final Policy policy;
+    private final Signatures signatures;
+    private final SendingTime sendingTime;
+    private final Clock clock;
+    private final Library library;
+    private final FolderLock lock;
+    private final Record record;
+    private final Diary diary;
+    private final Backoff backoff = new Backoff();
+    private final Object ticking = new Object();
+
+    Device(DeviceBuilder parts) {
+        transport = parts.transport;
+        policy = parts.policy;
+        signatures = parts.signatures;
+        sendingTime = parts.sendingTime;
+        clock = parts.clock;
+        Path folder = parts.folder;
+        library = parts.library == null ? new Library(folder.resolve("library"), parts.known) : parts.library;
+        lock = new FolderLock(folder);
+        try {
+            record = new Record(folder.resolve("record"));
+            diary = new Diary(folder.resolve("diary"), parts.seal, clock);
+        } catch (RuntimeException error) {
+            lock.close();
+            throw error;
+        }
+    }
+
+    /** A device with its files in a folder, which talks to a service by a transport and answers within a policy. */
+    public static DeviceBuilder in(Path folder, Transport transport, Policy policy) {
+        return new DeviceBuilder(folder, transport, policy);
+    }
+
+    // What the app tells it
+
+    /** Note that a word was typed; nothing is kept of a private field, nor unless the owner has opted in. */
+    public void typed(String word, int times, boolean isPrivate) {
+        if (times < 1) {
+            throw new IllegalArgumentException("times is " + times + "; a typed word counts at least 1");
+        }
+        if (!isPrivate && record.state().optedIn) {
+            diary.typed(word, times);
+        }
+    }
+
+    /** Take part in the campaign of a credential; an earlier one is left, unless a report still waits there. */
+    public void join(String credential) {
+        String campaign = Bytes.hex(new Credential(credential).campaign);
+        DeviceState state = record.state();
+        if (!state.optedIn) {
+            throw new IllegalStateException("the owner of this device has not opted in: ask them, call optIn(), and "
+                    + "join then");
+        }
+        if (credential.equals(state.credential)) {
+            return;
+        }
+        if (state.credential != null && state.ended == null) {
+            String earlier = Bytes.hex(new Credential(state.credential).campaign);
+            if (state.answerTo(earlier) != null) {
+                throw new IllegalStateException("the report for the campaign " + earlier
+                        + " is not confirmed yet: join the campaign "
+                        + campaign + " when it is, or leave the earlier one first, which discards its report");
+            }
+        }
+        record.update(next -> {
+            next.credential = credential;
+            next.answered = null;
+            next.ended = null;
+        });
+    }
+
+    /** Leave the campaign; a report that waits is erased unsent. What it cost stays, and it makes no other. */
+    public void leave() {
+        record.update(next -> {
+            if (next.credential != null) {
+                String campaign = Bytes.hex(new Credential(next.credential).campaign);
+                if (next.reports.remove(campaign) != null) {
+                    next.receipts.add(Receipts.abandoned(clock.day(), campaign));
+                }
+            }
+            next.credential = null;
+            next.answered = null;
+            next.ended = null;
+        });
+    }
+
+    // What its owner tells it
+
+    /** Take part, from what is typed from now on. */
+    public void optIn() {
+        record.update(next -> next.optedIn = true);
+    }
+
+    /** Send nothing and store nothing from now on, and forget all words; a report that waits is held back. */
+    public void optOut() {
+        record.update(next -> next.optedIn = false);
+        diary.forgetAll();
+    }
+
+    /** Whether the owner has opted in. */
+    public boolean optedIn() {
+        return record.state().optedIn;
+    }
+
+    /** Forget one word; what was sent before can't be taken back. */
+    public void forget(String word) {
+        diary.forget(word);
+    }
+
+    /**
+     * Erase all words, reports that wait, receipts, the credential and what was fetched.
+     *
+     * <p>Which campaigns were answered and what they cost stays, without which this device could answer a campaign twice; and
+     * so does which operators' keys were replaced, without which it would trust them again.
+     */
+    public void forgetMe() {
+        diary.forgetAll();
+        record.update(next -> {
+            next.reports.clear();
+            next.receipts.clear();
+            next.credential = null;
+            next.answered = null;
+            next.ended = null;
+        });
+        library.clear();
+    }
+
+    /** The words that are remembered, each with how often it was typed. */
+    public Map<String, Long> words() {
+        return diary.words();
+    }
+
+    /** What left this device and what it could reveal, in a few sentences each, the oldest first. */
+    public List<String> receipts() {
+        return new ArrayList<>(record.state().receipts);
+    }
+
+    /** The sum of the local ε of all campaigns ever answered, rounded up. */
+    public double spent() {
+        return Policy.roundUp(Policy.sum(record.state().spentBesides("")));
+    }
+
+    /**
+     * Follow an operator whose key was replaced, by the succession that the service publishes; a check-in does the
+     * same.
+     */
+    public void follow(byte[] succession) {
+        KeyHistory known = record.state().keys.learn(succession, policy.pins, signatures);
+        if (known != record.state().keys) {
+            record.update(next -> next.keys = known);
+        }
+    }
+
+    // What it does
+
+    /**
+     * Take the next step, and say when to call again. A step that sends a report waits for its moment, some seconds.
+     */
+    public Tick tick() {
+        synchronized (ticking) {
+            diary.save();
+            DeviceState state = record.state();
+            if (!state.optedIn) {
+                return OUT;
+            }
+            if (state.credential == null) {
+                return new Tick(Tick.State.ALONE, null, "no campaign is joined; join one with a credential");
+            }
+            if (state.ended != null) {
+                return new Tick(Tick.State.OVER, null, DONE);
+            }
+            if (!policy.limits.enabled) {
+                return new Tick(Tick.State.REFUSED, null, Policy.SWITCHED_OFF);
+            }
+            try {
+                Tick done = advance(state, new Credential(state.credential));
+                backoff.reset();
+                return done;
+            } catch (LaterException error) {
+                return new Tick(Tick.State.LATER, backoff.delay(error), error.getMessage());
+            } catch (RefusalException error) {
+                backoff.reset();
+                return new Tick(Tick.State.REFUSED, Reply.LATEST, error.getMessage());
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        diary.save();
+        lock.close();
+    }
+
+    /** One step in a campaign that is not over. */
+    private Tick advance(DeviceState state, Credential credential) {
+        String campaign = Bytes.hex(credential.campaign);
+        boolean answered = state.answerTo(campaign) != null;
+        if (answered && !state.reports.containsKey(campaign)) {
+            return end(Tick.State.OVER, campaign, DONE);
+        }
+        if (!answered && state.answered != null) {
+            throw new StorageException("the record of this device has lost its answer to the campaign " + campaign
+                    + ": answer no more campaigns; it is unknown what this device has spent", null);
+        }
+        Invitation asked = state.answered;
+        if (asked == null || asked.ticket == null || policy.replacement(Bytes.hex(asked.operator),
+                state.keys) != null) {
+            Response response = transport.request(
+                    "POST", "/v1/check-in", checkIn(credential), JSON, Transport.SMALL_ANSWER);
+            if (response.status != 200) {
+                return Reply.refusal(response, "check-in");
+            }
+            Reply reply = Reply.of(response);
+            if (reply.has("succession")) {
+                // Before anything else: a key that was revoked is not trusted even for this answer.
+                follow(reply.bytes("succession", -1));
+            }
+            if (reply.state().equals("wait")) {
+                return new Tick(Tick.State.WAIT, reply.delay(), "the service asks nothing of this device yet");
+            }
+            if (reply.state().equals("over")) {
+                return end(Tick.State.OVER, campaign, "nothing is asked of this device in the campaign");
+            }
+            asked = invitation(reply);
+            renew(asked);
+        }
+        return answer(asked, credential);
+    }
+
+    private static byte[] checkIn(Credential credential) {
+        return ("{\"credential\":\"" + credential.text + "\"}").getBytes(StandardCharsets.US_ASCII);
+    }
+
+    private static Invitation invitation(Reply reply) {
+        if (!reply.state().equals("invited")) {
+            throw Reply.unusable();
+        }
+        if (reply.has("masked")) {
+            throw new RefusalException("the campaign takes votes under masks, which this device does not make");
+        }
+        if (reply.has("proof") && reply.bytes("proof", -1).length > MOST_PROOF_BYTES) {
+            throw new RefusalException("the proof beside the invitation has more than 8,192 bytes; no policy "
+                    + "permits that");
+        }
+        return new Invitation(
+                reply.bytes("layer", DIGEST_BYTES),
+                reply.bytes("operator", DIGEST_BYTES),
+                reply.bytes("signature", SIGNATURE_BYTES),
+                reply.bytes("ticket", TICKET_BYTES));
+    }
+
+    /** Remember another invitation to what is answered already. */
+    private void renew(Invitation asked) {
+        Invitation before = record.state().answered;
+        if (before != null && Bytes.hex(before.layer).equals(Bytes.hex(asked.layer))) {
+            record.update(next -> next.answered = asked);
+        }
+    }
+
+    /** Check an invitation, make the report or take the one that was made, and send it at its moment. */
+    private Tick answer(Invitation asked, Credential credential) {
+        String campaign = Bytes.hex(credential.campaign);
+        policy.checkOperator(asked.operator, record.state().keys);
+        // Before anything is fetched: whoever is not the operator costs this device nothing.
+        if (!asked.isGenuine(credential.campaign, signatures)) {
+            throw new RefusalException(
+                    "the signature is not the operator's for this campaign and layer; get the invitation anew from "
+                            + "them");
+        }
+        Library.KnownLayer told = library.layer(asked.layer, this::fetch, policy, layer -> {
+            policy.checkLayer(layer);
+            policy.checkLifetime(layer.epsilon, record.state().spentBesides(campaign));
+        });
+        byte[] report = sendingTime.hide(() -> report(told, asked, campaign));
+        // Only here: the bytes and their cost are on the disk, and the owner still agrees.
+        if (report == null || !record.state().optedIn) {
+            return OUT;
+        }
+        Response response = transport.request(
+                "POST", "/v1/reports", credential.submission(asked.ticket, report), OCTETS, Transport.SMALL_ANSWER);
+        return read(response, campaign);
+    }
+
+    /** The report of this device, on the disk with its cost when this returns; null if the owner has opted out. */
+    private byte[] report(Library.KnownLayer told, Invitation asked, String campaign) {
+        DeviceState state = record.state();
+        if (!state.optedIn) {
+            return null;
+        }
+        Answer made = state.answerTo(campaign);
+        if (made != null) {
+            String kept = state.reports.get(campaign);
+            if (kept == null || !made.layer.equals(Bytes.hex(asked.layer))) {
+                throw new RefusalException("this device has answered "
+                        + (kept == null ? "the campaign " : "another layer of the campaign ") + campaign
+                        + ", and takes part once: invite it to the next campaign");
+            }
+            return Bytes.unhex(kept, -1);
+        }
+        byte[] report = told.layer.report(diary.words(), told.known, new SystemEntropy());
+        String operator = Bytes.hex(asked.operator);
+        record.update(next -> {
+            Answer answer = new Answer(
+                    campaign, Bytes.hex(asked.layer), told.layer.epsilon, clock.day(), operator, told.layer.bound);
+            next.answers.add(answer);
+            next.reports.put(campaign, Bytes.hex(report));
+            next.answered = asked;
+            double spent = Policy.roundUp(Policy.sum(next.spentBesides("")));
+            double lifetime = policy.limits.lifetimeEpsilon;
+            next.receipts.add(Receipts.made(clock.day(), campaign, operator, told.layer, report.length, spent,
+                    lifetime));
+        });
+        return report;
+    }
+
+    /** What the service says of a report that was sent. */
+    private Tick read(Response response, String campaign) {
+        if (response.status == 410) {
+            return end(Tick.State.CLOSED, campaign, "the report came too late and was not counted; it was erased");
+        }
+        if (response.status == 401) {
+            // The service may have lost the secret of its tickets; the credential earns another one.
+            record.update(next ->
+                    next.answered = new Invitation(next.answered.layer, next.answered.operator,
+                            next.answered.signature, null));
+        }
+        if (response.status != 200 && response.status != 202) {
+            return Reply.refusal(response, "report");
+        }
+        Reply reply = Reply.of(response);
+        if (response.status == 200 && reply.state().equals("final")) {
+            return end(Tick.State.FINAL, campaign, "the report was counted and erased from this device");
+        }
+        if (response.status == 202 && reply.state().equals("received")) {
+            return new Tick(Tick.State.RECEIVED, reply.delay(), "the report has arrived and is not final yet; it is "
+                    + "kept");
+        }
+        throw Reply.unusable();
+    }
+
+    /** End a campaign: erase the report, if one waits, and record the end. */
+    private Tick end(Tick.State how, String campaign, String message) {
+        record.update(next -> {
+            if (next.reports.remove(campaign) != null) {
+                boolean counted = how == Tick.State.FINAL;
+                next.receipts.add(counted ? Receipts.counted(clock.day(), campaign) : Receipts.abandoned(clock.day(),
+                        campaign));
+            }
+            next.ended = how.name().toLowerCase(Locale.ROOT);
+        });
+        return new Tick(how, null, message);
+    }
+
+    private byte[] fetch(String path, int most) {
+        Response response = transport.request("GET", path, null, null, most);
+        if (response.status != 200) {
+            // Gone, or not there yet; the next check-in will say.
+            throw new LaterException("the service answers " + response.status + " for " + path,
+                    Reply.retryAfter(response));
+        }
+        return response.body;
+    }
+}

@@ -1,0 +1,73 @@
+package neologue.device;
+
+import java.nio.file.Path;
+import neologue.protocol.PlatformSignatures;
+import neologue.protocol.Signatures;
+import neologue.storage.Clock;
+import neologue.storage.Seal;
+import neologue.transport.Transport;
+
+/** The parts of a device, each with a default but the three that have none. */
+public final class DeviceBuilder {
+    final Path folder;
+    final Transport transport;
+    final Policy policy;
+    Seal seal;
+    Signatures signatures;
+    SendingTime sendingTime = new SendingTime();
+    Clock clock = Clock.SYSTEM;
+    Library library;
+    byte[] known;
+
+    DeviceBuilder(Path folder, Transport transport, Policy policy) {
+        this.folder = folder;
+        this.transport = transport;
+        this.policy = policy;
+    }
+
+    /** Seal the words on the disk. */
+    public DeviceBuilder sealedBy(Seal seal) {
+        this.seal = seal;
+        return this;
+    }
+
+    /** Check signatures by other means than the platform's. */
+    public DeviceBuilder checkedBy(Signatures signatures) {
+        this.signatures = signatures;
+        return this;
+    }
+
+    /** Send reports in another window than the usual one. */
+    public DeviceBuilder sendingAt(SendingTime sendingTime) {
+        this.sendingTime = sendingTime;
+        return this;
+    }
+
+    /** Go by another clock. */
+    public DeviceBuilder clockedBy(Clock clock) {
+        this.clock = clock;
+        return this;
+    }
+
+    /** Share what is fetched with other devices of this process. */
+    public DeviceBuilder sharing(Library library) {
+        this.library = library;
+        return this;
+    }
+
+    /**
+     * Come with a list of known words, the bytes that the service serves under its digest: they are not fetched then.
+     */
+    public DeviceBuilder knowing(byte[] known) {
+        this.known = known;
+        return this;
+    }
+
+    /** The device. */
+    public Device open() {
+        if (signatures == null) {
+            signatures = new PlatformSignatures();
+        }
+        return new Device(this);
+    }
+}

@@ -1,0 +1,69 @@
+package neologue.device;
+
+/** The limits that the owner of a device sets, whatever a server says; docs/device-policy.md has the reasons. */
+public final class Limits {
+    private static final double MOST_EPSILON = 1_000_000;
+    private static final double MOST_RATIO = 1e9;
+    private static final int LARGEST_LAYER = 1 << 27;
+    private static final int LARGEST_NUMBER = 1 << 30;
+
+    /** Whether anything is answered at all. */
+    public boolean enabled = true;
+    /** The largest local ε of one word in one report. */
+    public double largestEpsilon = 10;
+    /** The largest B·ε: that of all words of one report together. */
+    public double largestUserEpsilon = 600;
+    /** The largest sum of the local ε of all campaigns ever answered. */
+    public double lifetimeEpsilon = 20;
+    /** The fewest users that a layer may say it asks. */
+    public int smallestLayerSize = 100;
+    /** The most characters of a word that may count. */
+    public int longestWord = 32;
+    /** The most candidates of a layer. */
+    public int largestLayer = 1 << 24;
+    /** The most bytes of a report. */
+    public int largestReport = 10_000;
+    /** The most votes of a report, and words it has room for. */
+    public int mostVotes = 1 << 20;
+    /** The most that one vote may multiply the odds by that a word is held. */
+    public double largestVoteRatio = 22_100;
+    /** The same where the operator lists whole words. */
+    public double largestClosedVoteRatio = 50;
+    /** The most that a missing vote may divide these odds by. */
+    public double largestSilenceRatio = 4;
+    /** The fewest votes that chance alone must give, on average. */
+    public double fewestNoiseVotes = 3;
+    /** Whether an operator may list the only words that count. */
+    public boolean allowTargets = false;
+    /** The most known words of a layer. */
+    public int mostKnownWords = 1 << 20;
+    /** The most bytes of the list of them. */
+    public int largestKnown = 1 << 24;
+
+    /** The same limits, checked. */
+    Limits checked() {
+        check("largestEpsilon", largestEpsilon, Double.MIN_VALUE, MOST_EPSILON);
+        check("largestUserEpsilon", largestUserEpsilon, Double.MIN_VALUE, MOST_EPSILON);
+        check("lifetimeEpsilon", lifetimeEpsilon, Double.MIN_VALUE, MOST_EPSILON);
+        check("smallestLayerSize", smallestLayerSize, 1, LARGEST_NUMBER);
+        check("longestWord", longestWord, 1, 64);
+        check("largestLayer", largestLayer, 1, LARGEST_LAYER);
+        check("largestReport", largestReport, 100, LARGEST_NUMBER);
+        check("mostVotes", mostVotes, 1, LARGEST_LAYER);
+        check("largestVoteRatio", largestVoteRatio, 1, MOST_RATIO);
+        check("largestClosedVoteRatio", largestClosedVoteRatio, 1, MOST_RATIO);
+        check("largestSilenceRatio", largestSilenceRatio, 1, MOST_RATIO);
+        check("fewestNoiseVotes", fewestNoiseVotes, 0, LARGEST_LAYER);
+        check("mostKnownWords", mostKnownWords, 0, LARGEST_NUMBER);
+        check("largestKnown", largestKnown, 0, LARGEST_NUMBER);
+        return this;
+    }
+
+    private static void check(String name, double value, double least, double most) {
+        boolean within = value >= least && value <= most;
+        if (!within) {
+            throw new IllegalArgumentException(
+                    "the limit " + name + " can't be " + value + "; docs/device-policy.md has the limits");
+        }
+    }
+}

@@ -1,0 +1,2 @@
+/** The wire: layer documents, invitations, credentials, successions of keys. */
+package neologue.protocol;

@@ -1,0 +1,154 @@
+package neologue.harness;
+
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import javax.crypto.spec.SecretKeySpec;
+import neologue.device.Device;
+import neologue.device.DeviceBuilder;
+import neologue.device.Library;
+import neologue.device.Limits;
+import neologue.device.Policy;
+import neologue.device.SendingTime;
+import neologue.device.Tick;
+import neologue.storage.AesSeal;
+import neologue.storage.Clock;
+import neologue.transport.HandoverTransport;
+import neologue.transport.HttpTransport;
+import neologue.transport.Transport;
+
+/** Real devices, by the names that a test gives them. */
+final class Devices {
+    private static final int THREADS = 8;
+
+    private final Map<String, Device> open = new HashMap<>();
+    private long day = Clock.SYSTEM.day();
+
+    /** Open a device; its words are noted and its campaign is joined if the test says so. */
+    Object open(Values given) {
+        Device device = device(given, null);
+        open.put(given.text("name"), device);
+        return null;
+    }
+
+    Object close(Values given) {
+        open.remove(given.text("name")).close();
+        return null;
+    }
+
+    Object tick(Values given) {
+        return written(open.get(given.text("name")).tick());
+    }
+
+    /** Let days pass for devices that are opened from now on. */
+    Object wait(Values given) {
+        day += given.number("days");
+        return null;
+    }
+
+    /** What an owner says or asks. */
+    Object owner(Values given) {
+        Device device = open.get(given.text("name"));
+        switch (given.text("says")) {
+            case "opt in":
+                device.optIn();
+                return null;
+            case "opt out":
+                device.optOut();
+                return null;
+            case "forget":
+                device.forget(given.text("word"));
+                return null;
+            case "forget me":
+                device.forgetMe();
+                return null;
+            case "leave":
+                device.leave();
+                return null;
+            case "words":
+                return new LinkedHashMap<>(device.words());
+            case "receipts":
+                return device.receipts();
+            case "spent":
+                return device.spent();
+            default:
+                throw new IllegalArgumentException("an owner does not say that");
+        }
+    }
+
+    /** Tick many devices over HTTP until each has done its part; how many ended in each state. */
+    Object fleet(Values given) throws Exception {
+        Library library = new Library(null, null);
+        ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+        try {
+            List<Future<String>> ends = new ArrayList<>();
+            for (Values each : given.objects("devices")) {
+                Callable<String> life = () -> live(device(each, library));
+                ends.add(threads.submit(life));
+            }
+            Map<String, Integer> counts = new LinkedHashMap<>();
+            for (Future<String> end : ends) {
+                counts.merge(end.get(), 1, Integer::sum);
+            }
+            return counts;
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    private static String live(Device device) throws InterruptedException {
+        try (Device living = device) {
+            while (true) {
+                Tick tick = living.tick();
+                if (tick.again == null || tick.state == Tick.State.REFUSED) {
+                    return tick.state + (tick.state == Tick.State.REFUSED ? ": " + tick.message : "");
+                }
+                Thread.sleep((long) (1000 * Math.min(tick.again, 0.2)));
+            }
+        }
+    }
+
+    private Device device(Values given, Library library) {
+        Limits limits = new Limits();
+        if (given.get("limits") != null) {
+            given.object("limits").copyTo(limits);
+        }
+        Policy policy = new Policy(Collections.singleton(given.text("operator")), limits);
+        Path folder = Paths.get(given.text("folder"));
+        Transport transport = given.get("server") == null
+                ? new HandoverTransport(Paths.get(given.text("request")), Paths.get(given.text("answer")))
+                : new HttpTransport(given.text("server"));
+        long today = day;
+        DeviceBuilder builder = Device.in(folder, transport, policy)
+                .sealedBy(new AesSeal(new SecretKeySpec(new byte[16], "AES")))
+                .sendingAt(new SendingTime(0, 0.01))
+                .clockedBy(() -> today);
+        Device device = (library == null ? builder : builder.sharing(library)).open();
+        if (given.get("credential") != null) {
+            device.optIn();
+            device.join(given.text("credential"));
+        }
+        if (given.get("words") != null) {
+            given.counts("words").forEach((word, times) -> device.typed(word, times.intValue(), false));
+        }
+        return device;
+    }
+
+    private static Object written(Tick tick) {
+        Map<String, Object> values = new LinkedHashMap<>();
+        values.put("state", tick.state.name().toLowerCase(Locale.ROOT));
+        values.put("again", tick.again);
+        values.put("message", tick.message);
+        return values;
+    }
+}

@@ -1,0 +1,252 @@
+package neologue.harness;
+
+import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import neologue.RefusalException;
+import neologue.candidates.ExtendedPrefixes;
+import neologue.protocol.Bytes;
+import neologue.protocol.Credential;
+import neologue.protocol.Invitation;
+import neologue.protocol.Json;
+import neologue.protocol.KeyHistory;
+import neologue.protocol.Layer;
+import neologue.protocol.LayerDocument;
+import neologue.protocol.LayerProbe;
+import neologue.protocol.PlatformSignatures;
+import neologue.protocol.Signatures;
+import neologue.randomizers.SubsetSelection;
+import neologue.randomizers.Unary;
+import neologue.text.Alphabet;
+import neologue.text.Vocabulary;
+import neologue.text.WordForm;
+
+/** Holds the device to the files in vectors/. */
+final class Vectors {
+    private final Path folder;
+    private final Signatures signatures = new PlatformSignatures();
+    private final Map<String, Integer> passed = new LinkedHashMap<>();
+    private final List<String> failures = new ArrayList<>();
+    private String file;
+
+    private Vectors(Path folder) {
+        this.folder = folder;
+    }
+
+    /** How many checks of each file passed, and what the others found. */
+    static Object check(Values given) throws Exception {
+        Vectors vectors = new Vectors(Paths.get(given.text("folder")));
+        vectors.forms();
+        vectors.candidates();
+        vectors.unary();
+        vectors.subsetSelection();
+        vectors.reports("reports", vectors.read("reports"));
+        vectors.reports("closed", vectors.read("closed"));
+        vectors.likely();
+        vectors.documents();
+        vectors.identities();
+        vectors.succession();
+        Map<String, Object> result = new LinkedHashMap<>();
+        result.put("passed", vectors.passed);
+        result.put("failures", vectors.failures);
+        return result;
+    }
+
+    private Object read(String name) throws Exception {
+        file = name;
+        passed.put(name, 0);
+        return Json.read(new String(Files.readAllBytes(folder.resolve(name + ".json")), StandardCharsets.UTF_8));
+    }
+
+    private void same(Values vector, String what, Object expected, Object got) {
+        if (Objects.equals(expected, got)) {
+            passed.merge(file, 1, Integer::sum);
+        } else {
+            failures.add(file + ", " + vector.get("name") + ", " + what + ": " + got + " instead of " + expected);
+        }
+    }
+
+    private void refuses(Values vector, String what, Runnable reading) {
+        boolean refused = false;
+        try {
+            reading.run();
+        } catch (RefusalException error) {
+            refused = true;
+        }
+        same(vector, what, true, refused);
+    }
+
+    private void forms() throws Exception {
+        for (Values vector : Values.objects(read("forms"))) {
+            WordForm form = new WordForm(vector.text("replaced"), vector.text("stripped"));
+            for (Values word : vector.objects("words")) {
+                same(vector, word.text("typed"), word.text("form"), form.of(word.text("typed")));
+            }
+        }
+    }
+
+    private void candidates() throws Exception {
+        for (Values vector : Values.objects(read("candidates"))) {
+            if (vector.get("listed") != null || !((List<?>) vector.get("doubtful")).isEmpty()) {
+                continue; // on their way out of the protocol
+            }
+            ExtendedPrefixes candidates = new ExtendedPrefixes(
+                    new Alphabet(vector.text("alphabet")), vector.strings("frontier"), vector.number("extension"));
+            same(vector, "size", (long) vector.number("size"), candidates.size());
+            for (Values word : vector.objects("words")) {
+                same(vector, word.text("word"), orNone(word), candidates.index(word.text("word")));
+            }
+        }
+    }
+
+    private static int orNone(Values word) {
+        return word.get("candidate") == null ? -1 : word.number("candidate");
+    }
+
+    private void unary() throws Exception {
+        for (Values vector : Values.objects(read("unary"))) {
+            Unary unary = new Unary(vector.number("candidates"), vector.real("epsilon"), vector.number("bound"));
+            same(vector, "noise", new BigInteger(vector.text("noise")), unary.noise);
+            same(vector, "remainder_bits", vector.number("remainder_bits"), unary.remainderBits);
+            same(vector, "usual_bytes", (long) vector.number("usual_bytes"), unary.payloadBytes());
+            int[] ones = unary.ones(vector.numbers("held"), new Dictated(vector.bytes("entropy"))).stream().toArray();
+            same(vector, "positions", Arrays.toString(vector.numbers("positions")), Arrays.toString(ones));
+            Dictated entropy = new Dictated(vector.bytes("entropy"));
+            byte[] payload = unary.randomize(vector.numbers("held"), entropy);
+            same(vector, "payload", vector.text("payload"), Bytes.hex(payload));
+            same(vector, "entropy left", 0, entropy.left());
+        }
+    }
+
+    private void subsetSelection() throws Exception {
+        Values all = new Values(read("subset_selection"));
+        for (Values vector : all.objects("expansions")) {
+            long[][] subsets = SubsetSelection.expand(
+                    vector.bytes("seed"), ((Double) vector.get("domain")).longValue(), vector.number("rows"),
+                            vector.number("size"));
+            List<List<Double>> lists = Arrays.stream(subsets)
+                    .map(subset -> Arrays.stream(subset).mapToObj(value -> (double) value).collect(Collectors.toList()))
+                    .collect(Collectors.toList());
+            same(vector, "subsets", vector.get("subsets"), lists);
+        }
+        for (Values vector : all.objects("reports")) {
+            SubsetSelection selection =
+                    new SubsetSelection(vector.number("candidates"), vector.real("epsilon"), vector.number("bound"));
+            same(vector, "domain", (long) vector.number("domain"), selection.domain);
+            same(vector, "subset_size", vector.number("subset_size"), selection.subsetSize);
+            same(vector, "truth", new BigInteger(vector.text("truth")), selection.truth);
+            Dictated entropy = new Dictated(vector.bytes("entropy"));
+            byte[] payload = selection.randomize(vector.numbers("held"), entropy);
+            same(vector, "payload", vector.text("payload"), Bytes.hex(payload));
+            same(vector, "entropy left", 0, entropy.left());
+        }
+    }
+
+    private void reports(String name, Object vectors) {
+        for (Values vector : Values.objects(vectors)) {
+            Values told = vector.object("layer");
+            if (told.get("listed") != null || told.get("doubtful") != null && told.strings("doubtful").length > 0) {
+                continue;
+            }
+            Layer layer = LayerDocument.read(told.canonical());
+            same(vector, "digest", vector.text("digest"), Bytes.hex(layer.digest));
+            Vocabulary known =
+                    Vocabulary.read(String.join("\n", vector.strings("known_words")).getBytes(StandardCharsets.UTF_8));
+            TreeMap<String, Long> counting = LayerProbe.counting(layer, vector.counts("words"), known);
+            if (name.equals("closed")) {
+                same(vector, "counting", vector.get("counting"), new ArrayList<>(counting.keySet()));
+            } else {
+                TreeMap<Integer, Long> prefixes = LayerProbe.prefixes(layer, counting);
+                same(vector, "prefixes", vector.get("prefixes"), reals(prefixes.keySet()));
+                same(vector, "times", vector.get("times"), reals(prefixes.values()));
+            }
+            Dictated entropy = new Dictated(vector.bytes("entropy"));
+            same(vector, "report", vector.text("report"), Bytes.hex(layer.report(vector.counts("words"), known,
+                    entropy)));
+            same(vector, "entropy left", 0, entropy.left());
+        }
+    }
+
+    private static List<Double> reals(Collection<? extends Number> numbers) {
+        return numbers.stream().map(Number::doubleValue).collect(Collectors.toList());
+    }
+
+    private void likely() throws Exception {
+        Values all = new Values(read("likely"));
+        for (Values vector : all.objects("layers")) {
+            Layer layer = LayerDocument.read(vector.object("layer").canonical());
+            same(vector, "digest", vector.text("digest"), Bytes.hex(layer.digest));
+            same(vector, "size", Arrays.stream(vector.numbers("sizes")).asLongStream().sum(), layer.size());
+            for (Values word : vector.objects("words")) {
+                same(vector, word.text("word"), orNone(word), LayerProbe.index(layer, word.text("word")));
+            }
+        }
+        reports("likely", all.get("reports"));
+        Values refused = all.object("refused");
+        LayerDocument.read(refused.object("layer").canonical());
+        for (Values vector : refused.objects("cases")) {
+            Values changed = refused.object("layer").with(vector.object("change"));
+            refuses(vector, "refused", () -> LayerDocument.read(changed.canonical()));
+        }
+    }
+
+    private void documents() throws Exception {
+        for (Values vector : Values.objects(read("documents"))) {
+            byte[] document = vector.bytes("document");
+            Values told = new Values(Json.read(new String(document, StandardCharsets.UTF_8)));
+            Invitation invitation = new Invitation(
+                    Bytes.sha256(document), vector.bytes("operator"), vector.bytes("signature"), null);
+            same(vector, "digest", vector.text("digest"), Bytes.hex(invitation.layer));
+            same(vector, "signed", true, invitation.isGenuine(vector.bytes("campaign"), signatures));
+            Invitation masked = new Invitation(
+                    invitation.layer, invitation.operator, vector.bytes("masked_signature"), null);
+            same(vector, "signed for masks", false, masked.isGenuine(vector.bytes("campaign"), signatures));
+            if (told.get("listed") != null) {
+                continue;
+            }
+            Vocabulary.read(vector.bytes("known_document"));
+            Layer layer = LayerDocument.read(document);
+            same(vector, "known", vector.text("known_digest"), layer.known);
+            same(vector, "known words", layer.known, Bytes.hex(Bytes.sha256(vector.bytes("known_document"))));
+        }
+    }
+
+    private void identities() throws Exception {
+        for (Values vector : Values.objects(read("identities"))) {
+            Credential credential = new Credential(vector.text("credential"));
+            same(vector, "campaign", vector.text("campaign"), Bytes.hex(credential.campaign));
+            same(vector, "serial", vector.text("serial"), Bytes.hex(credential.serial));
+            byte[] body = credential.submission(vector.bytes("ticket"), vector.bytes("report"));
+            same(vector, "body", vector.text("body"), Bytes.hex(body));
+        }
+    }
+
+    private void succession() throws Exception {
+        for (Values vector : new Values(read("succession")).objects("cases")) {
+            Map<String, String> pins = Collections.singletonMap(vector.text("pinned"), vector.text("recovery"));
+            KeyHistory history = new KeyHistory(new TreeMap<>(), new TreeMap<>());
+            for (Values shown : vector.objects("shown")) {
+                boolean refused = false;
+                try {
+                    history = history.learn(shown.bytes("document"), pins, signatures);
+                } catch (RefusalException error) {
+                    refused = true;
+                }
+                same(vector, "refused", shown.get("refused"), refused);
+                same(vector, "path", shown.get("path"), history.path(vector.text("pinned"), vector.text("recovery")));
+            }
+        }
+    }
+}

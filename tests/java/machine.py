@@ -1,0 +1,62 @@
+"""The device for Java in a running Java machine; and what is to be done where there is none."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[2]
+REMEDY: Final = "apt-get install openjdk-17-jdk-headless"
+
+
+class JavaError(Exception):
+    """What a test asked for failed in Java."""
+
+
+class JavaMachine:
+    """One Java machine, which does what tests ask for (devices/java/test/neologue/harness)."""
+
+    def __init__(self, process: "subprocess.Popen[str]", jar: Path) -> None:
+        self._process = process
+        self.jar = jar
+
+    def ask(self, do: str, **given: object) -> Any:  # noqa: ANN401 - whatever Java says
+        """What a command of the harness comes to."""
+        assert self._process.stdin
+        assert self._process.stdout
+        print(json.dumps({"do": do, **given}), file=self._process.stdin, flush=True)
+        told = json.loads(self._process.stdout.readline())
+        if "error" in told:
+            raise JavaError(told["error"])
+        return told["result"]
+
+
+def require_java() -> None:
+    """Skip, or fail with CI=true, where there is no compiler for Java."""
+    if shutil.which("javac") and shutil.which("java"):
+        return
+    message = f"THE TESTS OF THE DEVICE FOR JAVA DID NOT RUN: no javac is here; get it by `{REMEDY}`"
+    if os.environ.get("CI") == "true":
+        pytest.fail(message, pytrace=False)
+    pytest.skip(message)
+
+
+@contextmanager
+def running_java(folder: Path) -> Iterator[JavaMachine]:
+    """The device, built in a folder, and a machine that runs it."""
+    require_java()
+    subprocess.run([ROOT / "devices" / "java" / "build", folder], check=True)
+    classes = os.pathsep.join(str(folder / part) for part in ("device", "test"))
+    command = ["java", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-cp", classes, "neologue.harness.Harness"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    ) as process:
+        yield JavaMachine(process, folder / "neologue-device.jar")
+        assert process.stdin
+        process.stdin.close()
