@@ -42,6 +42,7 @@ class Vocabulary:
         self._source = source
         self._rules = rules
         self._form = form
+        self._in_forms: dict[WordForm, Vocabulary] = {}
 
     def __reduce__(self) -> tuple[type[Vocabulary], tuple[object, ...]]:
         """Pickle without the cached answers."""
@@ -79,11 +80,13 @@ class Vocabulary:
         )
 
     def in_form(self, form: WordForm) -> Vocabulary:
-        """The same words in another form."""
+        """The same words in another form; made once, so that its cached answers serve every campaign."""
         if form == self._form:
             return self
-        opinion = self._opinion and _OpinionOnForms(self._opinion)
-        return Vocabulary(map(form.of, self._words), opinion, self._source, self._rules, form)
+        if form not in self._in_forms:
+            opinion = self._opinion and _OpinionOnForms(self._opinion)
+            self._in_forms[form] = Vocabulary(map(form.of, self._words), opinion, self._source, self._rules, form)
+        return self._in_forms[form]
 
     def __contains__(self, word: str) -> bool:
         word = normalize("NFC", word)

@@ -10,7 +10,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 
 from neologue.errors import LanguageError
@@ -18,6 +18,8 @@ from neologue.language.alphabet import Alphabet
 
 CASES = ("fold", "keep")
 PUNCTUATIONS = ("strip", "keep")
+REMEMBERED_CHARACTERS = 1 << 12
+"""For how many characters it is remembered whether they are taken off; a simulation asks about every word again."""
 
 # Characters with a case whose pairs are all older than Unicode 12: any Python that is supported has the same ones.
 _CASED = (range(0x1C80), range(0x1C90, 0x1CC0), range(0x1E00, 0x2000), range(0xFF21, 0xFF3B))
@@ -73,9 +75,9 @@ class WordForm:
         if self.replaced:
             word = unicodedata.normalize("NFC", word.translate(self._table))
         first, last = 0, len(word)
-        while first < last and self._is_taken_off(word[first]):
+        while first < last and _is_taken_off(word[first], self.stripped):
             first += 1
-        while first < last and self._is_taken_off(word[last - 1]):
+        while first < last and _is_taken_off(word[last - 1], self.stripped):
             last -= 1
         return word[first:last]
 
@@ -86,11 +88,6 @@ class WordForm:
     @cached_property
     def _table(self) -> dict[int, str]:
         return {ord(character): other for character, other in zip(*[iter(self.replaced)] * 2, strict=True)}
-
-    def _is_taken_off(self, character: str) -> bool:
-        # Within a range, an odd number of its ends is at or before the character, or it is the last one itself.
-        before = bisect_right(self.stripped, character)
-        return character.isspace() or before % 2 == 1 or (before > 0 and self.stripped[before - 1] == character)
 
 
 AS_TYPED = WordForm()
@@ -128,3 +125,11 @@ def _small(character: str) -> str:
 
 def _has_any(alphabet: Alphabet, ranges: tuple[str, ...]) -> bool:
     return any(ends[0] <= character <= ends[1] for ends in ranges for character in alphabet.characters)
+
+
+@lru_cache(REMEMBERED_CHARACTERS)
+def _is_taken_off(character: str, ranges: str) -> bool:
+    """Whether a character is a space, or within one of the ranges."""
+    # Within a range, an odd number of its ends is at or before the character, or it is the last one itself.
+    before = bisect_right(ranges, character)
+    return character.isspace() or before % 2 == 1 or (before > 0 and ranges[before - 1] == character)

@@ -111,7 +111,7 @@ def discover(
         seed=None if isinstance(drawn, SecretSeed) else drawn,
         real_people=not population.simulated,
         truth=truth,
-        left_out=left_out(population, holders, state.first, campaign.parameters.k_anonymity),
+        left_out=left_out(population, holders, truth, state.first, campaign.parameters.k_anonymity),
         documents=tuple(documents),
     )
 

@@ -1,6 +1,7 @@
 """What users hold that a campaign can't find: because of its alphabet, its depth, its days or the form of its words."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,17 +55,18 @@ class LeftOut:
         return self.old_share > WARNED_ABOVE
 
 
-def left_out(population: Population, holders: NDArray[np.int64], first_layer: Layer, k: int) -> LeftOut:
-    """What of words with so many holders each the first layer of a campaign leaves out; known words never count.
+def left_out(
+    population: Population, holders: NDArray[np.int64], truth: Mapping[str, int], first_layer: Layer, k: int
+) -> LeftOut:
+    """What the first layer of a campaign leaves out of words with so many holders each.
 
-    A character of words that fewer than k users hold is not named: it could give somebody away.
+    `truth` has the holders of the words that count. Known words are not left out: nobody looks for them. A character
+    of words that fewer than k users hold is not named: it could give somebody away.
     """
-    pairs = {"counting": 0, "alphabet": 0, "length": 0, "empty": 0}
+    pairs = {"counting": sum(truth.values()), "alphabet": 0, "length": 0, "empty": 0}
     lacking: Counter[str] = Counter()
     for word, users in zip(population.words, holders.tolist(), strict=True):
-        if first_layer.counts(word):
-            pairs["counting"] += users
-        elif users and first_layer.targets is None and word not in first_layer.known:
+        if users and first_layer.targets is None and word not in truth and word not in first_layer.known:
             reason = _reason(word, first_layer)
             pairs[reason] += users
             if reason == "alphabet" and users >= k:
