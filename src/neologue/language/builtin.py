@@ -90,13 +90,15 @@ def frequencies(language: str) -> dict[str, float]:
 
     size = "large" if check_language(language) in available_languages("large") else "small"
     shares = get_frequency_dict(language, wordlist=size)
-    return {word: share for word, share in shares.items() if not _NUMBER.search(word) and _is_typed(word)}
+    # Languages have hundreds of thousands of words, and few characters.
+    letters, emoji = frozenset(filter(_spells_words, set().union(*shares))), frozenset(EMOJI)
 
+    def is_typed(token: str) -> bool:
+        """Whether a token is spelled like a word, with apostrophes and hyphens inside at most, or is of emoji."""
+        parts = token.replace("-", "'").split("'")
+        return (all(parts) and letters.issuperset("".join(parts))) or emoji.issuperset(token)
 
-def _is_typed(token: str) -> bool:
-    """Whether a token is spelled like a word, with apostrophes and hyphens inside at most, or is of emoji."""
-    spelled = all(part and all(map(_spells_words, part)) for part in re.split("['-]", token))
-    return spelled or all(character in EMOJI for character in token)
+    return {word: share for word, share in shares.items() if not _NUMBER.search(word) and is_typed(word)}
 
 
 @cache

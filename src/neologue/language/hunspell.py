@@ -298,6 +298,7 @@ class _SecondOpinion:
         self._parts = parts
         self._shortest = max(1, aff.COMPOUNDMIN)
         self._longest = max(map(len, parts or ()), default=0)
+        self._beginnings = {part[: self._shortest] for part in parts or ()}
         self._simplifies = bool(aff.SIMPLIFIEDTRIPLE)
         breaks = [pattern.pattern.removeprefix("^").removesuffix("$") for pattern in aff.BREAK]
         converted = [pattern.replace("_", "") for pattern, _ in aff.ICONV.pairs] if aff.ICONV else []
@@ -329,6 +330,8 @@ class _SecondOpinion:
     def _can_be_cut(self, word: str, parts: set[str]) -> bool:
         """Whether the word is a sequence of two or more parts; spylls decides which sequences are allowed."""
         shortest, length = self._shortest, len(word)
+        if word[:shortest] not in self._beginnings:
+            return False
         reached = {0}
         for start in range(length - shortest + 1):
             if start not in reached:
