@@ -18,6 +18,7 @@ from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.vocabulary import Vocabulary
+from neologue.layout.schedule import foreseen_collection
 from neologue.planning.forecast import forecast
 from neologue.planning.plan import EpsilonLimits, Plan
 from neologue.populations.lexicon import Lexicon
@@ -140,5 +141,7 @@ def test_what_it_will_find_can_be_foreseen() -> None:
     wanted, words = embedded()
     expected = forecast(wanted, words)
     assert 0 < expected.words <= STEPS * len(expected.layers)
-    statement = Plan(wanted, EpsilonLimits(local_epsilon=9.0), expected, ()).statement
+    statement = Plan(
+        wanted, EpsilonLimits(local_epsilon=9.0), expected, (), foreseen_collection(wanted).batches
+    ).statement
     assert statement["mechanism"] == "unary"

@@ -25,6 +25,7 @@ USERS = 40_000
 DEPTH = 5
 
 UNARY: dict[str, Any] = {"words_per_user": 10, "candidates": 3000}
+LIKELY: dict[str, Any] = UNARY | {"layers": 3}
 SELECTION: dict[str, Any] = UNARY | {"words_per_user": 2, "randomizer": "subset-selection"}
 
 
@@ -61,6 +62,8 @@ def planned(limits: EpsilonLimits, users: int | None = USERS, **changes: object)
 LIMITED: dict[str, tuple[EpsilonLimits, dict[str, Any]]] = {
     "unary, item": (EpsilonLimits(central_epsilon=1.0), UNARY),
     "unary, user": (EpsilonLimits(central_epsilon=4.0, unit="user"), UNARY),
+    "likely strings, item": (EpsilonLimits(central_epsilon=1.0), LIKELY),
+    "likely strings, user": (EpsilonLimits(central_epsilon=4.0, unit="user"), LIKELY),
     "unary, some collude": (EpsilonLimits(central_epsilon=1.0), {"colluders": 0.3}),
     "subset-selection, item": (EpsilonLimits(central_epsilon=0.5), SELECTION),
     "subset-selection, user": (EpsilonLimits(central_epsilon=3.0, unit="user"), SELECTION),
@@ -105,7 +108,7 @@ def test_a_plan_promises_its_limit_and_none_of_its_layers_is_changed_by_that(nam
     assert planned(EpsilonLimits(local_epsilon=6.0)).campaign.parameters.promised_epsilon is None
 
 
-@pytest.mark.parametrize("name", ["unary, item", "subset-selection, item"])
+@pytest.mark.parametrize("name", ["unary, item", "likely strings, item", "subset-selection, item"])
 def test_a_run_as_planned_finds_words_and_keeps_what_was_promised(name: str) -> None:
     """Votes decide how later layers are cut, so that they may come out smaller than planned, but not too small."""
     found = limited(name)
@@ -114,6 +117,19 @@ def test_a_run_as_planned_finds_words_and_keeps_what_was_promised(name: str) -> 
     run_epsilon = central_epsilon(release_facts(run).collection, found.campaign.parameters.delta, found.limits.unit)
     assert found.limits.central_epsilon is not None
     assert run_epsilon <= found.limits.central_epsilon
+
+
+@pytest.mark.parametrize("epsilon", [4.0, 8.0])
+def test_a_run_never_costs_more_than_the_plan_where_layers_are_known_beforehand(epsilon: float) -> None:
+    """Without a promise, too: no vote changes how many users a layer asks."""
+    found = planned(EpsilonLimits(local_epsilon=epsilon), **LIKELY)
+    run = discover(population(), found.campaign, seed=3).release
+    parameters = found.campaign.parameters
+    (point,) = [point for point in found.tradeoff if point.local_epsilon == epsilon]
+    collected = release_facts(run).collection
+    assert central_epsilon(collected, parameters.delta, "item") <= point.item_epsilon
+    assert central_epsilon(collected, parameters.delta, "user") <= point.user_epsilon
+    assert [batch.reports for batch in found.batches[: len(run.layers)]] == [facts.asked for facts in run.layers]
 
 
 @pytest.mark.parametrize("name", LIMITED)
@@ -128,7 +144,7 @@ def test_a_larger_local_epsilon_finds_more_and_costs_more(name: str) -> None:
         assert less.coverage < more.coverage + 1e-4, "where all that fits is kept, there is no more to find"
 
 
-@pytest.mark.parametrize("name", ["unary, item", "subset-selection, item"])
+@pytest.mark.parametrize("name", ["unary, item", "likely strings, user", "subset-selection, item"])
 def test_the_trade_off_has_the_costs_of_the_plan(name: str) -> None:
     found = limited(name)
     (point,) = [point for point in found.tradeoff if point.local_epsilon == found.campaign.epsilon]

@@ -21,6 +21,7 @@ from neologue.cli.shared_options import (
     HOSTILE_DEVICES,
     K_ANONYMITY,
     KNOWN,
+    LAYERS,
     PASSES,
     PROFILE,
     PUNCTUATION,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 DEFAULT_USERS = 1_000_000
 CHANGEABLE = (
-    *("case", "punctuation", "words_per_user", "depth", "passes", "randomizer", "rule"),
+    *("case", "punctuation", "words_per_user", "depth", "passes", "layers", "randomizer", "rule"),
     *("k_anonymity", "alpha", "unique_chance", "hostile_devices", "delta", "colluders"),
 )
 
@@ -76,6 +77,7 @@ CHANGEABLE = (
 @WORDS_PER_USER
 @DEPTH
 @PASSES
+@LAYERS
 @RANDOMIZER
 @RULE
 @K_ANONYMITY
@@ -181,8 +183,9 @@ def _make_plan(wanted: _Wanted, options: dict[str, Any], print_line: Any) -> "Pl
     limits = EpsilonLimits(options["local_epsilon"], options["central_epsilon"], options["unit"])
     users = options["users"]
     # Before anything is read.
-    wanted.campaign(FIRST_USERS if users is None else users, limits.local_epsilon)
+    first = wanted.campaign(FIRST_USERS if users is None else users, limits.local_epsilon)
     known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(wanted.language)
+    known = known.in_form(first.form)
     return plan_for(
         lambda asked, epsilon: wanted.campaign(asked, epsilon, known),
         wanted.language,
@@ -247,30 +250,7 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
     from neologue.reporting.sentences import privacy_lines
 
     campaign, expected = plan.campaign, plan.expected
-    layers = [
-        (
-            f"{layer.pass_number}.{layer.layer}",
-            str(layer.length),
-            str(layer.extension),
-            f"{layer.candidates:,}",
-            f"{layer.layer_size:,}",
-            f"{layer.kept:,}",
-            f"{layer.words:,}",
-            f"{layer.word_votes:,}",
-        )
-        for layer in expected.layers
-    ]
-    columns = (
-        "layer",
-        "characters",
-        "added",
-        "candidates",
-        "users asked",
-        "prefixes kept",
-        "words",
-        "votes for a word",
-    )
-    show_table("Layers, as foreseen", columns, layers, numbers=range(1, len(columns)))
+    show_table("Layers, as foreseen", *_layer_table(plan))
     points = [
         (
             f"{point.local_epsilon:g}",
@@ -318,10 +298,35 @@ def _rarest_line(plan: "Plan") -> str:
         largest = max((layer.layer_size for layer in expected.layers), default=0)
         advice = what_finds_more(campaign.parameters.k_anonymity, largest, largest)
         return f"No word is found with a chance of 95 %, however many users report it; {advice}"
+    which = "that every layer asks" if campaign.parameters.layers else "whose spelling is asked"
     return (
-        f"A word whose spelling is asked about is found with a chance of 95 % if "
+        f"A word {which} about is found with a chance of 95 % if "
         f"{expected.rarest_share * campaign.users:,.0f} users report it, {_one_in(expected.rarest_share)}."
     )
+
+
+def _layer_table(plan: "Plan") -> tuple[tuple[str, ...], list[tuple[str, ...]], range]:
+    """The columns and rows of the table of layers, and which columns are numbers."""
+    grows_trie = plan.campaign.parameters.layers is None
+    columns = (
+        "layer",
+        *(("characters", "added") if grows_trie else ()),
+        "candidates",
+        "users asked",
+        "prefixes kept",
+        "words",
+        "votes for a word",
+    )
+    rows = [
+        (
+            f"{layer.pass_number}.{layer.layer}",
+            *((f"{layer.length}", f"{layer.extension}") if grows_trie else ()),
+            *(f"{number:,}" for number in (layer.candidates, layer.layer_size, layer.kept, layer.words)),
+            f"{layer.word_votes:,}",
+        )
+        for layer in plan.expected.layers
+    ]
+    return columns, rows, range(1, len(columns))
 
 
 def _promise_lines(plan: "Plan") -> list[str]:

@@ -134,7 +134,7 @@ LAYERS = click.option(
     "--layers",
     type=int,
     help="Ask about all strings that are likely enough, in so many layers of equal size, and judge words by all their "
-    "votes; 3 or 4 are good. An experiment: plan can't foresee it, and there is no report.html.",
+    "votes; 3 or 4 are good.",
 )
 RANDOMIZER = click.option(
     "--randomizer",

@@ -31,6 +31,19 @@ class LayerForecast:
 
 
 @dataclass(frozen=True)
+class ForeseenGroup:
+    """Words that are released together, by the votes of the same layers."""
+
+    first: int
+    """The first of these layers, by its position in the forecast …"""
+    last: int
+    """… and the last."""
+    words: int
+    fewest_votes: int
+    """The votes that suffice for a word of the likeliest spelling."""
+
+
+@dataclass(frozen=True)
 class Forecast:
     """A campaign as foreseen."""
 
@@ -42,6 +55,7 @@ class Forecast:
     rarest_share: float | None
     """A word that this share of users reports is found with a chance of 95 %, whatever its spelling and company, unless
     it goes on in a way that a layer doesn't list; None if not even one that everybody reports is."""
+    groups: tuple[ForeseenGroup, ...]
     report_bytes: int
     """The longest report that a device sends."""
 

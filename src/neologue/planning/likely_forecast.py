@@ -3,7 +3,8 @@
 The words of a language and their shares are known, and so is the law of how users hold them. So each string that some
 word belongs to has a chance of being reported by a user, and its votes are drawn once, with a fixed seed. Strings that
 no word belongs to are only counted, and as many of them stand out as do on average. The layers, their candidates, the
-weights of strings and what is asked about again are those of `neologue.discovery.likely`.
+weights of strings and what is asked about again are those of `neologue.discovery.likely`, which is told of the escapes
+that are kept: what it asks next does not depend on which words were found.
 
 A device that holds too much is taken to report any of it, whatever the campaign's sampler.
 """
@@ -20,7 +21,7 @@ from neologue.discovery.result import LayerFacts
 from neologue.discovery.selection.selected import select_largest
 from neologue.discovery.string_costs import string_numbers
 from neologue.language.likely_strings import LikelyStrings
-from neologue.planning.expectation import FOUND, Forecast, LayerForecast, report_bytes
+from neologue.planning.expectation import FOUND, Forecast, ForeseenGroup, LayerForecast, report_bytes
 from neologue.planning.standing_out import ForeseenStrings, StandingOut, stand_out
 from neologue.planning.word_places import NOWHERE, WordPlaces, place_words
 from neologue.populations.lexicon import Lexicon
@@ -51,6 +52,7 @@ def forecast_likely(campaign: Campaign, lexicon: Lexicon) -> Forecast:
         words=float(course.found.sum() + course.false_words),
         false_words=course.false_words,
         rarest_share=course.rarest_share,
+        groups=tuple(course.groups),
         report_bytes=max((report_bytes(campaign, layer.candidates) for layer in course.layers), default=0),
     )
 
@@ -61,6 +63,7 @@ class _Course:
     def __init__(self, campaign: Campaign, lexicon: Lexicon) -> None:
         self.campaign, self.lexicon = campaign, lexicon
         self.layers: list[LayerForecast] = []
+        self.groups: list[ForeseenGroup] = []
         self.false_words = 0.0
         self.rarest_share: float | None = None
         """As the last layer of the first pass has it."""
@@ -73,8 +76,10 @@ class _Course:
         """What it cost then."""
         self._votes = np.zeros(words, np.int64)
         """All its votes since then."""
-        self._standing: tuple[list[StandingOut], StandingOut | None] = [], None
-        """The words and the escapes of the present layer."""
+        self._ending: list[StandingOut] = []
+        """The words of the present layer, part by part."""
+        self._going_on: StandingOut | None = None
+        """Its escapes."""
 
     def foresee(self, question: LikelyQuestion) -> Decision:
         """Draw the votes of a layer, and decide it."""
@@ -90,35 +95,34 @@ class _Course:
         self._votes[words] += votes[: len(words)]
         fresh = parts[0]
         self._asked[fresh], self._costs[fresh] = layer.number, places.costs[fresh]
-        index, kept_votes, thresholds = self._decide_words(question, parts)
-        if not question.last:
-            heads = escaping[np.unique(escapes, return_index=True)[1]]
-            going_on = self._decide_escapes(question, heads, places.costs[heads], votes[len(words) :])
-            index, kept_votes, thresholds = (
-                np.append(ended, other) for ended, other in zip((index, kept_votes, thresholds), going_on, strict=True)
-            )
-        order = np.argsort(index)
-        return Decision(layer.layer_size, True, index[order], kept_votes[order], thresholds[order])
+        self._find_words(question, parts)
+        if question.last:
+            self._going_on, nothing = None, np.empty(0, np.int64)
+            return Decision(layer.layer_size, True, nothing, nothing, nothing)
+        heads = escaping[np.unique(escapes, return_index=True)[1]]
+        return self._keep_escapes(question, heads, places.costs[heads], votes[len(words) :])
 
     def note(self, facts: LayerFacts, words: int) -> None:
         """Hear what came of a decision."""
-        ending, going_on = self._standing
-        noise = sum(float(group.noise.sum()) for group in ending)
-        self.false_words += noise
-        sure = max(group.sure for group in ending)
+        false = sum(float(group.noise.sum()) for group in self._ending)
+        self.false_words += false
+        last = len(self.layers)
+        for part, group in enumerate(self._ending):
+            first = last - facts.layer + part if part else last
+            self.groups.append(ForeseenGroup(first, last, group.released, group.fewest))
         self.layers.append(
             LayerForecast(
                 pass_number=facts.pass_number,
                 layer=facts.layer,
-                length=0,
-                extension=0,
+                length=facts.length,
+                extension=facts.extension,
                 candidates=facts.candidates,
                 layer_size=facts.asked,
                 kept=facts.kept,
-                words=facts.words + round(noise),
-                word_votes=sure,
-                prefix_votes=going_on.sure if going_on else 0,
-                fewest_votes=min(group.fewest for group in ending),
+                words=sum(group.released for group in self._ending),
+                word_votes=max(group.sure for group in self._ending),
+                prefix_votes=self._going_on.sure if self._going_on else 0,
+                fewest_votes=min(group.fewest for group in self._ending),
             )
         )
 
@@ -153,8 +157,8 @@ class _Course:
         others = channel.trials(layer.layer_size) - samples
         return self._random.binomial(samples, float(channel.p)) + self._random.binomial(others, float(channel.q))
 
-    def _decide_words(self, question: LikelyQuestion, parts: list[Integers]) -> tuple[Integers, Integers, Integers]:
-        """The words that are found: their candidates, votes and thresholds."""
+    def _find_words(self, question: LikelyQuestion, parts: list[Integers]) -> None:
+        """Which words stand out by all their votes."""
         layer, candidates = question.layer, question.layer.candidates
         strings = (candidates.fresh, *candidates.again)
         groups = [
@@ -168,36 +172,30 @@ class _Course:
             for part, (words, some) in enumerate(zip(parts, strings, strict=True))
         ]
         level = self.campaign.parameters.false_words_per_look
-        standing = stand_out(groups, layer.randomizer.channel, level)
-        self._standing = standing, None
-        if question.last and layer.pass_number == 1:
-            self.rarest_share = self._rarest(question, standing)
-        found = np.concatenate([words[some.passed] for words, some in zip(parts, standing, strict=True)])
-        thresholds = np.concatenate(
-            [some.thresholds[group.costs[some.passed]] for group, some in zip(groups, standing, strict=True)]
-        )
+        self._ending = stand_out(groups, layer.randomizer.channel, level)
+        found = np.concatenate([words[some.passed] for words, some in zip(parts, self._ending, strict=True)])
         self.found[found] = True
-        return candidates.index(self.lexicon.words[found]), self._votes[found], thresholds
+        if question.last and layer.pass_number == 1:
+            self.rarest_share = self._rarest(question)
 
-    def _decide_escapes(
-        self, question: LikelyQuestion, heads: Integers, costs: Integers, votes: Integers
-    ) -> tuple[Integers, Integers, Integers]:
-        """The escapes that are kept, noise among them: their candidates, votes and thresholds."""
+    def _keep_escapes(self, question: LikelyQuestion, heads: Integers, costs: Integers, votes: Integers) -> Decision:
+        """Decide which escapes are kept, noise among them; each has the votes and a word that belongs to it."""
         layer, parameters = question.layer, self.campaign.parameters
         fresh = layer.candidates.fresh
         group = ForeseenStrings(
             votes, costs, string_numbers(fresh)[1], layer.layer_size, question.votes_needed(0, layer.layer_size)
         )
         (standing,) = stand_out([group], layer.randomizer.channel, parameters.false_prefixes)
-        self._standing = self._standing[0], standing
+        self._going_on = standing
         noise, noise_costs = self._draw_noise(fresh, standing)
         index = np.append(layer.candidates.index(self.lexicon.words[heads[standing.passed]]), noise)
         thresholds = standing.thresholds[np.append(costs[standing.passed], noise_costs)]
+        # Noise that stands out hardly ever has more votes than it needs.
         votes = np.append(votes[standing.passed], thresholds[len(thresholds) - len(noise) :])
         index, first = np.unique(index, return_index=True)
         largest = select_largest(index, votes[first], parameters.frontier, layer)
         kept = first[np.isin(index, largest.index)]
-        return largest.index, votes[kept], np.maximum(thresholds[kept], largest.thresholds)
+        return Decision(layer.layer_size, True, largest.index, votes[kept], thresholds[kept])
 
     def _draw_noise(self, fresh: LikelyStrings, standing: StandingOut) -> tuple[Integers, Integers]:
         """As many prefixes as stand out by chance, with their costs: cheaper ones are judged less strictly."""
@@ -212,14 +210,14 @@ class _Course:
         lots = np.sort(np.argsort(self._random.random(len(drawn)) ** (1 / np.maximum(chances, 1e-300)))[-count:])
         return drawn[lots], costs[lots]
 
-    def _rarest(self, question: LikelyQuestion, standing: list[StandingOut]) -> float | None:
+    def _rarest(self, question: LikelyQuestion) -> float | None:
         """The share of users who have to report a word that every layer asks about."""
         layer, users = question.layer, self.campaign.users
-        part = min(1, len(standing) - 1)
+        part = min(1, len(self._ending) - 1)
         law = VoteLaw(layer.randomizer.channel, question.reports_of(part, layer.layer_size), users)
 
         def excess(share: float) -> float:
-            return float(law.at_least(standing[part].sure, share * users)) - FOUND
+            return float(law.at_least(self._ending[part].sure, share * users)) - FOUND
 
         if excess(1.0) < 0:
             return None

@@ -10,6 +10,7 @@ from neologue.campaign.promise import ROOM
 from neologue.discovery.selection import RULES
 from neologue.discovery.selection.selected import room
 from neologue.errors import ParameterError
+from neologue.layout.schedule import foreseen_collection
 from neologue.masking.rules import GroupRules
 from neologue.planning.expectation import Forecast
 from neologue.planning.forecast import forecast
@@ -71,6 +72,8 @@ class Plan:
     limits: EpsilonLimits
     expected: Forecast
     tradeoff: tuple[Point, ...]
+    batches: tuple[Batch, ...]
+    """What its layers collect."""
     exposure: Exposure = field(default_factory=Exposure)
     """The smallest sums that observers will see."""
 
@@ -82,7 +85,7 @@ class Plan:
     @property
     def facts(self) -> PrivacyFacts:
         """The facts of the run if it goes as foreseen."""
-        shown = tuple(LayerShown(batch, 0, 0) for batch in _batches(self.expected))
+        shown = tuple(LayerShown(batch, 0, 0) for batch in self.batches)
         return facts_of(self.campaign.parameters, shown, exposure=self.exposure)
 
     @property
@@ -103,7 +106,7 @@ class Plan:
         if not RULES[parameters.rule].keeps_most_voted or not candidates_matter(parameters.randomizer):
             return None
         widest = room(self.campaign) * self.campaign.alphabet.size
-        reports = min(layer.layer_size for layer in self.expected.layers)
+        reports = min(batch.reports for batch in self.batches)
         return _spent(self.campaign, (Batch(reports, widest),), "item")
 
 
@@ -120,10 +123,11 @@ def plan(
     tradeoff: Sequence[float] = TRADEOFF,
 ) -> Plan:
     """The campaign with the largest local ε within the limits; without `users`, for the fewest that allow it."""
+    foresight = _Foresight(lexicon)
     if users is None:
-        users = _fewest_users(campaigns, lexicon, limits, on_progress)
+        users = _fewest_users(campaigns, foresight, limits, on_progress)
     on_progress(f"Foreseeing a campaign among {users:,} users …")
-    campaign, expected = _largest_epsilon(campaigns, lexicon, users, limits)
+    campaign = _largest_epsilon(campaigns, foresight, users, limits)
     points = []
     for epsilon in _around(campaign.epsilon, tradeoff):
         on_progress(f"Foreseeing it with a local ε of {epsilon:g} …")
@@ -132,27 +136,46 @@ def plan(
             other = campaigns(users, epsilon)
         except ParameterError:
             continue
-        points.append(_point(other, expected if epsilon == campaign.epsilon else forecast(other, lexicon)))
-    return Plan(campaign, limits, expected, tuple(points))
+        points.append(_point(other, foresight))
+    return Plan(campaign, limits, foresight.expected(campaign), tuple(points), foresight.batches(campaign))
 
 
-def _largest_epsilon(
-    campaigns: Campaigns, lexicon: Lexicon, users: int, limits: EpsilonLimits
-) -> tuple[Campaign, Forecast]:
-    """The campaign with the largest local ε within the limits, and its forecast."""
+class _Foresight:
+    """Forecasts of campaigns, each made once, and what their layers collect."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self._made: dict[tuple[int, float], Forecast] = {}
+
+    def expected(self, campaign: Campaign) -> Forecast:
+        """What a campaign finds."""
+        which = campaign.users, campaign.epsilon
+        if which not in self._made:
+            self._made[which] = forecast(campaign, self._lexicon)
+        return self._made[which]
+
+    def batches(self, campaign: Campaign) -> tuple[Batch, ...]:
+        """What its layers collect: the most that they can where that is known beforehand, as no votes cut them."""
+        if campaign.parameters.layers is not None:
+            return foreseen_collection(campaign).batches
+        return tuple(Batch(layer.layer_size, layer.candidates) for layer in self.expected(campaign).layers)
+
+
+def _largest_epsilon(campaigns: Campaigns, foresight: _Foresight, users: int, limits: EpsilonLimits) -> Campaign:
+    """The campaign with the largest local ε within the limits."""
     if limits.central_epsilon is None:
-        campaign = campaigns(users, limits.local_epsilon)
-        return campaign, forecast(campaign, lexicon)
+        return campaigns(users, limits.local_epsilon)
     most = LARGEST_CHOSEN_EPSILON if limits.local_epsilon is None else limits.local_epsilon
-    best: tuple[Campaign, Forecast] | None = None
+    best: Campaign | None = None
     keeps, step = 0, math.ceil(most / STEP)
     breaks = step + 1
     while breaks - keeps > 1:
         campaign = campaigns(users, min(most, round(step * STEP, 2)))
-        expected = forecast(campaign, lexicon)
-        excess = math.log(_spent(campaign, _with_dropouts(expected), limits.unit) / limits.central_epsilon)
+        excess = math.log(
+            _spent(campaign, _with_dropouts(foresight.batches(campaign)), limits.unit) / limits.central_epsilon
+        )
         if excess <= 0:
-            keeps, best = step, (_promising(campaign, limits), expected)
+            keeps, best = step, _promising(campaign, limits)
         else:
             breaks = step
         # Increasing the local ε by 1 multiplies the central ε by about √e.
@@ -165,18 +188,17 @@ def _largest_epsilon(
     return best
 
 
-def _fewest_users(campaigns: Campaigns, lexicon: Lexicon, limits: EpsilonLimits, on_progress: OnProgress) -> int:
+def _fewest_users(campaigns: Campaigns, foresight: _Foresight, limits: EpsilonLimits, on_progress: OnProgress) -> int:
     """The smallest population, up to 2 %, for which the local ε is within the central limit."""
     if limits.central_epsilon is None or limits.local_epsilon is None:
         raise ParameterError("without users a plan needs a local and a central epsilon; give two of the three")
     parameters = campaigns(FIRST_USERS, limits.local_epsilon).parameters
-    fewest = parameters.smallest_layer * parameters.passes * parameters.depth
+    fewest = parameters.smallest_layer * parameters.passes * (parameters.layers or parameters.depth)
     breaks, keeps, users = fewest - 1, MOST_USERS + 1, FIRST_USERS
     while breaks < users < keeps and keeps > CLOSE * breaks:
         on_progress(f"Foreseeing a campaign among {users:,} users …")
         campaign = campaigns(users, limits.local_epsilon)
-        expected = forecast(campaign, lexicon)
-        excess = _spent(campaign, _with_dropouts(expected), limits.unit) / limits.central_epsilon
+        excess = _spent(campaign, _with_dropouts(foresight.batches(campaign)), limits.unit) / limits.central_epsilon
         breaks, keeps = (breaks, users) if excess <= 1 else (users, keeps)
         # Four times as many users halve the central ε; go a little beyond, to bracket the limit.
         users = _round_up(users * excess**2 * CLOSE ** (-0.25 if excess <= 1 else 0.25))
@@ -199,14 +221,10 @@ def _spent(campaign: Campaign, batches: tuple[Batch, ...], unit: str) -> float:
     return central_epsilon(collected.in_sums_of(None, parameters.colluders), parameters.delta, unit)
 
 
-def _batches(expected: Forecast) -> tuple[Batch, ...]:
-    return tuple(Batch(layer.layer_size, layer.candidates) for layer in expected.layers)
-
-
-def _with_dropouts(expected: Forecast) -> tuple[Batch, ...]:
+def _with_dropouts(batches: tuple[Batch, ...]) -> tuple[Batch, ...]:
     """The batches if as many users stay away as a promise has room for."""
     share = (1 - ROOM) / CLOSE_TO_PROMISE
-    return tuple(replace(batch, reports=max(1, int(batch.reports * share))) for batch in _batches(expected))
+    return tuple(replace(batch, reports=max(1, int(batch.reports * share))) for batch in batches)
 
 
 def _promising(campaign: Campaign, limits: EpsilonLimits) -> Campaign:
@@ -215,7 +233,7 @@ def _promising(campaign: Campaign, limits: EpsilonLimits) -> Campaign:
     return replace(campaign, parameters=promised)
 
 
-def _costliest(campaign: Campaign, expected: Forecast) -> tuple[Batch, ...]:
+def _costliest(campaign: Campaign, batches: tuple[Batch, ...]) -> tuple[Batch, ...]:
     """The batches among which the costliest one is, up to rounding.
 
     Fewer reports cost more. Subset Selection also costs more if its subsets are a larger share of all candidates; up to
@@ -229,15 +247,16 @@ def _costliest(campaign: Campaign, expected: Forecast) -> tuple[Batch, ...]:
 
     chosen: list[Batch] = []
     densest = 0.0
-    for batch in sorted(set(_batches(expected)), key=lambda batch: (batch.reports, -density_of(batch))):
+    for batch in sorted(set(batches), key=lambda batch: (batch.reports, -density_of(batch))):
         if density_of(batch) > densest:
             chosen.append(batch)
             densest = density_of(batch)
     return tuple(chosen)
 
 
-def _point(campaign: Campaign, expected: Forecast) -> Point:
-    item, user = (_spent(campaign, _costliest(campaign, expected), unit) for unit in UNITS)
+def _point(campaign: Campaign, foresight: _Foresight) -> Point:
+    costliest, expected = _costliest(campaign, foresight.batches(campaign)), foresight.expected(campaign)
+    item, user = (_spent(campaign, costliest, unit) for unit in UNITS)
     return Point(campaign.epsilon, item, user, expected.coverage, expected.words, expected.rarest_share)
 
 

@@ -55,6 +55,11 @@ class StandingOut:
     """For each cost whether there are strings of it at all."""
 
     @property
+    def released(self) -> int:
+        """How many stand out, noise included."""
+        return int(self.passed.sum()) + round(float(self.noise.sum()))
+
+    @property
     def sure(self) -> int:
         """The votes that suffice, whatever the cost."""
         return int(self.thresholds[self.present].max(initial=0))

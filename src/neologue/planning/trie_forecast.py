@@ -25,7 +25,7 @@ from neologue.language.candidates import Candidates, Strings, extensions
 from neologue.language.spelling import Spelling
 from neologue.language.vocabulary import Vocabulary
 from neologue.layout.schedule import Schedule
-from neologue.planning.expectation import FOUND, Forecast, LayerForecast, report_bytes
+from neologue.planning.expectation import FOUND, Forecast, ForeseenGroup, LayerForecast, report_bytes
 from neologue.planning.trie_votes import ForeseenVotes
 from neologue.populations.lexicon import Lexicon
 from neologue.randomizers.channel import Floats
@@ -64,6 +64,9 @@ def forecast_trie(campaign: Campaign, lexicon: Lexicon) -> Forecast:
         words=float(earlier.found.sum() + false_words),
         false_words=false_words,
         rarest_share=_rarest_share(campaign, layers),
+        groups=tuple(
+            ForeseenGroup(number, number, layer.words, layer.fewest_votes) for number, layer in enumerate(layers)
+        ),
         report_bytes=max((report_bytes(campaign, layer.candidates) for layer in layers), default=0),
     )
 

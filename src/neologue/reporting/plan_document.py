@@ -10,7 +10,7 @@ from neologue.planning.masking_cost import MaskingCost
 from neologue.planning.plan import Plan
 from neologue.release.codec import parameters_document
 from neologue.release.planting import Planting
-from neologue.release.released_group import LayerSize, ReleasedGroup
+from neologue.release.released_group import LayerSize, ReleasedGroup, together
 
 FORMAT = 1
 _FIELDS = {"pass_number": "pass", "layer_size": "cohort"}
@@ -62,12 +62,13 @@ def plan_document(plan: Plan, language: str, masked: MaskingCost | None = None) 
 
 def _planting(plan: Plan) -> Planting:
     """What hostile devices could plant, as far as thresholds are foreseen."""
-    layers = plan.expected.layers
-    sizes = tuple(LayerSize(layer.candidates, layer.layer_size, layer.layer_size) for layer in layers)
+    sizes = tuple(LayerSize(layer.candidates, layer.layer_size, layer.layer_size) for layer in plan.expected.layers)
     groups = tuple(
-        ReleasedGroup(number, number, size, layer.words, layer.fewest_votes)
-        for number, (layer, size) in enumerate(zip(layers, sizes, strict=True))
-        if layer.words
+        ReleasedGroup(
+            group.first, group.last, together(sizes[group.first : group.last + 1]), group.words, group.fewest_votes
+        )
+        for group in plan.expected.groups
+        if group.words
     )
     return Planting(plan.campaign.parameters, plan.campaign.users, sizes, groups, plan.exposure, foreseen=True)
 
