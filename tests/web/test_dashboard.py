@@ -164,6 +164,20 @@ def test_words_and_names_are_text_on_every_page(visitor: Visitor, desk: Office) 
         assert visitor.driver.find_elements(By.CSS_SELECTOR, "img, svg[onload], [onerror]") == [], path
 
 
+def test_a_beginning_that_goes_on_in_other_ways_shows_the_share_of_users(visitor: Visitor, desk: Office) -> None:
+    parameters = {"layers": 3, "candidates": 6000, "depth": 6}
+    identity = desk.begin("odd", devices=900, parameters=parameters, known=["lob", "lol", "tub", "tab"])
+    asked = desk.town.layer(identity)
+    assert asked
+    desk.town.answer(identity, asked[0].layer_size, {"xqzjkv": 1})
+    visitor.sign_in(desk.served.token)
+    visitor.go("/campaigns/odd/trie")
+    visitor.shows("#tree", "x")
+    visitor.part("#query").send_keys("x" + Keys.ENTER)
+    visitor.driver.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    visitor.shows("#tree", "% of users go on in other ways")
+
+
 def test_the_trie_is_explored_by_keyboard(visitor: Visitor, desk: Office) -> None:
     visitor.sign_in(desk.served.token)
     visitor.go(f"{TAGS}/trie")

@@ -5,13 +5,16 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 
 from neologue.ledger.budget import Budget
 from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
+from neologue.protocol.layer import LikelyLayer
 from neologue.service.ops.settings import Settings
 from neologue.service.worker import Worker
 from neologue.web import progress_stream
@@ -283,7 +286,7 @@ def test_credentials_are_issued_as_a_file_and_in_bounds(desk: Office, operator: 
 
 
 def test_a_trie_gives_the_ways_on_from_a_prefix_and_how_much_is_behind_each() -> None:
-    trie = Trie.of(["lo", "lol", "xb", "lo", "x<"], {"lol": 9.0, "xbox": 4.0})
+    trie = Trie.of(dict.fromkeys(["lo", "lol", "xb", "x<"]), {"lol": 9.0, "xbox": 4.0})
 
     def told(prefix: str) -> list[tuple[str, int, float | None]]:
         return [(branch.text, branch.below, branch.estimate) for branch in trie.branches(prefix).branches]
@@ -297,7 +300,7 @@ def test_a_trie_gives_the_ways_on_from_a_prefix_and_how_much_is_behind_each() ->
 
 
 def test_a_large_alphabet_comes_in_parts() -> None:
-    trie = Trie.of([chr(0x4E00 + n) for n in range(MOST_BRANCHES + 5)], {})
+    trie = Trie.of(dict.fromkeys(chr(0x4E00 + n) for n in range(MOST_BRANCHES + 5)), {})
     first, last = trie.branches(""), trie.branches("", MOST_BRANCHES)
     assert (len(first.branches), first.more) == (MOST_BRANCHES, 5)
     assert (len(last.branches), last.more) == (5, 0)
@@ -310,7 +313,9 @@ def test_the_trie_grows_by_what_is_kept_and_shows_words_when_they_are_released(d
     def under(prefix: str) -> list[tuple[str, float | None]]:
         reply = desk.ask("GET", f"/campaigns/growing/trie/branches?prefix={prefix}", operator)
         assert set(reply.json) == {"prefix", "branches", "more"}
-        assert all(set(branch) == {"text", "below", "estimate"} for branch in reply.json["branches"]), "and no votes"
+        assert all(set(branch) == {"text", "below", "estimate", "share"} for branch in reply.json["branches"]), (
+            "and no votes"
+        )
         return [(branch["text"], branch["estimate"]) for branch in reply.json["branches"]]
 
     assert under("") == []
@@ -334,6 +339,39 @@ def test_the_trie_grows_by_what_is_kept_and_shows_words_when_they_are_released(d
     assert desk.ask("GET", "/campaigns/growing/trie/branches?start=x", operator).code == "invalid"
     stored = desk.ask("GET", "/campaigns/growing", operator).body.decode()
     assert "hostile devices could have moved" in stored
+
+
+def test_beginnings_of_what_was_not_asked_about_have_their_share_of_users(desk: Office, operator: str) -> None:
+    """People hold a likely word, and one that is spelled like no other."""
+    parameters = {"layers": 3, "candidates": 6000, "depth": 6}
+    known = ["lob", "lol", "tub", "tab"]
+    identity = desk.begin("likely", devices=900, parameters=parameters, known=known)
+    words = {"xqzjkv": 3, "toll": 2}
+
+    def branch(prefix: str) -> dict[str, Any]:
+        reply = desk.ask("GET", f"/campaigns/likely/trie/branches?prefix={prefix[:-1]}", operator)
+        found: dict[str, Any] = next(one for one in reply.json["branches"] if one["text"] == prefix)
+        return found
+
+    asked = desk.town.layer(identity)
+    assert asked
+    layer = asked[0]
+    assert isinstance(layer, LikelyLayer)
+    (escape,), (ended,) = layer.candidates.prefixes(layer.candidates.index(np.array(["xqzjkv"])))
+    assert escape
+    assert not ended
+    desk.town.answer(identity, layer.layer_size, words)
+    wait_until(lambda: (now := desk.town.layer(identity)) and now[1] > 0)
+    kept = branch(str(escape))
+    assert kept["estimate"] is None
+    assert 0.8 < kept["share"] <= 1
+    page = desk.ask("GET", "/campaigns/likely/trie", operator).body.decode()
+    assert "likely by their spelling" in page
+    desk.finish(identity, words)
+    assert branch("toll")["share"] is None
+    assert branch("toll")["estimate"] > 500
+    for path in ("", "/words", "/privacy", "/review"):
+        assert desk.ask("GET", f"/campaigns/likely{path}", operator).status == 200
 
 
 # Progress

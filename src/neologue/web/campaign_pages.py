@@ -97,7 +97,9 @@ def issue_credentials(request: PageRequest) -> Response:
 
 def show_trie(request: PageRequest) -> Response:
     """The trie, to be opened prefix by prefix."""
-    return render_page(request, "trie.html", campaign=CampaignView.of(request.campaign()), tab="trie")
+    entry = request.campaign()
+    asks_likely = entry.definition.campaign.parameters.layers is not None
+    return render_page(request, "trie.html", campaign=CampaignView.of(entry), tab="trie", asks_likely=asks_likely)
 
 
 def list_branches(request: PageRequest) -> Response:

@@ -1,17 +1,19 @@
 """The trie of a campaign so far: the prefixes that were kept, and the words, once they are released.
 
 It has no votes and no prefix that was dropped. It is read from the documents of the layers and from the decisions, so
-it is the same for every worker.
+it is the same for every worker. Where a campaign asks about what is likely, a prefix was kept because people go on from
+it in ways that were not asked about, and it has their share of all users, of which devices are told as well.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
+import numpy as np
 
-from neologue.protocol.layer import Layer
+from neologue.protocol.layer import Layer, LikelyLayer
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.collect.stored_layers import StoredLayers
@@ -33,6 +35,8 @@ class TrieBranch(msgspec.Struct, frozen=True):
     """How many longer kept prefixes and words begin with it."""
     estimate: float | None
     """How many users would report it, if it is a released word."""
+    share: float | None
+    """The share of users who go on from it in ways that were not asked about, if it was kept for them."""
 
 
 class Branches(msgspec.Struct, frozen=True):
@@ -51,11 +55,13 @@ class Trie:
     texts: Sequence[str]
     estimates: Mapping[str, float]
     """Of the released words."""
+    shares: Mapping[str, float | None]
+    """Of the kept prefixes, with the share of users who go on from them in ways that were not asked about."""
 
     @classmethod
-    def of(cls, prefixes: Iterable[str], estimates: Mapping[str, float]) -> "Trie":
+    def of(cls, shares: Mapping[str, float | None], estimates: Mapping[str, float]) -> "Trie":
         """The trie of these prefixes and words."""
-        return cls(sorted({*prefixes, *estimates}), estimates)
+        return cls(sorted({*shares, *estimates}), estimates, shares)
 
     def branches(self, prefix: str, start: int = 0) -> Branches:
         """The continuations of a prefix, from number `start` on."""
@@ -70,7 +76,8 @@ class Trie:
         while position < last:
             text = self.texts[position][: len(prefix) + 1]
             first, position = self._span(text, position, last)
-            yield TrieBranch(text, position - first - (self.texts[first] == text), self.estimates.get(text))
+            below = position - first - (self.texts[first] == text)
+            yield TrieBranch(text, below, self.estimates.get(text), self.shares.get(text))
 
     def _span(self, prefix: str, low: int, high: int) -> tuple[int, int]:
         """The range of the texts that begin with this prefix."""
@@ -94,18 +101,26 @@ def _build_trie(database: Database, name: str, decided: int, released: bool) -> 
     with database.reading() as db:
         entry = campaign_store.campaign_named(db, name)
     words = read_release(database, entry).words if released else ()
-    prefixes = _kept_prefixes(database, entry.id, decided) if decided else ()
-    return Trie.of(prefixes, {word.word: word.estimate for word in words})
+    shares = _kept_prefixes(database, entry.id, decided) if decided else {}
+    return Trie.of(shares, {word.word: word.estimate for word in words})
 
 
-def _kept_prefixes(database: Database, campaign: bytes, decided: int) -> Iterator[str]:
-    """The prefixes that the first `decided` layers kept; a measurement keeps none."""
+def _kept_prefixes(database: Database, campaign: bytes, decided: int) -> dict[str, float | None]:
+    """The prefixes that the first `decided` layers kept, with their shares of users; a measurement keeps none."""
     with database.reading() as db:
         layers = campaign_store.layers_of(db, campaign)[:decided]
         decisions = campaign_store.decisions(db, campaign)[:decided]
     stored = StoredLayers(database)
+    shares: dict[str, float | None] = {}
     for row, decision in zip(layers, decisions, strict=True):
         layer = stored.read(row.digest)
-        if isinstance(layer, Layer):
-            prefixes, ended = layer.candidates.prefixes(decision.index)
-            yield from prefixes[~ended].tolist()
+        if not isinstance(layer, Layer) or not decision.made:
+            continue
+        prefixes, ended = layer.candidates.prefixes(decision.index)
+        kept = prefixes[~ended].tolist()
+        if isinstance(layer, LikelyLayer):
+            holders = layer.randomizer.channel.estimate(decision.votes[~ended], decision.reports)
+            shares |= dict(zip(kept, np.clip(holders / decision.reports, 0, 1).tolist(), strict=True))
+        else:
+            shares |= dict.fromkeys(kept)
+    return shares

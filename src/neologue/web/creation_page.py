@@ -75,6 +75,13 @@ ADVANCED_FIELDS: Final = (
     Field("depth", "Longest word", "In characters.", "whole", of_profile=True),
     Field("passes", "Passes", "How many tries are grown.", "whole", of_profile=True),
     Field(
+        "layers",
+        "Layers",
+        "Ask about all strings that are likely enough, in so many layers of equal size; 3 or 4 are good.",
+        "whole",
+        of_profile=True,
+    ),
+    Field(
         "k_anonymity",
         "k",
         "What fewer than k devices of a layer report is published with a probability of at most 1 − α.",

@@ -2,13 +2,15 @@
 // The explorer of the trie: a tree whose branches are fetched when they are opened.
 import { listen } from "./events.js";
 
-/** @typedef {{ text: string, below: number, estimate: number | null }} Branch */
+/** @typedef {{ text: string, below: number, estimate: number | null, share: number | null }} Branch */
 
 const part = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const [explorer, tree, status] = ["explorer", "tree", "status"].map(part);
 const query = /** @type {HTMLInputElement} */ (part("query"));
 
 const whole = (/** @type {number} */ number) => Math.round(number).toLocaleString("en");
+/** A share as people write it: two digits that count, and no more than is known. */
+const percent = (/** @type {number} */ share) => `${Number((100 * share).toPrecision(2))} %`;
 const symbols = (/** @type {string} */ text) => Array.from(text);
 /** Show blank and control characters as signs, as all pages do. */
 const visible = (/** @type {string} */ text) =>
@@ -48,7 +50,7 @@ async function fetchBranches(prefix, start = 0) {
 }
 
 /** @param {Branch} branch */
-function item({ text, below, estimate }) {
+function item({ text, below, estimate, share }) {
   const made = document.createElement("li");
   const row = make("div", "branch", "");
   const shown = make("bdi", "term", "");
@@ -60,6 +62,7 @@ function item({ text, below, estimate }) {
   if (estimate !== null) shown.className += " is-word";
   const figures = [];
   if (estimate !== null) figures.push(`word, ${whole(estimate)} users`);
+  if (share !== null) figures.push(`${percent(share)} of users go on in other ways`);
   if (below) figures.push(`${whole(below)} below`);
   row.append(make("span", "twist", below ? "▸" : ""), shown, make("span", "figures", figures.join(" · ")));
   row.firstElementChild?.setAttribute("aria-hidden", "true");
