@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "statement.md"
 
 @pytest.fixture(scope="module")
 def statement() -> Any:  # noqa: ANN401
-    """The privacy of the Python example in the README."""
+    """The privacy of the Python example in docs/own-data.md."""
     population = Population.from_words({f"user {n}": {"yeet": 3, "rizz": 1} for n in range(2000)})
     known, alphabet = Vocabulary(["hello", "world"]), Alphabet.named("en")
     campaign = Campaign.from_profile(users=2000, known=known, alphabet=alphabet, depth=6, epsilon=8.0)

@@ -1,4 +1,4 @@
-"""The pictures of docs/report.md, of the run of the README: `cd tests && python -m web.report_screenshots`."""
+"""The pictures of docs/report.md, of a run of a million users: `cd tests && python -m web.report_screenshots`."""
 
 import subprocess
 import sys
