@@ -101,13 +101,15 @@ class Note:
         """Whether a signature of this key, of type 1, is right."""
         return any(verify(key.public, line.value, self.text.encode()) for line in self._by(key))
 
+    def cosignature_line(self, key: NoteKey) -> NoteSignature | None:
+        """The line with the co-signature of a witness, if there is one and it is right."""
+        right = (line for line in self._by(key) if Cosignature.parse(line.value).is_by(key.public, self.text))
+        return next(right, None)
+
     def cosignature_by(self, key: NoteKey) -> "Cosignature | None":
         """The co-signature of a witness, if there is one and it is right."""
-        for line in self._by(key):
-            cosignature = Cosignature.parse(line.value)
-            if cosignature.is_by(key.public, self.text):
-                return cosignature
-        return None
+        line = self.cosignature_line(key)
+        return None if line is None else Cosignature.parse(line.value)
 
     def with_signatures(self, more: Iterable[NoteSignature]) -> "Note":
         """The note with more lines, each once."""

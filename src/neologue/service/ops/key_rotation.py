@@ -6,6 +6,8 @@ issuer      the new key issues credentials from now on; those of the old one hol
 ticket      the new key makes tickets from now on; those of the old one are taken until the next time
 """
 
+import hashlib
+
 from neologue.errors import ParameterError, SignatureError
 from neologue.protocol.invitation import check_bytes
 from neologue.protocol.succession import (
@@ -17,15 +19,20 @@ from neologue.protocol.succession import (
     recovery_digest,
     succeed,
 )
+from neologue.service.log import log_store
 from neologue.service.ops import access
 from neologue.service.ops.service_keys import Keys, Purpose, ServiceKey, add_key, erase_unneeded, read_keys
 from neologue.service.storage.database import Connection, Database
+from neologue.transparency.log_entry import Deed, LogEntry
 
 
 def rotate(database: Database, keys: Keys, purpose: str, now: float, by: str) -> None:
     """Put a new key in the place of the one in force."""
+    if purpose == Purpose.LOG:
+        raise ParameterError("the key of the log is never replaced: witnesses and devices know the log by it")
     if purpose not in list(Purpose):
-        raise ParameterError(f"no key is for {purpose[:200]!r}: rotate one of {', '.join(Purpose)}")
+        replaceable = (kind for kind in Purpose if kind is not Purpose.LOG)
+        raise ParameterError(f"no key is for {purpose[:200]!r}: rotate one of {', '.join(replaceable)}")
     with database.transaction() as db:
         before = _in_force(_locked(db, keys), Purpose(purpose))
         new = add_key(db, before.purpose, keys.wrapping, since=now)
@@ -131,6 +138,7 @@ def _add_link(db: Connection, link: Link) -> None:
             "the succession of operator keys has no room for another: start a new service, and let apps pin its key"
         )
     db.execute("INSERT INTO key_links (link) VALUES (?)", (bytes(link),))
+    log_store.append(db, LogEntry(Deed.LINKED, hashlib.sha256(bytes(link)).digest()))
 
 
 def _retire(db: Connection, key: ServiceKey, now: float) -> None:

@@ -3,8 +3,10 @@
 operator    one is in force; the secret of one that was replaced is erased at once
 issuer      those that were in force since a campaign was created vouch for its devices, until it is over
 ticket      tickets of the last two are taken; a device whose ticket is older gets another by its credential
+log         signs the checkpoints of the log, and is never replaced: witnesses and devices know the log by it
 """
 
+import hashlib
 import os
 import threading
 import time
@@ -17,9 +19,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from neologue.errors import InputError, StorageError
 from neologue.protocol.ticket import SECRET_BYTES, is_ticket
+from neologue.service.log import log_store
 from neologue.service.ops.wrapping_key import RAW, WrappingKey, make_missing_key, read_wrapping_key, source_for
 from neologue.service.storage.database import Connection, Database, Row
 from neologue.service.storage.states import OVER
+from neologue.transparency.log_entry import Deed, LogEntry
 
 
 class Purpose(StrEnum):
@@ -31,6 +35,8 @@ class Purpose(StrEnum):
     """Signs the credentials that the service issues itself."""
     TICKET = "ticket"
     """Authenticates tickets, which only the service can make and read."""
+    LOG = "log"
+    """Signs the checkpoints of the log."""
 
 
 TICKETS: Final = 2
@@ -108,6 +114,11 @@ class Keys:
         return self.present(Purpose.OPERATOR).public
 
     @property
+    def log(self) -> Ed25519PrivateKey:
+        """The key of the log."""
+        return self.present(Purpose.LOG).private
+
+    @property
     def ticket(self) -> bytes:
         """The secret of new tickets."""
         return self._tickets[0]
@@ -161,13 +172,20 @@ def load_keys(database: Database, source: str | None = None) -> Keys:
         db.lock_alone()
         for purpose in Purpose:
             if not db.execute("SELECT 1 FROM service_keys WHERE purpose = ?", (purpose,)):
-                add_key(db, purpose, wrapping, since=time.time())
+                made = add_key(db, purpose, wrapping, since=time.time())
+                if purpose is Purpose.OPERATOR:
+                    log_key(db, made.public)
         erase_unneeded(db)
         was_raw = _complete(db, wrapping)
     if was_raw:
         # Nothing of a raw key stays in the log of SQLite, or in dead rows.
         database.scrub()
     return Keys(database, wrapping)
+
+
+def log_key(db: Connection, public: bytes) -> None:
+    """Tell the log of an operator's key that comes into force."""
+    log_store.append(db, LogEntry(Deed.KEY, hashlib.sha256(public).digest()))
 
 
 def add_key(db: Connection, purpose: Purpose, wrapping: WrappingKey | None, since: float | None) -> ServiceKey:

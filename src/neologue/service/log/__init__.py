@@ -1,0 +1,1 @@
+"""The log of a service: what was done, for everybody to check."""
