@@ -181,7 +181,7 @@ def _campaign(url: str, layer: Layer) -> tuple[bytes, bytes]:
     round_ = Round(layer_size=10**9, low=0, high=SLOTS, opened=now, deadline=now + DAY)
     asked = LayerRow(0, layer.digest, layer.randomizer.candidates, LayerState.OPEN, round_, None)
     with database.transaction() as db:
-        campaign_store.open_layer(db, campaign, asked, layer.document)
+        campaign_store.open_layer(db, campaign, asked, layer.document, promise=None)
     database.close()
     return campaign, keys.ticket
 

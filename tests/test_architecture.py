@@ -29,9 +29,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "randomizers": set(),
     "masking": set(),
     "transparency": set(),
+    "witness": {"transparency"},
     "privacy": {"randomizers", "masking"},
     "protocol": {"language", "randomizers", "masking"},
-    "device": {"language", "randomizers", "masking", "protocol"},
+    "device": {"language", "randomizers", "masking", "transparency", "protocol"},
     "campaign": {"language", "randomizers", "masking", "privacy", "protocol"},
     "ledger": {"randomizers", "privacy"},
     "layout": {"language", "randomizers", "privacy", "protocol", "campaign"},
@@ -47,24 +48,25 @@ MAY_IMPORT: dict[str, set[str]] = {
     "audit": {"language", "randomizers", "protocol", "device"},
     "fleet": {"masking", "device", "populations"},
     "service.storage": {"discovery", "aggregation"},
-    "service.ops": {"protocol", "service.storage"},
+    "service.log": {"transparency", "service.storage"},
+    "service.ops": {"transparency", "protocol", "service.storage", "service.log"},
     "service.masked": {"masking", "aggregation", "service.storage", "service.ops"},
     "service.campaigns": {
-        "language", "masking", "privacy", "protocol", "campaign", "ledger", "layout", "discovery", "release",
-        "aggregation", "service.storage", "service.masked", "service.ops",
+        "language", "masking", "transparency", "privacy", "protocol", "campaign", "ledger", "layout", "discovery",
+        "release", "aggregation", "service.storage", "service.log", "service.masked", "service.ops",
     },
     "service.collect": {
-        "language", "protocol", "aggregation", "service.storage", "service.masked", "service.ops",
+        "language", "protocol", "aggregation", "service.storage", "service.log", "service.masked", "service.ops",
         "service.campaigns",
     },
     "service.review": {"language", "discovery", "release", "service.storage", "service.ops", "service.campaigns"},
     "service.api": {
-        "masking", "protocol", "ledger", "discovery", "release", "aggregation", "service.storage", "service.masked",
-        "service.ops", "service.campaigns", "service.collect", "service.review",
+        "masking", "transparency", "protocol", "ledger", "discovery", "release", "aggregation", "service.storage",
+        "service.log", "service.masked", "service.ops", "service.campaigns", "service.collect", "service.review",
     },
     "service": {
-        "ledger", "service.storage", "service.masked", "service.ops", "service.campaigns", "service.collect",
-        "service.api",
+        "ledger", "service.storage", "service.log", "service.masked", "service.ops", "service.campaigns",
+        "service.collect", "service.api",
     },
     "studies": {
         "language", "randomizers", "privacy", "protocol", "campaign", "layout", "discovery", "release", "populations",
@@ -77,9 +79,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         "service", "reporting",
     },
     "cli": {
-        "language", "randomizers", "masking", "privacy", "protocol", "device", "campaign", "ledger", "discovery",
-        "release", "populations", "simulation", "planning", "audit", "fleet", "service.storage", "service.ops",
-        "service", "studies", "reporting", "web",
+        "language", "randomizers", "masking", "transparency", "witness", "privacy", "protocol", "device", "campaign",
+        "ledger", "discovery", "release", "populations", "simulation", "planning", "audit", "fleet",
+        "service.storage", "service.log", "service.ops", "service", "studies", "reporting", "web",
     },
 }  # fmt: skip
 DOORS = ("neologue", "neologue.__main__")

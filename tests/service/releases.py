@@ -25,5 +25,5 @@ def released(database: Database, words: Mapping[str, float], name: str = "spring
     document = release_document(release, Provenance("nobody", LIVE))
     with database.transaction() as db:
         campaign_store.move(db, entry.id, (CampaignState.DRAFT,), CampaignState.RELEASED, 1_700_000_000.0)
-        campaign_store.keep_release(db, entry.id, release_text(document))
+        campaign_store.keep_release(db, entry.id, release_text(document), bytes(32))
         return campaign_store.campaign_named(db, name)

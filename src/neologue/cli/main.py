@@ -21,12 +21,14 @@ from neologue.cli.doctor import backup, doctor
 from neologue.cli.fleet import fleet
 from neologue.cli.key import key
 from neologue.cli.ledger import ledger
+from neologue.cli.log import log
 from neologue.cli.plan import plan
 from neologue.cli.resume_hint import resume_hint
 from neologue.cli.sandbox import sandbox
 from neologue.cli.serve import serve
 from neologue.cli.study import study
 from neologue.cli.token import token
+from neologue.cli.witness import witness
 from neologue.errors import NeologueError
 
 INTERRUPTED = 130
@@ -35,7 +37,7 @@ WHOLE = 200
 SECTIONS = {
     "Find words": ("discover", "plan", "sandbox"),
     "Releases": ("certify", "keygen"),
-    "Live service": ("serve", "campaign", "ledger", "token", "key", "doctor", "backup"),
+    "Live service": ("serve", "campaign", "ledger", "token", "key", "log", "witness", "doctor", "backup"),
     "Devices": ("device", "fleet", "audit"),
     "More": ("study", "profiles", "alphabets", "completion"),
 }
@@ -108,6 +110,8 @@ main.add_command(fleet)
 main.add_command(sandbox)
 main.add_command(doctor)
 main.add_command(backup)
+main.add_command(log)
+main.add_command(witness)
 
 
 @main.command()

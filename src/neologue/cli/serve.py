@@ -32,6 +32,12 @@ SECONDS_TO_STOP = 30
     help="The source of the key under which the service's keys are wrapped: file:PATH, env:NAME, command:COMMAND or "
     "none.  [default: a file beside the database, which is made; none for PostgreSQL]",
 )
+@click.option(
+    "--witnesses",
+    type=click.Path(dir_okay=False),
+    help="A file with the witnesses of the log and how many must co-sign a layer before anyone is asked about it "
+    "(c2sp.org/tlog-policy).",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="The port; 0 for any free one."

@@ -14,13 +14,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from neologue.clock import Clock, system_days
+from neologue.clock import SECONDS_PER_DAY, Clock, system_days
 from neologue.device import receipt
 from neologue.device.answers import LATEST, SOONEST, bad_answer, clamp_delay, json_object, retry_after_seconds
 from neologue.device.backoff import Backoff
 from neologue.device.check_in import check_in, invitation_of, parse_promise
 from neologue.device.diary import Diary
 from neologue.device.library import Library
+from neologue.device.log_record import LogRecord
 from neologue.device.membership import AnsweredInvitation, End, Joined, Membership
 from neologue.device.operator_keys import OperatorKeys
 from neologue.device.participation import GroupOutcome, Participation, Refused, Waiting, identity_of
@@ -95,6 +96,7 @@ class Client:
         """The invitation of a device that is in a group and has no votes yet; it is in memory only."""
         self._record = SpendingRecord(folder / "account.db", clock)
         self._operator_keys = OperatorKeys(folder / "operators.db")
+        self._log_record = LogRecord(folder / "checkpoints.db")
         self._membership = Membership(folder / "membership.db")
         try:
             self._diary = Diary(folder / "diary.db", key, clock=clock)
@@ -169,7 +171,8 @@ class Client:
 
         The spending record stays: which campaigns were answered, when, and the ε spent. It holds nothing that was
         typed, and without it this device could answer a campaign twice and give away more. So does what is known of
-        operators' keys that were replaced, without which it would trust them again.
+        operators' keys that were replaced, without which it would trust them again, and of their logs, without which it
+        could be shown others.
         """
         self._diary.forget_all()
         for answer in self._record.answers():
@@ -290,6 +293,9 @@ class Client:
         self._operator_keys.check(asked.operator, self._policy)
         policy = self._operator_keys.apply(self._policy)
         policy.check_origin(asked.operator, asked.signature, signed_message(campaign, asked.layer, promise))
+        if answer is None:
+            tomorrow = (self._clock() + 1) * SECONDS_PER_DAY
+            self._log_record.check(asked, campaign, policy, tomorrow, self._fetch)
         invited = partial(invitation_of, asked, campaign, promise)
         spent = self._record.spent_besides(campaign)
         layer = self._library.layer(

@@ -40,6 +40,12 @@ from neologue.randomizers.thresholds import LARGEST_EPSILON, SMALLEST_EPSILON
 
 MOST_EPSILON = 1_000_000
 MOST_RATIO = 1e9
+_KEY_HOLDERS = {
+    "operators": "an operator's",
+    "issuers": "an issuer's",
+    "logs": "a log's",
+    "witnesses": "a witness's",
+}
 FORGED = "the signature is not the operator's for this campaign and layer; get the invitation anew from them"
 SWITCHED_OFF = "this device answers no campaign: its owner has switched that off, and can switch it on (enabled)"
 
@@ -90,16 +96,20 @@ class Policy:
     """The most known words of a layer."""
     largest_known: int = LARGEST_KNOWN
     """The most bytes of the list of known words."""
+    logs: frozenset[bytes] = frozenset()
+    """The raw public keys of the logs in which a layer must be that is answered."""
+    witnesses: frozenset[bytes] = frozenset()
+    """The raw public keys of witnesses of these logs."""
+    quorum: int = 0
+    """How many of the witnesses must have co-signed that the layer is in a log; with 0, it need be in none."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.operators, frozenset):
-            raise ParameterError(f"operators must be a frozenset of public keys, not {type(self.operators).__name__}")
-        if not isinstance(self.issuers, frozenset):
-            raise ParameterError(f"issuers must be a frozenset of public keys, not {type(self.issuers).__name__}")
-        for key in self.operators:
-            check_bytes("an operator's public key", key, KEY_BYTES)
-        for key in self.issuers:
-            check_bytes("an issuer's public key", key, KEY_BYTES)
+        for name, owner in _KEY_HOLDERS.items():
+            keys = getattr(self, name)
+            if not isinstance(keys, frozenset):
+                raise ParameterError(f"{name} must be a frozenset of public keys, not {type(keys).__name__}")
+            for key in keys:
+                check_bytes(f"{owner} public key", key, KEY_BYTES)
         for key, digest in self.recovery.items():
             check_bytes("the digest of a recovery key", digest, DIGEST_BYTES)
             if key not in self.operators:
@@ -122,6 +132,9 @@ class Policy:
         check_whole("most votes", self.most_votes, 1, LARGEST_LAYER)
         check_whole("most known words", self.most_known_words, 0, 1 << 30)
         check_whole("largest known", self.largest_known, 0, 1 << 30)
+        check_whole("quorum", self.quorum, 0, len(self.witnesses))
+        if self.quorum and not self.logs:
+            raise ParameterError("a quorum of witnesses needs a log that they are witnesses of: add its key to logs")
 
     @property
     def pins(self) -> Mapping[bytes, bytes | None]:

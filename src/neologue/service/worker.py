@@ -8,7 +8,7 @@ import os
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import cache
 
 import msgspec
@@ -24,6 +24,7 @@ from neologue.service.api.addresses import is_https, sender_of
 from neologue.service.api.connections import Awaited, ConnectionLimits, Connections
 from neologue.service.api.device_routes import CHECK_IN, KNOWN, LAYERS, DeviceRoutes
 from neologue.service.api.group_routes import GroupRoutes
+from neologue.service.api.log_routes import LOG, LogRoutes
 from neologue.service.api.openapi import description
 from neologue.service.api.operator_api import Context
 from neologue.service.api.operator_router import OperatorRouter
@@ -35,6 +36,7 @@ from neologue.service.api.responses import HANDLERS, JSON, NO_STORE, SHARED, Pre
 from neologue.service.api.schemas import Health
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.coordinator import Coordinator
+from neologue.service.campaigns.earlier_campaigns import log_earlier_campaigns
 from neologue.service.campaigns.service_ledger import service_ledger
 from neologue.service.collect.check_ins import CheckIns
 from neologue.service.collect.intake import Intake, IntakeLimits
@@ -42,11 +44,13 @@ from neologue.service.collect.late_reports import LateReports
 from neologue.service.collect.layer_cache import LayerCache
 from neologue.service.collect.layer_refresh import LayerRefresh
 from neologue.service.collect.places import Places
+from neologue.service.log.log_publisher import LogPublisher
 from neologue.service.masked.groups import MaskingGroups
 from neologue.service.ops import logs
 from neologue.service.ops.concurrency import RepeatedStep, Threads
 from neologue.service.ops.garbage_collection import collect_seldom
 from neologue.service.ops.metrics import MEDIA, Metrics
+from neologue.service.ops.publishing import Publishing, read_trust
 from neologue.service.ops.service_keys import load_keys
 from neologue.service.ops.settings import Settings
 from neologue.service.storage.database import open_database
@@ -56,7 +60,7 @@ from neologue.service.storage.report_store import ReportStore
 
 WRONG = frozenset({400, 401, 403, 404, 405, 413})
 """Statuses that honest devices and careful people seldom see: an address that gets many of them becomes suspect."""
-OF_DEVICES = (CHECK_IN, REPORTS, LAYERS, KNOWN)
+OF_DEVICES = (CHECK_IN, REPORTS, LAYERS, KNOWN, LOG)
 _SHARED = [(name.lower().encode(), value.encode()) for name, value in SHARED.items()]
 _PREFLIGHT = Response(
     status_code=204,
@@ -97,7 +101,9 @@ class Worker:
         self.ledger = service_ledger(self.database)
         name = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
         self.coordinator = Coordinator(self._storage, keys, self.ledger, name)
-        self.layer_cache = LayerCache(self.database, keys, clock)
+        log_earlier_campaigns(self.database, keys)
+        trust = read_trust(settings.witnesses)
+        self.layer_cache = LayerCache(self.database, keys, clock, trust.quorum)
 
         on_fault, on_limit = self.metrics.faults.inc, self.metrics.limits.add
         self.largest_header = settings.largest_header
@@ -126,6 +132,8 @@ class Worker:
         )
         self._advancing = RepeatedStep("moving campaigns on", self._advance, settings.refresh, on_fault=on_fault)
 
+        publishing = Publishing(LogPublisher(self.database, keys.log), trust, self.threads)
+        self._publishing = publishing.steps(settings.refresh, on_fault)
         self.context = Context(self.database, self.coordinator, self.ledger, keys, clock, settings)
         late_reports = LateReports(self._storage, self.threads, self.layers, keys)
         self._report_route = ReportRoute(
@@ -150,8 +158,11 @@ class Worker:
         operator_router = OperatorRouter(self.context, bodies, self.threads, self.layers, settings.largest_request)
         self._requests = Limit(settings.requests_per_second, 2 * settings.requests_per_second)
         self._failures = Limit(settings.failures_per_minute / 60, settings.failures_per_minute)
-        routes = [*device_routes.routes(), *group_routes.routes(), *operator_router.routes(), *self._routes()]
-        self._app = Starlette(routes=[*routes, *more(self)], lifespan=self._lifespan, exception_handlers=HANDLERS)
+        log_routes = LogRoutes(self.database, self.threads, trust.quorum)
+        routes = [*device_routes.routes(), *group_routes.routes(), *log_routes.routes(), *operator_router.routes()]
+        self._app = Starlette(
+            routes=[*routes, *self._routes(), *more(self)], lifespan=self._lifespan, exception_handlers=HANDLERS
+        )
         # A path is right or wrong: a redirection would be made of the host that the request names.
         self._app.router.redirect_slashes = False
 
@@ -219,7 +230,9 @@ class Worker:
             await self.layers.refresh()
             async with self._closing, self._bodies, self.intake, self.groups:
                 try:
-                    async with self._refreshing, self._advancing:
+                    async with AsyncExitStack() as steps:
+                        for step in (self._refreshing, self._advancing, *self._publishing):
+                            await steps.enter_async_context(step)
                         log.info("serving", database=self.database.name, workers_key=self._keys.public.hex())
                         if self._keys.wrapping is None:
                             log.warning("keys are raw in the database and its backups: give --wrapping-key")

@@ -21,6 +21,7 @@ TILE_LEVELS: Final = 8
 TILE_WIDTH: Final = 1 << TILE_LEVELS
 MOST_LEVEL: Final = 63
 MOST_ENTRY_BYTES: Final = (1 << 16) - 1
+MOST_TILE_BYTES: Final = TILE_WIDTH * HASH_BYTES
 MOST_FILE_BYTES: Final = TILE_WIDTH * (2 + MOST_ENTRY_BYTES)
 
 Fetch = Callable[[str], bytes]

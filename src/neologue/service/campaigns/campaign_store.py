@@ -1,6 +1,7 @@
 """Live campaigns, their layers and decisions, as rows of the database.
 
-Every function takes a connection: the caller's transaction decides what is read or written together.
+Every function takes a connection: the caller's transaction decides what is read or written together. What devices are
+asked, and what becomes of it, is told to the log in that same transaction.
 """
 
 import io
@@ -15,11 +16,14 @@ from neologue.discovery.decision import Decision
 from neologue.discovery.result import LayerFacts
 from neologue.discovery.selection.selected import Integers
 from neologue.errors import CampaignError, NoCampaignError
+from neologue.service.campaigns.campaign_log import log_definition, log_move, opened_entry
 from neologue.service.campaigns.carried_votes import carried_from, erase_carried, keep_carried
 from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.rounds import Round
+from neologue.service.log import log_store
 from neologue.service.storage.database import Connection
 from neologue.service.storage.states import OVER, CampaignState, LayerState
+from neologue.transparency.log_entry import Deed, LogEntry
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ def add(db: Connection, entry: CampaignRow) -> None:
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (entry.id, entry.name, definition, entry.state, entry.slot_secret, entry.created, entry.changed, entry.note),
     )
+    log_definition(db, entry.id, entry.definition)
 
 
 def all_campaigns(db: Connection) -> list[CampaignRow]:
@@ -120,6 +125,8 @@ def move(
         f"UPDATE campaigns SET state = ?, changed = ?, note = ? WHERE id = ? AND state IN ({marks}) RETURNING 1",
         (state, now, note, campaign, *states),
     )
+    if moved and state not in states:
+        log_move(db, campaign, states, state)
     if moved and state in OVER:
         erase_carried(db, campaign)
         for table in ("void_serials", "group_strikes"):
@@ -155,8 +162,8 @@ def states_of_layers(db: Connection, campaign: bytes) -> dict[bytes, LayerState]
     return {digest: LayerState(state) for digest, state in rows}
 
 
-def open_layer(db: Connection, campaign: bytes, layer: LayerRow, document: bytes) -> None:
-    """Add a layer that devices can answer from now on."""
+def open_layer(db: Connection, campaign: bytes, layer: LayerRow, document: bytes, promise: bytes | None) -> None:
+    """Add a layer that devices can answer from now on, with what is promised of masks if votes are masked."""
     db.execute(
         "INSERT INTO layers (campaign, layer_index, digest, document, candidates, state, layer_size, low, high, opened,"
         " deadline, looks, extensions, reports) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -171,6 +178,7 @@ def open_layer(db: Connection, campaign: bytes, layer: LayerRow, document: bytes
             layer.round.reports,
         ),
     )
+    log_store.append(db, opened_entry(campaign, layer.layer_index, layer.digest, promise))
 
 
 def update_round(db: Connection, campaign: bytes, layer_index: int, round_: Round) -> None:
@@ -184,10 +192,12 @@ def update_round(db: Connection, campaign: bytes, layer_index: int, round_: Roun
 
 def close_layer(db: Connection, campaign: bytes, layer_index: int) -> None:
     """Close a layer: no more reports are counted."""
-    db.execute(
-        "UPDATE layers SET state = ? WHERE campaign = ? AND layer_index = ? AND state = ?",
+    closed = db.execute(
+        "UPDATE layers SET state = ? WHERE campaign = ? AND layer_index = ? AND state = ? RETURNING 1",
         (LayerState.CLOSED, campaign, layer_index, LayerState.OPEN),
     )
+    if closed:
+        log_store.append(db, LogEntry(Deed.CLOSED, campaign=campaign, layer=layer_index))
 
 
 def drop_layers(db: Connection, campaign: bytes) -> None:
@@ -234,9 +244,10 @@ def decisions(db: Connection, campaign: bytes) -> list[Decision]:
     return [_decode_decision(written, carried_from(db, campaign, layer_index)) for layer_index, written in rows]
 
 
-def keep_release(db: Connection, campaign: bytes, document: str) -> None:
-    """Store the release of a campaign."""
+def keep_release(db: Connection, campaign: bytes, document: str, digest: bytes) -> None:
+    """Store the release of a campaign, which has this digest."""
     db.execute("UPDATE campaigns SET release = ? WHERE id = ?", (document, campaign))
+    log_store.append(db, LogEntry(Deed.RELEASED, digest, campaign))
 
 
 def release_of(db: Connection, campaign: bytes) -> str | None:
@@ -253,7 +264,11 @@ def document_of(db: Connection, digest: bytes) -> bytes | None:
 
 def keep_known(db: Connection, digest: bytes, words: bytes) -> None:
     """Store a list of known words; the same list is stored once."""
-    db.execute("INSERT INTO known VALUES (?, ?) ON CONFLICT DO NOTHING", (digest, zlib.compress(words)))
+    new = db.execute(
+        "INSERT INTO known VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING 1", (digest, zlib.compress(words))
+    )
+    if new:
+        log_store.append(db, LogEntry(Deed.KNOWN, digest))
 
 
 def known_of(db: Connection, digest: bytes) -> bytes | None:

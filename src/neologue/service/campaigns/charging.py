@@ -24,6 +24,7 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.release.foreseen import charged_layer, foreseen_charge
 from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns.campaign_log import log_budget
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
 from neologue.service.campaigns.definition import Definition
 from neologue.service.ops import access
@@ -134,6 +135,7 @@ class Charging:
             db.lock_alone()
             _require_nobody_unpaid(db)
             self._ledger.add_population_in(db, name, budget)
+            log_budget(db, name, budget)
             self._settle_ended(db, name)
             access.audit(db, by, "add population", name, now)
 
@@ -141,6 +143,7 @@ class Charging:
         """Change the budget of a population; those before stay on record."""
         with self._database.transaction() as db:
             self._ledger.set_budget_in(db, name, budget)
+            log_budget(db, name, budget)
             access.audit(db, by, f"set budget to ε = {budget.epsilon:g} per {budget.unit}", name, now)
 
     def abandon(self, campaign: str, now: float, by: str) -> None:

@@ -27,6 +27,7 @@ from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerOutcome, LayerRow
 from neologue.service.campaigns.charging import Charging, Due, unpaid
 from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.promises import promise_of
 from neologue.service.campaigns.rounds import advance_round, open_round, resume_round
 from neologue.service.masked.group_store import under_way
 from neologue.service.ops import access
@@ -310,7 +311,7 @@ class Coordinator:
         assert layer is not None
         round_ = open_round(layer.layer_size, low, entry.definition.rules, now)
         row = LayerRow(layer_index, layer.digest, layer.randomizer.candidates, LayerState.OPEN, round_, None)
-        campaign_store.open_layer(db, entry.id, row, layer.document)
+        campaign_store.open_layer(db, entry.id, row, layer.document, promise_of(entry, self._keys))
 
     def _finish(self, entry: CampaignRow, layers: list[LayerRow], now: float) -> bool:
         """Release what was found, if the population's budget covers what was collected; whether it was done."""
@@ -322,11 +323,12 @@ class Coordinator:
         provenance = Provenance(_describe_population(entry), entry.definition.fidelity, campaign=entry.id.hex())
         with self._database.reading() as db:
             self._keys.refresh(db)  # another worker may have replaced the key a moment ago
-        text = release_text(sign_document(release_document(release, provenance), self._keys.operator))
+        signed = sign_document(release_document(release, provenance), self._keys.operator)
+        text, digest = release_text(signed), bytes.fromhex(str(signed["digest"]))
 
         def publish(db: Connection, due: Due) -> bool:
             self.charging.settle(db, entry, told=True)
-            campaign_store.keep_release(db, entry.id, text)
+            campaign_store.keep_release(db, entry.id, text, digest)
             return campaign_store.move(db, entry.id, (CampaignState.RUNNING,), CampaignState.RELEASED, now)
 
         done = self._step(entry, now, lambda: self.charging.due_at_release(entry, layers), publish)

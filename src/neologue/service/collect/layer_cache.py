@@ -16,12 +16,15 @@ from neologue.protocol.report import TAG_BYTES
 from neologue.protocol.slot import slot
 from neologue.protocol.ticket import ticket
 from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns.campaign_log import opened_entry
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
 from neologue.service.campaigns.charging import unpaid
 from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.promises import promise_of, vouching
 from neologue.service.campaigns.rounds import Round, rounds_ahead
 from neologue.service.collect.replies import Invited, Over, Wait
 from neologue.service.collect.stored_layers import StoredLayers
+from neologue.service.log.layer_proof import layer_proof
 from neologue.service.masked.group_store import under_way
 from neologue.service.ops.service_keys import Keys
 from neologue.service.storage.database import Connection, Database
@@ -47,6 +50,8 @@ class ServedLayer:
     """What devices are promised of the masks of their votes."""
     collecting: CollectingLayer
     """The layer as its aggregation mode collects it: whoever takes what devices send takes its own kind alone."""
+    proof: bytes | None = None
+    """That it is in the log, if devices are to be shown that."""
     full: bool = False
     """Whether nobody else is invited at the moment."""
 
@@ -66,8 +71,9 @@ class CachedCampaign:
 class LayerCache:
     """The campaigns that devices may ask about."""
 
-    def __init__(self, database: Database, keys: Keys, clock: Callable[[], float] = time.time) -> None:
-        self._database, self._keys, self._clock = database, keys, clock
+    def __init__(self, database: Database, keys: Keys, clock: Callable[[], float] = time.time, quorum: int = 0) -> None:
+        """With a `quorum`, a layer invites nobody before so many witnesses have co-signed that it is in the log."""
+        self._database, self._keys, self._clock, self._quorum = database, keys, clock, quorum
         self._campaigns: dict[bytes, CachedCampaign] = {}
         self._layers: dict[bytes, ServedLayer] = {}
         """The open layers, by digest."""
@@ -93,11 +99,15 @@ class LayerCache:
                     layer.round.missing, under_way(db, entry.id, layer.layer_index, now)
                 )
             }
+            proofs = {entry.id: self._proof(db, entry, layer) for entry, layer in rows if layer and self._quorum}
+            full |= {campaign for campaign, proof in proofs.items() if proof is None}
         campaigns = {}
         succession = self._keys.succession.hex() or None
         for entry, layer in rows:
             issuers = (*self._keys.issuers(entry.created), *map(bytes.fromhex, entry.definition.issuers))
-            served = None if layer is None else replace(self._serve(entry, layer), full=entry.id in full)
+            served = None
+            if layer is not None:
+                served = replace(self._serve(entry, layer), full=entry.id in full, proof=proofs.get(entry.id))
             campaigns[entry.id] = CachedCampaign(entry, issuers, served, succession)
         before, self._campaigns = self._layers, campaigns
         self._layers = {campaign.layer.digest: campaign.layer for campaign in campaigns.values() if campaign.layer}
@@ -148,17 +158,18 @@ class LayerCache:
             signature=layer.signature.hex(),
             ticket=ticket(self._keys.ticket, layer.campaign_id, layer.digest, serial, block).hex(),
             masked=None if layer.promise is None else layer.promise.hex(),
+            proof=None if layer.proof is None else layer.proof.hex(),
             succession=layer.succession,
         )
 
-    def _vouching(self, entry: CampaignRow) -> tuple[bytes, ...]:
-        """The issuers that vouch for the signing keys of devices."""
-        # Of the service's own the first alone: a promise does not change while devices rely on it.
-        return tuple(map(bytes.fromhex, entry.definition.issuers)) or self._keys.issuers(entry.created)[:1]
+    def _proof(self, db: Connection, entry: CampaignRow, layer: LayerRow) -> bytes | None:
+        opened = opened_entry(entry.id, layer.layer_index, layer.digest, promise_of(entry, self._keys))
+        proof = layer_proof(db, opened, self._quorum)
+        return None if proof is None else bytes(proof)
 
     def _serve(self, entry: CampaignRow, row: LayerRow) -> ServedLayer:
         before = self._layers.get(row.digest)
-        aggregator, issuers = entry.definition.aggregator, self._vouching(entry)
+        aggregator, issuers = entry.definition.aggregator, vouching(entry, self._keys)
         promise = aggregator.promise(issuers)
         private = self._keys.operator
         operator, succession = private.public_key().public_bytes_raw(), self._keys.succession.hex() or None

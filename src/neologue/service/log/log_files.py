@@ -14,10 +14,9 @@ from neologue.service.log import log_store
 from neologue.service.log.log_store import OPERATOR_TREE
 from neologue.service.storage.database import Connection
 from neologue.transparency.log_entry import DIGEST_BYTES, IDENTITY_BYTES
+from neologue.transparency.log_source import CAMPAIGNS, DOCUMENTS
 from neologue.transparency.tiles import CHECKPOINT, TILE_LEVELS, TILE_WIDTH, Tile, pack_entries, tiles_of
 
-CAMPAIGNS: Final = "campaigns"
-DOCUMENTS: Final = "documents"
 _OF_CAMPAIGN: Final = re.compile(rf"{CAMPAIGNS}/([0-9a-f]{{{2 * IDENTITY_BYTES}}})/(.+)", re.ASCII)
 _DOCUMENT: Final = re.compile(rf"{DOCUMENTS}/([0-9a-f]{{{2 * DIGEST_BYTES}}})", re.ASCII)
 _PACKED: Final = ("SELECT document FROM layers WHERE digest = ?", "SELECT words FROM known WHERE digest = ?")

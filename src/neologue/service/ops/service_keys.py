@@ -183,6 +183,14 @@ def load_keys(database: Database, source: str | None = None) -> Keys:
     return Keys(database, wrapping)
 
 
+def public_log_key(db: Connection) -> bytes:
+    """The public key of the log, which needs no wrapping key to be read."""
+    rows = db.execute("SELECT public FROM service_keys WHERE purpose = ?", (Purpose.LOG,))
+    if not rows:
+        raise InputError("this service has no log yet: start it once")
+    return bytes(rows[0][0])
+
+
 def log_key(db: Connection, public: bytes) -> None:
     """Tell the log of an operator's key that comes into force."""
     log_store.append(db, LogEntry(Deed.KEY, hashlib.sha256(public).digest()))

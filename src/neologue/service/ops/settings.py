@@ -30,6 +30,8 @@ class Settings:
     """A file, or postgresql://…"""
     wrapping_key: str | None = None
     """The source of the key under which the service's keys are wrapped; a file beside SQLite's unless given."""
+    witnesses: str | None = None
+    """A file that names the witnesses of the log and how many must co-sign (c2sp.org/tlog-policy), if there are any."""
     largest_request: int = 64 * MEGABYTE
     """The most bytes of what an operator sends: a list of known words may be long."""
     seconds_to_send: float = 30.0

@@ -1,0 +1,90 @@
+"""`neologue witness`: an independent process that co-signs the logs of operators, and refuses forks for ever."""
+
+from pathlib import Path
+
+import click
+
+from neologue.errors import InputError
+
+FORKED = 1
+FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+
+
+@click.group()
+def witness() -> None:
+    """Co-sign the logs of operators, so that nobody can be shown another one."""
+
+
+@witness.command()
+@FILE
+@click.option("--name", help="What the witness is called, such as witness.example/w1; when FILE is made.")
+@click.option(
+    "--log",
+    "logs",
+    multiple=True,
+    required=True,
+    metavar="VKEY[@URL]",
+    help="The verifier key of a log to follow, and where it is if it is to be looked at; for each log.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8090, show_default=True, help="The port; 0 for any free one."
+)
+@click.option("--every", type=click.FloatRange(0.1), default=60.0, show_default=True, help="Seconds between two looks.")
+def run(file: Path, name: str | None, logs: tuple[str, ...], host: str, port: int, every: float) -> None:
+    """Follow logs and co-sign them, with everything in FILE, which is made with a new key if it does not exist.
+
+    Speaks the protocol of c2sp.org/tlog-witness. Put a proxy with TLS before it, and keep copies of FILE: a witness
+    that forgets what it has co-signed can be lied to.
+    """
+    import time
+
+    from neologue.cli.serve import check_address, read_settings
+    from neologue.transparency.signed_note import NoteKey
+    from neologue.transparency.trust import Server
+    from neologue.witness.witness_file import WitnessFile
+
+    read_settings(database="")  # refuses if the packages of a service are missing
+    servers = []
+    for given in logs:
+        key, _, url = given.partition("@")
+        servers.append(Server(NoteKey.parse(key), url or None))
+    check_address(host, port)
+    opened = WitnessFile(file, name)
+    click.echo(f"verifier key of this witness: {opened.key}", err=True)
+    import uvicorn
+
+    from neologue.service.ops.logs import configure
+    from neologue.witness.witness import Witness
+    from neologue.witness.witness_app import log_fork, witness_app
+
+    configure()
+    core = Witness(opened, [server.key for server in servers], time.time, log_fork)
+    uvicorn.run(
+        witness_app(core, opened, servers, every),
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ws="none",
+        limit_concurrency=100,
+        timeout_graceful_shutdown=10,
+    )
+
+
+@witness.command()
+@FILE
+@click.pass_context
+def show(context: click.Context, file: Path) -> None:
+    """Show what the witness in FILE has co-signed; exits with 1 if it was shown a fork."""
+    from neologue.witness.witness_app import describe
+    from neologue.witness.witness_file import WitnessFile
+
+    if not file.exists():
+        raise InputError(f"there is no witness in {file}: `neologue witness run` makes one")
+    opened = WitnessFile(file)
+    click.echo(describe(opened), nl=False)
+    with opened.transaction() as rows:
+        if rows.forks():
+            context.exit(FORKED)

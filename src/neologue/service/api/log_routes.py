@@ -1,0 +1,50 @@
+"""The files of the log, for everybody: they are the same for all who ask, and all but the checkpoints never change."""
+
+import hashlib
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from neologue.service.api.responses import failure
+from neologue.service.log.log_files import read_file
+from neologue.service.ops.concurrency import Threads
+from neologue.service.storage.database import Database
+from neologue.transparency.log_source import DOCUMENTS
+from neologue.transparency.tiles import CHECKPOINT
+
+LOG: Final = "/log/"
+_IMMUTABLE: Final = "public, max-age=31536000, immutable"
+_FRESH: Final = "public, max-age=2"
+_TEXT: Final = "text/plain; charset=utf-8"
+_BYTES: Final = "application/octet-stream"
+
+
+class LogRoutes:
+    """Serves the log."""
+
+    def __init__(self, database: Database, threads: Threads, quorum: int) -> None:
+        """Serve checkpoints that so many witnesses have co-signed."""
+        self._database, self._threads, self._quorum = database, threads, quorum
+
+    def routes(self) -> list[Route]:
+        """The routes."""
+        return [Route(LOG + "{path:path}", self._file, methods=["GET"])]
+
+    async def _file(self, request: Request) -> Response:
+        path: str = request.path_params["path"]
+        content = await self._threads.run(self._read, path)
+        if content is None:
+            return failure(404, "unknown", "the log has no such file")
+        is_checkpoint = path.endswith(CHECKPOINT)
+        tag = hashlib.sha256(content).hexdigest()
+        headers = {"Cache-Control": _FRESH if is_checkpoint else _IMMUTABLE, "ETag": f'"{tag}"'}
+        if request.headers.get("If-None-Match") == headers["ETag"]:
+            return Response(status_code=304, headers=headers)
+        text = is_checkpoint or path.startswith(DOCUMENTS)
+        return Response(content, headers=headers, media_type=_TEXT if text else _BYTES)
+
+    def _read(self, path: str) -> bytes | None:
+        with self._database.reading() as db:
+            return read_file(db, path, self._quorum)

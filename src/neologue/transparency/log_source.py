@@ -1,0 +1,58 @@
+"""Where the files of a log are read from: the address of a service, or a folder that it was exported to."""
+
+import http.client
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Final
+
+from neologue.errors import LaterError, LogError
+from neologue.transparency.tiles import MOST_FILE_BYTES, Fetch
+
+SECONDS: Final = 30.0
+CAMPAIGNS: Final = "campaigns"
+DOCUMENTS: Final = "documents"
+_SCHEMES: Final = ("http://", "https://")
+
+
+def open_log(place: str) -> Fetch:
+    """Reads files of the log at a URL or in a folder; a LogError if there is no such file, else a LaterError."""
+    if place.startswith(_SCHEMES):
+        return lambda path: _get(f"{place.rstrip('/')}/{path}")
+    folder = Path(place)
+    if not folder.is_dir():
+        raise LogError(f"{place} is neither a folder nor an http address: name where the log is")
+    return lambda path: _read(folder, path)
+
+
+def campaign_tree(fetch: Fetch, campaign: bytes) -> Fetch:
+    """Reads the files of the tree of a campaign."""
+    return lambda path: fetch(f"{CAMPAIGNS}/{campaign.hex()}/{path}")
+
+
+def document_path(digest: bytes) -> str:
+    """Where the document with this digest is."""
+    return f"{DOCUMENTS}/{digest.hex()}"
+
+
+def _get(address: str) -> bytes:
+    try:
+        with urllib.request.urlopen(address, timeout=SECONDS) as answer:
+            content: bytes = answer.read(MOST_FILE_BYTES + 1)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == 404:
+            raise LogError(f"the log has no file {address}: it is cut, or elsewhere") from None
+        raise LaterError(f"{address} can't be read now ({error.code}); try again") from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise LaterError(f"{address} can't be reached ({type(error).__name__}); try again") from None
+    if len(content) > MOST_FILE_BYTES:
+        raise LogError(f"{address} is longer than a file of a log")
+    return content
+
+
+def _read(folder: Path, path: str) -> bytes:
+    try:
+        return (folder / path).read_bytes()
+    except OSError:
+        raise LogError(f"the log has no file {folder / path}: it is cut, or elsewhere") from None

@@ -1,0 +1,1 @@
+"""An independent witness: co-signs the checkpoints of logs that only grow, and refuses a log that was forked."""
