@@ -5,6 +5,7 @@ README.md says what the vectors mean. Run: python vectors/generate.py
 
 import json
 import re
+import runpy
 import string
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -642,7 +643,7 @@ def refusal_case(name: str, layer: LikelyLayer, change: Vector) -> Vector:
     try:
         read_layer(canonical(json.loads(layer.document) | change), layer.known)
     except DocumentError as error:
-        return {"name": name, "change": change, "error": str(error)}
+        return {"name": name, "rule": ROUND_RULES[name], "change": change, "error": str(error)}
     raise ValueError(f"nothing is wrong with the document {name!r}")
 
 
@@ -751,6 +752,41 @@ def wrong_rounds(asked: LikelyCandidates) -> dict[str, Vector]:
         },
         "escapes that are no truth value": {"escapes": 1},
     }
+
+
+ROUND_RULES: Mapping[str, str] = {
+    "a back-off too few": "F11",
+    "a back-off above 1024": "F12",
+    "a back-off of the first context": "F12",
+    "a cost too many": "F11",
+    "a cost of 0": "F12",
+    "a cost above 1024": "F12",
+    "contexts in the order of UTF-16": "F11",
+    "no context for the beginning": "F11",
+    "not every symbol after the first context": "F11",
+    "a context of four symbols": "F11",
+    "a boundary inside a context": "F11",
+    "a foreign character in a context": "F11",
+    "a context whose ending is none": "F11",
+    "a context whose last symbol is not listed": "F11",
+    "a foreign symbol": "F11",
+    "symbols in no order": "F11",
+    "no rounds like the others": "F14",
+    "a first root that is not the beginning": "F14",
+    "roots in no order": "F15",
+    "a foreign root": "F15",
+    "a root that was not asked about": "F19",
+    "a cost too few of roots": "F15",
+    "a root's cost above 16384": "F16",
+    "an even cost of 0": "F16",
+    "a limit for which there is no room": "F17",
+    "words of the last round asked again": "F18",
+    "words asked again that were not asked": "F18",
+    "roots beyond the depth": "F15",
+    "more than 32 rounds": "F14",
+    "escapes that are no truth value": "F2",
+}
+"""The rules of docs/protocol.md that wrong rounds break."""
 
 
 def longer_by(asked: LikelyCandidates, *contexts: str) -> Vector:
@@ -1038,6 +1074,7 @@ FILES: Mapping[str, Callable[[], object]] = {
     "identities.json": identities,
     "succession.json": succession,
     "masking.json": masking,
+    **runpy.run_path(str(HERE / "rules.py"))["FILES"],
 }
 
 

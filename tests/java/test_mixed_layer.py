@@ -51,7 +51,11 @@ def test_java_by_files_java_by_http_and_python_are_summed(java: JavaMachine, tmp
     with served(url, failures_per_minute=1e5, patience=0.3) as service, ExitStack() as open_devices:
         operator, campaign, invited = _invite(service, 3 * EACH)
         by_http, by_file, in_python = invited[:EACH], invited[EACH : 2 * EACH], invited[2 * EACH :]
-        options = {"operator": operator, "limits": LOOSE | {"smallestLayerSize": 1}, "words": {"lol": 3, "the": 1}}
+        options: dict[str, object] = {
+            "operator": operator,
+            "limits": LOOSE | {"smallestLayerSize": 1},
+            "words": {"lol": 3, "the": 1},
+        }
         recording = Recording(service, bodies)
         open_devices.callback(recording.close)
         for number, credential in enumerate(by_file):

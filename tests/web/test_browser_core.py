@@ -205,6 +205,68 @@ def test_likely_candidates(core: Browser) -> None:
         assert name == "RefusalError", case["name"]
 
 
+def test_what_counts(core: Browser) -> None:
+    told = run(
+        core,
+        """
+        return Promise.all((await vectors("counting")).map(async (one) => {
+          const layer = await device.readLayer(canonical(one.layer), encode(one.known_words.join("\\n")));
+          return Object.keys(one.words).map((word) => layer.form.of(word)).filter((form) => !layer.complaint(form));
+        }));
+        """,
+    )
+    for case, counting in zip(committed("counting"), told, strict=True):
+        assert set(counting) == set(case["counting"]), case["name"]
+
+
+def test_what_is_refused(core: Browser) -> None:
+    told = run(
+        core,
+        """
+        const { layers, documents, bytes, known } = await vectors("refusals");
+        const read = (document) => device.describeLayer(document).then(() => "read", (error) => error.name);
+        const hash = async (octets) => hex(new Uint8Array(await crypto.subtle.digest("SHA-256", octets)));
+        return [
+          await Promise.all(Object.values(layers).map((layer) => read(canonical(layer)))),
+          await Promise.all(documents.map(({ base, change }) => read(canonical({ ...layers[base], ...change })))),
+          await Promise.all(bytes.map(({ document }) => read(unhex(document)))),
+          await Promise.all(known.map(async ({ known_document }) => {
+            const content = unhex(known_document);
+            const layer = canonical({ ...layers.extending, known: await hash(content) });
+            return device.readLayer(layer, content).then(() => "read", (error) => error.name);
+          })),
+        ];
+        """,
+    )
+    vectors = committed("refusals")
+    assert set(told[0]) == {"read"}
+    for name, got in zip(("documents", "bytes", "known"), told[1:], strict=True):
+        assert {case["name"]: verdict for case, verdict in zip(vectors[name], got, strict=True)} == {
+            case["name"]: "RefusalError" for case in vectors[name]
+        }
+
+
+def test_what_the_usual_policy_refuses(core: Browser) -> None:
+    told = run(
+        core,
+        """
+        const policy = new device.Policy([], {});
+        return Promise.all((await vectors("policy")).map(async ({ layer, spent }) => {
+          const read = await device.describeLayer(canonical(layer));
+          try {
+            policy.checkLayer(read);
+            policy.checkLifetime(read.epsilon, spent);
+          } catch (error) {
+            return error.name === "RefusalError";
+          }
+          return false;
+        }));
+        """,
+    )
+    for case, refused in zip(committed("policy"), told, strict=True):
+        assert refused == case["refused"], case["name"]
+
+
 def test_documents_and_identities(core: Browser) -> None:
     told = run(
         core,

@@ -17,6 +17,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import neologue.RefusalException;
 import neologue.candidates.ExtendedPrefixes;
+import neologue.device.PolicyProbe;
 import neologue.protocol.Bytes;
 import neologue.protocol.Credential;
 import neologue.protocol.Invitation;
@@ -58,6 +59,9 @@ final class Vectors {
         vectors.documents();
         vectors.identities();
         vectors.succession();
+        vectors.counting();
+        vectors.refusals();
+        vectors.policy();
         Map<String, Object> result = new LinkedHashMap<>();
         result.put("passed", vectors.passed);
         result.put("failures", vectors.failures);
@@ -162,8 +166,7 @@ final class Vectors {
             }
             Layer layer = LayerDocument.read(told.canonical());
             same(vector, "digest", vector.text("digest"), Bytes.hex(layer.digest));
-            Vocabulary known =
-                    Vocabulary.read(String.join("\n", vector.strings("known_words")).getBytes(StandardCharsets.UTF_8));
+            Vocabulary known = known(vector);
             TreeMap<String, Long> counting = LayerProbe.counting(layer, vector.counts("words"), known);
             if (name.equals("closed")) {
                 same(vector, "counting", vector.get("counting"), new ArrayList<>(counting.keySet()));
@@ -177,6 +180,10 @@ final class Vectors {
                     entropy)));
             same(vector, "entropy left", 0, entropy.left());
         }
+    }
+
+    private static Vocabulary known(Values vector) {
+        return Vocabulary.read(String.join("\n", vector.strings("known_words")).getBytes(StandardCharsets.UTF_8));
     }
 
     private static List<Double> reals(Collection<? extends Number> numbers) {
@@ -247,6 +254,44 @@ final class Vectors {
                 same(vector, "refused", shown.get("refused"), refused);
                 same(vector, "path", shown.get("path"), history.path(vector.text("pinned"), vector.text("recovery")));
             }
+        }
+    }
+
+    private void counting() throws Exception {
+        for (Values vector : Values.objects(read("counting"))) {
+            Layer layer = LayerDocument.read(vector.object("layer").canonical());
+            Vocabulary known = known(vector);
+            Map<String, Long> counting = LayerProbe.counting(layer, vector.counts("words"), known);
+            same(vector, "counting", new TreeMap<>(vector.counts("counting")), new TreeMap<>(counting));
+        }
+    }
+
+    private void refusals() throws Exception {
+        Values all = new Values(read("refusals"));
+        for (Values vector : all.objects("documents")) {
+            Values base = all.object("layers").object(vector.text("base"));
+            LayerDocument.read(base.canonical());
+            byte[] document = base.with(vector.object("change")).canonical();
+            refuses(vector, "document", () -> LayerDocument.read(document));
+        }
+        for (Values vector : all.objects("bytes")) {
+            refuses(vector, "document", () -> LayerDocument.read(vector.bytes("document")));
+        }
+        for (Values vector : all.objects("known")) {
+            refuses(vector, "known words", () -> Vocabulary.read(vector.bytes("known_document")));
+        }
+    }
+
+    private void policy() throws Exception {
+        for (Values vector : Values.objects(read("policy"))) {
+            Layer layer = LayerDocument.read(vector.object("layer").canonical());
+            boolean refused = false;
+            try {
+                PolicyProbe.check(layer, (List<?>) vector.get("spent"));
+            } catch (RefusalException error) {
+                refused = true;
+            }
+            same(vector, "refused", vector.get("refused"), refused);
         }
     }
 }
