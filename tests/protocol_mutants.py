@@ -1,5 +1,6 @@
 """Devices that break a rule of the protocol, and the vectors that tell."""
 
+import hashlib
 import runpy
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from neologue.language.candidates import Candidates
 from neologue.language.likely_candidates import LikelyCandidates
 from neologue.language.likely_strings import NEVER, LikelyStrings, Roots
 from neologue.language.spelling_costs import SpellingCosts
+from neologue.language.vocabulary import Vocabulary
 from neologue.protocol import credential, invitation, layer, layer_fields, report, ticket
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
@@ -299,13 +301,11 @@ def a_decimal_has_no_fraction_that_is_zero(patch: Patch) -> None:
 
 @mutant("D5", "documents.json")
 def known_words_end_in_a_newline(patch: Patch) -> None:
-    patch.setitem(GENERATOR, "known_document", None)
-    wrap(
-        patch,
-        vocabulary.hashlib,
-        "sha256",
-        lambda really, content=b"": really(content + b"\n" if b"\n" in content else content),
-    )
+    def document(known: Vocabulary) -> bytes:
+        return "".join(f"{word}\n" for word in sorted(known.words)).encode()
+
+    patch.setattr(Vocabulary, "digest", property(lambda known: hashlib.sha256(document(known)).hexdigest()))
+    patch.setitem(GENERATOR["FILES"]["documents.json"].__globals__, "known_document", document)
 
 
 # Reports
@@ -477,13 +477,13 @@ def the_pinned_key_stays_trusted(patch: Patch) -> None:
 # The usual limits
 
 
-def _limits(**changes: object) -> Callable[[Patch], None]:
+def _limits(**changes: Any) -> Callable[[Patch], None]:  # noqa: ANN401
     """A policy with another limit."""
     made = GENERATOR["FILES"]["policy.json"].__globals__
     return lambda patch: patch.setitem(made, "Policy", partial(Policy, **changes))
 
 
-for _rule, _limit in {
+LIMITS: Final[dict[str, dict[str, Any]]] = {
     "P3": {"largest_epsilon": 1e6},
     "P4": {"largest_user_epsilon": 1e6},
     "P5": {"lifetime_epsilon": 1e6},
@@ -496,7 +496,8 @@ for _rule, _limit in {
     "P12": {"largest_closed_vote_ratio": 1e9},
     "P13": {"largest_silence_ratio": 1e9},
     "P14": {"fewest_noise_votes": 0},
-}.items():
+}
+for _rule, _limit in LIMITS.items():
     MUTANTS.append(Mutant(_rule, "_".join(_limit), _limits(**_limit), "policy.json"))
 
 
