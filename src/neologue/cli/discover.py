@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from neologue.campaign.measuring import Measuring
     from neologue.cli.terminal import LineProgress
     from neologue.populations.population import Population
+    from neologue.reporting.discovery_report import Traced
     from neologue.simulation.discovery_run import Discovery
     from neologue.simulation.engine import Engine
     from neologue.simulation.journal import Journal
-    from neologue.simulation.trie_trace import TrieTrace
 
 JOURNAL = "unfinished"
 """The folder of an unfinished discovery, inside the folder of its results."""
@@ -180,6 +180,7 @@ def discover(data: Sequence[Path], as_json: bool, **options: Any) -> None:  # no
     from neologue.reporting.files import REPORT, TRUTH, check_folder, write_files
     from neologue.reporting.simulated_release import discovery_document, truth_document
     from neologue.simulation.discovery_run import discover as run
+    from neologue.simulation.likely_trace import LikelyTrace
     from neologue.simulation.memory import check_memory
     from neologue.simulation.trie_trace import TrieTrace
 
@@ -200,8 +201,8 @@ def discover(data: Sequence[Path], as_json: bool, **options: Any) -> None:  # no
             if data and not options["yes"]:
                 require_consent_to(foreseen_facts(campaign, measure, Exposure()))
             charge.plan(campaign, measure)
-        grows_trie = campaign.parameters.layers is None
-        trie_trace = TrieTrace(population.words) if options["out"] and can_report() and grows_trie else None
+        kind = TrieTrace if campaign.parameters.layers is None else LikelyTrace
+        traced = kind(population.words) if options["out"] and can_report() else None
         discovery = run(
             population,
             campaign,
@@ -209,7 +210,7 @@ def discover(data: Sequence[Path], as_json: bool, **options: Any) -> None:  # no
             seed=options["seed"],
             progress=progress,
             journal=journal,
-            trace=trie_trace.trace if trie_trace else no_trace,
+            trace=traced.trace if traced else no_trace,
             engine=engine,
             measure=measure,
         )
@@ -218,7 +219,7 @@ def discover(data: Sequence[Path], as_json: bool, **options: Any) -> None:  # no
         document = discovery_document(discovery)
         if key:
             document = sign_document(document, key)
-        report = _make_report(discovery, document, trie_trace, progress) if trie_trace else None
+        report = _make_report(discovery, document, traced, progress) if traced else None
     # Files first: they are kept even if printing fails.
     if options["out"]:
         truth = truth_document(discovery, document)
@@ -231,8 +232,7 @@ def discover(data: Sequence[Path], as_json: bool, **options: Any) -> None:  # no
                 err=True,
             )
         if report is None:
-            needs = EXTRA if grows_trie else "a discovery that grows a trie, without --layers"
-            click.echo(f"no {REPORT} was written: it needs {needs}", err=True)
+            click.echo(f"no {REPORT} was written: it needs {EXTRA}", err=True)
         elif data:
             click.echo(f"{REPORT} shows what users hold: keep it as confidential as {_name(data)}", err=True)
     if journal:
@@ -262,13 +262,11 @@ def _name(data: Sequence[Path]) -> str:
     return "the standard input" if str(data[0]) == "-" else ", ".join(path.name for path in data)
 
 
-def _make_report(
-    discovery: "Discovery", document: dict[str, Any], trie_trace: "TrieTrace", progress: "LineProgress"
-) -> str:
+def _make_report(discovery: "Discovery", document: dict[str, Any], traced: "Traced", progress: "LineProgress") -> str:
     from neologue.reporting.discovery_report import discovery_report
 
     progress.print_line("Drawing the report …")
-    return discovery_report(discovery, document, trie_trace, repeating_command(click.get_current_context(), REPEATED))
+    return discovery_report(discovery, document, traced, repeating_command(click.get_current_context(), REPEATED))
 
 
 def _open_journal(

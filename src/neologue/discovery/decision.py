@@ -16,7 +16,7 @@ from neologue.protocol.layer import ExtendingLayer, Layer
 from neologue.randomizers.channel import Floats
 
 Trace = Callable[[Layer, Tally, Selection], None]
-"""Called with every decided layer, including the votes of dropped candidates.
+"""Called with every decided layer, including the votes of dropped candidates, of all layers that they are judged by.
 
 No privacy statement covers those votes, so only simulations may trace decisions, never a service with real devices.
 """

@@ -61,13 +61,15 @@ class LikelyQuestion:
         ]
         passed = pass_significant(groups, channel, parameters.false_words_per_look)
         found = [(index[some.index], some) for index, some in zip(words, passed, strict=True)]
-        if not self.last:
-            found.append(self._escapes(summed, tally.reports))
+        escapes = None if self.last else self._escapes(summed, tally.reports)
+        if escapes:
+            found.append(escapes)
         index = np.concatenate([index for index, _ in found])
         order = np.argsort(index)
         thresholds = np.concatenate([some.thresholds for _, some in found])
-        selection = Selection(index[order], thresholds[order], lambda others: np.zeros(len(others), np.int64))
-        trace(self.layer, tally, selection)
+        needed = [*(some.missing for some in passed), *([escapes[1].missing] if escapes else [])]
+        selection = Selection(index[order], thresholds[order], lambda others: self._missing(others, needed))
+        trace(self.layer, Tally(summed, tally.reports), selection)
         return Decision(
             tally.reports,
             made=True,
@@ -95,7 +97,20 @@ class LikelyQuestion:
         (passed,) = pass_significant([group], self.layer.randomizer.channel, parameters.false_prefixes)
         largest = select_largest(passed.index, group.votes[passed.index], parameters.frontier, self.layer)
         needed = np.maximum(passed.thresholds[np.isin(passed.index, largest.index)], largest.thresholds)
-        return index[largest.index], Passed(largest.index, needed)
+        missing = np.maximum(passed.missing, largest.missing(np.arange(len(passed.missing))))
+        return index[largest.index], Passed(largest.index, needed, missing)
+
+    def _missing(self, others: Integers, needed: list[Integers]) -> Integers:
+        """The fewest votes that surely would have kept some candidates, by part and cost; escapes are the last part."""
+        starts = self.layer.candidates.starts
+        parts = np.searchsorted(starts, others, side="right") - 1
+        votes = np.empty(len(others), np.int64)
+        for part in np.unique(parts).tolist():
+            rows = np.flatnonzero(parts == part)
+            costs, ended = (values[others[rows] - starts[part]] for values in self._parts[part])
+            for kind, some in ((part, ended), (-1, ~ended)):
+                votes[rows[some]] = needed[kind][costs[some]]
+        return votes
 
     def _carried(self, summed: Integers, words: list[Integers]) -> Integers:
         """The votes of the words that the next layer asks about again, round by round, as it will number them."""

@@ -75,28 +75,71 @@ def estimates_against_truth(words: Sequence[ReleasedWord], truth: Mapping[str, i
     )
 
 
-def growth_by_layer(layers: Sequence[LayerFacts]) -> Picture:
-    """What every layer kept."""
+def growth_of_trie(layers: Sequence[LayerFacts]) -> Picture:
+    """What every layer of a trie kept."""
+    return Picture(
+        "How did the trie grow?",
+        _kept_by_layer(layers, "words that end here", "prefixes that go on"),
+        "Layer by layer, other users are asked about longer prefixes. What gets enough votes lives: as a word if it "
+        "ends there, as a prefix to go on from if not.",
+    )
+
+
+def growth_of_words(layers: Sequence[LayerFacts]) -> Picture:
+    """What every layer that asks about likely strings kept."""
+    return Picture(
+        "What did each layer add?",
+        _kept_by_layer(layers, "words found", "beginnings kept"),
+        "Every layer finds words: some that it asks about for the first time, some that had too few votes before. "
+        "Beginnings that users go on from in ways that were not asked about are where the next layer looks.",
+    )
+
+
+def places_by_layer(labels: Sequence[str], shares: Mapping[str, Sequence[float]]) -> Picture:
+    """What of all that users hold each layer has found, asked about, or still ahead."""
+    colours = {"found": (WORD, 1.0), "asked": (LIVED, 1.0), "ahead": (LIVED, 0.45), "lost": (DIED, 0.75)}
+    names = {
+        "found": "found",
+        "asked": "asked about, too few votes yet",
+        "ahead": "behind a kept beginning",
+        "lost": "neither",
+    }
+    with plot("places", "Stacked bars: what became of all that users hold, layer by layer", 3.9) as drawn:
+        axes, below = drawn.axes, np.zeros(len(labels))
+        for place, (colour, alpha) in colours.items():
+            heights = 100 * np.asarray(shares[place], np.float64)
+            axes.bar(
+                range(len(labels)), heights, bottom=below, color=colour, alpha=alpha, width=0.75, label=names[place]
+            )
+            below += heights
+        axes.set_xticks(range(len(labels)), labels)
+        axes.set(xlabel="after layer", ylabel="of all that users hold, %", ylim=(0, 100))
+        axes.grid(axis="x", visible=False)
+        drawn.figure.legend(loc="outside upper center", ncols=2)
+        svg = drawn.svg()
+    return Picture(
+        "What became of all that users hold?",
+        svg,
+        "All pairs of a user and an unknown word they hold. A word that the layer asked about and that had too few "
+        "votes may be asked about again, by other users; behind a beginning that is kept, the next layer asks further.",
+    )
+
+
+def _kept_by_layer(layers: Sequence[LayerFacts], ending: str, going_on: str) -> str:
     positions = range(len(layers))
     kept, words = [layer.kept for layer in layers], [layer.words for layer in layers]
     labels = layer_labels(layers)
     with plot("layers", "Stacked bars: words found and prefixes kept in every layer") as drawn:
         axes = drawn.axes
-        axes.bar(positions, words, color=WORD, width=0.75, label="words that end here")
-        axes.bar(positions, kept, bottom=words, color=LIVED, width=0.75, label="prefixes that go on")
+        axes.bar(positions, words, color=WORD, width=0.75, label=ending)
+        axes.bar(positions, kept, bottom=words, color=LIVED, width=0.75, label=going_on)
         every = max(1, -(-len(labels) // 16))
         axes.set_xticks(list(positions)[::every], labels[::every])
         axes.set(xlabel="layer", ylabel="kept")
         axes.yaxis.set_major_formatter(short_numbers())
         axes.grid(axis="x", visible=False)
         axes.legend(loc="best")
-        svg = drawn.svg()
-    return Picture(
-        "How did the trie grow?",
-        svg,
-        "Layer by layer, other users are asked about longer prefixes. What gets enough votes lives: as a word if it "
-        "ends there, as a prefix to go on from if not.",
-    )
+        return drawn.svg()
 
 
 def words_by_length(words: Sequence[ReleasedWord], truth: Mapping[str, int]) -> Picture:

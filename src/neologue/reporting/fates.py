@@ -8,6 +8,9 @@ import numpy as np
 from neologue.language.candidates import strings
 from neologue.simulation.trie_trace import LayerTrace
 
+MOST_MISSED = 50
+"""So many words are told of."""
+
 
 @dataclass(frozen=True)
 class Fate:
@@ -26,9 +29,14 @@ class Fate:
     """Whether the layer asked about it; the ways to go on that it listed may not have been this word's."""
 
 
+def most_missed(truth: Mapping[str, int], found: Collection[str], most: int) -> list[str]:
+    """The most widely held words that were missed."""
+    return sorted((word for word in truth if word not in found), key=lambda word: (-truth[word], word))[:most]
+
+
 def fates(layers: Sequence[LayerTrace], truth: Mapping[str, int], found: Collection[str], most: int) -> list[Fate]:
-    """The most widely held words that were missed, each with its end."""
-    missed = sorted((word for word in truth if word not in found), key=lambda word: (-truth[word], word))[:most]
+    """The most widely held words that were missed, each with its end, where a trie grew."""
+    missed = most_missed(truth, found, most)
     ends: dict[str, Fate] = {}
     for layer in layers:
         candidates = layer.kept.candidates

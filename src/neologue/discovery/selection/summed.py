@@ -43,6 +43,8 @@ class Passed:
     index: Integers
     thresholds: Integers
     """For each the fewest votes that would have done."""
+    missing: Integers
+    """For each cost the fewest votes that surely would have done for a string that is not among them."""
 
 
 def pass_significant(groups: Sequence[Judged], channel: Channel, level: float) -> list[Passed]:
@@ -64,12 +66,15 @@ def pass_significant(groups: Sequence[Judged], channel: Channel, level: float) -
     ]
     ranked = np.sort(np.concatenate(values))
     enough = np.flatnonzero(ranked * total <= level * np.arange(1, len(ranked) + 1))
-    cut = level * (int(enough[-1]) + 1) / total if len(enough) else 0.0
+    count = int(enough[-1]) + 1 if len(enough) else 0
+    # One more that passes raises the cut for all.
+    cut, raised = level * count / max(total, 1), level * (count + 1) / max(total, 1)
     passed = []
     for group, law, weight, some, value in zip(groups, laws, weights, close, values, strict=True):
         kept = some[(value <= cut) & (group.votes[some] >= group.needed)]
         fewest = np.minimum(law.fewest(cut * weight)[group.costs[kept]], group.votes[kept])
-        passed.append(Passed(kept, np.maximum(fewest, group.needed)))
+        missing = np.maximum(law.fewest(raised * weight), group.needed)
+        passed.append(Passed(kept, np.maximum(fewest, group.needed), missing))
     return passed
 
 
