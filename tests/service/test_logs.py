@@ -2,7 +2,7 @@
 
 import logging
 
-from neologue.service.ops.logs import MOST_PER_MINUTE, LogLimit
+from neologue.service.ops.logs import MOST_PER_MINUTE, LogLimit, readable_line
 
 
 def record(level: int, message: object, name: str = "uvicorn.error") -> logging.LogRecord:
@@ -26,3 +26,19 @@ def test_kinds_are_bounded_too() -> None:
     for number in range(5000):
         limit.filter(record(logging.WARNING, f"number {number}"))
     assert len(limit._logged) <= 1001
+
+
+def test_a_line_for_people_has_the_event_and_what_belongs_to_it() -> None:
+    event = {"timestamp": "2026-11-18T04:07:18.5Z", "level": "info", "logger": "x", "event": "layer opened", "layer": 2}
+    assert readable_line(None, "info", event) == "04:07:18  layer opened (layer 2)"
+
+
+def test_a_failure_is_shown_with_its_frames_and_no_values() -> None:
+    frame = {"filename": "/a.py", "lineno": 7, "name": "f"}
+    failure = {"exc_type": "OSError", "exc_value": "disk full", "frames": [frame]}
+    event = {"timestamp": "2026-11-18T04:07:18.5Z", "level": "error", "event": "failed", "exception": [failure]}
+    assert readable_line(None, "error", event).splitlines() == [
+        "04:07:18  error: failed",
+        "          OSError: disk full",
+        "            /a.py:7 f",
+    ]
