@@ -13,7 +13,7 @@ from wheels import ROOT, build, install, metadata, run
 
 VISIBLE = ("numpy", "numpy.libs", "cryptography", "cffi", "_cffi_backend*", "pycparser")
 """What is needed of other packages: the two dependencies, and theirs."""
-ROOMS = {"device", "protocol", "masking", "randomizers", "language"}
+ROOMS = {"testing", "device", "protocol", "masking", "randomizers", "language", "transparency"}
 
 
 @pytest.fixture(scope="module")

@@ -109,6 +109,9 @@ class Campaign:
             profile=name,
         )
 
+    def __repr__(self) -> str:
+        return f"<Campaign of {self.users:,} users, local ε = {self.epsilon:g}, profile {self.profile}>"
+
     @cached_property
     def form(self) -> WordForm:
         """What counts as one word."""

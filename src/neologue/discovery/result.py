@@ -70,6 +70,9 @@ class Release:
     warnings: tuple[str, ...] = ()
     """How the votes of layers were unlike those of honest devices."""
 
+    def __repr__(self) -> str:
+        return f"<Release of {len(self.words):,} words, found in {len(self.layers)} layers>"
+
     @property
     def statement(self) -> LocalStatement:
         """The local privacy of the layer that enforces it least: each user is in one layer, so it covers everyone."""

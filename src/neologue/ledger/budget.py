@@ -12,7 +12,13 @@ UNITS = ("item", "user")
 
 @dataclass(frozen=True)
 class Budget:
-    """The most that all campaigns of a population together may give away."""
+    """The most that all campaigns of a population together may give away.
+
+    >>> from decimal import Decimal
+    >>> from neologue import Budget
+    >>> Budget("user", epsilon=3.0, delta=1e-9).allows(2.5, Decimal(7))
+    True
+    """
 
     unit: str
     """What is protected: `item`, one word of a user, or `user`, all words of one."""

@@ -69,6 +69,11 @@ def composed_epsilon(collections: Iterable[Collection], delta: float, unit: str)
     """The central ε of collections that the same users took part in, at one δ for all; rounded up.
 
     At most the sum of their ε at δ/k each, and at most the sum of their local ε.
+
+    >>> from neologue import Batch, Collection, composed_epsilon
+    >>> spring = Collection("unary", epsilon=7.0, words_per_user=60, batches=(Batch(200_000, 500_000),) * 5)
+    >>> composed_epsilon([spring, spring], delta=1e-10, unit="item")
+    0.42071
     """
     check_delta(delta)
     repeated = Counter(costliest(collection) for collection in collections if happened(collection))

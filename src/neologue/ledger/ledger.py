@@ -43,7 +43,16 @@ class LedgerStore(Protocol):
 
 
 class Ledger:
-    """Populations, budgets and charges, shared by everyone who asks these populations."""
+    """Populations, budgets and charges, shared by everyone who asks these populations.
+
+    >>> from tempfile import mkdtemp
+    >>> from neologue import Batch, Budget, Collection, create_ledger
+    >>> ledger = create_ledger(f"{mkdtemp()}/spent.db")
+    >>> ledger.add_population("keyboards", Budget("item", epsilon=1.0, delta=1e-9))
+    >>> spring = Collection("unary", epsilon=7.0, words_per_user=60, batches=(Batch(200_000, 500_000),) * 5)
+    >>> ledger.plan("keyboards", "spring", spring).epsilon <= 1.0
+    True
+    """
 
     def __init__(self, store: LedgerStore, clock: Clock = system_days) -> None:
         self._store, self._clock = store, clock

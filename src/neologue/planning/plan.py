@@ -77,6 +77,12 @@ class Plan:
     exposure: Exposure = field(default_factory=Exposure)
     """The smallest sums that observers will see."""
 
+    def __repr__(self) -> str:
+        return (
+            f"<Plan for {self.campaign.users:,} users, local ε = {self.campaign.epsilon:g}: {self.expected.words:,.0f} "
+            f"words, coverage {self.expected.coverage:.1%}>"
+        )
+
     @property
     def masked(self) -> GroupRules | None:
         """How votes are to be masked, if they are."""

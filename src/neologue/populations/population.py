@@ -51,6 +51,9 @@ class Population(ABC):
     alphabet: Alphabet | None = None
     """The alphabet that suits the words, if there is one."""
 
+    def __repr__(self) -> str:
+        return f"<Population: {self.public_description}>"
+
     @abstractmethod
     def draw(self, start: int, stop: int, *, counted: bool = True) -> Holdings:
         """The holdings of the users from `start` to before `stop`; at most a chunk of them.

@@ -10,7 +10,7 @@ import io
 import json
 import re
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -140,7 +140,8 @@ def _connect(memory_limit: str) -> "DuckDBPyConnection":
         raise ParameterError(f"{memory_limit!r} is not an amount of memory: write it like 2GB") from None
     connection.execute("SET autoinstall_known_extensions = false")
     connection.execute("SET autoload_known_extensions = false")
-    connection.execute("SET enable_progress_bar = false")
+    with suppress(duckdb.InvalidInputException):  # in a notebook without widgets there is no bar to turn off
+        connection.execute("SET enable_progress_bar = false")
     # DuckDB does not know the length of a CSV, and would reorder joins so that all rows are kept in memory.
     connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
     return connection

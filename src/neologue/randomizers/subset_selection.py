@@ -43,7 +43,13 @@ class Translates:
 
 @dataclass(frozen=True)
 class SubsetSelection(Randomizer[Translates]):
-    """The Subset Selection randomizer of one layer."""
+    """The Subset Selection randomizer of one layer.
+
+    >>> from neologue import SubsetSelection
+    >>> asked = SubsetSelection(candidates=1000, epsilon=6.0, bound=10)
+    >>> asked.subset_size, asked.statement.enforced_epsilon
+    (3, 6.0)
+    """
 
     name: ClassVar[str] = "subset-selection"
     assumptions: ClassVar[tuple[str, ...]] = (

@@ -42,7 +42,15 @@ class Ones:
 
 @dataclass(frozen=True)
 class Unary(Randomizer[Ones]):
-    """The unary randomizer of one layer."""
+    """The unary randomizer of one layer.
+
+    >>> from neologue import Unary
+    >>> asked = Unary(candidates=1000, epsilon=6.0, bound=10)
+    >>> float(asked.channel.p), round(float(asked.channel.q), 5)  # votes for what is held, and for what is not
+    (0.5, 0.00247)
+    >>> asked.statement.enforced_epsilon
+    6.0
+    """
 
     name: ClassVar[str] = "unary"
 

@@ -82,6 +82,10 @@ class Certification:
     planting: Mapping[str, Any] = field(default_factory=dict)
     """How many words hostile devices can have planted, as stated."""
 
+    def __repr__(self) -> str:
+        verdict = "passed" if self.passed else "NOT passed"
+        return f"<Certification: {verdict}, {len(self.claims)} claims, {len(self.objections)} objections>"
+
     @property
     def passed(self) -> bool:
         """Whether every claim is covered and nothing else is wrong."""

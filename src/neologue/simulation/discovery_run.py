@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from typing import TypedDict
 
 from neologue import __version__
 from neologue.campaign.campaign import Campaign
@@ -47,10 +48,29 @@ class Discovery:
     documents: tuple[bytes, ...] = field(repr=False)
     """The documents of its layers, in order, and of its measurement."""
 
+    def __repr__(self) -> str:
+        score = self.score
+        return (
+            f"<Discovery of {score.words_released:,} words: coverage {score.coverage:.1%}, precision "
+            f"{score.precision:.1%}>"
+        )
+
+
+class RunOptions(TypedDict, total=False):
+    """How a discovery is run; `discover` says what each means."""
+
+    fidelity: str
+    seed: int | None
+    progress: Progress | None
+    journal: Journal | None
+    trace: Trace
+    engine: Engine | None
+    measure: Measuring | None
+
 
 def discover(
     population: Population,
-    campaign: Campaign | None = None,
+    campaign: Campaign,
     *,
     fidelity: str = "fast",
     seed: int | None = None,
@@ -68,11 +88,6 @@ def discover(
     only then does the release make a privacy claim.
     """
     drawn = choose_seed(seed, simulated=population.simulated)
-    campaign = campaign or Campaign.from_profile(
-        users=max(1, population.users - (measure.users if measure else 0)),
-        known=population.known,
-        alphabet=population.alphabet,
-    )
     if campaign.users > population.users:
         raise ParameterError(
             f"the campaign is for {campaign.users:,} users, but the population has {population.users:,}; "
