@@ -3,11 +3,12 @@
 README.md says what the vectors mean. Run: python vectors/generate.py
 """
 
+import hashlib
 import json
 import re
 import runpy
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from neologue.aggregation.masked_group import GroupServer, GroupSum, Stage
 from neologue.device.contribution import contribute, counting_words, held_prefixes
 from neologue.device.masked import Ballot, Identity, Member
 from neologue.entropy import Entropy, SeededEntropy
-from neologue.errors import DocumentError, SignatureError
+from neologue.errors import DocumentError, LogError, SignatureError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, extensions, root, strings
 from neologue.language.likely_candidates import LikelyCandidates, RootRound
@@ -57,6 +58,12 @@ from neologue.randomizers.binomial import enclose
 from neologue.randomizers.expansion import base_subsets
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
+from neologue.transparency.checkpoint import Checkpoint, campaign_origin, operator_origin
+from neologue.transparency.inclusion_proof import InclusionProof, TreeProof
+from neologue.transparency.log_entry import Deed, LogEntry
+from neologue.transparency.merkle import prove_inclusion, tree_root
+from neologue.transparency.signed_note import Cosignature, cosigned_message
+from neologue.transparency.tiles import subtrees_of_entries, tiles_of
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -973,6 +980,147 @@ def succession() -> Vector:
     }
 
 
+class VectorLog:
+    """An operator's log with the tree of one campaign; keys 10 to 12 are its witnesses', 8 is its own."""
+
+    campaign = bytes(range(16))
+
+    def __init__(self, before: int, layers: list[LogEntry]) -> None:
+        entries = [bytes(LogEntry(Deed.KNOWN, bytes([number % 256]) * 32)) for number in range(before)]
+        self.trees = [[*entries, *map(bytes, layers)], list(map(bytes, layers))]
+        self.before = before
+
+    @staticmethod
+    def layer(index: int, promise: bytes | None = None) -> LogEntry:
+        """The entry that opens a layer."""
+        promised = None if promise is None else hashlib.sha256(promise).digest()
+        return LogEntry(Deed.OPENED, bytes([100 + index]) * 32, VectorLog.campaign, index, promised)
+
+    def checkpoint(self, tree: int, size: int | None = None, log: int = 8) -> Checkpoint:
+        """The checkpoint of a tree, or of its first entries."""
+        origin = campaign_origin(raw(log), self.campaign) if tree else operator_origin(raw(log))
+        entries = self.trees[tree][:size]
+        return Checkpoint(origin, len(entries), tree_root(len(entries), subtrees_of_entries(entries)))
+
+    def proof(
+        self, layer: int, witnesses: Sequence[int] = (10, 11, 12), time: int = 1_000, log: int = 8
+    ) -> InclusionProof:
+        """The proof of a layer."""
+        indices = (self.before + layer, layer)
+        trees = []
+        for tree, index in enumerate(indices):
+            text = str(self.checkpoint(tree, log=log))
+            cosigned = tuple(
+                (raw(key)[:4], Cosignature(time, key_pair(key).sign(cosigned_message(text, time)))) for key in witnesses
+            )
+            path = tuple(prove_inclusion(index, len(self.trees[tree]), subtrees_of_entries(self.trees[tree])))
+            trees.append(TreeProof(len(self.trees[tree]), path, key_pair(log).sign(text.encode()), cosigned))
+        return InclusionProof(layer, indices[0], trees[0], trees[1])
+
+
+def proof_case(
+    name: str, proof: bytes, layer: bytes, promise: bytes | None = None, quorum: int = 2, now: int = 2_000
+) -> Vector:
+    """Whether a device that knows log 8 and the witnesses 10 to 12 takes a proof, and which checkpoints it has then."""
+    try:
+        parsed = InclusionProof.parse(proof)
+        promised = None if promise is None else hashlib.sha256(promise).digest()
+        entry = LogEntry(Deed.OPENED, layer, VectorLog.campaign, parsed.layer, promised)
+        _, found = parsed.check(entry, [raw(8)], [raw(key) for key in (10, 11, 12)], quorum, now)
+        checkpoints: list[Vector] | None = [_checkpoint(each) for each in found]
+    except LogError:
+        checkpoints = None
+    return {
+        "name": name,
+        "proof": proof.hex(),
+        "layer": layer.hex(),
+        "masked": None if promise is None else promise.hex(),
+        "quorum": quorum,
+        "now": now,
+        "checkpoints": checkpoints,
+    }
+
+
+def growth_case(name: str, log: VectorLog, known: Checkpoint) -> Vector:
+    """Whether a device that has seen a checkpoint takes the operator's tree as it is now, by its files."""
+    entries = log.trees[0]
+    subtrees, size = subtrees_of_entries(entries), len(entries)
+    tiles = {}
+    for tile in tiles_of(size):
+        if tile.level is not None:
+            numbers = range(tile.index * 256, tile.index * 256 + tile.width)
+            tiles[tile.path] = b"".join(subtrees(8 * tile.level, number) for number in numbers).hex()
+    goes_on = tree_root(min(known.size, size), subtrees) == known.root and known.size <= size
+    return {
+        "name": name,
+        "known": _checkpoint(known),
+        "next": _checkpoint(log.checkpoint(0)),
+        "tiles": tiles,
+        "goes_on": goes_on,
+    }
+
+
+def _checkpoint(checkpoint: Checkpoint) -> Vector:
+    return {"origin": checkpoint.origin, "size": checkpoint.size, "root": checkpoint.root.hex()}
+
+
+def transparency_log() -> Vector:
+    """Proofs that a layer is in a log, and logs that go on or do not."""
+    layers = [VectorLog.layer(index) for index in range(3)]
+    log, promise = VectorLog(5, layers), bytes(Promise(3, 20, 1, (raw(1),)))
+    masked = VectorLog(0, [VectorLog.layer(0, promise)])
+    large, first = VectorLog(598, layers), VectorLog(0, layers[:1])
+    right, digests = log.proof(1), [bytes(entry.digest or b"") for entry in layers]
+    second = bytes(right)
+    other = bytes(log.proof(1, log=9))
+    cases = [
+        proof_case("layer 1 of 3", second, digests[1]),
+        proof_case("the first entry of all", bytes(first.proof(0)), digests[0]),
+        proof_case("the last of 601", bytes(large.proof(2)), digests[2]),
+        proof_case("two of three witnesses", bytes(log.proof(0, (12, 10))), digests[0]),
+        proof_case("votes under masks", bytes(masked.proof(0)), digests[0], promise),
+        proof_case("another layer", second, digests[2]),
+        proof_case("another index", bytes(replace(right, layer=2)), digests[1]),
+        proof_case("another promise", bytes(masked.proof(0)), digests[0], promise[:-1] + b"\0"),
+        proof_case("no promise", bytes(masked.proof(0)), digests[0]),
+        proof_case("one witness", bytes(log.proof(1, (10,))), digests[1]),
+        proof_case("one witness twice", bytes(log.proof(1, (10, 10))), digests[1]),
+        proof_case("witnesses that are not known", bytes(log.proof(1, (13, 14))), digests[1]),
+        proof_case("a clock that is a day ahead", bytes(log.proof(1, time=2_000 + 86_400)), digests[1]),
+        proof_case("a clock that is further ahead", bytes(log.proof(1, time=2_001 + 86_400)), digests[1]),
+        proof_case("another log", other, digests[1]),
+        proof_case("cut", second[:-1], digests[1]),
+        proof_case("too long", second + b"\0", digests[1]),
+        proof_case("another version", b"\2" + second[1:], digests[1]),
+        *(
+            proof_case(
+                f"byte {place} changed",
+                second[:place] + bytes([second[place] ^ 1]) + second[place + 1 :],
+                digests[1],
+                quorum=3,
+            )
+            for place in range(0, len(second), 97)
+        ),
+    ]
+    fork = VectorLog(5, [VectorLog.layer(2), *layers[1:]])
+    growth = [
+        growth_case("the same", log, log.checkpoint(0)),
+        *(growth_case(f"from {size} to 8", log, log.checkpoint(0, size)) for size in (1, 2, 3, 7)),
+        *(growth_case(f"from {size} to 601", large, large.checkpoint(0, size)) for size in (256, 599)),
+        growth_case("a fork of the same size", log, fork.checkpoint(0)),
+        growth_case("a fork that is larger", log, fork.checkpoint(0, 7)),
+        growth_case("one that goes back", log, VectorLog(9, layers).checkpoint(0)),
+    ]
+    return {
+        "log": raw(8).hex(),
+        "witnesses": [raw(key).hex() for key in (10, 11, 12)],
+        "campaign": VectorLog.campaign.hex(),
+        "entry": bytes(layers[1]).decode(),
+        "cases": cases,
+        "growth": growth,
+    }
+
+
 def cohort_case(name: str, devices: int, votes: int, dropout: int, corrupt: int, gone: tuple[int, ...]) -> Vector:
     """All messages of a cohort, in which some devices share their secrets and then drop out."""
     terms = Terms(bytes(range(16)), bytes(range(32)), 11, votes, 3, dropout, corrupt)
@@ -1073,6 +1221,7 @@ FILES: Mapping[str, Callable[[], object]] = {
     "documents.json": documents,
     "identities.json": identities,
     "succession.json": succession,
+    "log.json": transparency_log,
     "masking.json": masking,
     **runpy.run_path(str(HERE / "rules.py"))["FILES"],
 }

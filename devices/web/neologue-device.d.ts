@@ -36,6 +36,11 @@ export interface Limits {
   /** The most known words of a layer, and bytes of their list. */
   mostKnownWords: number;
   largestKnown: number;
+  /** The public keys, in hexadecimal, of the logs in which a layer must be that is answered, and of their witnesses. */
+  logs: readonly string[];
+  witnesses: readonly string[];
+  /** How many of the witnesses must have co-signed that the layer is in a log; with 0, it need be in none. */
+  quorum: number;
 }
 
 export interface Options {

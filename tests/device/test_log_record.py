@@ -11,35 +11,13 @@ from layers import small_layer
 from neologue.device import Client
 from neologue.device.tick import State
 from neologue.errors import ParameterError
-from neologue.protocol.credential import Credential
 from neologue.transparency.checkpoint import operator_origin
 from sending import AT_ONCE
-from small_service import CAMPAIGN, Service, running
-from transparency.logs import WITNESSES, Log
-from transparency.test_tiles import files_of
+from small_service import running
+from transparency.logged_service import TODAY, LoggedService
+from transparency.logs import WITNESSES
 
 KEYS = [witness.public_key().public_bytes_raw() for witness in WITNESSES]
-TODAY = 20_000
-
-
-class LoggedService(Service):
-    """A service with a log, which shows devices whatever it has."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.log = Log(campaign_id=CAMPAIGN, time=TODAY * 86_400)
-        self.log.open(self.log.layer(0, self.layer.digest))
-        self.proof: bytes | None = bytes(self.log.proof(0))
-
-    def publish(self) -> None:
-        """Show the log as it is now."""
-        self.proof = bytes(self.log.proof(len(self.log.campaign) - 1))
-        for prefix, entries in (("", self.log.operator), (f"campaigns/{CAMPAIGN.hex()}/", self.log.campaign)):
-            self.documents |= {f"/log/{prefix}{path}": content for path, content in files_of(entries).items()}
-
-    def invited(self, credential: Credential) -> dict[str, Any]:
-        proof = {} if self.proof is None else {"proof": self.proof.hex()}
-        return super().invited(credential) | proof
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources 4241970e3ea9be9cc81a3593a94c775f88a3374737b9277934f0a3ac61ba7dba */
+/* neologue device, Apache-2.0, built from devices/web: sources ec10d94b3dd31a29bc7f631aaf6e2b849ae65efeca8104bb3c5cfd76052f9b25 */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)
@@ -341,12 +341,12 @@ var Entropy = class {
   octets(words) {
     const octets = new Uint8Array(8 * words);
     const view = new DataView(octets.buffer);
-    this.halves(words).forEach((half, place) => view.setUint32(4 * place, half, true));
+    this.halves(words).forEach((half2, place) => view.setUint32(4 * place, half2, true));
     return octets;
   }
   /** A uniform integer of so many bits, a multiple of 64; the first word is the least significant. */
   integer(bits) {
-    return this.halves(bits / 64).reduceRight((sum3, half) => sum3 << 32n | BigInt(half), 0n);
+    return this.halves(bits / 64).reduceRight((sum3, half2) => sum3 << 32n | BigInt(half2), 0n);
   }
   /** Independent events, each with probability exactly numerator / 2^64. */
   chances(numerator, count2) {
@@ -394,9 +394,9 @@ var Entropy = class {
 function* boundedIntegers(halves, bound) {
   const least = HALF % bound;
   const [high, low] = [Math.floor(bound / SHORT), bound % SHORT];
-  for (const half of halves) {
-    const first = half * low;
-    const rest = half * high + Math.floor(first / SHORT);
+  for (const half2 of halves) {
+    const first = half2 * low;
+    const rest = half2 * high + Math.floor(first / SHORT);
     if (rest % SHORT * SHORT + first % SHORT >= least) yield Math.floor(rest / SHORT);
   }
 }
@@ -420,6 +420,13 @@ var RefusalError = class extends DeviceError {
 function unusable(what) {
   return new RefusalError(`the document describes no layer: its ${what} can't be used`);
 }
+var LaterError = class extends DeviceError {
+  constructor(message, retryAfter = null) {
+    super(message);
+    this.retryAfter = retryAfter;
+  }
+  name = "LaterError";
+};
 
 // src/field_checks.ts
 var text = (value) => typeof value === "string";
@@ -917,7 +924,7 @@ var SEED_BYTES = 16;
 var BLOCK = 16;
 var SPARE_WORDS = 64;
 async function baseSubsets(seed, domain, rows, size) {
-  const key = await crypto.subtle.importKey("raw", seed, "AES-CTR", false, ["encrypt"]);
+  const key2 = await crypto.subtle.importKey("raw", seed, "AES-CTR", false, ["encrypt"]);
   const octets = BLOCK * Math.ceil(4 * (rows * size + SPARE_WORDS) / BLOCK);
   let blocks = 0;
   let values = [].values();
@@ -927,7 +934,7 @@ async function baseSubsets(seed, domain, rows, size) {
     while (subset.size < size) {
       const { value, done } = values.next();
       if (done) {
-        values = boundedIntegers(await keystream(key, blocks, octets), domain);
+        values = boundedIntegers(await keystream(key2, blocks, octets), domain);
         blocks += octets / BLOCK;
       } else {
         subset.add(value);
@@ -937,10 +944,10 @@ async function baseSubsets(seed, domain, rows, size) {
   }
   return subsets;
 }
-async function keystream(key, block, octets) {
+async function keystream(key2, block, octets) {
   const counter = new Uint8Array(BLOCK);
   new DataView(counter.buffer).setBigUint64(8, BigInt(block));
-  const stream = await crypto.subtle.encrypt({ name: "AES-CTR", counter, length: 64 }, key, new Uint8Array(octets));
+  const stream = await crypto.subtle.encrypt({ name: "AES-CTR", counter, length: 64 }, key2, new Uint8Array(octets));
   const view = new DataView(stream);
   return Uint32Array.from({ length: octets / 4 }, (_, index) => view.getUint32(4 * index, true));
 }
@@ -1411,6 +1418,219 @@ function countingWords(words, layer) {
   return counting;
 }
 
+// src/log.ts
+var log_exports = {};
+__export(log_exports, {
+  checkGoesOn: () => checkGoesOn,
+  checkProof: () => checkProof,
+  folderOf: () => folderOf
+});
+
+// src/signature.ts
+function publicKey(key2) {
+  return crypto.subtle.importKey("raw", key2, "Ed25519", false, ["verify"]);
+}
+async function signedBy(key2, signature, message) {
+  try {
+    return await crypto.subtle.verify("Ed25519", await publicKey(key2), signature, message);
+  } catch {
+    return false;
+  }
+}
+
+// src/log.ts
+var HASH_BYTES = 32;
+var SIGNATURE_BYTES = 64;
+var HINT_BYTES = 4;
+var TIME_BYTES = 8;
+var MOST_HASHES = 63;
+var MOST_COSIGNATURES = 16;
+var TILE_WIDTH = 256;
+var TILE_LEVELS = 8;
+var AHEAD = 86400;
+var TREES = 2;
+async function checkProof(content, question, trust, now) {
+  const proof = readProof(content);
+  const leaf = await leafHash(new TextEncoder().encode(await entryOf(question, proof.layer)));
+  const roots = [
+    await rootOf(leaf, proof.index, proof.trees[0]),
+    await rootOf(leaf, proof.layer, proof.trees[1])
+  ];
+  for (const log of trust.logs) {
+    const checkpoints = roots.map((root, tree) => ({
+      origin: `neologue.log/${log}${tree ? `/${hex(question.campaign)}` : ""}`,
+      size: proof.trees[tree].size,
+      root: hex(root)
+    }));
+    const signed = await Promise.all(
+      checkpoints.map((checkpoint, tree) => signedBy(key(log), proof.trees[tree].signature, encoded(textOf(checkpoint))))
+    );
+    if (signed.includes(false)) continue;
+    for (const [tree, checkpoint] of checkpoints.entries()) await checkWitnesses(proof.trees[tree], checkpoint, trust, now);
+    return checkpoints;
+  }
+  throw refused("the layer is not in a log that this device knows, or not as it was asked about here");
+}
+async function checkGoesOn(known, next, fetch) {
+  if (next.size < known.size) {
+    throw new LaterError(
+      `the log ${next.origin} is shown with ${next.size} entries, and this device has seen ${known.size}: it waits for the newer one`
+    );
+  }
+  let seen = next.root;
+  if (next.size > known.size) {
+    const subtree = subtrees(next.size, fetch);
+    if (hex(await rangeHash(0, next.size, subtree)) !== next.root) {
+      throw refused(`the files of the log ${next.origin} do not belong to its checkpoint`);
+    }
+    seen = hex(await rangeHash(0, known.size, subtree));
+  }
+  if (seen !== known.root) {
+    throw refused(
+      `the log ${next.origin} was forked: its first ${known.size} entries are not those that this device has seen`
+    );
+  }
+}
+function folderOf(checkpoint) {
+  const campaign = checkpoint.origin.split("/")[2];
+  return campaign ? `/log/campaigns/${campaign}/` : "/log/";
+}
+function readProof(content) {
+  let place = 0;
+  const take = (length) => {
+    const part = content.slice(place, place += length);
+    if (part.length < length) throw cut();
+    return part;
+  };
+  const number = (length) => {
+    const value = Number(BigInt(`0x${hex(take(length))}`));
+    if (!Number.isSafeInteger(value)) throw cut();
+    return value;
+  };
+  const many2 = (most, part) => {
+    const length = number(1);
+    if (length > most) throw cut();
+    return Array.from({ length }, part);
+  };
+  if (number(1) !== 1) throw cut();
+  const [layer, index] = [number(2), number(8)];
+  const trees = Array.from({ length: TREES }, () => ({
+    size: number(8),
+    path: many2(MOST_HASHES, () => take(HASH_BYTES)),
+    signature: take(SIGNATURE_BYTES),
+    cosignatures: many2(MOST_COSIGNATURES, () => ({
+      hint: take(HINT_BYTES),
+      time: number(TIME_BYTES),
+      signature: take(SIGNATURE_BYTES)
+    }))
+  }));
+  if (place !== content.length) throw cut();
+  return { layer, index, trees };
+}
+async function entryOf({ campaign, layer, masked }, index) {
+  const promise = masked ? { promise: hex(await sha256(masked)) } : {};
+  return JSON.stringify({ campaign: hex(campaign), deed: "layer opened", digest: hex(layer), layer: index, ...promise });
+}
+async function rootOf(leaf, index, { size, path: path2 }) {
+  let [at, last, found] = [index, size - 1, leaf];
+  if (index >= size || path2.length !== pathLength(index, size)) throw cut();
+  for (const sibling of path2) {
+    while (at % 2 === 0 && at === last) [at, last] = [half(at), half(last)];
+    found = at % 2 ? await nodeHash(sibling, found) : await nodeHash(found, sibling);
+    [at, last] = [half(at), half(last)];
+  }
+  return found;
+}
+function pathLength(index, size) {
+  let length = 0;
+  for (let [at, last] = [index, size - 1]; last > 0; [at, last] = [half(at), half(last)]) {
+    if (at % 2 || at < last) length++;
+  }
+  return length;
+}
+async function checkWitnesses(tree, checkpoint, trust, now) {
+  const body = textOf(checkpoint);
+  let counted = 0;
+  for (const witness of trust.witnesses) {
+    for (const { hint, time, signature } of tree.cosignatures) {
+      if (hex(hint) !== witness.slice(0, 2 * HINT_BYTES) || time > now + AHEAD) continue;
+      if (await signedBy(key(witness), signature, encoded(`cosignature/v1
+time ${time}
+${body}`))) {
+        counted++;
+        break;
+      }
+    }
+    if (counted === trust.quorum) return;
+  }
+  throw refused(
+    `${counted} of the ${trust.witnesses.length} witnesses that this device knows have co-signed the log ${checkpoint.origin} with ${checkpoint.size} entries, and ${trust.quorum} must have`
+  );
+}
+function subtrees(size, fetch) {
+  const tiles = /* @__PURE__ */ new Map();
+  return async (level, index) => {
+    const tileLevel = Math.floor(level / TILE_LEVELS);
+    const above = 2 ** (level % TILE_LEVELS);
+    const number = Math.floor(index * above / TILE_WIDTH);
+    const width = Math.min(TILE_WIDTH, Math.floor(size / TILE_WIDTH ** tileLevel) - number * TILE_WIDTH);
+    const path2 = tilePath(tileLevel, number, width);
+    if (!tiles.has(path2)) tiles.set(path2, fetch(path2));
+    const tile = await tiles.get(path2);
+    if (tile.length !== width * HASH_BYTES) throw refused(`the log's file ${path2} has ${tile.length} bytes`);
+    const first = index * above % TILE_WIDTH;
+    let hashes = Array.from(
+      { length: above },
+      (_, each) => tile.slice((first + each) * HASH_BYTES, (first + each + 1) * HASH_BYTES)
+    );
+    while (hashes.length > 1) {
+      hashes = await Promise.all(
+        Array.from({ length: hashes.length / 2 }, (_, each) => nodeHash(hashes[2 * each], hashes[2 * each + 1]))
+      );
+    }
+    return hashes[0];
+  };
+}
+function tilePath(level, index, width) {
+  const digits2 = String(index);
+  const parts = digits2.padStart(Math.ceil(digits2.length / 3) * 3, "0").match(/.{3}/g);
+  const number = parts.map((part, place) => place < parts.length - 1 ? `x${part}` : part).join("/");
+  return `tile/${level}/${number}${width === TILE_WIDTH ? "" : `.p/${width}`}`;
+}
+async function rangeHash(low, high, subtree) {
+  let [level, complete] = [0, 1];
+  while (complete * 2 <= high - low) [level, complete] = [level + 1, complete * 2];
+  if (complete === high - low) return subtree(level, low / complete);
+  return nodeHash(await rangeHash(low, low + complete, subtree), await rangeHash(low + complete, high, subtree));
+}
+function leafHash(leaf) {
+  return sha256(joined(Uint8Array.of(0), leaf));
+}
+function nodeHash(left, right) {
+  return sha256(joined(Uint8Array.of(1), left, right));
+}
+function textOf({ origin, size, root }) {
+  return `${origin}
+${size}
+${btoa(String.fromCharCode(...key(root)))}
+`;
+}
+function encoded(text2) {
+  return Uint8Array.from(new TextEncoder().encode(text2));
+}
+function key(text2) {
+  return unhex(text2, HASH_BYTES);
+}
+function half(value) {
+  return Math.floor(value / 2);
+}
+function cut() {
+  return refused("the proof beside the invitation is cut, or of a kind that this device does not know");
+}
+function refused(why) {
+  return new RefusalError(`this device does not answer: ${why}`);
+}
+
 // src/succession.ts
 var succession_exports = {};
 __export(succession_exports, {
@@ -1421,22 +1641,8 @@ __export(succession_exports, {
   path: () => path,
   signers: () => signers
 });
-
-// src/signature.ts
-function publicKey(key) {
-  return crypto.subtle.importKey("raw", key, "Ed25519", false, ["verify"]);
-}
-async function signedBy(key, signature, message) {
-  try {
-    return await crypto.subtle.verify("Ed25519", await publicKey(key), signature, message);
-  } catch {
-    return false;
-  }
-}
-
-// src/succession.ts
 var KEY_BYTES = 32;
-var SIGNATURE_BYTES = 64;
+var SIGNATURE_BYTES2 = 64;
 var MOST_BYTES = 1 << 14;
 var KINDS = {
   1: [2, "neologue succession v1\0"],
@@ -1459,12 +1665,12 @@ function path(history, pinned, recovery) {
     keys.push(next);
   }
 }
-function isRevoked(history, key) {
-  return Object.keys(history.revocations).some((known) => known.endsWith(`:${key}`));
+function isRevoked(history, key2) {
+  return Object.keys(history.revocations).some((known) => known.endsWith(`:${key2}`));
 }
-function signers(history, key) {
+function signers(history, key2) {
   const recoveries = [null, ...Object.keys(history.revocations).map((known) => known.split(":")[0])];
-  const reached = recoveries.flatMap((recovery) => path(history, key, recovery));
+  const reached = recoveries.flatMap((recovery) => path(history, key2, recovery));
   return [...new Set(reached)].filter((each) => !isRevoked(history, each));
 }
 function merge(first, second) {
@@ -1493,11 +1699,11 @@ async function read(content) {
   const links = [];
   for (let place = 0; place < content.length; ) {
     const [count2, domain] = KINDS[content[place]] ?? [Infinity, ""];
-    const end = place + 1 + count2 * KEY_BYTES + SIGNATURE_BYTES;
+    const end = place + 1 + count2 * KEY_BYTES + SIGNATURE_BYTES2;
     if (end > content.length) throw unusable2("is cut, or of a kind that this device does not know");
-    const key = (index) => content.slice(place + 1 + index * KEY_BYTES, place + 1 + (index + 1) * KEY_BYTES);
-    const [older, newer, signer] = [key(0), key(1), count2 === 3 ? key(2) : key(0)];
-    const signature = content.slice(end - SIGNATURE_BYTES, end);
+    const key2 = (index) => content.slice(place + 1 + index * KEY_BYTES, place + 1 + (index + 1) * KEY_BYTES);
+    const [older, newer, signer] = [key2(0), key2(1), count2 === 3 ? key2(2) : key2(0)];
+    const signature = content.slice(end - SIGNATURE_BYTES2, end);
     links.push({
       old: hex(older),
       new: hex(newer),
@@ -1558,7 +1764,10 @@ var DEFAULTS = {
   fewestNoiseVotes: 3,
   allowTargets: false,
   mostKnownWords: 1 << 20,
-  largestKnown: 1 << 24
+  largestKnown: 1 << 24,
+  logs: [],
+  witnesses: [],
+  quorum: 0
 };
 var WHOLE_NUMBERS = {
   smallestLayerSize: [1, 1 << 30],
@@ -1567,7 +1776,8 @@ var WHOLE_NUMBERS = {
   largestReport: [100, 1 << 30],
   mostVotes: [1, LARGEST_LAYER],
   mostKnownWords: [0, 1 << 30],
-  largestKnown: [0, 1 << 30]
+  largestKnown: [0, 1 << 30],
+  quorum: [0, 1 << 10]
 };
 var NUMBERS = {
   largestEpsilon: [Number.MIN_VALUE, MOST_EPSILON],
@@ -1590,14 +1800,18 @@ var Policy = class {
         "operators must be a list of public keys, each of 64 lower-case hexadecimal digits, perhaps with a colon and the digest of the recovery key"
       );
     }
-    this.pins = new Map(pins.map(([key, recovery]) => [key, recovery ?? null]));
+    this.pins = new Map(pins.map(([key2, recovery]) => [key2, recovery ?? null]));
     this.limits = { ...DEFAULTS, ...limits };
     for (const [name, value] of Object.entries(this.limits)) {
       const whole = WHOLE_NUMBERS[name];
       const range = whole ?? NUMBERS[name];
-      const right = range ? typeof value === "number" && value >= range[0] && value <= range[1] && (!whole || Number.isInteger(value)) : name in DEFAULTS && typeof value === "boolean";
+      const right = range ? typeof value === "number" && value >= range[0] && value <= range[1] && (!whole || Number.isInteger(value)) : name in DEFAULTS && (Array.isArray(value) ? areKeys(value) : typeof value === "boolean");
       if (!right)
         throw new DeviceError(`the limit ${name} can't be ${String(value)}; docs/device-policy.md has the limits`);
+    }
+    const { logs, witnesses, quorum } = this.limits;
+    if (quorum > witnesses.length || quorum > 0 && logs.length === 0) {
+      throw new DeviceError(`a quorum of ${quorum} needs as many witnesses, and a log: add their keys to witnesses and logs`);
     }
   }
   /** Refuse unless this operator may ask at all: what a device wants to know before it fetches. */
@@ -1613,14 +1827,14 @@ var Policy = class {
   }
   /** What is wrong with an operator's key that another one has replaced; null if none has. */
   replaced(operator, history) {
-    const key = hex(operator);
+    const key2 = hex(operator);
     const paths = [...this.pins].map((pin) => path(history, ...pin));
-    if (paths.some((keys2) => keys2.at(-1) === key)) return null;
-    if (isRevoked(history, key)) {
-      return `the operator's key ${key} was revoked, and this device never trusts it again: the service must use its successor`;
+    if (paths.some((keys2) => keys2.at(-1) === key2)) return null;
+    if (isRevoked(history, key2)) {
+      return `the operator's key ${key2} was revoked, and this device never trusts it again: the service must use its successor`;
     }
-    const keys = paths.find((each) => each.includes(key));
-    return keys ? `the operator's key ${key} was replaced by ${keys.at(-1)}, and this device does not go back: the service must use that one` : null;
+    const keys = paths.find((each) => each.includes(key2));
+    return keys ? `the operator's key ${key2} was replaced by ${keys.at(-1)}, and this device does not go back: the service must use that one` : null;
   }
   /** Refuse a layer that asks for too much, whoever asks. */
   checkLayer(layer) {
@@ -1730,6 +1944,9 @@ var Policy = class {
     }
   }
 };
+function areKeys(values) {
+  return values.every((value) => unhex(value, KEY_BYTES2)) && new Set(values).size === values.length;
+}
 function sum2(epsilons) {
   return roundUp(
     sumOf(epsilons),
@@ -1819,7 +2036,7 @@ var Dictated = class extends Entropy {
   halves(words) {
     const view = new DataView(this.octets8.buffer, this.octets8.byteOffset + this.#place, 8 * words);
     this.#place += 8 * words;
-    return Uint32Array.from({ length: 2 * words }, (_, half) => view.getUint32(4 * half, true));
+    return Uint32Array.from({ length: 2 * words }, (_, half2) => view.getUint32(4 * half2, true));
   }
   get left() {
     return this.octets8.length - this.#place;
@@ -1840,6 +2057,7 @@ export {
   credentialOf,
   describeLayer,
   drawBinomial,
+  log_exports as log,
   noiseVotes,
   normalised,
   readLayer,

@@ -43,7 +43,7 @@ class _Handler(BaseHTTPRequestHandler):
     policy = POLICY
 
     def do_GET(self) -> None:
-        if self.path.startswith("/v1/"):
+        if self.path.startswith(("/v1/", "/log/")):
             self._forward(b"")
             return
         path = urlsplit(self.path).path
@@ -105,7 +105,7 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def pages(upstream: str = "", *, cors: bool = False, connects_to: str = "") -> Iterator[str]:
-    """The address of the pages, with the service at `upstream` under their /v1."""
+    """The address of the pages, with the service at `upstream` under their /v1 and /log."""
     policy = f"{POLICY}; connect-src 'self' {connects_to}" if connects_to else POLICY
     handler = type("Handler", (_Handler,), {"upstream": upstream, "cors": cors, "policy": policy})
     with _Server(("127.0.0.1", 0), handler) as server:

@@ -310,6 +310,31 @@ def test_keys_are_followed_as_the_vectors_say(core: Browser) -> None:
     assert told == [case["shown"] for case in committed("succession")["cases"]]
 
 
+def test_layers_are_proved_to_be_in_the_log_as_the_vectors_say(core: Browser) -> None:
+    told = run(
+        core,
+        """
+        const { log, witnesses, campaign, cases, growth } = await vectors("log");
+        const unlessRefused = (work) => work.catch((error) => {
+          if (!["RefusalError", "LaterError"].includes(error.name)) throw error;
+          return null;
+        });
+        const proved = await Promise.all(cases.map(({ proof, layer, masked, quorum, now }) => {
+          const question = { campaign: unhex(campaign), layer: unhex(layer), masked: masked && unhex(masked) };
+          const trust = { logs: [log], witnesses, quorum };
+          return unlessRefused(device.log.checkProof(unhex(proof), question, trust, now));
+        }));
+        const grown = await Promise.all(growth.map(({ known, next, tiles }) => unlessRefused(
+          device.log.checkGoesOn(known, next, async (path) => unhex(tiles[path])).then(() => true),
+        )));
+        return [proved, grown];
+        """,
+    )
+    vectors = committed("log")
+    assert told[0] == [case["checkpoints"] for case in vectors["cases"]]
+    assert [bool(taken) for taken in told[1]] == [case["goes_on"] for case in vectors["growth"]]
+
+
 def test_what_is_no_succession_is_refused(core: Browser) -> None:
     link = committed("succession")["succession"]
     told = run(
@@ -430,7 +455,10 @@ def camel_case(name: str) -> str:
 
 
 def limits_of(policy: Policy) -> dict[str, object]:
-    return {camel_case(name): value for name, value in asdict(policy).items()}
+    return {
+        camel_case(name): sorted(key.hex() for key in value) if isinstance(value, frozenset) else value
+        for name, value in asdict(policy).items()
+    }
 
 
 def test_the_same_lists_of_known_words_are_read_and_refused(core: Browser) -> None:

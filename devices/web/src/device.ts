@@ -11,6 +11,7 @@ import { Diary, type DiaryLimits } from "./diary";
 import { DeviceError, LaterError, RefusalError } from "./errors";
 import type { Layer } from "./layer";
 import { Library } from "./library";
+import { checkGoesOn, checkProof, folderOf } from "./log";
 import {
   type Answer,
   type Asked,
@@ -20,10 +21,12 @@ import {
   type Owner,
   answers,
   change,
+  changeCheckpoint,
   changeKeys,
   credentialOf,
   kept,
   keyHistory,
+  newestCheckpoint,
   owner,
 } from "./membership";
 import { type Octets, hex, joined, unhex } from "./octets";
@@ -46,6 +49,7 @@ const REFUSED_DELAY = 3600;
 const DIGEST_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 const TICKET_BYTES = 16;
+const MOST_TILE = 8192;
 const SIGNED = new TextEncoder().encode("neologue invitation v1\0");
 const JSON_KIND = "application/json";
 const OCTETS_KIND = "application/octet-stream";
@@ -375,6 +379,7 @@ export class Device {
         "the signature is not the operator's for this campaign and layer; get the invitation anew from them",
       );
     }
+    if (!answer) await this.#checkLog(asked, credential.campaign);
     const spent = past.answers.filter((each) => each.campaign !== campaign).map(({ epsilon }) => epsilon);
     const layer = await this.#library.layer(hex(asked.layer), this.#policy, (unread) => {
       this.#policy.checkLayer(unread);
@@ -410,7 +415,7 @@ export class Device {
         const report = await kept(turn, campaign);
         if (!report || answer.layer !== hex(asked.layer))
           throw new RefusalError(answeredBefore(campaign, report !== null));
-        change(turn, { ...record, answered: asked });
+        change(turn, { ...record, answered: stored(asked) });
         return report;
       }
       if (!made) throw new LaterError("the report was erased meanwhile: try again later");
@@ -432,7 +437,7 @@ export class Device {
       turn("receipts").add(
         receipt.reportReceipt(today(), credential.campaign, asked.operator, layer, made.length, spent, lifetime),
       );
-      change(turn, { ...record, answered: asked });
+      change(turn, { ...record, answered: stored(asked) });
       return made;
     });
   }
@@ -457,6 +462,7 @@ export class Device {
           operator: octets(reply.operator, KEY_BYTES),
           signature: octets(reply.signature, SIGNATURE_BYTES),
           ticket: octets(reply.ticket, TICKET_BYTES),
+          proof: reply.proof == null ? null : octets(reply.proof, String(reply.proof).length >> 1),
         };
       default:
         throw badAnswer();
@@ -493,6 +499,29 @@ export class Device {
       change(turn, { ...record, ended: how });
     });
     return tickOf(how, null, message);
+  }
+
+  /** Refuse an invitation unless enough witnesses vouch that everybody is asked this. */
+  async #checkLog(asked: Asked, campaign: Octets): Promise<void> {
+    const { limits } = this.#policy;
+    if (!limits.quorum) return;
+    if (!asked.proof) {
+      throw new RefusalError(
+        "the invitation comes without a proof that its layer is in a log, and this device answers no other; its owner " +
+          "can change quorum",
+      );
+    }
+    const question = { campaign, layer: asked.layer, masked: null };
+    for (const checkpoint of await checkProof(asked.proof, question, limits, Date.now() / 1000)) {
+      const known = await this.#turn(["owner"], null, (turn) => newestCheckpoint(turn, checkpoint.origin));
+      const folder = folderOf(checkpoint);
+      if (known) await checkGoesOn(known, checkpoint, (path) => this.#fetched(folder + path, MOST_TILE));
+      await this.#turn(["owner"], undefined, async (turn) => {
+        // Another tab may have seen a newer one meanwhile.
+        const newest = await newestCheckpoint(turn, checkpoint.origin);
+        if (!newest || newest.size < checkpoint.size) changeCheckpoint(turn, checkpoint);
+      });
+    }
   }
 
   #history(): Promise<KeyHistory> {
@@ -577,6 +606,11 @@ function tickOf(state: State, again: number | null, message: string): Tick {
 /** Days since 1970-01-01. */
 function today(): number {
   return Math.floor(Date.now() / 1000 / receipt.SECONDS_PER_DAY);
+}
+
+/** What is kept of an invitation: its proof has been checked, and is of no more use. */
+function stored(asked: Asked): Asked {
+  return { ...asked, proof: null };
 }
 
 /** Whether the signature is the operator's, for this campaign and this layer. */

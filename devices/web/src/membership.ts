@@ -1,6 +1,7 @@
 /** What a device keeps about its owner's will and its campaign, and what it has answered. None of it is a word. */
 
 import { DeviceError } from "./errors";
+import type { Checkpoint } from "./log";
 import { type Octets } from "./octets";
 import { type Turn, asked } from "./store";
 import { type KeyHistory, NO_HISTORY } from "./succession";
@@ -14,6 +15,8 @@ export interface Asked {
   signature: Octets;
   /** Null if the one there was is not accepted. */
   ticket: Octets | null;
+  /** That the layer is in a log; it is looked at before the answer and not stored. */
+  proof?: Octets | null;
 }
 
 /** The one record of the store "owner". */
@@ -69,6 +72,15 @@ export async function keyHistory(turn: Turn): Promise<KeyHistory> {
 
 export function changeKeys(turn: Turn, history: KeyHistory): void {
   turn("owner").put(history, "keys");
+}
+
+/** The newest checkpoint of a log that was seen: a record of its own, which nothing erases. */
+export async function newestCheckpoint(turn: Turn, origin: string): Promise<Checkpoint | null> {
+  return ((await asked(turn("owner").get(`log ${origin}`))) as Checkpoint | undefined) ?? null;
+}
+
+export function changeCheckpoint(turn: Turn, checkpoint: Checkpoint): void {
+  turn("owner").put(checkpoint, `log ${checkpoint.origin}`);
 }
 
 export async function answers(turn: Turn): Promise<Answer[]> {

@@ -38,6 +38,9 @@ export interface Limits {
   allowTargets: boolean;
   mostKnownWords: number;
   largestKnown: number;
+  logs: readonly string[];
+  witnesses: readonly string[];
+  quorum: number;
 }
 
 const DEFAULTS: Limits = {
@@ -57,6 +60,9 @@ const DEFAULTS: Limits = {
   allowTargets: false,
   mostKnownWords: 1 << 20,
   largestKnown: 1 << 24,
+  logs: [],
+  witnesses: [],
+  quorum: 0,
 };
 
 const WHOLE_NUMBERS: Readonly<Record<string, [least: number, most: number]>> = {
@@ -67,6 +73,7 @@ const WHOLE_NUMBERS: Readonly<Record<string, [least: number, most: number]>> = {
   mostVotes: [1, LARGEST_LAYER],
   mostKnownWords: [0, 1 << 30],
   largestKnown: [0, 1 << 30],
+  quorum: [0, 1 << 10],
 };
 
 const NUMBERS: Readonly<Record<string, [least: number, most: number]>> = {
@@ -102,9 +109,13 @@ export class Policy {
       const range = whole ?? NUMBERS[name];
       const right = range
         ? typeof value === "number" && value >= range[0] && value <= range[1] && (!whole || Number.isInteger(value))
-        : name in DEFAULTS && typeof value === "boolean";
+        : name in DEFAULTS && (Array.isArray(value) ? areKeys(value) : typeof value === "boolean");
       if (!right)
         throw new DeviceError(`the limit ${name} can't be ${String(value)}; docs/device-policy.md has the limits`);
+    }
+    const { logs, witnesses, quorum } = this.limits;
+    if (quorum > witnesses.length || (quorum > 0 && logs.length === 0)) {
+      throw new DeviceError(`a quorum of ${quorum} needs as many witnesses, and a log: add their keys to witnesses and logs`);
     }
   }
 
@@ -256,6 +267,11 @@ export class Policy {
       );
     }
   }
+}
+
+/** Whether these are different public keys. */
+function areKeys(values: readonly unknown[]): boolean {
+  return values.every((value) => unhex(value, KEY_BYTES)) && new Set(values).size === values.length;
 }
 
 /** The smallest double at or above the exact sum of some. */

@@ -6,6 +6,7 @@ import { report as seededReport, votesOf } from "../src/contribution";
 import { Entropy, SecureEntropy } from "../src/entropy";
 import { baseSubsets } from "../src/expansion";
 import { type Layer, describeLayer } from "../src/layer";
+import * as log from "../src/log";
 import { credentialOf } from "../src/membership";
 import type { Octets } from "../src/octets";
 import { Policy } from "../src/policy";
@@ -30,6 +31,7 @@ export {
   credentialOf,
   describeLayer,
   drawBinomial,
+  log,
   noiseVotes,
   normalised,
   receipt,
