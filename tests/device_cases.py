@@ -9,6 +9,7 @@ import numpy as np
 
 from closed import small_closed_layer
 from layers import small_layer, small_likely_layer
+from neologue.language.likely_strings import NO_PREFIXES
 from neologue.language.lists import Lists
 from neologue.protocol.canonical import canonical
 from neologue.protocol.closed_layer import ClosedLayer
@@ -45,7 +46,7 @@ def hostile_documents() -> Iterator[tuple[str, bytes]]:
         "plain": plain,
         "listed": listed,
         "likely": likely,
-        "likely words": small_likely_layer(escapes=False),
+        "likely words": small_likely_layer(NO_PREFIXES),
         "closed": closed,
     }
     for name, layer in layers.items():

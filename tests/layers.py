@@ -33,7 +33,7 @@ def small_layer(frontier: list[str], extension: int = 1, **changes: Any) -> Exte
     return ExtendingLayer(**told | changes)
 
 
-def small_likely_layer(escapes: bool = True, **changes: Any) -> LikelyLayer:  # noqa: ANN401
+def small_likely_layer(prefix_limit: int = 11, **changes: Any) -> LikelyLayer:  # noqa: ANN401
     """A layer over a, b, c in the second round of likely strings."""
     alphabet = Alphabet("abc")
     spelling = SpellingCosts(
@@ -44,8 +44,8 @@ def small_likely_layer(escapes: bool = True, **changes: Any) -> LikelyLayer:  # 
         np.array([4, 3, 5, 8, 2, 4, 3, 2, 5]),
     )
     rounds = (
-        RootRound(strings([""]), np.array([0]), np.array([NEVER]), 9, 7),
-        RootRound(strings(["", "a", "ab", "b"]), np.array([3, 4, 2, 9]), np.array([9, 11, NEVER, 6]), 14),
+        RootRound(strings([""]), np.array([0]), np.array([NEVER]), 11, 9, 7),
+        RootRound(strings(["", "a", "ab", "b"]), np.array([3, 4, 2, 9]), np.array([9, 11, NEVER, 6]), 14, prefix_limit),
     )
     told: dict[str, Any] = {
         "pass_number": 1,
@@ -59,7 +59,7 @@ def small_likely_layer(escapes: bool = True, **changes: Any) -> LikelyLayer:  # 
         "sampler": "random",
         "known": Vocabulary(["known", "cab"]),
     }
-    return LikelyLayer(asked=LikelyCandidates(spelling, rounds, escapes), **told | changes)
+    return LikelyLayer(asked=LikelyCandidates(spelling, rounds), **told | changes)
 
 
 def small_campaign(**changes: Any) -> Campaign:  # noqa: ANN401

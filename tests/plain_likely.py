@@ -20,8 +20,8 @@ class PlainLikely:
         for number in range(1, len(told["roots"])):
             self.closed.append([self.asked_after(number - 1, root) for root in told["roots"][number]])
         last = len(self.closed) - 1
-        fresh = list(self.strings(last, told["limits"][last], escapes=told["escapes"]))
-        again = [list(self.strings(number, told["again"][number], escapes=False)) for number in range(last)]
+        fresh = list(self.strings(last, told["limits"][last], told["prefix_limits"][last]))
+        again = [list(self.strings(number, told["again"][number], 0)) for number in range(last)]
         self.parts = [fresh, *again]
         self.candidates = [string for part in self.parts for string in part]
 
@@ -64,12 +64,19 @@ class PlainLikely:
         return total
 
     def asks(self, number: int, text: str) -> bool:
-        """Whether a round asks about a string, and no earlier one has: a root, or what is likely below one."""
+        """Whether a round asks about a string, whatever earlier ones did: a root, or what is likely below one."""
+        told = self.told
         rank = self.root_of(number, text)
-        if rank is None or text == self.told["roots"][number][rank]:
-            return rank is not None
+        if rank is None or (not text.endswith(END) and not told["prefix_limits"][number]):
+            return False
+        if text == told["roots"][number][rank]:
+            return True
         cost = self.string_cost(number, rank, text)
-        return cost is not None and cost <= self.told["limits"][number]
+        return cost is not None and cost <= told["limits" if text.endswith(END) else "prefix_limits"][number]
+
+    def asked_before(self, number: int, word: str) -> bool:
+        """Whether an earlier round than this asked about a word."""
+        return any(self.asks(earlier, word + END) for earlier in range(number))
 
     def asked_after(self, number: int, prefix: str) -> set[str]:
         """The symbols behind a prefix that a round, or one before it, asked about."""
@@ -79,27 +86,29 @@ class PlainLikely:
         before = self.closed[number][rank] if self.told["roots"][number][rank] == prefix else set()
         return before | {symbol for symbol in self.symbols if self.asks(number, prefix + symbol)}
 
-    def strings(self, number: int, limit: int, *, escapes: bool) -> Iterator[tuple[str, bool]]:
+    def strings(self, number: int, limit: int, prefix_limit: int) -> Iterator[tuple[str, bool]]:
         """The strings of a round, in order, and whether each is a word."""
         for rank, root in enumerate(self.told["roots"][number]):
-            if escapes:
+            if prefix_limit:
                 yield root, False
             for symbol in self.symbols:
                 cost = self.next_cost(number, rank, symbol)
                 if cost is not None and cost <= limit:
-                    yield from self._below(root, symbol, limit - cost, escapes=escapes)
+                    for text, ends, spent in self._below(root, symbol, cost, limit):
+                        if self.asked_before(number, text) if ends else spent > prefix_limit:
+                            continue
+                        yield text, ends
 
-    def _below(self, prefix: str, symbol: str, left: int, *, escapes: bool) -> Iterator[tuple[str, bool]]:
+    def _below(self, prefix: str, symbol: str, spent: int, limit: int) -> Iterator[tuple[str, bool, int]]:
         if symbol == END:
-            yield prefix, True
+            yield prefix, True, spent
             return
         text = prefix + symbol
-        if escapes:
-            yield text, False
+        yield text, False, spent
         for further in self.symbols:
             cost = self.cost(self.context(text), further)
-            if cost <= left:
-                yield from self._below(text, further, left - cost, escapes=escapes)
+            if spent + cost <= limit:
+                yield from self._below(text, further, spent + cost, limit)
 
     def index(self, word: str) -> int | None:
         """The candidate that a word belongs to."""
@@ -109,7 +118,7 @@ class PlainLikely:
             return self.candidates.index((word, True))
         last = len(self.closed) - 1
         rank = self.root_of(last, word)
-        if rank is None or not self.told["escapes"]:
+        if rank is None or not self.told["prefix_limits"][last] or self.asked_before(last, word):
             return None
         root = self.told["roots"][last][rank]
         if (word + END)[len(root)] in self.closed[last][rank]:

@@ -17,7 +17,7 @@ from neologue.language import vocabulary, word_form
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates
 from neologue.language.likely_candidates import LikelyCandidates
-from neologue.language.likely_strings import NEVER, LikelyStrings, Roots
+from neologue.language.likely_strings import NEVER, NO_PREFIXES, UNASKED, LikelyStrings, Roots
 from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol import credential, invitation, layer, layer_fields, report, ticket
@@ -216,14 +216,14 @@ def even_costs_are_ignored(patch: Patch) -> None:
 
     def next_costs(roots: Roots) -> Any:  # noqa: ANN401
         never = np.full_like(roots.even_costs, NEVER)
-        return really(Roots(roots.spelling, roots.prefixes, roots.costs, never, roots.closed))
+        return really(Roots(roots.spelling, roots.prefixes, roots.costs, never, roots.asked))
 
     patch.setattr(Roots, "next_costs", property(next_costs))
 
 
 @mutant("L4", "likely.json")
 def nothing_is_closed(patch: Patch) -> None:
-    wrap(patch, Roots, "asked_after", lambda really, *given: np.zeros_like(really(*given)))
+    wrap(patch, Roots, "asked_after", lambda really, *given: np.full_like(really(*given), UNASKED))
 
 
 @mutant("L5", "likely.json")
@@ -231,7 +231,7 @@ def what_costs_just_the_limit_is_not_asked_again(patch: Patch) -> None:
     def again(candidates: LikelyCandidates) -> tuple[LikelyStrings, ...]:
         earlier = enumerate(candidates.rounds[:-1])
         return tuple(
-            LikelyStrings(candidates.round_roots(number), max(each.again - 1, 0), escapes=False)
+            LikelyStrings(candidates.round_roots(number), max(each.again - 1, 0), NO_PREFIXES)
             for number, each in earlier
         )
 
@@ -253,8 +253,8 @@ def a_symbol_is_counted_before_itself(patch: Patch) -> None:
     wrap(
         patch,
         LikelyStrings,
-        "_before",
-        lambda really, strings, state, left, code: really(strings, state, left, code) + 1,
+        "_earlier",
+        lambda really, *given: really(*given) + 1,
     )
 
 

@@ -25,7 +25,7 @@ from neologue.errors import DocumentError, LogError, SignatureError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, extensions, root, strings
 from neologue.language.likely_candidates import LikelyCandidates, RootRound
-from neologue.language.likely_strings import NEVER
+from neologue.language.likely_strings import NEVER, NO_PREFIXES
 from neologue.language.lists import Lists
 from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.vocabulary import Vocabulary
@@ -602,10 +602,14 @@ def spelling_of(alphabet: Alphabet, listed: Mapping[str, tuple[int, Mapping[str,
     )
 
 
-def round_of(roots: Mapping[str, tuple[int, int]], limit: int, again: int = 0) -> RootRound:
-    """A round whose roots have these costs and even costs."""
+def round_of(
+    roots: Mapping[str, tuple[int, int]], limit: int, prefix_limit: int | None = None, again: int = 0
+) -> RootRound:
+    """A round whose roots have these costs and even costs; prefixes may cost as much as words if nothing is said."""
     costs, even_costs = np.array([*roots.values()], np.int64).reshape(-1, 2).T
-    return RootRound(strings([*roots]), costs, even_costs, limit, again)
+    return RootRound(
+        strings([*roots]), costs, even_costs, limit, limit if prefix_limit is None else prefix_limit, again
+    )
 
 
 def likely_layer(asked: LikelyCandidates, mechanism: str = "unary", **changes: Any) -> LikelyLayer:  # noqa: ANN401
@@ -664,24 +668,29 @@ def likely() -> Vector:
         *("｡aa", "｡a𐐀", "𐐀a𐐀", "a｡aa", "a｡a𐐀", "a𐐀aa", "a𐐀a｡", "a𐐀a𐐀", "a𐐀éa", "aéa｡a", "a𐐀a𐐀a𐐀", "a𐐀a𐐀a𐐀a", "éééééé"),
         *("aéaa", "aéaaa𐐀", "aéa｡a", "aéé", "a𐐀｡é", "a𐐀｡𐐀", "｡｡é𐐀a", "｡｡é｡a", "b", "ab", "a𐐀b", "a𐐀ab", ""),
     ]
-    first, second = round_of(never, 20), {"": (9, 21), "a": (4, 14), "a𐐀": (6, 15), "a𐐀a": (12, 30), "｡": (9, 13)}
+    first, second = round_of(never, 24, 20), {"": (9, 21), "a": (4, 14), "a𐐀": (6, 15), "a𐐀a": (12, 30), "｡": (9, 13)}
     third = {"a": (9, 18), "aéa": (8, 13), "a𐐀": (4, 30), "a𐐀｡": (8, 14), "｡｡": (5, 8)}
-    two = LikelyCandidates(wide, (replace(first, again=12), round_of(second, 24)), escapes=True)
-    three = (replace(first, again=20), round_of(second, 24, 17), round_of(third, 24))
+    two = LikelyCandidates(wide, (replace(first, again=12), round_of(second, 28, 24)))
+    three = (replace(first, again=24), round_of(second, 28, 24, 17), round_of(third, 30, 24))
+    words_alone = replace(first, prefix_limit=NO_PREFIXES)
     few = ["a", "b", "aa", "ab", "ba", "bb", "aaa", "aab", "baa", "baaa", "bab", "bba", "c"]
     layers = {
-        "two contexts, one round": likely_layer(LikelyCandidates(plain, (round_of(never, 4),), escapes=True)),
-        "first round": likely_layer(LikelyCandidates(wide, (first,), escapes=True)),
-        "first round, words alone": likely_layer(LikelyCandidates(wide, (first,), escapes=False)),
+        "two contexts, one round": likely_layer(LikelyCandidates(plain, (round_of(never, 4),))),
+        "two contexts, fewer prefixes": likely_layer(LikelyCandidates(plain, (round_of(never, 6, 3),))),
+        "first round": likely_layer(LikelyCandidates(wide, (round_of(never, 20),))),
+        "first round, fewer prefixes": likely_layer(LikelyCandidates(wide, (first,))),
+        "first round, words alone": likely_layer(LikelyCandidates(wide, (words_alone,))),
         "second round, nested roots, one kept again, some words asked again": likely_layer(two),
-        "third round, no escapes": likely_layer(LikelyCandidates(wide, three, escapes=False)),
-        "third round, first words not asked again": likely_layer(
-            LikelyCandidates(wide, (first, *three[1:]), escapes=True), found=Vocabulary(["𐐀", "a𐐀"])
+        "third round, no escapes": likely_layer(
+            LikelyCandidates(wide, (*three[:2], replace(three[2], prefix_limit=NO_PREFIXES)))
         ),
-        "an empty round": likely_layer(LikelyCandidates(wide, (three[0], round_of({}, 5)), escapes=True)),
+        "third round, first words not asked again": likely_layer(
+            LikelyCandidates(wide, (first, *three[1:])), found=Vocabulary(["𐐀", "a𐐀"])
+        ),
+        "an empty round": likely_layer(LikelyCandidates(wide, (three[0], round_of({}, 5)))),
     }
     typed = {"a": 9, "a𐐀": 2, "a𐐀é": 1, "a𐐀a𐐀a𐐀": 3, "a𐐀a𐐀a𐐀a": 7, "e\u0301a": 4, " ｡a ": 1, "｡｡": 5, "b": 8, "𐐀": 2}
-    latest = LikelyCandidates(wide, three, escapes=True)
+    latest = LikelyCandidates(wide, three)
     return {
         "layers": [
             likely_case(name, layer, words if layer.alphabet == wide.alphabet else few)
@@ -747,6 +756,8 @@ def wrong_rounds(asked: LikelyCandidates) -> dict[str, Vector]:
         "a root's cost above 16384": {"root_costs": [[0], [16385, *second.costs.tolist()[1:]]]},
         "an even cost of 0": {"even_costs": [[0], second.even_costs.tolist()]},
         "a limit for which there is no room": {"limits": [first.limit, 16384]},
+        "prefixes that may cost more than words": {"prefix_limits": [first.limit + 1, second.prefix_limit]},
+        "roots behind a round without prefixes": {"prefix_limits": [0, second.prefix_limit]},
         "words of the last round asked again": {"again": [0, 1]},
         "words asked again that were not asked": {"again": [first.limit + 1, 0]},
         "roots beyond the depth": {"depth": 2},
@@ -755,9 +766,10 @@ def wrong_rounds(asked: LikelyCandidates) -> dict[str, Vector]:
             "root_costs": [[0], *[[]] * 32],
             "even_costs": [[NEVER], *[[]] * 32],
             "limits": [first.limit, *[0] * 32],
+            "prefix_limits": [first.prefix_limit, *[0] * 32],
             "again": [0] * 33,
         },
-        "escapes that are no truth value": {"escapes": 1},
+        "a limit that is no number": {"prefix_limits": [True, second.prefix_limit]},
     }
 
 
@@ -791,7 +803,9 @@ ROUND_RULES: Mapping[str, str] = {
     "words asked again that were not asked": "F18",
     "roots beyond the depth": "F15",
     "more than 32 rounds": "F14",
-    "escapes that are no truth value": "F2",
+    "a limit that is no number": "F2",
+    "prefixes that may cost more than words": "F17",
+    "roots behind a round without prefixes": "F19",
 }
 """The rules of docs/protocol.md that wrong rounds break."""
 

@@ -341,10 +341,10 @@ def boundless() -> LikelyLayer:
     """A layer with more likely strings than can be counted."""
     alphabet = Alphabet("ab")
     spelling = SpellingCosts(alphabet, ("", "\0"), np.array([0, 0]), ("\0ab", ""), np.array([1, 1, 1]))
-    rounds = (RootRound(strings([""]), np.array([0]), np.array([NEVER]), 64),)
+    rounds = (RootRound(strings([""]), np.array([0]), np.array([NEVER]), 64, 64),)
     told = {name: getattr(extending(), name) for name in ("pass_number", "number", "layer_size", "depth", "mechanism")}
     told |= {name: getattr(extending(), name) for name in ("epsilon", "bound", "sampler", "known")}
-    return LikelyLayer(alphabet=alphabet, asked=LikelyCandidates(spelling, rounds, escapes=True), **told)
+    return LikelyLayer(alphabet=alphabet, asked=LikelyCandidates(spelling, rounds), **told)
 
 
 def policy() -> list[Vector]:

@@ -1,5 +1,6 @@
 """Likely candidates are what a plain enumeration gives, and nothing is asked about in two ways."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
-from neologue.language.candidates import strings
+from neologue.language.candidates import Strings, strings
 from neologue.language.likely_candidates import LikelyCandidates, RootRound
-from neologue.language.likely_strings import NEVER, Flags, LikelyStrings, Roots
+from neologue.language.likely_strings import NEVER, NO_PREFIXES, UNASKED, Flags, Integers, LikelyStrings, Roots
 from neologue.language.spelling_costs import MOST_STRINGS, SpellingCosts
 from plain_likely import PlainLikely
 
@@ -50,18 +51,24 @@ def spellings(draw: st.DrawFn) -> SpellingCosts:
 def candidates(draw: st.DrawFn) -> LikelyCandidates:
     """Up to three rounds, whose roots are escapes of the round before."""
     spelling = draw(spellings())
-    rounds = [RootRound(strings([""]), np.array([0]), np.array([NEVER]), draw(st.integers(0, 9)))]
+    limit = draw(st.integers(1, 9))
+    rounds = [RootRound(strings([""]), np.array([0]), np.array([NEVER]), limit, draw(st.integers(1, limit)))]
     for _ in range(draw(st.integers(0, 2))):
-        before = LikelyCandidates(spelling, tuple(rounds), escapes=True).fresh
+        before = LikelyCandidates(spelling, tuple(rounds)).fresh
         texts, ended = before.strings(np.arange(before.size))
         escapes = texts[~ended].tolist()
         kept = sorted(draw(st.sets(st.sampled_from(escapes), max_size=4))) if escapes else []
         rounds[-1] = replace(rounds[-1], again=draw(st.integers(0, rounds[-1].limit)))
         costs = [draw(st.integers(0, 6)) for _ in kept]
         even_costs = [draw(st.integers(1, 12)) for _ in kept]
-        limit = draw(st.integers(0, 9))
-        rounds.append(RootRound(strings(kept), np.array(costs, np.int64), np.array(even_costs, np.int64), limit))
-    return LikelyCandidates(spelling, tuple(rounds), draw(st.booleans()))
+        limit = draw(st.integers(1, 9))
+        prefix_limit = draw(st.integers(1, limit))
+        rounds.append(
+            RootRound(strings(kept), np.array(costs, np.int64), np.array(even_costs, np.int64), limit, prefix_limit)
+        )
+    if draw(st.booleans()):
+        rounds[-1] = replace(rounds[-1], prefix_limit=NO_PREFIXES)
+    return LikelyCandidates(spelling, tuple(rounds))
 
 
 def told(asked: LikelyCandidates) -> dict[str, Any]:
@@ -78,7 +85,7 @@ def told(asked: LikelyCandidates) -> dict[str, Any]:
         "even_costs": [each.even_costs.tolist() for each in rounds],
         "limits": [each.limit for each in rounds],
         "again": [each.again for each in rounds],
-        "escapes": asked.escapes,
+        "prefix_limits": [each.prefix_limit for each in rounds],
     }
 
 
@@ -103,10 +110,10 @@ def test_candidates_are_those_of_a_plain_enumeration(asked: LikelyCandidates) ->
 
 
 @settings(max_examples=40)
-@given(spelling=spellings(), limit=st.integers(0, 9))
+@given(spelling=spellings(), limit=st.integers(1, 9))
 def test_in_the_first_round_every_word_belongs_to_one_candidate(spelling: SpellingCosts, limit: int) -> None:
     beginning = Roots.beginning(spelling)
-    first = LikelyStrings(beginning, limit, escapes=True)
+    first = LikelyStrings(beginning, limit, (limit + 1) // 2)
     index = first.index(strings(EVERY_WORD))
     assert ((index >= 0) & (index < first.size)).all()
     texts, ended = first.strings(index)
@@ -122,18 +129,26 @@ def two_rounds() -> LikelyCandidates:
         ("\0ab𐐀", "a", "\0b"),
         np.array([3, 2, 4, 6, 1, 2, 3]),
     )
-    first = RootRound(strings([""]), np.array([0]), np.array([NEVER]), 7, 7)
-    second = RootRound(strings(["", "a", "ab"]), np.array([2, 2, 2]), np.array([8, 8, 8]), 9)
-    return LikelyCandidates(spelling, (first, second), escapes=True)
+    first = RootRound(strings([""]), np.array([0]), np.array([NEVER]), 9, 7, 9)
+    second = RootRound(strings(["", "a", "ab"]), np.array([2, 2, 2]), np.array([8, 8, 8]), 12, 9)
+    return LikelyCandidates(spelling, (first, second))
 
 
-def test_who_forgets_what_was_asked_before_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "forgotten", [lambda asked: asked == NEVER, lambda asked: asked < NEVER], ids=["prefixes", "words"]
+)
+def test_who_forgets_what_was_asked_before_is_caught(
+    monkeypatch: pytest.MonkeyPatch, forgotten: Callable[[Integers], Flags]
+) -> None:
     check(two_rounds())
 
-    def nothing(roots: Roots, prefixes: Any, limit: int) -> Flags:  # noqa: ANN401
-        return np.zeros((len(prefixes), roots.spelling.alphabet.size), np.bool_)
+    whole = Roots.asked_after
 
-    monkeypatch.setattr(Roots, "asked_after", nothing)
+    def forgetting(roots: Roots, prefixes: Strings, limit: int, prefix_limit: int) -> Integers:
+        asked = whole(roots, prefixes, limit, prefix_limit)
+        return np.where(forgotten(asked), UNASKED, asked)
+
+    monkeypatch.setattr(Roots, "asked_after", forgetting)
     with pytest.raises(AssertionError):
         check(two_rounds())
 
@@ -149,27 +164,28 @@ def test_who_forgets_what_was_asked_before_is_caught(monkeypatch: pytest.MonkeyP
         ({"even_costs": np.array([8, 1 << 40, 8])}, "from 0 to 16,384"),
         ({"limit": NEVER}, "as far as tables go"),
         ({"limit": -1}, "as far as tables go"),
+        ({"prefix_limit": 13}, "at least that of its prefixes"),
         ({"again": 1}, "only words that an earlier round"),
     ],
 )
 def test_a_wrong_round_is_refused(change: dict[str, Any], message: str) -> None:
     asked = two_rounds()
     with pytest.raises(ParameterError, match=message):
-        LikelyCandidates(asked.spelling, (asked.rounds[0], replace(asked.rounds[1], **change)), escapes=True)
+        LikelyCandidates(asked.spelling, (asked.rounds[0], replace(asked.rounds[1], **change)))
 
 
 def test_what_an_earlier_round_asked_about_is_no_root_of_a_later_one_unless_it_was_kept() -> None:
     asked = two_rounds()
     without = replace(asked.rounds[1], prefixes=strings([""]), costs=np.array([2]), even_costs=np.array([8]))
-    third = RootRound(strings(["ab"]), np.array([0]), np.array([9]), 5)
+    third = RootRound(strings(["ab"]), np.array([0]), np.array([9]), 5, 5)
     with pytest.raises(ParameterError, match="the round before asked about"):
-        LikelyCandidates(asked.spelling, (asked.rounds[0], without, third), escapes=True)
+        LikelyCandidates(asked.spelling, (asked.rounds[0], without, third))
 
 
 def test_sizes_beyond_all_bounds_do_not_overflow() -> None:
     cheap = SpellingCosts(ALPHABET, ("", "\0"), np.array([0, 0]), ("\0ab𐐀", ""), np.ones(4, np.int64))
     beginning = Roots.beginning(cheap)
-    sizes = [LikelyStrings(beginning, limit, escapes=True).size for limit in (5, 15, 30, 60, 200, 1000)]
+    sizes = [LikelyStrings(beginning, limit, limit).size for limit in (5, 15, 30, 60, 200, 1000)]
     assert sizes[0] == 1 + sum(3**length for length in range(1, 6)) + sum(3**length for length in range(1, 5))
     assert sizes == sorted(sizes)
     assert all(size >= MOST_STRINGS for size in sizes[2:])

@@ -492,7 +492,8 @@ def test_the_vectors_reach_the_rare_paths() -> None:
         assert any(row != sorted(row) for row in layer["listed"]), "the likeliest first, and not the smallest"
     likely = committed("likely.json")["layers"]
     assert {len(case["layer"]["roots"]) for case in likely} == {1, 2, 3}
-    assert {case["layer"]["escapes"] for case in likely} == {True, False}
+    assert {case["layer"]["prefix_limits"][-1] > 0 for case in likely} == {True, False}
+    assert any(case["layer"]["prefix_limits"] < case["layer"]["limits"] for case in likely)
     assert any([] in case["layer"]["roots"] for case in likely), "an empty round"
     assert sum(entry["candidate"] is not None for case in likely for entry in case["words"]) > 80
     repeats = {case["name"]: case for case in committed("subset_selection.json")["expansions"]}["with repeats"]

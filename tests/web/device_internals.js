@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources ec10d94b3dd31a29bc7f631aaf6e2b849ae65efeca8104bb3c5cfd76052f9b25 */
+/* neologue device, Apache-2.0, built from devices/web: sources 6f215205935a8375ccda176402ccef0961203db0a8bf642e8140e1d5b912b770 */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)
@@ -430,7 +430,6 @@ var LaterError = class extends DeviceError {
 
 // src/field_checks.ts
 var text = (value) => typeof value === "string";
-var flag = (value) => typeof value === "boolean";
 var wholeNumber = (least, most) => (value) => Number.isInteger(value) && value >= least && value <= most;
 var matching = (pattern) => (value) => typeof value === "string" && pattern.test(value);
 var equal = (constant) => (value) => value === constant;
@@ -480,13 +479,13 @@ var LIKELY_FIELDS = {
   costs: listOf(wholeNumber(0, 16384)),
   depth: wholeNumber(1, 2147483647),
   epsilon: decimal,
-  escapes: flag,
   even_costs: listOf(listOf(wholeNumber(0, 16384))),
   found: listOf(text),
   known: matching(/^[0-9a-f]{64}$/),
   layer: wholeNumber(1, 2147483647),
   limits: listOf(wholeNumber(0, 16384)),
   pass: wholeNumber(1, 2147483647),
+  prefix_limits: listOf(wholeNumber(0, 16384)),
   randomizer: matching(/^[a-z-]{1,32}$/),
   replaced: text,
   root_costs: listOf(listOf(wholeNumber(0, 16384))),
@@ -613,8 +612,8 @@ var SpellingCosts = class {
     }
   }
   /**
-   * `[b * width + s]`: how many words go on from context s that cost at most b more, or words and prefixes; null if they
-   * are beyond all bounds. The last column is the end of a word.
+   * `[b * width + s]`: how many words, or prefixes, go on from context s that cost at most b more; null if they are
+   * beyond all bounds. The last column is the end of a word.
    *
    * A context shares what it does not list with the next shorter one, so that only lists are gone through.
    */
@@ -637,7 +636,7 @@ var SpellingCosts = class {
     const numbers = new Uint32Array((budget + 1) * width);
     for (let b = 0; b <= budget; b++) {
       const row = b * width;
-      numbers[row + states] = 1;
+      numbers[row + states] = 1 - itself;
       for (let state = 0; state < states; state++) {
         let total = itself;
         for (let entry = lists[state]; entry < lists[state + 1]; entry++) {
@@ -657,6 +656,8 @@ var SpellingCosts = class {
 // src/likely_candidates.ts
 var MOST_OPENINGS = 1 << 23;
 var MOST_ROUNDS = 32;
+var NO_PREFIXES = 0;
+var UNASKED = -1;
 var Roots = class {
   constructor(spelling, prefixes, costs, evenCosts) {
     this.spelling = spelling;
@@ -673,14 +674,17 @@ var Roots = class {
         START
       )
     );
-    this.closed = new Uint8Array(prefixes.length * spelling.symbols);
+    this.asked = new Int32Array(prefixes.length * spelling.symbols).fill(UNASKED);
   }
   #rankOf;
   #longest;
   lengths;
   states;
-  /** `[r * symbols + x]`: whether symbol x was asked about below root r before. */
-  closed;
+  /**
+   * `[r * symbols + x]`: what a word could cost behind root r and symbol x if it was asked about before; `NEVER` where x is
+   * closed, because that prefix was asked about, too.
+   */
+  asked;
   /** The longest root that a word begins with, or -1. */
   of(word) {
     for (let length = Math.min(word.length, this.#longest); length >= 0; length--) {
@@ -692,7 +696,7 @@ var Roots = class {
   /** The cost of a root and a symbol after it. */
   nextCost(root, symbol) {
     const { symbols, cost } = this.spelling;
-    if (this.closed[root * symbols + symbol]) return NEVER;
+    if (this.asked[root * symbols + symbol] === NEVER) return NEVER;
     return Math.min(this.costs[root] + cost[this.states[root] * symbols + symbol], this.evenCosts[root]);
   }
   /** The most that is left of a limit behind the first character of a string. */
@@ -705,120 +709,144 @@ var Roots = class {
     }
     return most;
   }
-  /** Close the roots of the next round to all that was asked about so far; whether each of them was asked about itself. */
-  close(next, limit) {
+  /**
+   * Tell the roots of the next round what was asked about behind them so far; whether each of them was asked about itself.
+   */
+  tell(next, limit, prefixLimit) {
     const { symbols, cost, after, alphabet } = this.spelling;
+    const gap = limit - prefixLimit;
     return next.prefixes.every((prefix, rank) => {
       const word = [...prefix];
       const root = this.of(word);
-      if (root < 0) return false;
-      const row = next.closed.subarray(rank * symbols, (rank + 1) * symbols);
+      if (root < 0 || prefixLimit === NO_PREFIXES) return false;
+      const row = next.asked.subarray(rank * symbols, (rank + 1) * symbols);
+      const note = (symbol, left2, before2) => {
+        const closes = before2 === NEVER || symbol > 0 && left2 >= gap;
+        row[symbol] = closes ? NEVER : Math.max(left2, before2, UNASKED);
+      };
       const length = this.lengths[root];
       if (length === word.length) {
-        const before = root * symbols;
         row.forEach((_, symbol) => {
-          row[symbol] = Number(this.closed[before + symbol] || this.nextCost(root, symbol) <= limit);
+          note(symbol, limit - this.nextCost(root, symbol), this.asked[root * symbols + symbol]);
         });
         return true;
       }
       const first = alphabet.code(word[length]);
       let left = limit - this.nextCost(root, first);
+      let before = this.asked[root * symbols + first];
       let state = after[this.states[root] * symbols + first];
       for (const character of word.slice(length + 1)) {
         const at = state * symbols + alphabet.code(character);
         left -= cost[at];
+        before -= cost[at];
         state = after[at];
       }
       row.forEach((_, symbol) => {
-        row[symbol] = Number(cost[state * symbols + symbol] <= left);
+        const price = cost[state * symbols + symbol];
+        note(symbol, left - price, before - price);
       });
-      return left >= 0;
+      return left >= gap;
     });
   }
 };
 var LikelyStrings = class {
-  constructor(roots, limit, escapes, sizes) {
+  constructor(roots, limit, prefixLimit, sizes) {
     this.roots = roots;
     this.limit = limit;
-    this.escapes = escapes;
+    this.prefixLimit = prefixLimit;
     this.sizes = sizes;
     const { symbols } = roots.spelling;
+    this.#rooted = Number(prefixLimit !== NO_PREFIXES);
+    this.#gap = this.#rooted ? limit - prefixLimit : NEVER;
     this.#starts = new Float64Array(roots.prefixes.length + 1);
     for (let root = 0; root < roots.prefixes.length; root++) {
-      let end = this.#starts[root] + Number(escapes);
+      let end = this.#starts[root] + this.#rooted;
       for (let symbol = 0; symbol < symbols; symbol++) end += this.#first(root, symbol);
       this.#starts[root + 1] = end;
     }
   }
   /** The first string of each root, and the end of the last one's. */
   #starts;
+  /** What must be left of the limit for a prefix to be asked about. */
+  #gap;
+  #rooted;
   get size() {
     return this.#starts.at(-1);
   }
   /** The string that a word belongs to, given by its characters and their codes, or -1. */
   index(word, codes) {
-    const { roots, escapes } = this;
+    const { roots } = this;
     const { symbols, cost, after } = roots.spelling;
     const root = roots.of(word);
     if (root < 0) return -1;
     let position = roots.lengths[root];
     let code = codes[position] ?? 0;
-    if (roots.closed[root * symbols + code]) return -1;
-    let found = escapes ? this.#starts[root] : -1;
+    let before = roots.asked[root * symbols + code];
+    if (before === NEVER) return -1;
+    let found = this.#rooted ? this.#starts[root] : -1;
     let left = this.limit - roots.nextCost(root, code);
-    if (left < 0) return found;
-    let here = this.#starts[root] + Number(escapes);
+    let here = this.#starts[root] + this.#rooted;
     for (let earlier = 0; earlier < code; earlier++) here += this.#first(root, earlier);
     let state = after[roots.states[root] * symbols + code];
     while (code > 0) {
-      if (escapes) found = here;
+      if (left < 0 && before < 0) return found;
+      if (left >= this.#gap) found = here++;
       code = codes[++position] ?? 0;
+      for (let earlier = 0; earlier < code; earlier++) here += this.#next(state, left, before, earlier);
       const price = cost[state * symbols + code];
-      if (price > left) return found;
-      here += Number(escapes);
-      for (let earlier = 0; earlier < code; earlier++) here += this.#next(state, left, earlier);
       left -= price;
+      before -= price;
       state = after[state * symbols + code];
     }
-    return here;
+    if (before >= 0) return -1;
+    return left >= 0 ? here : found;
   }
   /** One of the strings, and whether it is a word. */
   string(index) {
-    const { roots, escapes } = this;
+    const { roots } = this;
     const { symbols, cost, after, alphabet } = roots.spelling;
     const root = atMost(this.#starts, index);
     let prefix = roots.prefixes[root];
-    let rank = index - this.#starts[root];
-    let [state, left] = [roots.states[root], this.limit];
-    for (let first = true; !(escapes && rank === 0); first = false) {
-      rank -= Number(escapes);
+    let rank = index - this.#starts[root] - this.#rooted;
+    let [state, left, before] = [roots.states[root], this.limit, UNASKED];
+    for (let first = true; rank >= 0; first = false) {
       let code = 0;
       for (; code < symbols; code++) {
-        const size = first ? this.#first(root, code) : this.#next(state, left, code);
+        const size = first ? this.#first(root, code) : this.#next(state, left, before, code);
         if (rank < size) break;
         rank -= size;
       }
       if (code === 0) return { prefix, ends: true };
-      left -= first ? roots.nextCost(root, code) : cost[state * symbols + code];
+      const price = first ? roots.nextCost(root, code) : cost[state * symbols + code];
+      before = first ? roots.asked[root * symbols + code] : before - price;
+      left -= price;
       state = after[state * symbols + code];
       prefix += alphabet.characters[code - 1];
+      rank -= Number(left >= this.#gap);
     }
     return { prefix, ends: false };
   }
   /** How many strings begin with a root and a symbol. */
   #first(root, symbol) {
-    const state = this.roots.states[root];
-    return this.#behind(this.limit - this.roots.nextCost(root, symbol), state, symbol);
+    const { states, asked: asked2, spelling } = this.roots;
+    const left = this.limit - this.roots.nextCost(root, symbol);
+    return this.#behind(left, asked2[root * spelling.symbols + symbol], states[root], symbol);
   }
-  /** How many strings go on with a symbol from a context, if so much is left. */
-  #next(state, left, symbol) {
+  /** How many strings go on with a symbol from a context, if so much is left, now and of what was asked about before. */
+  #next(state, left, before, symbol) {
     const { symbols, cost } = this.roots.spelling;
-    return this.#behind(left - cost[state * symbols + symbol], state, symbol);
+    const price = cost[state * symbols + symbol];
+    return this.#behind(left - price, before - price, state, symbol);
   }
-  #behind(left, state, symbol) {
+  #behind(left, before, state, symbol) {
     if (left < 0) return 0;
+    if (!symbol) return Number(before < 0);
     const { symbols, after, width } = this.roots.spelling;
-    return symbol ? this.sizes[left * width + after[state * symbols + symbol]] : 1;
+    const behind = after[state * symbols + symbol];
+    let count2 = this.sizes.words[left * width + behind];
+    if (before >= 0) count2 -= this.sizes.words[Math.min(before, left) * width + behind];
+    if (left >= this.#gap) count2 += this.sizes.prefixes[(left - this.#gap) * width + behind];
+    return count2;
   }
 };
 var LikelyCandidates = class {
@@ -826,9 +854,9 @@ var LikelyCandidates = class {
     this.alphabet = alphabet;
     this.document = document;
     const spelling = this.#spelling = new SpellingCosts(alphabet, document);
-    const { roots, root_costs, even_costs, limits, again } = document;
+    const { roots, root_costs, even_costs, limits, prefix_limits, again } = document;
     const rounds = roots.length;
-    if ([root_costs, even_costs, limits, again].some((column) => column.length !== rounds)) throw unusable("rounds");
+    if ([root_costs, even_costs, limits, prefix_limits, again].some((column) => column.length !== rounds)) throw unusable("rounds");
     if (rounds < 1 || rounds > MOST_ROUNDS || roots[0].length !== 1 || roots[0][0] !== "") throw unusable("rounds");
     const total = roots.reduce((sum3, prefixes) => sum3 + prefixes.length, 0);
     if (total > Math.floor(MOST_OPENINGS / spelling.symbols)) throw unusable("roots");
@@ -838,13 +866,14 @@ var LikelyCandidates = class {
       if (costs.length !== prefixes.length || evenCosts.length !== prefixes.length || evenCosts.includes(0)) {
         throw unusable("costs of roots");
       }
-      if (limit > spelling.largestLimit) throw unusable("limits");
+      if (limit > spelling.largestLimit || prefix_limits[number] > limit) throw unusable("limits");
       if (again[number] > (number === rounds - 1 ? 0 : limit)) throw unusable("limits");
       return new Roots(spelling, prefixes, costs, evenCosts);
     });
-    this.#rounds[0].closed[0] = 1;
-    this.#rounds.forEach((each, number) => {
-      if (number && !this.#rounds[number - 1].close(each, limits[number - 1])) throw unusable("roots");
+    this.#rounds[0].asked[0] = NEVER;
+    this.#rounds.slice(1).forEach((each, earlier) => {
+      const asked2 = this.#rounds[earlier].tell(each, limits[earlier], prefix_limits[earlier]);
+      if (!asked2) throw unusable("roots");
     });
   }
   #spelling;
@@ -882,16 +911,19 @@ var LikelyCandidates = class {
     return this.#parts === void 0 ? this.#parts = this.#count() : this.#parts;
   }
   #count() {
-    const { limits, again, escapes } = this.document;
+    const { limits, prefix_limits, again } = this.document;
     const last = this.#rounds.length - 1;
     const [newest, earlier] = [this.#rounds[last], this.#rounds.slice(0, last)];
+    const [limit, prefixLimit] = [limits[last], prefix_limits[last]];
+    const budget = newest.budget(limit);
     const budgets = earlier.map((roots, number) => roots.budget(again[number]));
-    const fresh = this.#spelling.sizes(newest.budget(limits[last]), escapes);
-    const words = earlier.length ? this.#spelling.sizes(Math.max(...budgets), false) : fresh;
-    return fresh && words && [
-      new LikelyStrings(newest, limits[last], escapes, fresh),
-      ...earlier.map((roots, number) => new LikelyStrings(roots, again[number], false, words))
-    ];
+    const words = this.#spelling.sizes(Math.max(budget, ...budgets), false);
+    if (!words) return null;
+    const sizes = { words, prefixes: null };
+    const parts = earlier.map((roots, number) => new LikelyStrings(roots, again[number], NO_PREFIXES, sizes));
+    if (prefixLimit === NO_PREFIXES) return [new LikelyStrings(newest, limit, NO_PREFIXES, sizes), ...parts];
+    const prefixes = this.#spelling.sizes(Math.max(0, budget - (limit - prefixLimit)), true);
+    return prefixes && [new LikelyStrings(newest, limit, prefixLimit, { words, prefixes }), ...parts];
   }
 };
 

@@ -4,8 +4,6 @@ export type FieldCheck = (value: unknown) => boolean;
 
 export const text: FieldCheck = (value) => typeof value === "string";
 
-export const flag: FieldCheck = (value) => typeof value === "boolean";
-
 export const wholeNumber =
   (least: number, most: number): FieldCheck =>
   (value) =>

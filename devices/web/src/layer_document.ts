@@ -1,6 +1,6 @@
 /** The documents of layers. Written by vectors/generate.py from src/neologue/protocol/layer_fields.py. */
 
-import { type FieldCheck, decimal, equal, flag, listOf, matching, nullable, text, wholeNumber } from "./field_checks";
+import { type FieldCheck, decimal, equal, listOf, matching, nullable, text, wholeNumber } from "./field_checks";
 
 export interface OpenDocument {
   readonly alphabet: string;
@@ -58,13 +58,13 @@ export interface LikelyDocument {
   readonly costs: number[];
   readonly depth: number;
   readonly epsilon: string;
-  readonly escapes: boolean;
   readonly even_costs: number[][];
   readonly found: string[];
   readonly known: string;
   readonly layer: number;
   readonly limits: number[];
   readonly pass: number;
+  readonly prefix_limits: number[];
   readonly randomizer: string;
   readonly replaced: string;
   readonly root_costs: number[][];
@@ -86,13 +86,13 @@ export const LIKELY_FIELDS = {
   costs: listOf(wholeNumber(0, 16384)),
   depth: wholeNumber(1, 2147483647),
   epsilon: decimal,
-  escapes: flag,
   even_costs: listOf(listOf(wholeNumber(0, 16384))),
   found: listOf(text),
   known: matching(/^[0-9a-f]{64}$/),
   layer: wholeNumber(1, 2147483647),
   limits: listOf(wholeNumber(0, 16384)),
   pass: wholeNumber(1, 2147483647),
+  prefix_limits: listOf(wholeNumber(0, 16384)),
   randomizer: matching(/^[a-z-]{1,32}$/),
   replaced: text,
   root_costs: listOf(listOf(wholeNumber(0, 16384))),

@@ -126,8 +126,8 @@ export class SpellingCosts {
   }
 
   /**
-   * `[b * width + s]`: how many words go on from context s that cost at most b more, or words and prefixes; null if they
-   * are beyond all bounds. The last column is the end of a word.
+   * `[b * width + s]`: how many words, or prefixes, go on from context s that cost at most b more; null if they are
+   * beyond all bounds. The last column is the end of a word.
    *
    * A context shares what it does not list with the next shorter one, so that only lists are gone through.
    */
@@ -150,7 +150,7 @@ export class SpellingCosts {
     const numbers = new Uint32Array((budget + 1) * width);
     for (let b = 0; b <= budget; b++) {
       const row = b * width;
-      numbers[row + states] = 1;
+      numbers[row + states] = 1 - itself;
       for (let state = 0; state < states; state++) {
         let total = itself;
         for (let entry = lists[state]!; entry < lists[state + 1]!; entry++) {

@@ -8,6 +8,7 @@ from neologue.errors import ParameterError
 from neologue.language.word_form import CASES, PUNCTUATIONS
 from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.levels import MOST_IN_A_PROMISE, check_alpha, check_delta, check_unique_chance
+from neologue.privacy.repeated_looks import share_chance
 from neologue.protocol.limits import DEEPEST, LARGEST_LAYER, SAMPLERS, check_whole
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import check_epsilon
@@ -128,21 +129,15 @@ class Parameters:
                 parameter="promised_epsilon",
             )
 
-    @property
-    def looks(self) -> int:
-        """How often a campaign may decide whether to publish what few report."""
-        return self.passes * (self.layers or 1)
-
-    @property
-    def false_words_per_look(self) -> float:
-        """The expected share of noise among the words that one look at them releases."""
-        return self.false_words / (self.layers or 1)
+    def false_words_in(self, layer: int) -> float:
+        """The expected share of noise among the words that one layer releases, so that it holds for all together."""
+        return share_chance(self.false_words, self.layers)[layer - 1] if self.layers else self.false_words
 
     @property
     def anonymity(self) -> AnonymityPromise:
         """What is promised of strings that few report."""
         return AnonymityPromise(
-            self.k_anonymity, self.alpha, self.unique_chance, self.hostile_devices, passes=self.looks
+            self.k_anonymity, self.alpha, self.unique_chance, self.hostile_devices, passes=self.passes
         )
 
     def as_dict(self) -> dict[str, object]:

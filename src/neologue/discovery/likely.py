@@ -37,7 +37,19 @@ class LikelyQuestion:
     """The votes so far of the words that are asked about again, in order."""
     reports: tuple[int, ...]
     """The reports of the layers of this pass so far."""
-    last: bool
+    found: int
+    """How many words were released before."""
+
+    @property
+    def left(self) -> int:
+        """How many layers of the pass follow this one."""
+        assert self.campaign.parameters.layers is not None
+        return self.campaign.parameters.layers - self.layer.number
+
+    @property
+    def last(self) -> bool:
+        """Whether none does."""
+        return self.left == 0
 
     @cached_property
     def _parts(self) -> list[tuple[NDArray[np.int16], NDArray[np.bool_]]]:
@@ -59,7 +71,7 @@ class LikelyQuestion:
             self._judged(summed[index], self._parts[number][0][index - starts[number]], tally.reports, number)
             for number, index in enumerate(words)
         ]
-        passed = pass_significant(groups, channel, parameters.false_words_per_look)
+        passed = pass_significant(groups, channel, parameters.false_words_in(self.layer.number), self.found)
         found = [(index[some.index], some) for index, some in zip(words, passed, strict=True)]
         escapes = None if self.last else self._escapes(summed, tally.reports)
         if escapes:
@@ -83,18 +95,21 @@ class LikelyQuestion:
         return Judged(votes, costs, self.reports_of(part, reports), self.votes_needed(part, reports))
 
     def votes_needed(self, part: int, reports: int) -> int:
-        """What the promises call for of the candidates of a part, if so many reports came in this layer."""
-        layers = len(self.reports) - part + 2 if part else 1
-        total = self.reports_of(part, reports)
-        return self.campaign.anonymity.votes_needed(self.layer.randomizer.channel, total, layers)
+        """What the promises call for of the words of a part, if so many reports came in this layer."""
+        asked_by = (*(self.reports[part - 1 :] if part else ()), reports)
+        return self.campaign.anonymity.summed_votes_needed(self.layer.randomizer.channel, asked_by, self.left)
+
+    def prefix_votes_needed(self, reports: int) -> int:
+        """The same of prefixes, which are judged by one layer."""
+        return self.campaign.anonymity.votes_needed(self.layer.randomizer.channel, reports)
 
     def _escapes(self, votes: Integers, reports: int) -> tuple[Integers, Passed]:
         """The prefixes that users go on from in ways that were not asked about, no more than there is room for."""
         costs, ended = self._parts[0]
         index = np.flatnonzero(~ended)
         parameters = self.campaign.parameters
-        group = Judged(votes[index], costs[index], reports, self.votes_needed(0, reports))
-        (passed,) = pass_significant([group], self.layer.randomizer.channel, parameters.false_prefixes)
+        group = Judged(votes[index], costs[index], reports, self.prefix_votes_needed(reports))
+        (passed,) = pass_significant([group], self.layer.randomizer.channel, parameters.false_prefixes, 0)
         largest = select_largest(passed.index, group.votes[passed.index], parameters.frontier, self.layer)
         needed = np.maximum(passed.thresholds[np.isin(passed.index, largest.index)], largest.thresholds)
         missing = np.maximum(passed.missing, largest.missing(np.arange(len(passed.missing))))
@@ -168,7 +183,7 @@ def discover_likely(
                 asked=candidates,
             )
             last = number == layers
-            question = LikelyQuestion(campaign, layer, earlier, reports, last)
+            question = LikelyQuestion(campaign, layer, earlier, reports, len(words))
             decision = yield question
             texts, ended = candidates.prefixes(decision.index)
             released = _released(question, decision, texts.tolist(), ended)

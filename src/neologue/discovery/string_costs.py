@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue.compiled import compiled
-from neologue.language.likely_strings import LikelyStrings
+from neologue.language.likely_strings import NO_PREFIXES, UNASKED, LikelyStrings
 
 Integers = NDArray[np.int64]
 Costs = NDArray[np.int16]
@@ -20,42 +20,60 @@ def string_costs(strings: LikelyStrings) -> tuple[Costs, Flags]:
     roots, spelling = strings.roots, strings.roots.spelling
     own = np.minimum(np.maximum(roots.costs, 0), strings.limit).astype(np.int16)
     visited = _walk(
-        spelling.cost, spelling.after, roots.states, own, roots.next_costs, strings.limit, strings.escapes, costs, ended
+        spelling.cost,
+        spelling.after,
+        roots.states,
+        own,
+        roots.next_costs,
+        roots.asked,
+        strings.limit,
+        strings.prefix_limit,
+        costs,
+        ended,
     )
     assert visited == strings.size
     return costs, ended
 
 
 def string_numbers(strings: LikelyStrings) -> tuple[Integers, Integers]:
-    """How many words and how many other strings there are of each cost up to the limit, without a walk."""
+    """How many words and how many prefixes there are of each cost up to the limit, without a walk."""
     roots, limit = strings.roots, strings.limit
-    code = np.broadcast_to(np.arange(roots.spelling.alphabet.size), roots.next_costs.shape)
-    within = roots.next_costs <= limit
-    goes_on = within & (code > 0)
-    states = len(roots.spelling.contexts)
+    symbols = roots.spelling.alphabet.size
+    code = np.broadcast_to(np.arange(symbols), roots.next_costs.shape)
+    goes_on = (roots.next_costs <= limit) & (code > 0)
+    words = np.bincount(roots.next_costs[(roots.next_costs <= limit) & (code == 0) & (roots.asked < 0)])
+    words = np.pad(words, (0, limit + 1 - len(words)))
+    prefixes = np.zeros(limit + 1, np.int64)
+    if strings.prefix_limit != NO_PREFIXES:
+        own = np.minimum(np.maximum(roots.costs, 0), strings.prefix_limit)
+        prefixes += np.bincount(own, minlength=limit + 1)
     after = np.asarray(roots.spelling.after[roots.states], np.int64)
-    pairs, counts = np.unique(roots.next_costs[goes_on] * states + after[goes_on], return_counts=True)
-    spent, state = np.divmod(pairs, states)
-    words = np.bincount(roots.next_costs[within & (code == 0)], minlength=limit + 1)
-    others = np.zeros(limit + 1, np.int64)
-    if len(pairs):
+    first = np.column_stack([roots.next_costs[goes_on], roots.asked[goes_on], after[goes_on]])
+    if len(first):
+        different, counts = np.unique(first, axis=0, return_counts=True)
+        spent, asked, state = different.T
         left = limit - int(spent.min())
-        endings = roots.spelling.sizes(left, prefixes=False)
-        words += _by_cost(endings, spent, state, counts, limit)
-        if strings.escapes:
-            everything = _by_cost(roots.spelling.sizes(left, prefixes=True), spent, state, counts, limit)
-            own = np.minimum(np.maximum(roots.costs, 0), limit)
-            others = everything - words + np.bincount(roots.next_costs[within & (code == 0)], minlength=limit + 1)
-            others += np.bincount(own, minlength=limit + 1)
-    return words, others
+        words += _by_cost(roots.spelling.sizes(left, prefixes=False), spent, asked, state, counts, limit)
+        if strings.prefix_limit != NO_PREFIXES:
+            table = roots.spelling.sizes(max(left, 0), prefixes=True)
+            unasked = np.full(len(asked), UNASKED)
+            within = _by_cost(table, spent, unasked, state, counts, strings.prefix_limit)
+            prefixes[: len(within)] += within
+    return words, prefixes
 
 
-def _by_cost(sizes: Integers, spent: Integers, state: Integers, counts: Integers, limit: int) -> Integers:
-    """How many strings of each cost go on from so many contexts each, where so much is spent."""
+def _by_cost(
+    sizes: Integers, spent: Integers, asked: Integers, state: Integers, counts: Integers, limit: int
+) -> Integers:
+    """How many strings of each cost go on from so many contexts each, where so much is spent and was asked before."""
     within = np.zeros(limit + 1, np.int64)
-    for cost in np.unique(spent).tolist():
-        some = spent == cost
-        within[cost:] += sizes[: limit + 1 - cost, state[some]] @ counts[some]
+    for cost in np.unique(spent[spent <= limit]).tolist():
+        some = np.flatnonzero((spent == cost) & (asked < limit - cost))
+        more = np.arange(limit + 1 - cost)
+        earlier = asked[some]
+        before = np.where(earlier >= 0, sizes[np.maximum(earlier, 0), state[some]], 0)
+        numbers = sizes[: len(more), state[some]] - before
+        within[cost:] += np.where(more[:, None] > earlier, numbers, 0) @ counts[some]
     return np.diff(within, prepend=0)
 
 
@@ -65,9 +83,10 @@ def _walk(
     after: NDArray[np.int32],
     states: NDArray[np.int64],
     own: Costs,
-    next_costs: NDArray[np.int32],
+    next_costs: NDArray[np.int64],
+    asked: NDArray[np.int64],
     limit: int,
-    escapes: bool,
+    prefix_limit: int,
     costs: Costs,
     ended: Flags,
 ) -> int:
@@ -75,31 +94,36 @@ def _walk(
     symbols = cost.shape[1]
     waiting = np.empty(DEEPEST_STACK, np.int32)
     spent = np.empty(DEEPEST_STACK, np.int32)
+    floors = np.empty(DEEPEST_STACK, np.int32)
     place = 0
     for root in range(len(states)):
-        if escapes:
+        if prefix_limit > 0:
             costs[place], ended[place] = own[root], False
             place += 1
-        if next_costs[root, 0] <= limit:
+        if next_costs[root, 0] <= limit and asked[root, 0] < 0:
             costs[place], ended[place] = next_costs[root, 0], True
             place += 1
         top = 0
         for symbol in range(symbols - 1, 0, -1):
-            if next_costs[root, symbol] <= limit:
-                waiting[top], spent[top] = after[states[root], symbol], next_costs[root, symbol]
+            first = next_costs[root, symbol]
+            # Words that cost at most the floor were asked about before.
+            floor = first + asked[root, symbol]
+            if first <= prefix_limit or (first <= limit and floor < limit):
+                waiting[top], spent[top], floors[top] = after[states[root], symbol], first, floor
                 top += 1
         while top > 0:
             top -= 1
-            state, here = waiting[top], spent[top]
-            if escapes:
+            state, here, floor = waiting[top], spent[top], floors[top]
+            if here <= prefix_limit:
                 costs[place], ended[place] = here, False
                 place += 1
-            if here + cost[state, 0] <= limit:
-                costs[place], ended[place] = here + cost[state, 0], True
+            whole = here + cost[state, 0]
+            if floor < whole <= limit:
+                costs[place], ended[place] = whole, True
                 place += 1
             for symbol in range(symbols - 1, 0, -1):
                 further = here + cost[state, symbol]
-                if further <= limit:
-                    waiting[top], spent[top] = after[state, symbol], further
+                if further <= prefix_limit or (further <= limit and floor < limit):
+                    waiting[top], spent[top], floors[top] = after[state, symbol], further, floor
                     top += 1
     return place

@@ -1,8 +1,9 @@
 """What a layer asks about: the likely strings that are new in it, and words that earlier layers asked about.
 
-Each layer of a pass adds a round: the roots from which strings go on that no layer has asked about yet, and the limit
-on their costs. Words of earlier rounds are asked about again if they cost at most what the round says, so that their
-votes add up. Nothing is asked about in two ways: a round is closed to whatever an earlier one has asked about.
+Each layer of a pass adds a round: the roots from which strings go on that no layer has asked about yet, and the limits
+on the costs of words and of prefixes. Words of earlier rounds are asked about again if they cost at most what the round
+says, so that their votes add up. Nothing is asked about in two ways: a round leaves out whatever an earlier one has
+asked about.
 """
 
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from neologue.language.candidates import Strings
 from neologue.language.likely_strings import (
     MOST_OPENINGS,
     NEVER,
+    NO_PREFIXES,
     Flags,
     Integers,
     LikelyStrings,
@@ -24,7 +26,7 @@ from neologue.language.likely_strings import (
 )
 from neologue.language.spelling_costs import SpellingCosts
 
-UNASKED = 0
+NOT_AGAIN = 0
 """The limit of a round of which no word is asked about again: every word costs more."""
 MOST_ROUNDS = 32
 
@@ -38,8 +40,10 @@ class RootRound:
     costs: Integers
     even_costs: Integers
     limit: int
-    """What a string may cost in the layer that added the round."""
-    again: int = UNASKED
+    """What a word may cost in the layer that added the round."""
+    prefix_limit: int
+    """What a prefix may cost in it."""
+    again: int = NOT_AGAIN
     """What a word of an earlier round may cost to be asked about again now."""
 
 
@@ -49,8 +53,6 @@ class LikelyCandidates:
 
     spelling: SpellingCosts
     rounds: tuple[RootRound, ...]
-    escapes: bool
-    """Whether prefixes are asked about, and not words alone, because another layer follows."""
 
     def __post_init__(self) -> None:
         if not self.rounds or self.rounds[0].prefixes.tolist() != [""]:
@@ -67,17 +69,26 @@ class LikelyCandidates:
                 raise ParameterError("a round must have two costs for each of its roots")
             if not (_are_within(each.costs, 0, NEVER) and _are_within(each.even_costs, 1, NEVER)):
                 raise ParameterError(f"a root must cost from 0 to {NEVER:,}, and evenly from 1 to that")
-            if not 0 <= each.limit <= dearest:
-                raise ParameterError(f"a round's limit on costs must be from 0 to {dearest}, as far as tables go")
-            if not UNASKED <= each.again <= each.limit or (number == len(self.rounds) - 1 and each.again != UNASKED):
+            if not 0 <= each.prefix_limit <= each.limit <= dearest:
+                raise ParameterError(
+                    f"a round's limit on costs must be from 0 to {dearest}, as far as tables go, and at least that of "
+                    "its prefixes"
+                )
+            if not NOT_AGAIN <= each.again <= each.limit or (
+                number == len(self.rounds) - 1 and each.again != NOT_AGAIN
+            ):
                 raise ParameterError("only words that an earlier round asked about can be asked about again")
-            if number and not self.round_roots(number - 1).ask(each.prefixes, self.rounds[number - 1].limit).all():
+            if number and not self._asks(number - 1, each.prefixes):
                 raise ParameterError("every root must be a prefix that the round before asked about")
 
     @property
     def alphabet(self) -> Alphabet:
         """The symbols of the candidates."""
         return self.spelling.alphabet
+
+    def _asks(self, number: int, prefixes: Strings) -> bool:
+        """Whether a round asked about all of some prefixes."""
+        return bool(self.round_roots(number).ask(prefixes, self.rounds[number].prefix_limit).all())
 
     @cached_property
     def _known_roots(self) -> dict[int, Roots]:
@@ -87,23 +98,27 @@ class LikelyCandidates:
         """The roots of a round, closed to all that earlier rounds have asked about."""
         if number not in self._known_roots:
             each = self.rounds[number]
-            if number == 0:
-                closed = Roots.beginning(self.spelling).closed
-            else:
-                closed = self.round_roots(number - 1).asked_after(each.prefixes, self.rounds[number - 1].limit)
-            self._known_roots[number] = Roots(self.spelling, each.prefixes, each.costs, each.even_costs, closed)
+            beginning = Roots.beginning(self.spelling)
+            asked = self.asked_after(number - 1, each.prefixes) if number else beginning.asked
+            self._known_roots[number] = Roots(self.spelling, each.prefixes, each.costs, each.even_costs, asked)
         return self._known_roots[number]
+
+    def asked_after(self, number: int, prefixes: Strings) -> Integers:
+        """What rounds up to this one asked about behind some of its prefixes, as `Roots.asked` has it."""
+        each = self.rounds[number]
+        return self.round_roots(number).asked_after(prefixes, each.limit, each.prefix_limit)
 
     @cached_property
     def fresh(self) -> LikelyStrings:
         """The strings that no layer has asked about before."""
-        return LikelyStrings(self.round_roots(len(self.rounds) - 1), self.rounds[-1].limit, self.escapes)
+        newest = self.rounds[-1]
+        return LikelyStrings(self.round_roots(len(self.rounds) - 1), newest.limit, newest.prefix_limit)
 
     @cached_property
     def again(self) -> tuple[LikelyStrings, ...]:
         """The words of each earlier round that are asked about again."""
         return tuple(
-            LikelyStrings(self.round_roots(number), each.again, escapes=False)
+            LikelyStrings(self.round_roots(number), each.again, NO_PREFIXES)
             for number, each in enumerate(self.rounds[:-1])
         )
 

@@ -1,10 +1,10 @@
 """All strings below some roots that cost at most a limit, numbered without enumerating them.
 
-A root is a prefix. The strings that begin with it are cut where they become too dear: a string belongs to the set if
-its cost is within the limit, and then so do all its prefixes down to the root. What a root's next symbol costs depends
-on the root: what the spelling asks for it on top of the root's own cost, but never more than the root's even cost, at
-which it asks for any symbol. Symbols that are closed at a root were asked about before, and no string goes on with
-them.
+A root is a prefix. The words that begin with it are asked about if they cost at most a limit, and the prefixes if they
+cost at most another, smaller one; then so are all shorter prefixes down to the root. What a root's next
+symbol costs depends on the root: what the spelling asks for it on top of the root's own cost, but never more than the
+root's even cost, at which it asks for any symbol. What was asked about before is left out: all that goes on from a root
+with a symbol, if that prefix was asked about, and otherwise the words that did not cost too much then.
 
 A word belongs to itself if it is in the set, and otherwise to its longest prefix that is: the escape of that prefix,
 which stands for all words that go on in a way that is not asked about. Strings are numbered root by root, each prefix
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from neologue.errors import ParameterError
 from neologue.language.candidates import Strings
-from neologue.language.spelling_costs import DEAREST, SpellingCosts
+from neologue.language.spelling_costs import DEAREST, MOST_STRINGS, SpellingCosts
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -32,6 +32,10 @@ MOST_OPENINGS = 1 << 23
 """The most roots times symbols, over all rounds."""
 NEVER = DEAREST << 4
 """What a closed symbol costs: more than any limit."""
+NO_PREFIXES = 0
+"""The limit of prefixes where none is asked about, not even a root: every prefix costs more."""
+UNASKED = -1
+"""What strings could cost that were asked about, where none was."""
 
 
 def largest_limit(spelling: SpellingCosts) -> int:
@@ -42,7 +46,7 @@ def largest_limit(spelling: SpellingCosts) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Roots:
-    """Prefixes, sorted, and what their next symbols cost."""
+    """Prefixes, sorted, what their next symbols cost, and what was asked about before."""
 
     spelling: SpellingCosts
     prefixes: Strings
@@ -50,16 +54,18 @@ class Roots:
     """What the spelling's cost of a next symbol is added to."""
     even_costs: Integers
     """The most that any next symbol costs that is not closed."""
-    closed: Flags
-    """`[r, x]`: whether symbol x was asked about below root r before."""
+    asked: Integers
+    """`[r, x]`: what a word could cost behind root r and symbol x if it was asked about before.
+
+    `NEVER` where x is closed: everything was, because that prefix was, too."""
 
     @classmethod
     def beginning(cls, spelling: SpellingCosts) -> "Roots":
         """The beginning of all words, which is no word itself."""
-        closed = np.zeros((1, spelling.alphabet.size), np.bool_)
-        closed[0, 0] = True
+        asked = np.full((1, spelling.alphabet.size), UNASKED, np.int64)
+        asked[0, 0] = NEVER
         free = np.zeros(1, np.int64)
-        return cls(spelling, np.array([""], "U1"), free, free + NEVER, closed)
+        return cls(spelling, np.array([""], "U1"), free, free + NEVER, asked)
 
     @cached_property
     def lengths(self) -> Integers:
@@ -72,11 +78,16 @@ class Roots:
         return states_behind(self.spelling, self.prefixes)
 
     @cached_property
-    def next_costs(self) -> NDArray[np.int32]:
+    def closed(self) -> Flags:
+        """`[r, x]`: whether no string goes on from root r with symbol x any more."""
+        return np.asarray(self.asked == NEVER)
+
+    @cached_property
+    def next_costs(self) -> Integers:
         """`[r, x]`: the cost of root r and symbol x."""
         modelled = self.costs[:, None] + self.spelling.cost[self.states]
         costs = np.minimum(modelled, self.even_costs[:, None])
-        return np.where(self.closed, NEVER, costs).astype(np.int32)
+        return np.where(self.closed, NEVER, costs)
 
     def of(self, words: Strings) -> Integers:
         """The longest root that each word begins with, or -1."""
@@ -91,41 +102,54 @@ class Roots:
         return found
 
     def ask(self, prefixes: Strings, limit: int) -> Flags:
-        """Whether each of some prefixes is asked about within a limit: it is a root, or a likely string below one."""
-        root, _, left = self._reach(prefixes, limit)
+        """Whether each of some prefixes is asked about within a limit: it is a root, or a likely one below one."""
+        if limit == NO_PREFIXES:
+            return np.zeros(len(prefixes), np.bool_)
+        root, _, left, _ = self._reach(prefixes, limit)
         return np.asarray((root >= 0) & ((np.char.str_len(prefixes) == self._length_of(root)) | (left >= 0)))
 
-    def asked_after(self, prefixes: Strings, limit: int) -> Flags:
-        """`[p, x]`: whether a symbol after each of some prefixes was asked about, now, within this limit, or before."""
-        root, state, left = self._reach(prefixes, limit)
-        asked = self.spelling.cost[state] <= left[:, None]
+    def asked_after(self, prefixes: Strings, limit: int, prefix_limit: int) -> Integers:
+        """`asked` at each of some prefixes, after these limits on words and on prefixes, and before."""
+        root, state, left, before = self._reach(prefixes, limit)
+        now = left[:, None] - self.spelling.cost[state]
+        before = before[:, None] - self.spelling.cost[state]
         kept = np.flatnonzero(np.char.str_len(prefixes) == self._length_of(root))
-        asked[kept] = self.closed[root[kept]] | (self.next_costs[root[kept]] <= limit)
-        return asked
+        now[kept] = limit - self.next_costs[root[kept]]
+        before[kept] = self.asked[root[kept]]
+        asked = np.maximum(np.maximum(now, before), UNASKED)
+        within = now >= limit - prefix_limit
+        within[:, 0] = False
+        return np.where(within | (before == NEVER), NEVER, asked)
 
     def costs_of(self, prefixes: Strings, limit: int) -> Integers:
         """What some prefixes cost that are asked about within a limit."""
-        root, _, left = self._reach(prefixes, limit)
+        root, _, left, _ = self._reach(prefixes, limit)
         itself = np.char.str_len(prefixes) == self._length_of(root)
         return np.where(itself, np.clip(self.costs[root], 0, limit), limit - left)
 
-    def _reach(self, prefixes: Strings, limit: int) -> tuple[Integers, Integers, Integers]:
-        """The root of each prefix or -1, the context behind the prefix, and how much of the limit is left there."""
+    def _reach(self, prefixes: Strings, limit: int) -> tuple[Integers, Integers, Integers, Integers]:
+        """The root of each prefix or -1, the context behind the prefix, and what strings may cost more there.
+
+        That is first what is left of the limit, then of what was asked about before.
+        """
         root = self.of(prefixes)
         state, left = states_behind(self.spelling, prefixes), np.full(len(prefixes), limit)
+        before = np.full(len(prefixes), UNASKED)
         codes, lengths = _codes(self.spelling, prefixes), np.char.str_len(prefixes)
         rows = np.flatnonzero((root >= 0) & (lengths > self._length_of(root)))
         position = self.lengths[root[rows]]
         code, position = codes[rows, position], position + 1
         here = self.spelling.after[self.states[root[rows]], code]
         left[rows] -= self.next_costs[root[rows], code]
+        before[rows] = self.asked[root[rows], code]
         while len(rows):
             on = np.flatnonzero(lengths[rows] > position)
             rows, here, position = rows[on], here[on], position[on]
             code, position = codes[rows, position], position + 1
             left[rows] -= self.spelling.cost[here, code]
+            before[rows] -= self.spelling.cost[here, code]
             here = self.spelling.after[here, code]
-        return root, state, left
+        return root, state, left, before
 
     def _length_of(self, root: Integers) -> Integers:
         """The characters of each of some roots, of which -1 is none."""
@@ -134,34 +158,69 @@ class Roots:
 
 @dataclass(frozen=True, eq=False)
 class LikelyStrings:
-    """The strings below some roots that cost at most `limit`: words, and also all prefixes if `escapes` says so."""
+    """The words below some roots that cost at most `limit`, and the prefixes that cost at most `prefix_limit`.
+
+    Roots are among the prefixes, unless there are `NO_PREFIXES`.
+    """
 
     roots: Roots
     limit: int
-    escapes: bool
+    prefix_limit: int
 
     def __post_init__(self) -> None:
         most = largest_limit(self.roots.spelling)
-        if not 0 <= self.limit <= most:
+        if not 0 <= self.prefix_limit <= self.limit <= most:
             raise ParameterError(
                 f"a limit on costs must be from 0 to {most}, as far as a device's tables go for "
-                f"{len(self.roots.spelling.contexts):,} contexts, not {self.limit}"
+                f"{len(self.roots.spelling.contexts):,} contexts, and not be smaller than that of prefixes, not "
+                f"{self.limit} and {self.prefix_limit}"
             )
 
+    @property
+    def _rooted(self) -> int:
+        """How many strings each root is itself."""
+        return int(self.prefix_limit != NO_PREFIXES)
+
     @cached_property
-    def _sizes(self) -> Integers:
-        """`[b, s]`: the number of strings behind a prefix in context s that may cost b more."""
-        dearest = self.limit - int(self.roots.next_costs[:, 1:].min(initial=self.limit))
-        return self.roots.spelling.sizes(dearest, prefixes=self.escapes)
+    def _gap(self) -> int:
+        """What must be left of the limit on words for a prefix to be asked about."""
+        return self.limit - self.prefix_limit if self._rooted else NEVER
+
+    @cached_property
+    def _most_left(self) -> int:
+        """The most that is left of the limit behind a root and a character."""
+        return self.limit - int(self.roots.next_costs[:, 1:].min(initial=self.limit))
+
+    @cached_property
+    def _words(self) -> Integers:
+        """`[b, s]`: the number of words behind a prefix in context s that may cost b more."""
+        return self.roots.spelling.sizes(self._most_left, prefixes=False)
+
+    @cached_property
+    def _prefixes(self) -> Integers:
+        """`[b, s]`: the same of prefixes."""
+        return self.roots.spelling.sizes(max(self._most_left - self._gap, 0), prefixes=True)
+
+    def _behind(self, states: NDArray[np.integer], left: Integers, before: Integers) -> Integers:
+        """How many strings are behind prefixes in some contexts, if so much is left, now and of what was before."""
+        words = np.where(left >= 0, self._words[np.maximum(left, 0), states], 0)
+        earlier = np.minimum(before, left)
+        # Beyond all bounds nothing is told apart, so nothing can be taken off.
+        known = (earlier >= 0) & (words < MOST_STRINGS)
+        words = words - np.where(known, self._words[np.maximum(earlier, 0), states], 0)
+        if self._rooted:
+            further = left - self._gap
+            words = words + np.where(further >= 0, self._prefixes[np.maximum(further, 0), states], 0)
+        return np.asarray(words)
 
     @cached_property
     def _first_sizes(self) -> Integers:
         """`[r, x]`: the number of strings that begin with root r and symbol x."""
         left = self.limit - self.roots.next_costs
         after = self.roots.spelling.after[self.roots.states]
-        rows = np.minimum(np.maximum(left, 0), len(self._sizes) - 1)  # where a word ends, more than that may be left
-        sizes = np.where(left >= 0, self._sizes[rows, after], 0)
-        sizes[:, 0] = left[:, 0] >= 0
+        rows = np.minimum(left, self._most_left)  # where a word ends, more than that may be left
+        sizes = self._behind(after, rows, self.roots.asked)
+        sizes[:, 0] = (left[:, 0] >= 0) & (self.roots.asked[:, 0] < 0)
         return sizes
 
     @cached_property
@@ -172,7 +231,7 @@ class LikelyStrings:
     @cached_property
     def _starts(self) -> Integers:
         """The first string of each root, and the end of the last one's."""
-        return np.append(0, np.cumsum(self._first_sizes.sum(axis=1) + int(self.escapes)))
+        return np.append(0, np.cumsum(self._first_sizes.sum(axis=1) + self._rooted))
 
     @property
     def size(self) -> int:
@@ -190,80 +249,81 @@ class LikelyStrings:
         code = codes[rows, position]
         open_ = np.flatnonzero(~self.roots.closed[root, code] & (codes[rows].min(axis=1) >= 0))
         rows, root, position, code = rows[open_], root[open_], position[open_], code[open_]
-        if self.escapes:
+        if self._rooted:
             index[rows] = self._starts[root]
-        within = np.flatnonzero(self.roots.next_costs[root, code] <= self.limit)
-        rows, root, position, code = rows[within], root[within], position[within], code[within]
-        here = self._starts[root] + int(self.escapes) + self._first_before[root, code]
+        here = self._starts[root] + self._rooted + self._first_before[root, code]
         state = self.roots.spelling.after[self.roots.states[root], code].astype(np.int64)
-        left = self.limit - self.roots.next_costs[root, code].astype(np.int64)
+        left = self.limit - self.roots.next_costs[root, code]
+        before = self.roots.asked[root, code]
         while len(rows):
             ended = code == 0
-            index[rows[ended]] = here[ended]
-            on = np.flatnonzero(~ended)
-            rows, here, state, left, position = rows[on], here[on], state[on], left[on], position[on] + 1
-            if self.escapes:
-                index[rows] = here
+            # A word that was asked about before belongs to nothing here, whatever its prefixes are.
+            index[rows[ended & (left >= 0)]] = here[ended & (left >= 0)]
+            index[rows[ended & (before >= 0)]] = -1
+            on = np.flatnonzero(~ended & (np.maximum(left, before) >= 0))
+            rows, here, state, left, before, position = (
+                values[on] for values in (rows, here, state, left, before, position)
+            )
+            asked = left >= self._gap
+            index[rows[asked]] = here[asked]
+            position = position + 1
             code = codes[rows, position]
             cost = self.roots.spelling.cost[state, code]
-            within = np.flatnonzero(cost <= left)
-            rows, here, state, left, position, code = (
-                values[within] for values in (rows, here, state, left, position, code)
-            )
-            if not len(rows):
-                break
-            here = here + int(self.escapes) + self._before(state, left, code)
-            left = left - self.roots.spelling.cost[state, code]
+            here = here + asked + self._earlier(state, left, before, code)
+            left, before = left - cost, before - cost
             state = self.roots.spelling.after[state, code].astype(np.int64)
         return index
 
     def strings(self, index: Integers) -> tuple[Strings, Flags]:
         """Some of the strings, and whether each is a word."""
         root = np.searchsorted(self._starts, index, side="right") - 1
-        rank = index - self._starts[root]
-        width = int(self.roots.lengths.max(initial=0)) + self.limit + 1
+        rank = index - self._starts[root] - self._rooted
         points = np.append(np.uint32(0), self.roots.spelling.alphabet.points)
         spelled: list[NDArray[np.uint32]] = []
         ended = np.zeros(len(index), np.bool_)
-        rows = np.flatnonzero(rank >= int(self.escapes)) if self.escapes else np.arange(len(index))
-        rank = rank[rows] - int(self.escapes)
+        rows = np.flatnonzero(rank >= 0)
+        root_of, rank = root[rows], rank[rows]
         ends = self._first_before + self._first_sizes
-        code = (ends[root[rows]] <= rank[:, None]).sum(axis=1)
-        rank = rank - self._first_before[root[rows], code]
-        state = self.roots.spelling.after[self.roots.states[root[rows]], code].astype(np.int64)
-        left = self.limit - self.roots.next_costs[root[rows], code].astype(np.int64)
-        while len(rows) and len(spelled) < width:
+        code = (ends[root_of] <= rank[:, None]).sum(axis=1)
+        rank = rank - self._first_before[root_of, code]
+        state = self.roots.spelling.after[self.roots.states[root_of], code].astype(np.int64)
+        left = self.limit - self.roots.next_costs[root_of, code]
+        before = self.roots.asked[root_of, code]
+        while len(rows):
             column = np.zeros(len(index), np.uint32)
             column[rows] = points[code]
             spelled.append(column)
-            ended[rows] |= code == 0
-            on = np.flatnonzero((code > 0) & (rank >= int(self.escapes)))
-            rows, rank, state, left = rows[on], rank[on] - int(self.escapes), state[on], left[on]
-            if not len(rows):
-                break
-            pairs, inverse = np.unique(state * (self.limit + 1) + left, return_inverse=True)
-            sizes = self._next_sizes(*np.divmod(pairs, self.limit + 1))
+            ended[rows] = code == 0
+            rank = rank - (left >= self._gap)
+            on = np.flatnonzero((code > 0) & (rank >= 0))
+            rows, rank, state, left, before = (values[on] for values in (rows, rank, state, left, before))
+            sizes, inverse = self._next_sizes(state, left, before)
             ends = np.cumsum(sizes, axis=1)
             code = (ends[inverse] <= rank[:, None]).sum(axis=1)
             rank = rank - (ends - sizes)[inverse, code]
-            left = left - self.roots.spelling.cost[state, code]
+            cost = self.roots.spelling.cost[state, code]
+            left, before = left - cost, before - cost
             state = self.roots.spelling.after[state, code].astype(np.int64)
         return _joined(self.roots.prefixes[root], spelled), ended
 
-    def _before(self, state: Integers, left: Integers, code: Integers) -> Integers:
+    def _earlier(self, state: Integers, left: Integers, before: Integers, code: Integers) -> Integers:
         """How many strings go on from a context with an earlier symbol."""
-        symbols = self.roots.spelling.alphabet.size
-        cases, inverse = np.unique((state * (self.limit + 1) + left) * symbols + code, return_inverse=True)
-        pairs, codes = np.divmod(cases, symbols)
-        sizes = self._next_sizes(*np.divmod(pairs, self.limit + 1))
-        return np.asarray((sizes * (np.arange(symbols) < codes[:, None])).sum(axis=1)[inverse])
+        sizes, inverse = self._next_sizes(state, left, before)
+        sums = np.cumsum(sizes, axis=1) - sizes
+        return np.asarray(sums[inverse, code])
 
-    def _next_sizes(self, state: Integers, left: Integers) -> Integers:
-        """`[·, x]`: how many strings go on with symbol x, from contexts that may still cost so much."""
-        rest = left[:, None] - self.roots.spelling.cost[state]
-        sizes = np.where(rest >= 0, self._sizes[np.maximum(rest, 0), self.roots.spelling.after[state]], 0)
-        sizes[:, 0] = rest[:, 0] >= 0
-        return sizes
+    def _next_sizes(self, state: Integers, left: Integers, before: Integers) -> tuple[Integers, Integers]:
+        """`[i, x]`: how many strings go on with symbol x, for the different cases i; and the case of each."""
+        left, before = np.maximum(left, UNASKED), np.clip(before, UNASKED, np.maximum(left, UNASKED))
+        width = self.limit + 2
+        cases, inverse = np.unique((state * width + left + 1) * width + before + 1, return_inverse=True)
+        rest, before = np.divmod(cases, width)
+        state, left = np.divmod(rest, width)
+        costs = self.roots.spelling.cost[state]
+        left, before = left[:, None] - 1 - costs, before[:, None] - 1 - costs
+        sizes = self._behind(self.roots.spelling.after[state], left, before)
+        sizes[:, 0] = (left[:, 0] >= 0) & (before[:, 0] < 0)
+        return sizes, inverse
 
 
 def states_behind(spelling: SpellingCosts, prefixes: Strings) -> Integers:

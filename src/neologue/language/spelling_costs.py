@@ -162,17 +162,17 @@ class SpellingCosts:
     def subtree_sizes(self, budget: int, *, prefixes: bool) -> Integers:
         """`[b, s]`: how many strings that go on from context s cost at most b more, for each b up to `budget`.
 
-        Words are counted, which end in ⊥, and also all their prefixes if `prefixes` says so, s itself among them. A
-        context shares what it does not list with the next shorter one, so the work is that of the lists alone, and not
-        of every symbol after every context. From the first b on at which some context has `MOST_STRINGS`, every context
-        counts as having so many.
+        Words are counted, which end in ⊥, or prefixes if `prefixes` says so, s itself among them. A context shares what
+        it does not list with the next shorter one, so the work is that of the lists alone, and not of every symbol
+        after every context. From the first b on at which some context has `MOST_STRINGS`, every context counts as
+        having so many.
         """
         states = len(self.contexts)
         width, itself = states + 1, int(prefixes)
         # Rows for negative budgets hold nothing, and the last column is the end of a word.
         ahead = budget + 1
         sizes = np.zeros((ahead + budget + 1, width), np.int64)
-        sizes[ahead:, states] = 1
+        sizes[ahead:, states] = int(not prefixes)
         flat = sizes.ravel()
         nothing, shorter = budget + 1, self.shorter
         target = np.where(self.entry_codes > 0, self.after[self.entry_states, self.entry_codes], states)

@@ -14,23 +14,25 @@ from numpy.typing import NDArray
 
 from neologue.language.candidates import Strings, strings
 from neologue.language.likely_candidates import LikelyCandidates, RootRound
-from neologue.language.likely_strings import LikelyStrings, Roots, largest_limit, states_behind
+from neologue.language.likely_strings import NEVER, NO_PREFIXES, LikelyStrings, Roots, largest_limit, states_behind
 from neologue.language.spelling_costs import STEPS_PER_NAT, SpellingCosts
 from neologue.randomizers.channel import Floats
 
-AGAIN_SHARE = 0.3
+AGAIN_SHARE = 0.7
 """The part of the room that words of earlier rounds may take."""
 EVEN_SHARE = 0.2
 """The part of those who go on from a root that is shared out evenly over its next symbols."""
 WORDS_OF_A_USER = 20.0
 """How many new words a user is expected to hold, which is what a cost of 0 stands for."""
+PREFIX_GAP = 16
+"""How much less a prefix may cost than a word: many words lie behind a prefix that is worth asking about."""
 DEAREST_LIMIT = 255
 
 
 def first_candidates(spelling: SpellingCosts, room: int, *, last: bool) -> LikelyCandidates:
     """What the first layer asks about."""
     beginning = Roots.beginning(spelling)
-    first = RootRound(beginning.prefixes, beginning.costs, beginning.even_costs, 0)
+    first = RootRound(beginning.prefixes, beginning.costs, beginning.even_costs, 0, NO_PREFIXES)
     return _fitted(spelling, [first], room, last=last)
 
 
@@ -40,10 +42,10 @@ def next_candidates(
     """What the next layer asks about, if these escapes were kept, with these shares of users."""
     asked_again = again_limits(before, room)
     rounds = [replace(each, again=again) for each, again in zip(before.rounds, asked_again, strict=True)]
-    closed = before.fresh.roots.asked_after(kept, before.rounds[-1].limit)
+    closed = before.asked_after(len(before.rounds) - 1, kept) == NEVER
     costs, even_costs = _root_costs(states_behind(before.spelling, kept), before.spelling, closed, shares)
     open_ = np.flatnonzero(~closed.all(axis=1))
-    rounds.append(RootRound(strings(kept[open_].tolist()), costs[open_], even_costs[open_], 0))
+    rounds.append(RootRound(strings(kept[open_].tolist()), costs[open_], even_costs[open_], 0, NO_PREFIXES))
     return _fitted(before.spelling, rounds, room, last=last)
 
 
@@ -59,7 +61,7 @@ def again_limits(before: LikelyCandidates, room: int) -> list[int]:
 
     def words(limit: int) -> int:
         return sum(
-            LikelyStrings(each, min(limit, most), escapes=False).size for each, most in zip(roots, asked, strict=True)
+            LikelyStrings(each, min(limit, most), NO_PREFIXES).size for each, most in zip(roots, asked, strict=True)
         )
 
     limit = _largest(words, int(room * AGAIN_SHARE), max(asked))
@@ -69,12 +71,17 @@ def again_limits(before: LikelyCandidates, room: int) -> list[int]:
 def _fitted(spelling: SpellingCosts, rounds: Sequence[RootRound], room: int, *, last: bool) -> LikelyCandidates:
     """The candidates of some rounds, the last of which goes as far as there is room."""
     *earlier, newest = rounds
-    trial = LikelyCandidates(spelling, tuple(rounds), escapes=not last)
+    trial = LikelyCandidates(spelling, tuple(rounds))
     taken = sum(part.size for part in trial.again)
     roots = trial.fresh.roots
     most = min(DEAREST_LIMIT, largest_limit(spelling))
-    limit = _largest(lambda limit: LikelyStrings(roots, limit, escapes=not last).size, room - taken, most)
-    return LikelyCandidates(spelling, (*earlier, replace(newest, limit=limit)), escapes=not last)
+
+    def prefix_limit(limit: int) -> int:
+        return NO_PREFIXES if last else max(limit - PREFIX_GAP, 1)
+
+    limit = _largest(lambda limit: LikelyStrings(roots, limit, prefix_limit(limit)).size, room - taken, most)
+    fitted = replace(newest, limit=limit, prefix_limit=prefix_limit(limit))
+    return LikelyCandidates(spelling, (*earlier, fitted))
 
 
 def _largest(size: Callable[[int], int], room: int, most: int) -> int:

@@ -171,8 +171,8 @@ class _Course:
             )
             for part, (words, some) in enumerate(zip(parts, strings, strict=True))
         ]
-        level = self.campaign.parameters.false_words_per_look
-        self._ending = stand_out(groups, layer.randomizer.channel, level)
+        level = self.campaign.parameters.false_words_in(layer.number)
+        self._ending = stand_out(groups, layer.randomizer.channel, level, question.found)
         found = np.concatenate([words[some.passed] for words, some in zip(parts, self._ending, strict=True)])
         self.found[found] = True
         if question.last and layer.pass_number == 1:
@@ -183,9 +183,9 @@ class _Course:
         layer, parameters = question.layer, self.campaign.parameters
         fresh = layer.candidates.fresh
         group = ForeseenStrings(
-            votes, costs, string_numbers(fresh)[1], layer.layer_size, question.votes_needed(0, layer.layer_size)
+            votes, costs, string_numbers(fresh)[1], layer.layer_size, question.prefix_votes_needed(layer.layer_size)
         )
-        (standing,) = stand_out([group], layer.randomizer.channel, parameters.false_prefixes)
+        (standing,) = stand_out([group], layer.randomizer.channel, parameters.false_prefixes, 0)
         self._going_on = standing
         noise, noise_costs = self._draw_noise(fresh, standing)
         index = np.append(layer.candidates.index(self.lexicon.words[heads[standing.passed]]), noise)
@@ -205,7 +205,7 @@ class _Course:
         drawn = np.unique(self._random.integers(0, fresh.size, LOTS * count))
         texts, ended = fresh.strings(drawn)
         drawn, texts = drawn[~ended], texts[~ended]
-        costs = fresh.roots.costs_of(texts, fresh.limit)
+        costs = fresh.roots.costs_of(texts, fresh.prefix_limit)
         chances = standing.noise_chances[costs]
         lots = np.sort(np.argsort(self._random.random(len(drawn)) ** (1 / np.maximum(chances, 1e-300)))[-count:])
         return drawn[lots], costs[lots]

@@ -70,7 +70,7 @@ class StandingOut:
         return int(self.thresholds[self.present].min(initial=int(self.thresholds.max())))
 
 
-def stand_out(groups: Sequence[ForeseenStrings], channel: Channel, level: float) -> list[StandingOut]:
+def stand_out(groups: Sequence[ForeseenStrings], channel: Channel, level: float, found: int) -> list[StandingOut]:
     """Which strings `neologue.discovery.selection.summed.pass_significant` passes, as far as can be foreseen."""
     laws = [_null_law(channel, group.reports) for group in groups]
     weights = weigh_costs(laws, [group.reports for group in groups], [group.numbers for group in groups], channel)
@@ -87,7 +87,7 @@ def stand_out(groups: Sequence[ForeseenStrings], channel: Channel, level: float)
             other @ _chance(law, law.fewest(cut * weight))
             for other, law, weight in zip(others, laws, weights, strict=True)
         )
-        return float(np.searchsorted(ranked, cut, side="right") + sum(noise))
+        return float(found + np.searchsorted(ranked, cut, side="right") + sum(noise))
 
     cut, before = level, math.inf
     smallest = SMALLEST_CUT / max(total, 1)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from neologue.compiled import compiled
 from neologue.language.candidates import Strings
-from neologue.language.likely_strings import LikelyStrings, Roots
+from neologue.language.likely_strings import NEVER, LikelyStrings, Roots
 
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int16]
@@ -35,7 +35,7 @@ class WordPlaces:
 def place_words(words: Strings, codes: Codes, strings: LikelyStrings) -> WordPlaces:
     """Place sorted words, given as texts and as rows of codes that end in ⊥."""
     roots, spelling = strings.roots, strings.roots.spelling
-    own = np.minimum(np.maximum(roots.costs, 0), strings.limit)
+    own = np.minimum(np.maximum(roots.costs, 0), strings.prefix_limit)
     lengths, costs = np.full(len(words), NOWHERE, np.int64), np.zeros(len(words), np.int64)
     ended = np.zeros(len(words), np.bool_)
     _walk(
@@ -45,11 +45,11 @@ def place_words(words: Strings, codes: Codes, strings: LikelyStrings) -> WordPla
         roots.states,
         own,
         roots.next_costs,
-        roots.closed,
+        roots.asked,
         spelling.cost,
         spelling.after,
         strings.limit,
-        strings.escapes,
+        strings.prefix_limit,
         lengths,
         costs,
         ended,
@@ -75,34 +75,37 @@ def _walk(
     root_lengths: Integers,
     states: Integers,
     own: Integers,
-    next_costs: NDArray[np.int32],
-    closed: Flags,
+    next_costs: Integers,
+    asked: Integers,
     cost: NDArray[np.int16],
     after: NDArray[np.int32],
     limit: int,
-    escapes: bool,
+    prefix_limit: int,
     lengths: Integers,
     costs: Integers,
     ended: Flags,
 ) -> None:
-    """Follow each word from its root as far as its prefixes are asked about."""
+    """Follow each word from its root, as far as it is or was asked about."""
     for word in range(len(codes)):
         root = root_of[word]
         if root < 0:
             continue
-        place, spent, state = root_lengths[root], own[root], states[root]
+        place, state = root_lengths[root], states[root]
         code = codes[word, place]
-        if closed[root, code]:
+        spent = next_costs[root, code]
+        if spent == NEVER:
             continue
-        further = next_costs[root, code]
-        while further <= limit and not ended[word]:
-            spent = further
-            if code == 0:
-                ended[word] = True
-            else:
-                state = after[state, code]
-                place += 1
-                code = codes[word, place]
-                further = spent + cost[state, code]
-        if ended[word] or escapes:
-            lengths[word], costs[word] = place, spent
+        if prefix_limit > 0:
+            lengths[word], costs[word] = place, own[root]
+        floor = spent + asked[root, code]
+        while code > 0 and spent <= max(limit, floor):
+            state = after[state, code]
+            place += 1
+            code = codes[word, place]
+            if spent <= prefix_limit:
+                lengths[word], costs[word] = place, spent
+            spent += cost[state, code]
+        if code == 0 and spent <= floor:
+            lengths[word] = NOWHERE
+        elif code == 0 and spent <= limit:
+            lengths[word], costs[word], ended[word] = place, spent, True

@@ -10,8 +10,8 @@ on it, why that can't be used as printed, and the proof of the one used here.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -24,6 +24,7 @@ from neologue.masking.rules import GroupRules
 from neologue.privacy.binomial_pair import plausible_range
 from neologue.privacy.bound import ROUNDING
 from neologue.privacy.group_limits import hostile_votes
+from neologue.privacy.repeated_looks import fewest_summed_votes, share_chance
 from neologue.randomizers.channel import Channel
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
@@ -65,9 +66,17 @@ def unique_threshold(
     if chance == 0:
         return 0
     hostile = min(hostile, max(reports - 1, 0))
-    each = hostile_votes(channel, groups) if groups and groups.limited else channel.contributions
     honest = channel.trials(reports - hostile)
-    return hostile * each + _fewest_votes(channel, honest, min(1, honest), chance)
+    return hostile * _votes_of_one(channel, groups) + _fewest_votes(channel, honest, min(1, honest), chance)
+
+
+def _votes_of_one(channel: Channel, groups: GroupRules | None) -> int:
+    """The most votes that one hostile device adds to a candidate."""
+    return hostile_votes(channel, groups) if groups and groups.limited else channel.contributions
+
+
+def _trials(channel: Channel, reports: Sequence[int]) -> tuple[int, ...]:
+    return tuple(map(channel.trials, reports))
 
 
 @dataclass(frozen=True)
@@ -108,10 +117,26 @@ class AnonymityPromise:
         unlimited = self.groups is not None and not self.groups.limited
         return self.hostile_devices if self.unique_chance and not unlimited else 0
 
-    def votes_needed(self, channel: Channel, reports: int, layers: int = 1) -> int:
-        """With fewer votes in the reports of so many layers nothing may be shown; each may have hostile devices."""
-        together = replace(self, hostile_devices=self.hostile_devices * layers)
-        return max(self.votes_for_k(channel, reports), together.votes_for_unique(channel, reports))
+    def votes_needed(self, channel: Channel, reports: int) -> int:
+        """With fewer votes in the reports of a layer nothing may be shown."""
+        return max(self.votes_for_k(channel, reports), self.votes_for_unique(channel, reports))
+
+    def summed_votes_needed(self, channel: Channel, reports: Sequence[int], left: int) -> int:
+        """With fewer votes a word may not be shown that layers with so many reports asked about, one after the other.
+
+        `left` layers may still ask about it. Each may have its hostile devices.
+        """
+        looks, needed = len(reports) + left, 0
+        if self.k:
+            chances = share_chance(self.chance, looks)[: len(reports)]
+            needed = fewest_summed_votes(channel, _trials(channel, reports), self.k - 1, chances)
+        if self.unique_chance:
+            hostile = [min(self.hostile_devices, max(each - 1, 0)) for each in reports]
+            honest = [each - hostiles for each, hostiles in zip(reports, hostile, strict=True)]
+            chances = share_chance(self.unique_chance / self.passes, looks)[: len(reports)]
+            fewest = fewest_summed_votes(channel, _trials(channel, honest), 1, chances)
+            needed = max(needed, sum(hostile) * _votes_of_one(channel, self.groups) + fewest)
+        return needed
 
 
 @lru_cache(maxsize=4096)

@@ -189,11 +189,11 @@ def _likely_candidates(alphabet: Alphabet, values: dict[str, Any]) -> LikelyCand
         tuple(values["symbols"]),
         np.array(values["costs"], np.int64),
     )
-    columns = [values[name] for name in ("roots", "root_costs", "even_costs", "limits", "again")]
+    columns = [values[name] for name in ("roots", "root_costs", "even_costs", "limits", "prefix_limits", "again")]
     if len(set(map(len, columns))) != 1:
-        raise ParameterError("it must have roots, two costs, a limit and what is asked again for each of its rounds")
+        raise ParameterError("it must have roots, two costs, two limits and what is asked again for each of its rounds")
     rounds = tuple(
-        RootRound(read_strings(roots), np.array(costs, np.int64), np.array(even, np.int64), limit, again)
-        for roots, costs, even, limit, again in zip(*columns, strict=True)
+        RootRound(read_strings(roots), np.array(costs, np.int64), np.array(even, np.int64), *limits)
+        for roots, costs, even, *limits in zip(*columns, strict=True)
     )
-    return LikelyCandidates(spelling, rounds, values["escapes"])
+    return LikelyCandidates(spelling, rounds)

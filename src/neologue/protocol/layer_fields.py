@@ -97,7 +97,6 @@ _NONEMPTY: Final = replace(_SET, schema={**_SET.schema, "minItems": 1})
 _WHOLE: Final = _whole(1, LARGEST_NUMBER, r"(?:0|[1-9][0-9]{0,9})")
 _EXTENSION: Final = _whole(0, MOST_EXTENSIONS, r"(?:0|[1-9][0-9]{0,15})")
 _COST: Final = _whole(0, NEVER, r"(?:0|[1-9][0-9]{0,5})")
-_FLAG: Final = JsonForm("(?:true|false)", {"type": "boolean"}, "boolean", "flag")
 _NAME: Final = _matching("[a-z-]{1,32}")
 _DIGEST: Final = _matching("[0-9a-f]{64}")
 _DECIMAL: Final = replace(_matching("[0-9.e+-]{1,32}"), check="decimal")
@@ -158,7 +157,6 @@ LAYER_FIELDS: Final = (
     LayerField("depth", "depth", _WHOLE),
     LayerField("doubtful", "doubtful", _SET, np.ndarray.tolist, read_strings, _OPEN),
     LayerField("epsilon", "epsilon", _DECIMAL, _decimal, float),
-    LayerField("escapes", "candidates.escapes", _FLAG, bool, None, _LIKELY),
     LayerField(
         "even_costs",
         _ROUNDS,
@@ -189,6 +187,9 @@ LAYER_FIELDS: Final = (
         _OPEN,
     ),
     LayerField("pass", "pass_number", _WHOLE, kinds=_EITHER),
+    LayerField(
+        "prefix_limits", _ROUNDS, _list(_COST), lambda rounds: [each.prefix_limit for each in rounds], None, _LIKELY
+    ),
     LayerField("randomizer", "mechanism", _NAME),
     LayerField("rate", "rate", _DECIMAL, _decimal, float, _CLOSED),
     LayerField("replaced", "form.replaced", _TEXT),

@@ -131,7 +131,14 @@ def influence(
     needed = [
         [(found[step].planted or 0, decided[step].asked) for step in _path(campaign, decided, last)] for last in ending
     ]
-    sure = {key: _surely_enough(campaign, facts, key, hostile * reports_each) for key, facts in ending.items()}
+    reports = {(facts.pass_number, facts.layer): facts.reports for facts in layers}
+    sure = {
+        key: max(
+            _votes_needed(campaign, facts, key, reports),
+            _surely_enough(campaign, facts, hostile * reports_each),
+        )
+        for key, facts in ending.items()
+    }
     votes = [(word.votes, (word.pass_number, word.layer, word.since)) for word in released]
     return Influence(
         hostile=hostile,
@@ -187,9 +194,17 @@ def _planted(asked: Randomizer[Any], facts: LayerFacts) -> int:
     return bisect_left(range(facts.reports), True, key=likely)
 
 
-def _surely_enough(campaign: Campaign, facts: LayerFacts, span: Span, hostile: int) -> int:
-    """The votes with which a word is released from some layers, whatever else their reports say."""
+def _surely_enough(campaign: Campaign, facts: LayerFacts, hostile: int) -> int:
+    """The votes with which the rule passes a word from some layers, whatever else their reports say."""
     channel = _randomizer(campaign, facts).channel
-    _, last, first = span
-    least = campaign.anonymity.votes_needed(channel, facts.reports, last - first + 1)
-    return max(least, RULES[campaign.parameters.rule].surely_enough(campaign, facts, channel, hostile))
+    return RULES[campaign.parameters.rule].surely_enough(campaign, facts, channel, hostile)
+
+
+def _votes_needed(campaign: Campaign, facts: LayerFacts, span: Span, reports: Mapping[tuple[int, int], int]) -> int:
+    """The votes that the promises about rare words call for in some layers together."""
+    channel, layers = _randomizer(campaign, facts).channel, campaign.parameters.layers
+    if layers is None:
+        return campaign.anonymity.votes_needed(channel, facts.reports)
+    pass_number, last, first = span
+    asked_by = [reports[pass_number, layer] for layer in range(first, last + 1)]
+    return campaign.anonymity.summed_votes_needed(channel, asked_by, layers - last)

@@ -13,6 +13,7 @@ from neologue.discovery.estimates import VoteLaw
 from neologue.discovery.result import ReleasedWord
 from neologue.language.candidates import strings
 from neologue.language.likely_candidates import RootRound
+from neologue.language.likely_strings import NO_PREFIXES
 from neologue.protocol.layer import LikelyLayer
 from neologue.release.asked_layer import AskedLayer, layer_name
 from neologue.release.codec import ReleaseDocument
@@ -55,7 +56,7 @@ def wrong_chain(chain: Sequence[AskedLayer], document: ReleaseDocument) -> Itera
         if each.layer.found.words != earlier:
             yield f"the devices of {each.name} were told other words as found before than the release has"
         last = each.facts.layer == document.parameters.layers
-        if _likely(each).asked.escapes == last:
+        if (_likely(each).asked.rounds[-1].prefix_limit == NO_PREFIXES) != last:
             yield f"the document of {each.name} asks about prefixes in the last layer of a pass, or about none before"
         if len(_likely(each).asked.rounds) != each.facts.layer:
             yield f"the document of {each.name} does not have one round for each layer of its pass so far"
@@ -74,7 +75,7 @@ def wrong_chain(chain: Sequence[AskedLayer], document: ReleaseDocument) -> Itera
             yield f"the document of {after.name} does not repeat the rounds of the layer before it"
             continue
         kept = now.rounds[-1].prefixes
-        if len(kept) > before.facts.kept or not asked.fresh.roots.ask(kept, asked.rounds[-1].limit).all():
+        if len(kept) > before.facts.kept or not asked.fresh.roots.ask(kept, asked.rounds[-1].prefix_limit).all():
             yield f"the document of {after.name} has roots that the layer before it did not ask about"
         most = [*(each.again for each in asked.rounds[:-1]), asked.rounds[-1].limit]
         if any(each.again > limit for each, limit in zip(now.rounds[:-1], most, strict=True)):
@@ -90,7 +91,7 @@ def _likely(each: AskedLayer) -> LikelyLayer:
 
 def _same_round(one: RootRound, other: RootRound) -> bool:
     """Whether two layers have the same round, whatever they ask about again of it."""
-    return one.limit == other.limit and all(
+    return (one.limit, one.prefix_limit) == (other.limit, other.prefix_limit) and all(
         np.array_equal(mine, others)
         for mine, others in (
             (one.prefixes, other.prefixes),
@@ -117,7 +118,8 @@ def _wrong_words(each: AskedLayer, earlier: Sequence[AskedLayer], document: Rele
     parts = np.searchsorted(layer.candidates.starts, index, side="right") - 1
     reports = [one.facts.reports for one in earlier if one.facts.pass_number == each.facts.pass_number]
     channel = layer.randomizer.channel
-    fitting: dict[tuple[int, int], list[tuple[int, ReleasedWord]]] = {}
+    left = (document.parameters.layers or 1) - each.facts.layer
+    fitting: dict[tuple[int, ...], list[tuple[int, ReleasedWord]]] = {}
     for (number, word), part, asked in zip(released, parts.tolist(), belongs.tolist(), strict=True):
         spelled_here = layer.alphabet.spells(word.word, layer.depth) and word.word not in layer.found
         if not asked or not spelled_here or (layer.targets is not None and word.word not in layer.targets):
@@ -127,11 +129,12 @@ def _wrong_words(each: AskedLayer, earlier: Sequence[AskedLayer], document: Rele
             yield f"word {number} is judged since layer {word.since}, and layer {part or each.facts.layer} asked first"
             continue
         since = reports[part - 1 :] if part else []
-        asked_by = (each.facts.reports + sum(since), 1 + len(since))
-        if not document.anonymity.votes_needed(channel, *asked_by) <= word.votes <= channel.trials(asked_by[0]):
+        asked_by = (*since, each.facts.reports)
+        needed = document.anonymity.summed_votes_needed(channel, asked_by, left)
+        if not needed <= word.votes <= channel.trials(sum(asked_by)):
             yield f"word {number} has {word.votes:,} votes, which {each.name} would not release"
             continue
         fitting.setdefault(asked_by, []).append((number, word))
-    for (total, layers), words in fitting.items():
-        law = VoteLaw(channel, total, document.users)
-        yield from wrong_estimates(law, document.anonymity.votes_needed(channel, total, layers), words)
+    for asked_by, words in fitting.items():
+        law = VoteLaw(channel, sum(asked_by), document.users)
+        yield from wrong_estimates(law, document.anonymity.summed_votes_needed(channel, asked_by, left), words)

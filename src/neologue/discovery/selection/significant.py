@@ -108,7 +108,7 @@ def foresee(campaign: Campaign) -> ForeseenCuts:
 def surely_enough(campaign: Campaign, facts: LayerFacts, channel: Channel, hostile: int) -> int:
     """Votes that noise reaches so rarely that they pass alone and with the least weight; what passes alone passes."""
     null = NullLaw.of(channel.trials(facts.reports), float(channel.q), 0)
-    chance = EVEN_SHARE * campaign.parameters.false_words_per_look / facts.candidates
+    chance = EVEN_SHARE * campaign.parameters.false_words_in(facts.layer) / facts.candidates
     return int(null.fewest(np.array([chance]))[0])
 
 

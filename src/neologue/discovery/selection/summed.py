@@ -47,7 +47,7 @@ class Passed:
     """For each cost the fewest votes that surely would have done for a string that is not among them."""
 
 
-def pass_significant(groups: Sequence[Judged], channel: Channel, level: float) -> list[Passed]:
+def pass_significant(groups: Sequence[Judged], channel: Channel, level: float, found: int) -> list[Passed]:
     """The strings that stand out among all groups, at an expected share of noise of `level`, and are no rare ones."""
     laws = [
         NullLaw.of(channel.trials(group.reports), float(channel.q), int(group.votes.max(initial=0))) for group in groups
@@ -65,10 +65,10 @@ def pass_significant(groups: Sequence[Judged], channel: Channel, level: float) -
         for group, law, weight, some in zip(groups, laws, weights, close, strict=True)
     ]
     ranked = np.sort(np.concatenate(values))
-    enough = np.flatnonzero(ranked * total <= level * np.arange(1, len(ranked) + 1))
-    count = int(enough[-1]) + 1 if len(enough) else 0
+    enough = np.flatnonzero(ranked * total <= level * np.arange(found + 1, found + len(ranked) + 1))
+    count = found + int(enough[-1]) + 1 if len(enough) else 0
     # One more that passes raises the cut for all.
-    cut, raised = level * count / max(total, 1), level * (count + 1) / max(total, 1)
+    cut, raised = level * count / max(total, 1), level * (max(count, found) + 1) / max(total, 1)
     passed = []
     for group, law, weight, some, value in zip(groups, laws, weights, close, values, strict=True):
         kept = some[(value <= cut) & (group.votes[some] >= group.needed)]

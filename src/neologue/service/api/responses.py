@@ -104,8 +104,7 @@ def _known_failure(request: Request, error: Exception) -> Response:
     return failure_of(error)
 
 
-def http_failure(request: Request, error: Exception) -> Response:
-    """An address or a method that is not there, as JSON."""
+def _http_failure(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     codes = {404: "unknown", 405: "method"}
     message = "there is nothing under this address" if error.status_code == 404 else str(error.detail)
@@ -122,11 +121,9 @@ def _fault(request: Request, error: Exception) -> Response:
     return failure(500, "broken", "internal error: see the log of the service")
 
 
-Handlers = Mapping[Any, Callable[[Request, Exception], Response]]
-"""The response to each kind of error."""
-HANDLERS: Handlers = {
+HANDLERS: Mapping[Any, Callable[[Request, Exception], Response]] = {
     NeologueError: _known_failure,
-    HTTPException: http_failure,
+    HTTPException: _http_failure,
     TimeoutError: _request_cut,
     ClientDisconnect: _request_cut,
     Exception: _fault,

@@ -14,30 +14,32 @@ public final class LikelyCandidates implements Candidates {
     private final SpellingCosts spelling;
     private final List<Roots> rounds = new ArrayList<>();
     private final int[] limits;
+    private final int[] prefixLimits;
     private final int[] again;
-    private final boolean escapes;
     private int longest;
     /** The new strings, then the words of each earlier round; counted when they are asked for. */
     private List<LikelyStrings> parts;
 
-    /** From the parts of a document: roots with two costs each, a limit and what is asked again, for each round. */
+    /** From the parts of a document: roots with two costs each, two limits and what is asked again, for each round. */
     public LikelyCandidates(
-            SpellingCosts spelling, String[][] roots, int[][] costs, int[][] evenCosts, int[] limits, int[] again,
-                    boolean escapes) {
+            SpellingCosts spelling, String[][] roots, int[][] costs, int[][] evenCosts, int[] limits,
+                    int[] prefixLimits, int[] again) {
         this.spelling = spelling;
         this.limits = limits;
+        this.prefixLimits = prefixLimits;
         this.again = again;
-        this.escapes = escapes;
         int last = roots.length - 1;
-        boolean alike = Arrays.stream(new int[] {costs.length, evenCosts.length, limits.length, again.length})
-                .allMatch(length -> length == roots.length);
+        int[] columns = {costs.length, evenCosts.length, limits.length, prefixLimits.length, again.length};
+        boolean alike = Arrays.stream(columns).allMatch(length -> length == roots.length);
         boolean begins = alike && roots.length >= 1 && Arrays.equals(roots[0], new String[] {""});
         long total = Arrays.stream(roots).mapToLong(each -> each.length).sum();
         if (!begins || roots.length > MOST_ROUNDS || total > MOST_OPENINGS / spelling.symbols) {
             throw new RefusalException("the document describes no layer: its rounds of roots can't be used");
         }
         for (int round = 0; round <= last; round++) {
-            if (limits[round] > spelling.largestLimit() || again[round] > (round == last ? 0 : limits[round])) {
+            if (limits[round] > spelling.largestLimit()
+                    || prefixLimits[round] > limits[round]
+                    || again[round] > (round == last ? 0 : limits[round])) {
                 throw new RefusalException("the document describes no layer: its limits on costs can't be used");
             }
             rounds.add(new Roots(spelling, roots[round], costs[round], evenCosts[round]));
@@ -45,7 +47,7 @@ public final class LikelyCandidates implements Candidates {
         }
         rounds.get(0).close(0, 0);
         for (int round = 1; round <= last; round++) {
-            rounds.get(round - 1).closeNext(rounds.get(round), roots[round], limits[round - 1]);
+            rounds.get(round - 1).tell(rounds.get(round), roots[round], limits[round - 1], prefixLimits[round - 1]);
         }
     }
 
@@ -87,17 +89,22 @@ public final class LikelyCandidates implements Candidates {
 
     private List<LikelyStrings> count() {
         int last = rounds.size() - 1;
-        int budget = 0;
+        int left = rounds.get(last).budget(limits[last]);
+        int budget = left;
         for (int round = 0; round < last; round++) {
             budget = Math.max(budget, rounds.get(round).budget(again[round]));
         }
-        int[] fresh = spelling.sizes(rounds.get(last).budget(limits[last]), escapes);
-        int[] words = last == 0 || fresh == null ? fresh : spelling.sizes(budget, false);
+        int[] words = spelling.sizes(budget, false);
+        int[] prefixes = words;
+        if (words != null && prefixLimits[last] != LikelyStrings.NO_PREFIXES) {
+            prefixes = spelling.sizes(Math.max(0, left - (limits[last] - prefixLimits[last])), true);
+        }
         List<LikelyStrings> counted = new ArrayList<>();
-        if (fresh != null && words != null) {
-            counted.add(new LikelyStrings(rounds.get(last), limits[last], escapes, fresh));
+        if (prefixes != null) {
+            counted.add(new LikelyStrings(rounds.get(last), limits[last], prefixLimits[last], words, prefixes));
             for (int round = 0; round < last; round++) {
-                counted.add(new LikelyStrings(rounds.get(round), again[round], false, words));
+                counted.add(
+                        new LikelyStrings(rounds.get(round), again[round], LikelyStrings.NO_PREFIXES, words, words));
             }
         }
         return counted;

@@ -1,22 +1,33 @@
 package neologue.candidates;
 
-/** The strings below some roots that cost at most a limit: words, and all their prefixes too if there are escapes. */
+/** The words below some roots that cost at most a limit, and the prefixes that cost at most another, if there are any. */
 final class LikelyStrings {
+    /** The limit of prefixes where none is asked about, not even a root. */
+    static final int NO_PREFIXES = 0;
+
     private final Roots roots;
     private final int limit;
-    private final int escape;
-    private final int[] sizes;
+    /** How many strings a root is itself. */
+    private final int rooted;
+    /** What must be left of the limit for a prefix to be asked about. */
+    private final int gap;
+
+    private final int[] words;
+    private final int[] prefixes;
     /** The first string of each root, and the end of the last one's. */
     private final long[] starts;
 
-    LikelyStrings(Roots roots, int limit, boolean escapes, int[] sizes) {
+    /** From how many words and prefixes go on from each context; the latter may be null if there are none. */
+    LikelyStrings(Roots roots, int limit, int prefixLimit, int[] words, int[] prefixes) {
         this.roots = roots;
         this.limit = limit;
-        this.sizes = sizes;
-        escape = escapes ? 1 : 0;
+        this.words = words;
+        this.prefixes = prefixes;
+        rooted = prefixLimit == NO_PREFIXES ? 0 : 1;
+        gap = prefixLimit == NO_PREFIXES ? SpellingCosts.NEVER : limit - prefixLimit;
         starts = new long[roots.count + 1];
         for (int root = 0; root < roots.count; root++) {
-            starts[root + 1] = starts[root] + escape + before(root, roots.spelling.symbols);
+            starts[root + 1] = starts[root] + rooted + before(root, roots.spelling.symbols);
         }
     }
 
@@ -36,40 +47,51 @@ final class LikelyStrings {
         if (roots.isClosed(root, code)) {
             return -1;
         }
-        long found = escape == 1 ? starts[root] : -1;
+        long found = rooted == 1 ? starts[root] : -1;
         int left = limit - roots.nextCost(root, code);
-        if (left < 0) {
-            return found;
-        }
-        long here = starts[root] + escape + before(root, code);
+        int asked = roots.asked(root, code);
+        long here = starts[root] + rooted + before(root, code);
         int context = spelling.after[roots.contexts[root] * spelling.symbols + code];
         while (code > 0) {
-            if (escape == 1) {
-                found = here;
+            if (left < 0 && asked < 0) {
+                return found;
+            }
+            if (left >= gap) {
+                found = here++;
             }
             position++;
             code = position < codes.length ? codes[position] : 0;
-            int cost = spelling.cost[context * spelling.symbols + code];
-            if (cost > left) {
-                return found;
-            }
-            here += escape;
             for (int earlier = 0; earlier < code; earlier++) {
-                here += spelling.behind(sizes, left - spelling.cost[context * spelling.symbols + earlier], context,
-                        earlier);
+                int cost = spelling.cost[context * spelling.symbols + earlier];
+                here += behind(left - cost, asked - cost, context, earlier);
             }
+            int cost = spelling.cost[context * spelling.symbols + code];
             left -= cost;
+            asked -= cost;
             context = spelling.after[context * spelling.symbols + code];
         }
-        return here;
+        if (asked >= 0) {
+            // A word that was asked about before belongs to nothing here, whatever its prefixes are.
+            return -1;
+        }
+        return left >= 0 ? here : found;
     }
 
     /** How many strings begin with a root and an earlier symbol than this. */
     private long before(int root, int symbol) {
         long sum = 0;
         for (int earlier = 0; earlier < symbol; earlier++) {
-            sum += roots.spelling.behind(sizes, limit - roots.nextCost(root, earlier), roots.contexts[root], earlier);
+            int left = limit - roots.nextCost(root, earlier);
+            sum += behind(left, roots.asked(root, earlier), roots.contexts[root], earlier);
         }
         return sum;
+    }
+
+    /** How many strings go on with a symbol, if so much is left behind it, now and of what was asked about before. */
+    private long behind(int left, int asked, int context, int symbol) {
+        SpellingCosts spelling = roots.spelling;
+        long count = spelling.behind(words, left, context, symbol, 1)
+                - spelling.behind(words, Math.min(left, asked), context, symbol, 1);
+        return left < gap ? count : count + spelling.behind(prefixes, left - gap, context, symbol, 0);
     }
 }

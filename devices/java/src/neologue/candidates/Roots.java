@@ -1,5 +1,6 @@
 package neologue.candidates;
 
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import neologue.RefusalException;
@@ -7,6 +8,9 @@ import neologue.text.CodePoints;
 
 /** The prefixes that a round goes on from, in order, and what their next symbols cost. */
 final class Roots {
+    /** What words could cost that were asked about, where none was. */
+    static final int UNASKED = -1;
+
     final SpellingCosts spelling;
     final int count;
     final int[] lengths;
@@ -17,8 +21,11 @@ final class Roots {
     private final Map<String, Integer> rankOf = new HashMap<>();
     private final int[] costs;
     private final int[] evenCosts;
-    /** `[r * symbols + x]`: whether symbol x was asked about below root r before. */
-    private final boolean[] closed;
+    /**
+     * `[r * symbols + x]`: what a word could cost behind root r and symbol x if it was asked about before; `NEVER` where x
+     * is closed, because that prefix was asked about, too.
+     */
+    private final int[] asked;
 
     Roots(SpellingCosts spelling, String[] prefixes, int[] costs, int[] evenCosts) {
         if (prefixes.length != costs.length || prefixes.length != evenCosts.length || !CodePoints.ascend(prefixes)) {
@@ -31,7 +38,8 @@ final class Roots {
         count = prefixes.length;
         lengths = new int[count];
         contexts = new int[count];
-        closed = new boolean[count * spelling.symbols];
+        asked = new int[count * spelling.symbols];
+        Arrays.fill(asked, UNASKED);
         for (int root = 0; root < count; root++) {
             boolean usable = spelling.alphabet.expresses(prefixes[root]) && evenCosts[root] > 0;
             if (!usable) {
@@ -65,13 +73,18 @@ final class Roots {
         return -1;
     }
 
-    boolean isClosed(int root, int symbol) {
-        return closed[root * spelling.symbols + symbol];
+    /** What a word could cost behind a root and a symbol if it was asked about before. */
+    int asked(int root, int symbol) {
+        return asked[root * spelling.symbols + symbol];
     }
 
-    /** No string goes on from a root with a symbol, because it was asked about before. */
+    boolean isClosed(int root, int symbol) {
+        return asked(root, symbol) == SpellingCosts.NEVER;
+    }
+
+    /** No string goes on from a root with a symbol, because that prefix was asked about before. */
     void close(int root, int symbol) {
-        closed[root * spelling.symbols + symbol] = true;
+        asked[root * spelling.symbols + symbol] = SpellingCosts.NEVER;
     }
 
     /** The cost of a root and a symbol after it. */
@@ -94,39 +107,43 @@ final class Roots {
     }
 
     /**
-     * Close the roots of the next round, all of which this one must have asked about within its limit, to what it asked
-     * about.
+     * Tell the roots of the next round, all of which this one must have asked about within its limit of prefixes, what
+     * was asked about behind them.
      */
-    void closeNext(Roots next, String[] prefixes, int limit) {
+    void tell(Roots next, String[] prefixes, int limit, int prefixLimit) {
         int symbols = spelling.symbols;
+        int gap = limit - prefixLimit;
         for (int rank = 0; rank < next.count; rank++) {
             int[] word = CodePoints.of(prefixes[rank]);
             int root = of(word);
             int left = limit;
+            int before = UNASKED;
             int context = 0;
-            if (root >= 0 && lengths[root] < word.length) {
+            boolean same = root >= 0 && lengths[root] == word.length;
+            if (root >= 0 && !same) {
                 int first = spelling.alphabet.symbol(word[lengths[root]]);
                 left -= nextCost(root, first);
+                before = asked(root, first);
                 context = spelling.after[contexts[root] * symbols + first];
                 for (int i = lengths[root] + 1; i < word.length; i++) {
                     int at = context * symbols + spelling.alphabet.symbol(word[i]);
                     left -= spelling.cost[at];
+                    before -= spelling.cost[at];
                     context = spelling.after[at];
                 }
             }
-            if (root < 0 || left < 0) {
+            if (root < 0 || left < gap || prefixLimit == LikelyStrings.NO_PREFIXES) {
                 throw new RefusalException(
                         "the document describes no layer: every root must be a prefix that the round before asked "
                                 + "about");
             }
-            boolean same = lengths[root] == word.length;
             for (int symbol = 0; symbol < symbols; symbol++) {
-                boolean asked = same
-                        ? isClosed(root, symbol) || nextCost(root, symbol) <= limit
-                        : spelling.cost[context * symbols + symbol] <= left;
-                if (asked) {
-                    next.close(rank, symbol);
-                }
+                int cost = spelling.cost[context * symbols + symbol];
+                int now = same ? limit - nextCost(root, symbol) : left - cost;
+                int earlier = same ? asked(root, symbol) : before - cost;
+                boolean closes = earlier == SpellingCosts.NEVER || symbol > 0 && now >= gap;
+                next.asked[rank * symbols + symbol] =
+                        closes ? SpellingCosts.NEVER : Math.max(UNASKED, Math.max(now, earlier));
             }
         }
     }

@@ -146,8 +146,8 @@ public final class SpellingCosts {
     }
 
     /**
-     * `[b * contexts + s]`: how many words go on from context s that cost at most b more, or words and prefixes; null if
-     * they are beyond all bounds. Numbers are unsigned.
+     * `[b * contexts + s]`: how many words, or prefixes, go on from context s that cost at most b more; null if they are
+     * beyond all bounds. Numbers are unsigned.
      *
      * <p>A context shares what it does not list with the next shorter one, so that only lists are gone through.
      */
@@ -159,10 +159,10 @@ public final class SpellingCosts {
                 int next = shorter[context];
                 long total = itself;
                 for (int entry = starts[context]; entry < starts[context + 1]; entry++) {
-                    total += behind(sizes, b - listedCosts[entry], context, listed[entry]);
+                    total += behind(sizes, b - listedCosts[entry], context, listed[entry], 1 - itself);
                     if (context > 0) {
                         int inherited = cost[next * symbols + listed[entry]] + backoffs[context];
-                        total -= behind(sizes, b - inherited, next, listed[entry]);
+                        total -= behind(sizes, b - inherited, next, listed[entry], 1 - itself);
                     }
                 }
                 if (context > 0 && backoffs[context] <= b) {
@@ -177,12 +177,12 @@ public final class SpellingCosts {
         return sizes;
     }
 
-    /** How many strings go on with a symbol from a context, if so much is left behind it. */
-    long behind(int[] sizes, int left, int context, int symbol) {
+    /** How many strings go on with a symbol from a context, if so much is left behind it; `ended` if it is the end. */
+    long behind(int[] sizes, int left, int context, int symbol, int ended) {
         if (left < 0) {
             return 0;
         }
-        return symbol == 0 ? 1 : sizes[left * contexts + after[context * symbols + symbol]] & UNSIGNED;
+        return symbol == 0 ? ended : sizes[left * contexts + after[context * symbols + symbol]] & UNSIGNED;
     }
 
     private static void require(boolean usable, String what) {

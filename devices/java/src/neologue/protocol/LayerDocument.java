@@ -29,7 +29,7 @@ public final class LayerDocument {
     private static final String FINDING = COMMON + "found layer pass sampler ";
     private static final String EXTENDING = FINDING + "doubtful extension frontier listed ways";
     private static final String LIKELY =
-            FINDING + "again backoffs contexts costs escapes even_costs limits root_costs roots symbols";
+            FINDING + "again backoffs contexts costs even_costs limits prefix_limits root_costs roots symbols";
     private static final String CLOSED = COMMON + "rate words";
 
     final byte[] digest;
@@ -96,8 +96,8 @@ public final class LayerDocument {
                 Arrays.stream(rootCosts).map(each -> costs("root_costs", each)).toArray(int[][]::new),
                 Arrays.stream(evenCosts).map(each -> costs("even_costs", each)).toArray(int[][]::new),
                 costs("limits"),
-                costs("again"),
-                typed("escapes", Boolean.class));
+                costs("prefix_limits"),
+                costs("again"));
         require(candidates.longestPrefix() <= whole("depth"), "roots");
         return candidates;
     }
