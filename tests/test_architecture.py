@@ -38,7 +38,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ledger": {"randomizers", "privacy"},
     "layout": {"language", "randomizers", "privacy", "protocol", "campaign"},
     "discovery": {"language", "randomizers", "privacy", "protocol", "campaign", "layout"},
-    "release": {"language", "randomizers", "privacy", "protocol", "campaign", "layout", "discovery"},
+    "release": {
+        "language", "randomizers", "transparency", "privacy", "protocol", "campaign", "layout", "discovery",
+    },
     "aggregation": {"randomizers", "masking", "privacy", "protocol"},
     "populations": {"language", "randomizers", "protocol", "campaign"},
     "simulation": {"language", "randomizers", "protocol", "device", "campaign", "discovery", "populations"},

@@ -13,6 +13,7 @@ from invitations import OPERATOR
 from neologue.cli import main
 from neologue.release.signature import sign_document
 from small_service import CAMPAIGN, Service, error, instead, running
+from transparency.logs import Log
 
 KEY = OPERATOR.public_key().public_bytes_raw().hex()
 SECRET = "xylomancytest"
@@ -69,6 +70,13 @@ def test_a_device_joins_types_and_reports(service: Service, device: Device, talk
     assert told.stdout.endswith("All campaigns together: ε = 3 spent.\n")
 
 
+def write_files(folder: Path, files: dict[str, bytes]) -> None:
+    """A log that was exported."""
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+
+
 def test_a_release_is_checked_on_the_device_alone(
     service: Service, device: Device, talking: Device, folder: Path, tmp_path: Path
 ) -> None:
@@ -94,6 +102,19 @@ def test_a_release_is_checked_on_the_device_alone(
     assert found.exit_code == 0
     yes = "yes: the layer that this device answered is in the release, with the {} that it was told\n"
     assert found.stdout == yes.format("ε, B and masks")
+    log = Log(campaign_id=CAMPAIGN, time=1_700_000_000)
+    log.open(log.layer(0, service.layer.digest))
+    write_files(tmp_path / "log", log.files())
+    logged = device("check", release, "--log", tmp_path / "log")
+    assert logged.exit_code == 0, logged.output
+    assert logged.stdout.endswith("in the operator's log, where everybody was asked the same\n")
+    other = Log(campaign_id=CAMPAIGN, time=1_700_000_000).open_layers(1)
+    write_files(tmp_path / "other", other.files())
+    hidden = device("check", release, "--log", tmp_path / "other")
+    assert (hidden.exit_code, "is not in the log" in hidden.stdout) == (1, True)
+    away = device("check", release, "--log", "http://127.0.0.1:9/log")
+    assert (away.exit_code, "can't be relied on" in away.stdout) == (1, True)
+    assert "give the log itself" in sentence(device("check", release, "--trust", release))
     release.write_text(json.dumps(sign_document(said | {"layers": []}, OPERATOR)))
     left_out = device("check", release)
     assert left_out.exit_code == 1

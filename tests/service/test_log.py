@@ -144,7 +144,7 @@ def test_ends_keys_and_budgets_are_told(town: Town) -> None:
     town.coordinator.abort("small", 1.0)
     key_rotation.rotate(town.database, town.keys, "operator", 2.0, "somebody")
     town.coordinator.charging.add_population("en-US", Budget("user", 9.0, 1e-9), 3.0, "somebody")
-    assert [each.deed for each in deeds(town)][-3:] == [Deed.ABORTED, Deed.LINKED, Deed.BUDGET]
+    assert [each.deed for each in deeds(town)][-4:] == [Deed.ABORTED, Deed.LINKED, Deed.KEY, Deed.BUDGET]
 
 
 def test_a_pause_is_nobodys_business(town: Town) -> None:

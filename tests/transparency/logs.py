@@ -5,14 +5,16 @@ from dataclasses import dataclass, field
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from neologue.transparency.checkpoint import Checkpoint, campaign_origin, operator_origin
+from neologue.transparency.checkpoint import Checkpoint, campaign_origin, operator_origin, sign_checkpoint
 from neologue.transparency.inclusion_proof import HINT_BYTES, InclusionProof, TreeProof
 from neologue.transparency.log_entry import Deed, LogEntry
 from neologue.transparency.merkle import prove_inclusion, tree_root
-from neologue.transparency.signed_note import Cosignature, cosigned_message
+from neologue.transparency.signed_note import Cosignature, cosign_note, cosigned_message
 from neologue.transparency.tiles import subtrees_of_entries
+from transparency.test_tiles import files_of
 
 CAMPAIGN = bytes(range(16))
+NAMES = ["w1.example", "w2.example", "w3.example"]
 WITNESSES = [Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32) for number in (1, 2, 3)]
 
 
@@ -67,3 +69,29 @@ class Log:
         )
         path = tuple(prove_inclusion(index, size, subtrees))
         return TreeProof(size, path, self.private.sign(text.encode()), cosignatures)
+
+    def files(self) -> dict[str, bytes]:
+        """The log as it is published."""
+        return published_files(self.private, self.campaign_id, self.operator, self.campaign, self.witnesses, self.time)
+
+
+def published_files(
+    private: Ed25519PrivateKey,
+    campaign_id: bytes,
+    operator: Sequence[bytes],
+    campaign: Sequence[bytes],
+    witnesses: Sequence[Ed25519PrivateKey],
+    time: int,
+) -> dict[str, bytes]:
+    """The files of both trees, co-signed by some witnesses."""
+    key, files = private.public_key().public_bytes_raw(), {}
+    for prefix, origin, entries in (
+        ("", operator_origin(key), operator),
+        (f"campaigns/{campaign_id.hex()}/", campaign_origin(key, campaign_id), campaign),
+    ):
+        root = tree_root(len(entries), subtrees_of_entries(entries))
+        note = sign_checkpoint(Checkpoint(origin, len(entries), root), private)
+        lines = [cosign_note(note.text, *pair, time) for pair in zip(NAMES, witnesses, strict=False)]
+        files[prefix + "checkpoint"] = bytes(note.with_signatures(lines))
+        files |= {prefix + path: content for path, content in files_of(list(entries)).items()}
+    return files

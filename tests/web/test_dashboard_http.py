@@ -215,7 +215,7 @@ def test_a_form_is_as_large_as_a_page_can_make_it_but_for_known_words(desk: Offi
     large = {"word": "x" * LARGEST_FORM}
     posts = {page.path.replace("{name}", "open"): page for page in PAGES if page.method == "POST"}
     for path in posts:
-        assert desk.ask("POST", path, operator, large).status == (403 if path.startswith("/create") else 413), path
+        assert desk.ask("POST", path, operator, large).status == (413 if posts[path].largest else 403), path
     known = "\n".join(f"word{n}" for n in range(LARGEST_FORM // 8))
     assert desk.post("/create/price", operator, name="x", devices="", known=known).status == 200
 
@@ -550,3 +550,45 @@ def test_pages_of_any_origin_may_be_devices_and_nothing_more(desk: Office, opera
 def test_the_settings_of_a_worker_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEOLOGUE_SETTINGS", json.dumps({"database": f"{tmp_path}/w.db", "patience": 3.5}))
     assert from_environment().settings == Settings(database=f"{tmp_path}/w.db", patience=3.5)
+
+
+def test_a_draft_is_edited_cloned_and_deleted(desk: Office, operator: str) -> None:
+    made = {"name": "first draft", "devices": "200000", "accept_weak_privacy": True, "too_few": "end", "language": "en"}
+    made |= {"parameters": {"epsilon": 6.0, "frontier": 5000}, "known": ["the", "ox"]}
+    assert desk.served.ask("POST", "/v1/campaigns", {**made, "devices": 200_000}).status == 201
+    page = desk.ask("GET", "/campaigns/first%20draft/edit", operator).body.decode()
+    assert 'value="200000"' in page
+    assert "the\nox</textarea>" in page
+    form = {"name": "first draft", "devices": "300000", "language": "en", "epsilon": "5", "accept_weak_privacy": "yes"}
+    edited = desk.post("/campaigns/first%20draft/edit", operator, like="first draft", **form)
+    assert edited.headers["location"] == "/campaigns/first%20draft"
+    changed = desk.served.ask("GET", "/v1/campaigns/first%20draft/definition").json
+    assert (changed["devices"], changed["too_few"], changed["known"]) == (300_000, "end", None)
+    assert changed["parameters"] == {"epsilon": 5.0, "frontier": 5000}, "what the form has no field for is kept"
+    page = desk.ask("GET", "/create?like=first%20draft", operator).body.decode()
+    assert 'name="like" value="first draft"' in page
+    cloned = desk.post("/create", operator, like="first draft", **{**form, "name": "second draft"})
+    assert cloned.headers["location"] == "/campaigns/second%20draft"
+    for name in ("first%20draft", "second%20draft"):
+        assert desk.post(f"/campaigns/{name}/delete", operator).headers["location"] == "/"
+        assert desk.served.ask("GET", f"/v1/campaigns/{name}").status == 404
+    assert desk.served.ask("POST", "/v1/campaigns", {**made, "devices": 200_000}).status == 201, "the name is free"
+    assert desk.served.ask("DELETE", "/v1/campaigns/first%20draft").status == 200
+
+
+def test_only_a_draft_is_changed_or_deleted(desk: Office, operator: str) -> None:
+    definition = desk.served.ask("GET", "/v1/campaigns/open/definition").json | {"answer_seconds": 60.0}
+    for method, body in (("DELETE", None), ("PUT", definition)):
+        refused = desk.served.ask(method, "/v1/campaigns/open", body)
+        assert refused.status == 409
+        assert "only a draft can be changed or deleted" in refused.json["error"]["message"]
+
+
+def test_a_browser_gets_a_page_where_nothing_is_and_programs_get_json(desk: Office) -> None:
+    for path in ("/nope", "/campaigns/x/nope"):
+        page = desk.ask("GET", path, Accept="text/html,application/xhtml+xml")
+        assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert "There is nothing under this address." in page.body.decode()
+        assert "default-src" in page.headers["content-security-policy"]
+        assert desk.ask("GET", path).json["error"]["code"] == "unknown"
+    assert desk.ask("GET", "/v1/nope", Accept="text/html").json["error"]["code"] == "unknown"

@@ -115,6 +115,7 @@ def test_two_checkpoints_that_contradict_each_other_are_kept_for_ever(
         (bytes(AddCheckpoint(4, (), bytes(note_of(HONEST[:3])))), 400),
         (bytes(AddCheckpoint(0, (bytes(32),), bytes(note_of(HONEST[:3])))), 422),
     ],
+    ids=["empty", "cut", "another log", "a path", "a longer name", "another key", "a later size", "a proof of nothing"],
 )
 def test_what_is_wrong_is_refused_as_the_protocol_says(witness: Witness, body: bytes, status: int) -> None:
     assert witness.add_checkpoint(body).status == status

@@ -198,6 +198,15 @@ def _require_consent(body: dict[str, Any]) -> None:
         require_consent(epsilon)
 
 
+@campaign.command()
+@NAME
+@click.pass_obj
+def delete(service: ServiceClient, name: str) -> None:
+    """Delete a draft. Its name can be used again; a campaign that was started can only be aborted."""
+    service.request_json("DELETE", "campaigns", name)
+    click.echo(f"deleted the draft {name}", err=True)
+
+
 @campaign.command(name="list")
 @AS_JSON
 @click.pass_obj

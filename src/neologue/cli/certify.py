@@ -1,12 +1,13 @@
 """`neologue certify` and `neologue keygen`: check the claims of a release, and make keys to sign one."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from neologue.cli.log_options import LOG, TRUST, check_trust_has_a_log, read_log
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from neologue.release.certification import Certification
     from neologue.release.codec import ReleaseDocument
+    from neologue.transparency.read_log import ReadLog
 
 FAILED = 1
 
@@ -36,6 +38,8 @@ FAILED = 1
     type=click.Path(path_type=Path),
     help="The documents of its layers  [default: layers.zip in the folder of RELEASE]",
 )
+@LOG
+@TRUST
 @click.option("--json", "as_json", is_flag=True, help="Print every claim as JSON instead of a table.")
 @click.pass_context
 def certify(
@@ -45,6 +49,8 @@ def certify(
     succession: Path | None,
     recovery: str | None,
     layers: Path | None,
+    log: str | None,
+    trust: Path | None,
     as_json: bool,
 ) -> None:
     """Recompute the privacy statement of RELEASE, a release.json, from its facts and the documents of its layers.
@@ -53,13 +59,19 @@ def certify(
     rests on the operator's word alone is listed. A simulation with a known seed makes no privacy claim; of it, only
     the arithmetic is checked.
 
+    With --log, every event of the campaign must be in the operator's log: which layers were asked, in which order, and
+    that this is its only release.
+
     Exits with 1 if a claim is not covered or a document is missing, and with 2 if a file can't be read.
     """
     from neologue.release.certification import certify as check_claims
     from neologue.release.codec import read_release_file
     from neologue.release.key_file import read_succession
+    from neologue.release.logged_campaign import certify_with_log, logged_documents
     from neologue.release.signature import public_key, signing_key
+    from neologue.transparency.read_log import ReadLog
 
+    check_trust_has_a_log(log, trust)
     if verify is None and succession is not None:
         raise ParameterError("--succession leads on from a key that you trust: give that with --verify")
     key = public_key(verify) if verify else None
@@ -67,15 +79,32 @@ def certify(
     if key is not None and succession is not None:
         key = signing_key(document.whole, key, read_succession(succession), recovery)
     archive, digests, documents = read_layers(document, release, layers)
+    shown = None if log is None else read_log(log, trust)
+    if isinstance(shown, ReadLog) and not archive.exists():
+        documents = logged_documents(document, shown)
     certification = check_claims(document, documents, key)
+    if isinstance(shown, ReadLog):
+        certification = certify_with_log(certification, document, shown)
+    elif shown is not None:
+        certification = replace(certification, objections=(*certification.objections, shown))
     if as_json:
         click.echo(json.dumps(_as_json(certification), ensure_ascii=False, indent=1))
     else:
         if len(documents) < len(digests):
             click.echo(f"{len(documents)} of {len(digests)} layer documents are in {_printable(str(archive))}.")
         _show(certification, document.privacy, signed="signature" in document.whole, verified=key is not None)
+        if isinstance(shown, ReadLog) and certification.passed:
+            click.echo(_describe_log(shown))
     if not certification.passed:
         context.exit(FAILED)
+
+
+def _describe_log(log: "ReadLog") -> str:
+    witnesses = ", ".join(log.cosigners) or "no witness that you trust"
+    return (
+        f"In the log {log.checkpoint.origin}, of {log.checkpoint.size:,} entries, co-signed by {witnesses}: the "
+        "campaign, its layers one after the other, and this release, the only one."
+    )
 
 
 def read_layers(

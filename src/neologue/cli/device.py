@@ -1,8 +1,10 @@
 """`neologue device`: one device of a campaign, which reads its words from the standard input."""
 
+import json
 import string
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +12,13 @@ import click
 
 from neologue.cli.device_client import FOLDER, KEY, OPERATOR, http_client, print_tick, service_options
 from neologue.cli.device_handover import answer, carry, export_request
+from neologue.cli.log_options import LOG, TRUST, check_trust_has_a_log, read_log
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from neologue.device import Client
 
 SURROUNDINGS = string.punctuation + "“”„‘’‚«»‹›…–—¿¡"
 
@@ -100,6 +105,8 @@ def receipts(folder: Path, key_file: Path | None) -> None:
     type=click.Path(path_type=Path),
     help="How the operator's key was replaced since: what `neologue key show --out` writes.",
 )
+@LOG
+@TRUST
 @click.argument("release", type=click.Path(path_type=Path))
 @click.pass_context
 def check(
@@ -109,10 +116,13 @@ def check(
     release: Path,
     operator: tuple[str, ...],
     succession: Path | None,
+    log: str | None,
+    trust: Path | None,
 ) -> None:
     """Check that the layer that this device answered is in RELEASE, a release.json, as the device was told.
 
-    It must be signed by the operator who asked, or by a key that is known to succeed theirs. Nothing is sent anywhere.
+    It must be signed by the operator who asked, or by a key that is known to succeed theirs. With --log, what it was
+    asked must be in the operator's log, for everybody to see. Nothing of the device is sent anywhere.
     Exits with 1 if something is wrong, and with 2 if the file can't be read.
     """
     from neologue.release.key_file import read_succession
@@ -120,12 +130,15 @@ def check(
     if not folder.is_dir():
         raise ParameterError(f"there is no folder {folder}: give the one in which the device keeps its files")
     content = release.read_bytes()
+    check_trust_has_a_log(log, trust)
     if succession is not None and not operator:
         raise ParameterError("--succession leads on from a key that you trust: give it with --operator")
     with http_client(folder, key_file, operator=operator) as client:
         if succession is not None:
             client.follow(read_succession(succession))
         checked = client.check_release(content)
+        logged = () if log is None else _check_log(client, json.loads(content)["campaign"], log, trust)
+    checked = replace(checked, objections=(*checked.objections, *logged))
     for objection in checked.objections:
         click.echo(f"no: {objection}")
     if checked.not_compared:
@@ -137,6 +150,14 @@ def check(
         context.exit(1)
     told = "ε" if checked.not_compared else "ε, B and masks"
     click.echo(f"yes: the layer that this device answered is in the release, with the {told} that it was told")
+    if log is not None:
+        click.echo("yes: what this device was asked is in the operator's log, where everybody was asked the same")
+
+
+def _check_log(client: "Client", campaign: str, place: str, trust: Path | None) -> tuple[str, ...]:
+    """What the log says of what a device was asked."""
+    shown = read_log(place, trust)
+    return (shown,) if isinstance(shown, str) else client.check_log(campaign, shown)
 
 
 @device.command()

@@ -21,6 +21,7 @@ from neologue.device.backoff import Backoff
 from neologue.device.check_in import check_in, invitation_of, parse_promise
 from neologue.device.diary import Diary
 from neologue.device.library import Library
+from neologue.device.log_check import check_log
 from neologue.device.log_record import LogRecord
 from neologue.device.membership import AnsweredInvitation, End, Joined, Membership
 from neologue.device.operator_keys import OperatorKeys
@@ -44,6 +45,7 @@ from neologue.masking.terms import Terms
 from neologue.protocol.credential import Credential
 from neologue.protocol.invitation import Invitation, signed_message
 from neologue.protocol.submission import Submission
+from neologue.transparency.read_log import ReadLog
 
 
 class _OptedOutError(Exception):
@@ -196,6 +198,10 @@ class Client:
             return frozenset[bytes]().union(*(self._operator_keys.valid_keys(key) for key in asking))
 
         return check_release(content, self._record.answers(), signers)
+
+    def check_log(self, campaign: str, log: ReadLog) -> tuple[str, ...]:
+        """What is wrong with an operator's log, in sentences; nothing if it has what this device was asked."""
+        return tuple(check_log(log, campaign, self._record.answers(), self._log_record))
 
     def follow(self, succession: bytes) -> None:
         """Follow an operator whose key was replaced, by the succession document that the service publishes.

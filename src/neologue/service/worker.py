@@ -32,7 +32,17 @@ from neologue.service.api.rate_limit import Limit, Standing
 from neologue.service.api.report_route import PATH as REPORTS
 from neologue.service.api.report_route import ReportRoute
 from neologue.service.api.request_bodies import RequestBodies
-from neologue.service.api.responses import HANDLERS, JSON, NO_STORE, SHARED, Prepared, answer, failure, security_headers
+from neologue.service.api.responses import (
+    HANDLERS,
+    JSON,
+    NO_STORE,
+    SHARED,
+    Handlers,
+    Prepared,
+    answer,
+    failure,
+    security_headers,
+)
 from neologue.service.api.schemas import Health
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.coordinator import Coordinator
@@ -86,8 +96,13 @@ class Worker:
         settings: Settings,
         clock: Callable[[], float] = time.time,
         more: Callable[["Worker"], Sequence[BaseRoute]] = lambda service: (),
+        handlers: Handlers = {},  # noqa: B006 - never changed
     ) -> None:
-        """A service with these settings; `more` gives the routes that are served beside its own."""
+        """A service with these settings.
+
+        `more` gives the routes that are served beside its own, `handlers` the responses to errors in the place of its
+        own.
+        """
         self.settings, self._clock = settings, clock
         self.stopping = False
         """Whether whoever serves it has begun to stop: what would last for a while, such as a stream, ends at once."""
@@ -161,7 +176,9 @@ class Worker:
         log_routes = LogRoutes(self.database, self.threads, trust.quorum)
         routes = [*device_routes.routes(), *group_routes.routes(), *log_routes.routes(), *operator_router.routes()]
         self._app = Starlette(
-            routes=[*routes, *self._routes(), *more(self)], lifespan=self._lifespan, exception_handlers=HANDLERS
+            routes=[*routes, *self._routes(), *more(self)],
+            lifespan=self._lifespan,
+            exception_handlers={**HANDLERS, **handlers},
         )
         # A path is right or wrong: a redirection would be made of the host that the request names.
         self._app.router.redirect_slashes = False

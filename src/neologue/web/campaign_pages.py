@@ -86,6 +86,12 @@ def abort(request: PageRequest) -> Response:
     return redirect(campaign_path(operator_api.abort(request.service.context, request.call()).name))
 
 
+def delete(request: PageRequest) -> Response:
+    """Delete a draft."""
+    operator_api.delete(request.service.context, request.call())
+    return redirect("/")
+
+
 def issue_credentials(request: PageRequest) -> Response:
     """New credentials as a file; the service keeps no copy."""
     count = request.form.get("count", "").strip().replace(",", "")
@@ -125,6 +131,7 @@ PAGES = (
     Page("POST", f"{_CAMPAIGN}/pause", pause),
     Page("GET", f"{_CAMPAIGN}/abort", confirm_abort),
     Page("POST", f"{_CAMPAIGN}/abort", abort),
+    Page("POST", f"{_CAMPAIGN}/delete", delete),
     Page("POST", f"{_CAMPAIGN}/credentials", issue_credentials),
     Page("GET", f"{_CAMPAIGN}/trie", show_trie),
     Page("GET", f"{_CAMPAIGN}/trie/branches", list_branches, for_script=True),

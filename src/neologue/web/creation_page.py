@@ -20,6 +20,7 @@ from neologue.release.foreseen import foreseen_charge
 from neologue.reporting.sentences import privacy_lines
 from neologue.service.api import operator_api
 from neologue.service.api.responses import answer
+from neologue.service.api.schemas import CampaignView
 from neologue.service.campaigns.consent import foreseen_user_epsilon
 from neologue.service.campaigns.definition import Definition
 from neologue.web.page import Page, PageRequest, campaign_path, redirect, render_fragment, render_page
@@ -126,6 +127,8 @@ ADVANCED_FIELDS: Final = (
 ALL_FIELDS: Final = (*FIELDS, *ADVANCED_FIELDS)
 _FIELD_OF: Final = {parameter: field.name for field in ALL_FIELDS for parameter in (field.name, *field.decides)}
 """The field that shows the errors of each parameter."""
+LIKE: Final = "like"
+"""Names the campaign that a new one is made from."""
 CONSENT: Final = "accept_weak_privacy"
 """The checkbox that comes with the price of a campaign which protects no whole user."""
 _CHOICES: Final = {
@@ -145,21 +148,71 @@ _CHOICES: Final = {
 
 
 def show_form(request: PageRequest) -> Response:
-    """The form with its first values."""
-    return _render_form(request, {field.name: field.value for field in ALL_FIELDS}, {})
+    """The form with its first values, or with those of a campaign that it is to be like."""
+    like = request.query.get(LIKE, "")
+    if not like:
+        return _render_form(request, {field.name: field.value for field in ALL_FIELDS}, {})
+    values = form_values(_definition_of(request, like))
+    return _render_form(request, values | {"name": ""}, {}, like=like)
+
+
+def show_edit_form(request: PageRequest) -> Response:
+    """The form with the values of a draft."""
+    name = request.names["name"]
+    return _render_form(request, form_values(_definition_of(request, name)), {}, editing=name)
 
 
 def create(request: PageRequest) -> Response:
     """Create a draft, or show the form again with everything that was typed and what is wrong with it."""
-    definition, problems = _parse_form(request.form)
+    return _save(request, operator_api.create, like=request.form.get(LIKE, ""))
+
+
+def edit(request: PageRequest) -> Response:
+    """Change a draft, or show the form again."""
+    return _save(request, operator_api.replace, editing=request.names["name"])
+
+
+def _save(
+    request: PageRequest,
+    save: Callable[[operator_api.Context, operator_api.Call], CampaignView],
+    like: str = "",
+    editing: str = "",
+) -> Response:
+    definition, problems = _parse_form(request.form, _base(request))
     if definition is not None:
         try:
-            created = operator_api.create(request.service.context, request.call(definition))
-            return redirect(campaign_path(created.name))
+            return redirect(campaign_path(save(request.service.context, request.call(definition)).name))
         except InputError as error:
             problems = _problem_of(error)
     values = {field.name: request.form.get(field.name, "") for field in ALL_FIELDS}
-    return _render_form(request, values, problems, status=422)
+    return _render_form(request, values, problems, status=422, like=like, editing=editing)
+
+
+def _base(request: PageRequest) -> Definition | None:
+    """The campaign that a posted form was made from, if it was."""
+    like = request.form.get(LIKE, "")
+    return _definition_of(request, like) if like else None
+
+
+def _definition_of(request: PageRequest, name: str) -> Definition:
+    return operator_api.definition(request.service.context, request.call(name=name))
+
+
+def form_values(definition: Definition) -> dict[str, str]:
+    """What the form would have to hold to describe a campaign."""
+    given = {**msgspec.to_builtins(definition), "hours": definition.layer_seconds / HOUR}
+    return {
+        field.name: _text_of(definition.parameters.get(field.name) if field.of_profile else given.get(field.name))
+        for field in ALL_FIELDS
+    }
+
+
+def _text_of(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "\n".join(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def show_price(request: PageRequest) -> Response:
@@ -198,6 +251,8 @@ PAGES = (
     Page("GET", "/create", show_form),
     # A list of known words may be long.
     Page("POST", "/create", create, largest=None),
+    Page("GET", "/campaigns/{name}/edit", show_edit_form),
+    Page("POST", "/campaigns/{name}/edit", edit, largest=None),
     Page("POST", "/create/price", show_price, for_script=True, largest=None),
     Page("POST", "/create/expected", show_forecast, for_script=True, largest=None),
 )
@@ -213,7 +268,7 @@ class FormAnswer(msgspec.Struct, frozen=True):
 
 def _answer_form(request: PageRequest, lock: threading.Lock, render: Callable[[Definition], str]) -> Response:
     # An unfinished form is no error: that there is no price yet is an answer like any other.
-    definition, problems = _parse_form(request.form)
+    definition, problems = _parse_form(request.form, _base(request))
     if definition is None:
         return answer(FormAnswer(problems=problems))
     if not lock.acquire(blocking=False):
@@ -227,7 +282,16 @@ def _answer_form(request: PageRequest, lock: threading.Lock, render: Callable[[D
         lock.release()
 
 
-def _render_form(request: PageRequest, values: dict[str, str], problems: dict[str, str], status: int = 200) -> Response:
+def _render_form(
+    request: PageRequest,
+    values: dict[str, str],
+    problems: dict[str, str],
+    status: int = 200,
+    *,
+    like: str = "",
+    editing: str = "",
+) -> Response:
+    """The form; `like` and `editing` name the campaign that it is made from, or that it changes."""
     choices = _CHOICES | {"language": (("", "none"), *((name, name) for name in languages()))}
     if populations := request.service.ledger.populations():
         choices |= {"population": tuple((name, name) for name in populations)}
@@ -242,6 +306,8 @@ def _render_form(request: PageRequest, values: dict[str, str], problems: dict[st
         fields=fields,
         advanced=advanced,
         values=values,
+        like=like,
+        editing=editing,
         consent=CONSENT in problems or bool(request.form.get(CONSENT)),
         accepted=bool(request.form.get(CONSENT)),
         limit=ASKED_ABOVE,
@@ -256,8 +322,11 @@ def _is_offered(field: Field, choices: Collection[str]) -> bool:
     return field.kind != "choice" or field.name in choices
 
 
-def _parse_form(form: QueryParams) -> tuple[Definition | None, dict[str, str]]:
-    """The definition that the form describes; or None, and what is wrong with which field."""
+def _parse_form(form: QueryParams, base: Definition | None = None) -> tuple[Definition | None, dict[str, str]]:
+    """The definition that the form describes; or None, and what is wrong with which field.
+
+    What the form has no field for is as in the `base`.
+    """
     given: dict[str, Any] = {}
     parameters: dict[str, Any] = {}
     problems: dict[str, str] = {}
@@ -278,14 +347,24 @@ def _parse_form(form: QueryParams) -> tuple[Definition | None, dict[str, str]]:
     if "hours" in given:
         given["layer_seconds"] = HOUR * given.pop("hours")
     accepted = {CONSENT: True} if form.get(CONSENT) else {}
+    kept, kept_parameters = _without_fields(base) if base else ({}, {})
+    wanted = {**kept, **given, **accepted, "parameters": {**kept_parameters, **parameters}}
     try:
-        definition = msgspec.convert({**given, **accepted, "parameters": parameters}, Definition)
+        definition = msgspec.convert(wanted, Definition)
         assert definition.campaign
     except InputError as error:
         return None, _problem_of(error)
     except msgspec.ValidationError as error:
         return None, {"": f"The form can't be used: {error}."}
     return definition, {}
+
+
+def _without_fields(base: Definition) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a definition has beside the fields of the form, and its parameters beside them."""
+    ours = {field.name for field in ALL_FIELDS} | {"layer_seconds", CONSENT}
+    given = {name: value for name, value in msgspec.to_builtins(base).items() if name not in ours}
+    parameters = given.pop("parameters")
+    return given, {name: value for name, value in parameters.items() if name not in ours}
 
 
 def _parse_value(field: Field, text: str) -> object | None:

@@ -6,8 +6,12 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 
 import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
+from neologue.service.api.responses import http_failure
 from neologue.service.ops.logs import configure
 from neologue.service.ops.settings import Settings
 from neologue.service.worker import Worker
@@ -21,7 +25,7 @@ from neologue.web import (
     sign_in,
     words_page,
 )
-from neologue.web.page import Page, page_route
+from neologue.web.page import Page, error_page, page_route
 
 PAGES: tuple[Page, ...] = (
     *sign_in.PAGES,
@@ -36,7 +40,14 @@ PAGES: tuple[Page, ...] = (
 
 def dashboard(settings: Settings, clock: Callable[[], float] = time.time, more: Sequence[BaseRoute] = ()) -> Worker:
     """A worker that serves devices, people and their browsers, with `more` routes in addition."""
-    return Worker(settings, clock, lambda service: [*routes(service), *more])
+    return Worker(settings, clock, lambda service: [*routes(service), *more], {HTTPException: _no_such_page})
+
+
+def _no_such_page(request: Request, error: Exception) -> Response:
+    """An address that is not there: a page for a browser, JSON for everybody else."""
+    response = http_failure(request, error)
+    is_browser = "text/html" in request.headers.get("Accept", "") and not request.url.path.startswith("/v1/")
+    return error_page(None, response) if is_browser else response
 
 
 def routes(service: Worker) -> Sequence[BaseRoute]:

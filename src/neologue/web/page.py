@@ -197,6 +197,11 @@ def _error_response(page: Page, found: Session, response: Response) -> Response:
     """An error as JSON for a script, and as a page for a person."""
     if page.for_script:
         return response
+    return error_page(found, response)
+
+
+def error_page(found: Session | None, response: Response) -> Response:
+    """An error of the API as a page."""
     problem = msgspec.json.decode(response.body, type=Failure).error
     return html_response("error.html", response.status_code, session=found, message=problem.message)
 

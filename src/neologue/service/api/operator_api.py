@@ -116,6 +116,26 @@ def create(context: Context, call: Call) -> CampaignView:
     return CampaignView.of(entry)
 
 
+def definition(context: Context, call: Call) -> Definition:
+    """The definition of a campaign, from which another one can be made."""
+    with context.database.reading() as db:
+        return _find_campaign(db, call).definition
+
+
+def replace(context: Context, call: Call) -> CampaignView:
+    """Change a draft."""
+    wanted: Definition = call.body
+    wanted.check()
+    require_consent(wanted)
+    entry = context.coordinator.replace(call.names["name"], wanted, context.clock(), call.person.name)
+    return CampaignView.of(entry)
+
+
+def delete(context: Context, call: Call) -> CampaignView:
+    """Delete a draft."""
+    return _change_state(context, call, context.coordinator.delete)
+
+
 def start(context: Context, call: Call) -> CampaignView:
     """Start a campaign, or resume it."""
     return _change_state(context, call, context.coordinator.start)
@@ -294,6 +314,9 @@ CAMPAIGN_ENDPOINTS = (
     Endpoint("GET", "/v1/campaigns", "All campaigns", _BOTH, campaigns, list[CampaignView]),
     Endpoint("POST", "/v1/campaigns", "Create a draft", (OPERATOR,), create, CampaignView, Definition, status=201),
     Endpoint("GET", _ONE, "One campaign", _BOTH, campaign, CampaignView),
+    Endpoint("PUT", _ONE, "Change a draft", (OPERATOR,), replace, CampaignView, Definition),
+    Endpoint("DELETE", _ONE, "Delete a draft", (OPERATOR,), delete, CampaignView),
+    Endpoint("GET", f"{_ONE}/definition", "The definition of a campaign", (OPERATOR,), definition, Definition),
     Endpoint("POST", f"{_ONE}/start", "Start or resume a campaign", (OPERATOR,), start, CampaignView),
     Endpoint("POST", f"{_ONE}/pause", "Pause a campaign", (OPERATOR,), pause, CampaignView),
     Endpoint("POST", f"{_ONE}/abort", "End a campaign without a release", (OPERATOR,), abort, CampaignView),

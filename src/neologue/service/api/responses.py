@@ -104,7 +104,8 @@ def _known_failure(request: Request, error: Exception) -> Response:
     return failure_of(error)
 
 
-def _http_failure(request: Request, error: Exception) -> Response:
+def http_failure(request: Request, error: Exception) -> Response:
+    """An address or a method that is not there, as JSON."""
     assert isinstance(error, HTTPException)
     codes = {404: "unknown", 405: "method"}
     message = "there is nothing under this address" if error.status_code == 404 else str(error.detail)
@@ -121,9 +122,11 @@ def _fault(request: Request, error: Exception) -> Response:
     return failure(500, "broken", "internal error: see the log of the service")
 
 
-HANDLERS: Mapping[Any, Callable[[Request, Exception], Response]] = {
+Handlers = Mapping[Any, Callable[[Request, Exception], Response]]
+"""The response to each kind of error."""
+HANDLERS: Handlers = {
     NeologueError: _known_failure,
-    HTTPException: _http_failure,
+    HTTPException: http_failure,
     TimeoutError: _request_cut,
     ClientDisconnect: _request_cut,
     Exception: _fault,

@@ -93,6 +93,16 @@ def add(db: Connection, entry: CampaignRow) -> None:
     log_definition(db, entry.id, entry.definition)
 
 
+def remove_draft(db: Connection, entry: CampaignRow) -> None:
+    """Remove a campaign that was never started; the log is told that it will not be."""
+    removed = db.execute(
+        "DELETE FROM campaigns WHERE id = ? AND state = ? RETURNING 1", (entry.id, CampaignState.DRAFT)
+    )
+    if not removed:
+        raise CampaignError(f"the campaign {entry.name!r} is not a draft any more: abort it if it is to end")
+    log_move(db, entry.id, (CampaignState.DRAFT,), CampaignState.ABORTED)
+
+
 def all_campaigns(db: Connection) -> list[CampaignRow]:
     """All campaigns, the oldest first."""
     return [_campaign_row(row) for row in db.execute(f"{_SELECT_CAMPAIGN} ORDER BY created, name")]

@@ -72,22 +72,28 @@ class Coordinator:
     def create(self, definition: Definition, now: float, by: str = NOBODY) -> CampaignRow:
         """Create a draft; no device is asked yet."""
         self.charging.check_payer(definition)
-        entry = CampaignRow(
-            id=os.urandom(CAMPAIGN_BYTES),
-            name=definition.name,
-            definition=definition,
-            state=CampaignState.DRAFT,
-            slot_secret=os.urandom(SECRET_BYTES),
-            created=now,
-            changed=now,
-            note="",
-        )
-        known = definition.campaign.known
-        words = known_document(known)
+        entry, words = _draft(definition, now)
         with self._database.transaction() as db:
-            campaign_store.keep_known(db, bytes.fromhex(known.digest), words)
-            campaign_store.add(db, entry)
+            _add(db, entry, words)
             access.audit(db, by, "create campaign", entry.name, now)
+        return entry
+
+    def replace(self, name: str, definition: Definition, now: float, by: str = NOBODY) -> CampaignRow:
+        """Put another draft in the place of one; it is another campaign, and credentials of the one before are void."""
+        self.charging.check_payer(definition)
+        entry, words = _draft(definition, now)
+        with self._database.transaction() as db:
+            campaign_store.remove_draft(db, _draft_named(db, name))
+            _add(db, entry, words)
+            access.audit(db, by, "change draft", entry.name, now)
+        return entry
+
+    def delete(self, name: str, now: float, by: str = NOBODY) -> CampaignRow:
+        """Delete a draft; its name can be used again."""
+        with self._database.transaction() as db:
+            entry = _draft_named(db, name)
+            campaign_store.remove_draft(db, entry)
+            access.audit(db, by, "delete draft", name, now)
         return entry
 
     def start(self, name: str, now: float, by: str = NOBODY) -> CampaignRow:
@@ -370,6 +376,33 @@ class Coordinator:
         with self._scrubbing:  # an earlier call must not vouch for what was deleted after it
             self._scrubbed = False
             self._scrubbed = self._storage.scrub()
+
+
+def _draft(definition: Definition, now: float) -> tuple[CampaignRow, bytes]:
+    """A new draft, and the document of its known words."""
+    entry = CampaignRow(
+        id=os.urandom(CAMPAIGN_BYTES),
+        name=definition.name,
+        definition=definition,
+        state=CampaignState.DRAFT,
+        slot_secret=os.urandom(SECRET_BYTES),
+        created=now,
+        changed=now,
+        note="",
+    )
+    return entry, known_document(definition.campaign.known)
+
+
+def _add(db: Connection, entry: CampaignRow, words: bytes) -> None:
+    campaign_store.keep_known(db, bytes.fromhex(entry.definition.campaign.known.digest), words)
+    campaign_store.add(db, entry)
+
+
+def _draft_named(db: Connection, name: str) -> CampaignRow:
+    entry = campaign_store.campaign_named(db, name)
+    if entry.state != CampaignState.DRAFT:
+        raise CampaignError(f"the campaign {name!r} is {entry.state}: only a draft can be changed or deleted")
+    return entry
 
 
 def _move(

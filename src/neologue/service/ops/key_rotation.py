@@ -21,7 +21,7 @@ from neologue.protocol.succession import (
 )
 from neologue.service.log import log_store
 from neologue.service.ops import access
-from neologue.service.ops.service_keys import Keys, Purpose, ServiceKey, add_key, erase_unneeded, read_keys
+from neologue.service.ops.service_keys import Keys, Purpose, ServiceKey, add_key, erase_unneeded, log_key, read_keys
 from neologue.service.storage.database import Connection, Database
 from neologue.transparency.log_entry import Deed, LogEntry
 
@@ -139,6 +139,7 @@ def _add_link(db: Connection, link: Link) -> None:
         )
     db.execute("INSERT INTO key_links (link) VALUES (?)", (bytes(link),))
     log_store.append(db, LogEntry(Deed.LINKED, hashlib.sha256(bytes(link)).digest()))
+    log_key(db, link.new)
 
 
 def _retire(db: Connection, key: ServiceKey, now: float) -> None:

@@ -1,0 +1,182 @@
+"""An operator who has the keys of the service and of its log: what it can't do to devices, and what an audit shows."""
+
+import hashlib
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import replace
+
+import pytest
+
+from neologue.errors import LogError
+from neologue.transparency.inclusion_proof import InclusionProof
+from neologue.transparency.log_entry import Deed, LogEntry
+from transparency.logs import Log
+
+from .logged_world import World, make_world
+
+DEVICES = 1_000
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("logged"))
+
+
+@pytest.fixture
+def world(ran: World) -> World:
+    """The campaign as it ran, for an operator to lie about."""
+    return deepcopy_world(ran)
+
+
+def deepcopy_world(world: World) -> World:
+    return replace(
+        world,
+        release=deepcopy(world.release),
+        entries=list(world.entries),
+        layers=list(world.layers),
+        documents=dict(world.documents),
+    )
+
+
+def place_of(entries: Sequence[LogEntry], deed: Deed, layer: int | None = None) -> int:
+    return next(i for i, each in enumerate(entries) if each.deed is deed and layer in (None, each.layer))
+
+
+def test_an_honest_release_passes_and_less_rests_on_the_operators_word(world: World) -> None:
+    certification = world.audit()
+    assert certification.passed, certification.objections
+    names = {word.name for word in certification.operator_word}
+    assert not names & {"completeness", "identity"}
+    assert {"people", "reports", "votes", "assignment"} <= names
+
+
+def test_a_layer_for_one_device_of_a_thousand_is_never_answered() -> None:
+    """All others are asked the layer that is in the log; one is shown another frontier, with every proof there is."""
+    log = Log().open_layers(2)
+    honest, other = log.layer(1), replace(log.layer(1), digest=hashlib.sha256(b"another frontier").digest())
+    keys = [witness.public_key().public_bytes_raw() for witness in log.witnesses]
+    proof = bytes(log.proof(1))
+    refused = []
+    for device in range(DEVICES):
+        asked = other if device == 700 else honest
+        try:
+            InclusionProof.parse(proof).check(asked, [log.key], keys, 2, 2000.0)
+        except LogError:
+            refused.append(device)
+    assert refused == [700]
+    # The operator may put the other layer into its tree, for everybody to see; there is no leaf 1 left for it.
+    log.operator.append(bytes(other))
+    forged = replace(log.proof(1), index=len(log.operator) - 1)
+    with pytest.raises(LogError):
+        InclusionProof.parse(bytes(forged)).check(other, [log.key], keys, 2, 2000.0)
+
+
+def test_a_fork_for_one_device_lacks_witnesses() -> None:
+    log = Log().open_layers(2)
+    fork = Log(witnesses=log.witnesses[:1]).open(log.layer(0, bytes(32)))
+    keys = [witness.public_key().public_bytes_raw() for witness in log.witnesses]
+    with pytest.raises(LogError, match="1 of the 3 witnesses"):
+        fork.proof(0).check(log.layer(0, bytes(32)), [log.key], keys, 2, 2000.0)
+
+
+def test_a_layer_that_was_asked_and_hidden_fails_the_audit(world: World) -> None:
+    hidden = place_of(world.entries, Deed.CLOSED, 0) + 1
+    more = LogEntry(Deed.OPENED, bytes(32), world.campaign, 1)
+    world.entries[hidden:hidden] = [more, LogEntry(Deed.CLOSED, campaign=world.campaign, layer=1)]
+    assert "another document" in world.objections()
+    assert f"entry {hidden}" in world.objections()
+
+
+def test_a_layer_that_nobody_was_asked_fails_the_audit(world: World) -> None:
+    last = len(world.layers) - 1
+    world.entries = [each for each in world.entries if each.layer != last]
+    world.layers = world.layers[:-1]
+    assert f"no entry opens layer {last}" in world.objections()
+
+
+def test_a_changed_document_fails_the_audit(world: World) -> None:
+    digest = world.layers[0].digest
+    assert digest
+    world.documents[f"documents/{digest.hex()}"] += b" "
+    with pytest.raises(LogError, match=f"{digest.hex()} was changed"):
+        world.audit()
+    other = hashlib.sha256(b"another").digest()
+    forged = replace(world.layers[0], digest=other)
+    world.entries[place_of(world.entries, Deed.OPENED, 0)] = world.layers[0] = forged
+    assert "opens another document" in world.objections()
+
+
+def test_a_release_of_a_campaign_that_never_ran_fails_the_audit(world: World) -> None:
+    world.release["campaign"] = "ab" * 16
+    assert "never ran" in world.objections()
+    world.release["campaign"] = world.campaign.hex()
+    world.entries = [each for each in world.entries if each.deed is not Deed.RELEASED]
+    assert "no entry releases the campaign" in world.objections()
+
+
+def test_a_second_release_and_a_changed_one_fail_the_audit(world: World) -> None:
+    world.entries.append(LogEntry(Deed.RELEASED, bytes(32), world.campaign))
+    assert "once more" in world.objections()
+    world.entries.pop()
+    world.release["population"]["description"] = "somebody else"
+    assert "is of another release" in world.objections()
+
+
+@pytest.mark.parametrize("deed", [Deed.ABORTED, Deed.REFUSED])
+def test_a_release_of_a_campaign_that_was_ended_fails_the_audit(world: World, deed: Deed) -> None:
+    world.entries.insert(place_of(world.entries, Deed.RELEASED), LogEntry(deed, campaign=world.campaign))
+    assert "without a release" in world.objections()
+
+
+def test_layers_out_of_order_fail_the_audit(world: World) -> None:
+    first, second = place_of(world.entries, Deed.CLOSED, 0), place_of(world.entries, Deed.OPENED, 1)
+    world.entries[first], world.entries[second] = world.entries[second], world.entries[first]
+    assert "was to be closed or opened" in world.objections()
+    world.entries[first], world.entries[second] = world.entries[second], world.entries[first]
+    world.layers.reverse()
+    assert "leaves that are not its" in world.objections()
+
+
+def test_parameters_that_were_changed_afterwards_fail_the_audit(world: World) -> None:
+    created = place_of(world.entries, Deed.CREATED)
+    digest = world.entries[created].digest
+    assert digest
+    defined = world.documents[f"documents/{digest.hex()}"].replace(b'"k_anonymity":5', b'"k_anonymity":6')
+    other = hashlib.sha256(defined).digest()
+    world.documents[f"documents/{other.hex()}"] = defined
+    world.entries[created] = replace(world.entries[created], digest=other)
+    assert "for the parameter k_anonymity" in world.objections()
+
+
+def test_a_signer_or_words_that_the_log_does_not_have_fail_the_audit(world: World) -> None:
+    world.entries = [each for each in world.entries if each.deed not in (Deed.KEY, Deed.KNOWN)]
+    found = world.objections()
+    assert "that signed the release" in found
+    assert "known words" in found
+
+
+def test_a_log_without_its_witnesses_or_of_somebody_else_fails_the_audit(world: World) -> None:
+    world.witnesses = world.witnesses[:1]
+    with pytest.raises(LogError, match="2 of 3 witnesses"):
+        world.audit()
+    world.witnesses = [*Log().witnesses]
+    other = replace(world, private=world.operator)
+    with pytest.raises(LogError, match="another operator"):
+        world.audit(other.files())
+
+
+def test_a_log_that_is_cut_or_changed_fails_the_audit(world: World) -> None:
+    files = world.files()
+    bundle = next(path for path in files if path.startswith("tile/entries/"))
+    for content in (files[bundle][:-1], files[bundle].replace(b"layer opened", b"layer closed")):
+        with pytest.raises(LogError, match=r"cut|was changed"):
+            world.audit({**files, bundle: content})
+    with pytest.raises(LogError, match="no file"):
+        world.audit({path: content for path, content in files.items() if path != bundle})
+
+
+def test_documents_that_are_no_longer_kept_are_missed_by_certify_alone(world: World) -> None:
+    world.documents.clear()
+    found = world.audit()
+    assert not [each for each in found.objections if each.startswith("the log")]
+    assert not found.passed, "without documents nothing shows what was asked"
