@@ -29,18 +29,21 @@ COMMANDS = (
     "certify",
     "completion",
     "device",
+    "diff",
     "discover",
     "doctor",
     "fleet",
     "key",
     "keygen",
     "ledger",
+    "log",
     "plan",
     "profiles",
     "sandbox",
     "serve",
     "study",
     "token",
+    "witness",
 )
 
 

@@ -16,6 +16,7 @@ from neologue.cli.audit import audit
 from neologue.cli.campaign import campaign
 from neologue.cli.certify import certify, keygen
 from neologue.cli.device import device
+from neologue.cli.diff import diff
 from neologue.cli.discover import discover
 from neologue.cli.doctor import backup, doctor
 from neologue.cli.fleet import fleet
@@ -36,7 +37,7 @@ WHOLE = 200
 """More characters than the first sentence of any command has."""
 SECTIONS = {
     "Find words": ("discover", "plan", "sandbox"),
-    "Releases": ("certify", "keygen"),
+    "Releases": ("certify", "diff", "keygen"),
     "Live service": ("serve", "campaign", "ledger", "token", "key", "log", "witness", "doctor", "backup"),
     "Devices": ("device", "fleet", "audit"),
     "More": ("study", "profiles", "alphabets", "completion"),
@@ -96,6 +97,7 @@ def main() -> None:
 
 main.add_command(discover)
 main.add_command(certify)
+main.add_command(diff)
 main.add_command(keygen)
 main.add_command(plan)
 main.add_command(audit)
