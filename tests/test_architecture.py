@@ -50,6 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "audit": {"language", "randomizers", "protocol", "device"},
     "fleet": {"masking", "device", "populations"},
+    "conformance": {"language", "protocol", "device"},
     "service.storage": {"discovery", "aggregation"},
     "service.log": {"transparency", "service.storage"},
     "service.ops": {"transparency", "protocol", "service.storage", "service.log"},
@@ -84,7 +85,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "cli": {
         "language", "randomizers", "masking", "transparency", "witness", "privacy", "protocol", "device", "campaign",
-        "ledger", "discovery", "release", "populations", "simulation", "planning", "audit", "fleet",
+        "ledger", "discovery", "release", "populations", "simulation", "planning", "audit", "fleet", "conformance",
         "service.storage", "service.log", "service.ops", "service", "studies", "reporting", "web",
     },
 }  # fmt: skip

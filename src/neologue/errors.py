@@ -13,6 +13,7 @@ NeologueError
 │   ├── CampaignError     a live campaign that is not in a state for what is asked of it
 │   │   └── NoCampaignError   or that is not there
 │   ├── CredentialError   a device's credential that can't be read
+│   ├── ConformanceError  a driver of the conformance kit that can't be used
 │   ├── LogError          a log, a checkpoint or a proof that is cut, forked or signed by somebody else
 │   └── LedgerError       a ledger that can't be opened, or that can't record what it is given
 │       └── BudgetError   a campaign or a release that a population's budget does not allow
@@ -87,6 +88,10 @@ class JournalError(InputError):
 
 class EngineError(InputError):
     """A cluster can't be reached or has lost too many workers, or a machine is too small for what is asked."""
+
+
+class ConformanceError(InputError):
+    """A driver of the conformance kit that can't be started, or does not do what it is asked."""
 
 
 class CredentialError(InputError):

@@ -28,6 +28,7 @@ COMMANDS = (
     "campaign",
     "certify",
     "completion",
+    "conformance",
     "device",
     "diff",
     "discover",

@@ -47,15 +47,19 @@ def require_java() -> None:
     pytest.skip(message)
 
 
+def java_command(folder: Path) -> list[str]:
+    """What runs the harness of a folder; it is a driver of the conformance kit, too."""
+    classes = os.pathsep.join(str(folder / part) for part in ("device", "test"))
+    return ["java", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-cp", classes, "neologue.harness.Harness"]
+
+
 @contextmanager
 def running_java(folder: Path) -> Iterator[JavaMachine]:
     """The device, built in a folder, and a machine that runs it."""
     require_java()
     subprocess.run([ROOT / "devices" / "java" / "build", folder], check=True)
-    classes = os.pathsep.join(str(folder / part) for part in ("device", "test"))
-    command = ["java", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-cp", classes, "neologue.harness.Harness"]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        java_command(folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
     ) as process:
         yield JavaMachine(process, folder / "neologue-device.jar")
         assert process.stdin

@@ -15,6 +15,7 @@ from neologue import __version__
 from neologue.cli.audit import audit
 from neologue.cli.campaign import campaign
 from neologue.cli.certify import certify, keygen
+from neologue.cli.conformance import conformance
 from neologue.cli.device import device
 from neologue.cli.diff import diff
 from neologue.cli.discover import discover
@@ -39,7 +40,7 @@ SECTIONS = {
     "Find words": ("discover", "plan", "sandbox"),
     "Releases": ("certify", "diff", "keygen"),
     "Live service": ("serve", "campaign", "ledger", "token", "key", "log", "witness", "doctor", "backup"),
-    "Devices": ("device", "fleet", "audit"),
+    "Devices": ("device", "conformance", "fleet", "audit"),
     "More": ("study", "profiles", "alphabets", "completion"),
 }
 
@@ -104,6 +105,7 @@ main.add_command(audit)
 main.add_command(ledger)
 main.add_command(study)
 main.add_command(device)
+main.add_command(conformance)
 main.add_command(serve)
 main.add_command(campaign)
 main.add_command(key)

@@ -1,0 +1,40 @@
+"""`neologue conformance`: judge a device in any language by what it sends."""
+
+import tempfile
+from pathlib import Path
+
+import click
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("--rule", multiple=True, help="Judge by this rule of docs/protocol.md alone.  [repeatable]")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.pass_context
+def conformance(context: click.Context, rule: tuple[str, ...], command: tuple[str, ...]) -> None:
+    r"""Judge the device that COMMAND drives, by the rules of docs/protocol.md.
+
+    COMMAND is a program that opens your device and lets it take steps, one JSON object a line: docs/conformance.md says
+    which. It talks to a scripted service on this machine that waits, refuses, lies, cuts connections and asks for too
+    much. Exits with 1 if a rule is broken.
+
+    \b
+    neologue conformance -- python -m neologue.conformance.python_driver
+    """
+    from neologue.conformance.checks import CHECKS, RULES
+    from neologue.conformance.driver import CommandDriver
+    from neologue.conformance.kit import judge
+    from neologue.errors import ParameterError
+
+    unknown = set(rule) - RULES
+    if unknown:
+        raise ParameterError(f"no check is about the rule {min(unknown)}; choose from {', '.join(sorted(RULES))}")
+    checks = [check for check in CHECKS if not rule or not set(rule).isdisjoint(check.rules)]
+    driver, broken = CommandDriver(command), 0
+    with tempfile.TemporaryDirectory() as folder:
+        for verdict in judge(lambda: driver, Path(folder), checks):
+            click.echo(verdict)
+            broken += verdict.complaint is not None
+    driver.end()
+    click.echo(f"{len(checks) - broken} of {len(checks)} checks passed.")
+    if broken:
+        context.exit(1)
