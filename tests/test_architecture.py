@@ -79,9 +79,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reporting": {"language", "privacy", "campaign", "discovery", "release", "simulation", "planning"},
     "workbench": {"language", "privacy", "campaign", "release", "populations", "simulation", "planning", "reporting"},
     "web": {
-        "language", "privacy", "protocol", "campaign", "ledger", "discovery", "release", "planning",
-        "service.storage", "service.ops", "service.campaigns", "service.collect", "service.review", "service.api",
-        "service", "reporting",
+        "language", "transparency", "privacy", "protocol", "campaign", "ledger", "discovery", "release", "planning",
+        "service.storage", "service.log", "service.ops", "service.campaigns", "service.collect", "service.review",
+        "service.api", "service", "reporting",
     },
     "cli": {
         "language", "randomizers", "masking", "transparency", "witness", "privacy", "protocol", "device", "campaign",

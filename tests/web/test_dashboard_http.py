@@ -29,7 +29,7 @@ from .office import TAG, TAGGED, Office, office, release_tags
 
 TAGS = f"/campaigns/{quote(TAGGED, safe='')}"
 OF_OPERATORS = ("/create", "/campaigns/open", "/campaigns/open/trie", "/campaigns/open/abort", TAGS, f"{TAGS}/trie")
-OF_BOTH = ("/", f"{TAGS}/words", f"{TAGS}/privacy", f"{TAGS}/review")
+OF_BOTH = ("/", "/transparency", f"{TAGS}/words", f"{TAGS}/privacy", f"{TAGS}/review")
 ASSETS = {
     "/static/dashboard.css": "text/css; charset=utf-8",
     "/static/progress.js": "text/javascript; charset=utf-8",
@@ -71,6 +71,14 @@ def test_operators_see_which_key_is_in_force(desk: Office, operator: str, analys
     assert public in page
     assert "No recovery key is registered" in page
     assert public not in desk.ask("GET", "/", analyst).body.decode()
+
+
+def test_the_log_is_told_of_in_plain_sentences(desk: Office, analyst: str) -> None:
+    page = desk.ask("GET", "/transparency", analyst).body.decode()
+    assert "Its rules were published first." in page
+    assert "Its result is published as well; there is no other result of it." in page
+    assert "nobody but this service vouches for the log" in page
+    assert "neologue.log/" in page
 
 
 def test_every_page_and_asset_has_the_headers_and_nothing_inline(desk: Office, operator: str) -> None:

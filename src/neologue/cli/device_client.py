@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neologue.cli.log_options import read_trust
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -139,7 +140,12 @@ def opened_client(
         yield client
 
 
-def _policy(operator: tuple[str, ...] = (), issuer: tuple[str, ...] = (), **limits: float | None) -> "Policy":
+def _policy(
+    operator: tuple[str, ...] = (),
+    issuer: tuple[str, ...] = (),
+    witnesses: Path | None = None,
+    **limits: float | None,
+) -> "Policy":
     from neologue.device import Policy
 
     pins = [text.partition(":") for text in operator]
@@ -149,7 +155,16 @@ def _policy(operator: tuple[str, ...] = (), issuer: tuple[str, ...] = (), **limi
     }
     issuers = frozenset(_parse_hex(text, "an issuer's public key") for text in issuer)
     given: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
-    return Policy(operators=operators, recovery=recovery, issuers=issuers, **given)
+    trust = read_trust(witnesses)
+    return Policy(
+        operators=operators,
+        recovery=recovery,
+        issuers=issuers,
+        logs=frozenset(server.key.public for server in trust.logs),
+        witnesses=frozenset(server.key.public for server in trust.witnesses),
+        quorum=trust.quorum,
+        **given,
+    )
 
 
 def _parse_hex(text: str, what: str) -> bytes:

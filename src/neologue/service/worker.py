@@ -117,7 +117,8 @@ class Worker:
         name = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
         self.coordinator = Coordinator(self._storage, keys, self.ledger, name)
         log_earlier_campaigns(self.database, keys)
-        trust = read_trust(settings.witnesses)
+        self.trust = trust = read_trust(settings.witnesses)
+        """The witnesses of the log."""
         self.layer_cache = LayerCache(self.database, keys, clock, trust.quorum)
 
         on_fault, on_limit = self.metrics.faults.inc, self.metrics.limits.add

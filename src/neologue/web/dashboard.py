@@ -19,6 +19,7 @@ from neologue.web import (
     assets,
     campaign_pages,
     creation_page,
+    log_page,
     privacy_page,
     progress_stream,
     review_page,
@@ -34,6 +35,7 @@ PAGES: tuple[Page, ...] = (
     *words_page.PAGES,
     *review_page.PAGES,
     *privacy_page.PAGES,
+    *log_page.PAGES,
     *creation_page.PAGES,
 )
 
