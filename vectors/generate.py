@@ -40,7 +40,7 @@ from neologue.protocol.credential import issue
 from neologue.protocol.documents import known_document, read_layer
 from neologue.protocol.invitation import invite
 from neologue.protocol.layer import ExtendingLayer, Layer, LikelyLayer
-from neologue.protocol.layer_fields import LAYER_KINDS, PROTOCOL_VERSION, LayerKind, fields_of
+from neologue.protocol.layer_fields import LAYER_KINDS, PROTOCOL_VERSION, LayerKind, document_schema, fields_of
 from neologue.protocol.report import read_report
 from neologue.protocol.slot import slot
 from neologue.protocol.submission import Submission
@@ -1245,24 +1245,14 @@ FILES: Mapping[str, Callable[[], object]] = {
 
 
 def layer_schema() -> str:
-    """A JSON Schema of the documents of layers, as far as one can tell what is in them."""
-    kinds = [
-        {
-            "title": f"{kind} layer",
-            "type": "object",
-            "additionalProperties": False,
-            "required": [field.name for field in fields_of(kind)],
-            "properties": {field.name: field.form.schema for field in fields_of(kind)},
-        }
-        for kind in LAYER_KINDS
-    ]
-    schema = {
+    """The JSON Schema of the documents of layers, as a file."""
+    schema = document_schema()
+    described = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "The document of a layer",
+        "title": schema["title"],
         "description": "Written by vectors/generate.py; docs/protocol.md says what the fields mean.",
-        "oneOf": kinds,
     }
-    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(described | schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def layer_typescript() -> str:

@@ -227,6 +227,23 @@ def fields_of(kind: LayerKind) -> list[LayerField]:
     return [field for field in LAYER_FIELDS if kind in field.kinds]
 
 
+def document_schema() -> dict[str, object]:
+    """A JSON Schema of the documents of layers, as far as one can tell what is in them."""
+    return {
+        "title": "The document of a layer",
+        "oneOf": [
+            {
+                "title": f"{kind} layer",
+                "type": "object",
+                "additionalProperties": False,
+                "required": [field.name for field in fields_of(kind)],
+                "properties": {field.name: field.form.schema for field in fields_of(kind)},
+            }
+            for kind in LAYER_KINDS
+        ],
+    }
+
+
 def write_document(layer: object, kind: LayerKind) -> bytes:
     """The document of a layer, in its one form."""
     return canonical({field.name: _json_value(layer, field) for field in fields_of(kind)})

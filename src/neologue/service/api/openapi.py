@@ -1,11 +1,13 @@
 """The OpenAPI description of the service, made from the endpoints."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from neologue import __version__
+from neologue.protocol.layer_fields import document_schema
 from neologue.service.api.endpoints import ENDPOINTS
 from neologue.service.api.operator_api import Text
 from neologue.service.api.schemas import Failure, Health
@@ -62,13 +64,63 @@ def description() -> dict[str, Any]:
     }
 
 
+_CODES: Mapping[str, Mapping[str, str]] = {
+    "check_in": {"400": "malformed", "401": "forged", "404": "unknown", "413": "too_large"},
+    "layer": {"404": "unknown"},
+    "known": {"404": "unknown"},
+    "send_report": {
+        "400": "malformed overfull",
+        "401": "forged",
+        "404": "unknown",
+        "409": "repeated",
+        "410": "closed",
+        "413": "too_large",
+    },
+    "join_cohort": {
+        "400": "malformed",
+        "401": "forged",
+        "404": "unknown",
+        "409": "out",
+        "410": "closed",
+        "413": "too_large",
+    },
+    "cohort_message": {
+        "400": "malformed",
+        "401": "forged",
+        "404": "unknown",
+        "409": "out",
+        "410": "closed",
+        "413": "too_large",
+    },
+}
+"""By operation and status, the codes of errors that a device acts on (docs/protocol.md, T9 and T12)."""
+
+
+def _coded_failures(operation: str) -> dict[str, Any]:
+    """The errors of an operation of devices, each with its codes."""
+
+    def shape(codes: str) -> dict[str, Any]:
+        problem = {
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {"code": {"enum": codes.split()}, "message": {"type": "string"}},
+        }
+        return {"type": "object", "required": ["error"], "properties": {"error": problem}}
+
+    return {
+        status: {"description": codes, "content": {"application/json": {"schema": shape(codes)}}}
+        for status, codes in _CODES.get(operation, {}).items()
+    }
+
+
 def _devices(schema: dict[Any, Any]) -> dict[str, Any]:
     """The routes of devices, which docs/protocol.md specifies."""
     failures = _failures(schema[Failure])
 
     def given(summary: str, operation: str, media: str, shape: dict[str, Any], **more: Any) -> dict[str, Any]:  # noqa: ANN401
         content = {media: {"schema": shape}}
-        responses = {"200": {"description": summary, "content": content}, **failures}
+        success = {"200": {"description": summary, "content": content}}
+        responses = {**success, **failures, **_coded_failures(operation)}
         return {"summary": summary, "operationId": operation, "responses": responses, **more}
 
     digest = [{"name": "digest", "in": "path", "required": True, "schema": DIGEST}]
@@ -86,7 +138,9 @@ def _devices(schema: dict[Any, Any]) -> dict[str, Any]:
     join["requestBody"] = message["requestBody"] = report["requestBody"]
     check_in = given("Ask what there is to do", "check_in", "application/json", schema[CheckInReply])
     check_in["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema[CheckIn]}}}
-    layer = given("What the devices of a layer are told", "layer", "application/json", {}, parameters=digest)
+    layer = given(
+        "What the devices of a layer are told", "layer", "application/json", document_schema(), parameters=digest
+    )
     known = given("A list of known words", "known", "text/plain", {"type": "string"}, parameters=digest)
     health = given("Whether the process is alive", "health", "application/json", schema[Health])
     ready = given("Whether it can serve", "ready", "application/json", schema[Health])

@@ -103,8 +103,8 @@ final class Vectors {
 
     private void candidates() throws Exception {
         for (Values vector : Values.objects(read("candidates"))) {
-            if (vector.get("listed") != null || !((List<?>) vector.get("doubtful")).isEmpty()) {
-                continue; // on their way out of the protocol
+            if (hasLists(vector)) {
+                continue;
             }
             ExtendedPrefixes candidates = new ExtendedPrefixes(
                     new Alphabet(vector.text("alphabet")), vector.strings("frontier"), vector.number("extension"));
@@ -113,6 +113,11 @@ final class Vectors {
                 same(vector, word.text("word"), orNone(word), candidates.index(word.text("word")));
             }
         }
+    }
+
+    /** Whether a layer has what is on its way out of the protocol. */
+    private static boolean hasLists(Values layer) {
+        return layer.get("listed") != null || layer.get("doubtful") != null && layer.strings("doubtful").length > 0;
     }
 
     private static int orNone(Values word) {
@@ -161,7 +166,7 @@ final class Vectors {
     private void reports(String name, Object vectors) {
         for (Values vector : Values.objects(vectors)) {
             Values told = vector.object("layer");
-            if (told.get("listed") != null || told.get("doubtful") != null && told.strings("doubtful").length > 0) {
+            if (hasLists(told)) {
                 continue;
             }
             Layer layer = LayerDocument.read(told.canonical());
@@ -220,7 +225,7 @@ final class Vectors {
             Invitation masked = new Invitation(
                     invitation.layer, invitation.operator, vector.bytes("masked_signature"), null);
             same(vector, "signed for masks", false, masked.isGenuine(vector.bytes("campaign"), signatures));
-            if (told.get("listed") != null) {
+            if (hasLists(told)) {
                 continue;
             }
             Vocabulary.read(vector.bytes("known_document"));
