@@ -167,6 +167,15 @@ def test_from_zero_to_words_by_commands(process: Process, tmp_path: Path) -> Non
     assert exported("shown", "words.dic").split() == [str(len(rest)), *rest]
     assert {line.split(",")[0] for line in exported("shown", "words.csv").splitlines()} == {"word", *rest}
     assert exported("shown", "release.json") == exported("found", "release.json"), "which is signed as a whole"
+    assert "spring: released" in campaign("wait", "spring").output
+    assert "released" in campaign("status", "spring", "--watch").output
+    campaign("review", "spring", "--accept", rest[0])
+    next_part = campaign("repeat", "spring").output
+    assert "spring 2: draft" in next_part
+    assert "1 words of earlier releases are known; paid by nobody." in next_part
+    repeated = service.ask("GET", "/v1/campaigns/spring%202/definition").json
+    assert repeated == {**body, "name": "spring 2", "also_known": [rest[0]]}
+    campaign("delete", "spring 2")
     again = neologue("campaign", "--server", process.address, "start", "spring", token=process.token)
     assert (again.exit_code, "is released" in again.output) == (2, True)
 

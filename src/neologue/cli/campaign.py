@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from neologue.cli.campaign_repeat import repeat
+from neologue.cli.campaign_watch import print_state, status, wait
 from neologue.cli.campaign_words import export, influence, review, words
 from neologue.cli.consent import YES, require_consent
 from neologue.cli.group_options import group_options, require_masks
@@ -72,7 +74,7 @@ def campaign(context: click.Context, server: str, token: str | None) -> None:
     context.obj = ServiceClient(server, token)
 
 
-for command in (words, influence, export, review):
+for command in (status, wait, repeat, words, influence, export, review):
     campaign.add_command(command)
 
 
@@ -166,7 +168,7 @@ def create(
     else:
         _require_consent(definition)
     created = service.request_json("POST", "campaigns", body=definition)
-    _print_state(created)
+    print_state(created)
     if given["aggregation"] == "secure":
         _print_server_privacy(definition)
     if targets:
@@ -230,7 +232,7 @@ def list_(service: ServiceClient, as_json: bool) -> None:
 @click.pass_obj
 def start(service: ServiceClient, name: str) -> None:
     """Start a campaign, or resume a paused one."""
-    _print_state(service.request_json("POST", "campaigns", name, "start"))
+    print_state(service.request_json("POST", "campaigns", name, "start"))
 
 
 @campaign.command()
@@ -238,7 +240,7 @@ def start(service: ServiceClient, name: str) -> None:
 @click.pass_obj
 def pause(service: ServiceClient, name: str) -> None:
     """Pause a campaign: ask no device and count nothing until it is started again."""
-    _print_state(service.request_json("POST", "campaigns", name, "pause"))
+    print_state(service.request_json("POST", "campaigns", name, "pause"))
 
 
 @campaign.command()
@@ -249,29 +251,7 @@ def abort(service: ServiceClient, name: str, yes: bool) -> None:
     """End a campaign without a release. What was collected stays charged."""
     if not (yes or _confirm(f"End the campaign {name} without a release, for good?")):
         raise ParameterError(f"nothing was changed: {name} goes on; answer y or give --yes to end it")
-    _print_state(service.request_json("POST", "campaigns", name, "abort"))
-
-
-@campaign.command()
-@NAME
-@AS_JSON
-@click.pass_obj
-def status(service: ServiceClient, name: str, as_json: bool) -> None:
-    """Show the state of a campaign and of its layers."""
-    from neologue.cli.terminal import show_table
-
-    found = service.request_json("GET", "campaigns", name)
-    layers = service.request_json("GET", "campaigns", name, "layers")
-    if as_json:
-        click.echo(json.dumps({**found, "layers": layers}, indent=2, ensure_ascii=False))
-        return
-    _print_state(found)
-    rows = [_layer_row(layer) for layer in layers]
-    columns = ("pass", "layer", "state", "candidates", "reports", "of", "kept", "words", "deadline")
-    show_table("Layers", columns, rows, numbers=(3, 4, 5, 6, 7))
-    for layer in layers:
-        for warning in layer["warnings"]:
-            click.echo(f"layer {layer['place'] + 1}: {warning}")
+    print_state(service.request_json("POST", "campaigns", name, "abort"))
 
 
 @campaign.command()
@@ -321,27 +301,3 @@ def _confirm(question: str) -> bool:
         return click.confirm(question)
     except click.Abort:
         return False
-
-
-def _print_state(found: dict[str, Any]) -> None:
-    click.echo(
-        f"{found['name']}: {found['state']}, {found['users']:,} users of {found['devices']:,} devices, "
-        f"ε = {found['epsilon']:g}"
-    )
-    if found["note"]:
-        click.echo(found["note"])
-
-
-def _layer_row(layer: dict[str, Any]) -> tuple[str, ...]:
-    facts = layer["facts"]
-    return (
-        str(facts["pass_number"]) if facts else "",
-        str(facts["layer"]) if facts else "",
-        layer["state"],
-        f"{layer['candidates']:,}",
-        f"{layer['reports']:,}",
-        f"{layer['cohort']:,}",
-        f"{facts['kept']:,}" if facts else "",
-        f"{facts['words']:,}" if facts else "",
-        format_time(layer["deadline"]) if layer["state"] == "open" else "",
-    )

@@ -1,6 +1,7 @@
 """`neologue ledger`: privacy budgets of populations, and what they have spent."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -11,6 +12,7 @@ from neologue.cli.service_client import TOKEN, ServiceClient
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
+    from neologue.ledger.budget import Budget
     from neologue.ledger.ledger_document import PopulationDocument
     from neologue.privacy.collection import Collection
 
@@ -50,6 +52,11 @@ def create(file: Path) -> None:
     "--local-epsilon", type=float, help="The most local ε of a word, summed over campaigns  [default: unlimited]"
 )
 @click.option("--change", is_flag=True, help="Change an existing budget.")
+@click.option(
+    "--parts",
+    type=click.IntRange(2, 1000),
+    help="Add so many populations, `NAME 1 of N` and so on: parts of the same people, with nobody in two.",
+)
 @TOKEN
 def population(
     ledger: str,
@@ -59,23 +66,29 @@ def population(
     delta: float,
     local_epsilon: float | None,
     change: bool,
+    parts: int | None,
     token: str | None,
 ) -> None:
-    """Set the budget of a population.
+    """Set the budget of a population, or of each of its parts.
 
     Nobody may be in two populations of a ledger, or take part in campaigns that are not charged to it.
     """
     from neologue.ledger.budget import Budget
 
     budget = Budget(unit, epsilon, delta, local_epsilon)
+    names = [name] if parts is None else [f"{name} {part} of {parts}" for part in range(1, parts + 1)]
+    for each in names:
+        _set_budget(ledger, each, budget, change, token)
+
+
+def _set_budget(ledger: str, name: str, budget: "Budget", change: bool, token: str | None) -> None:
     before = next((each for each in _read_populations(ledger, token) if each.population == name), None)
     if _is_address(ledger):
-        body = {"unit": unit, "epsilon": epsilon, "delta": delta, "local_epsilon": local_epsilon}
         service = ServiceClient(ledger, token)
         if change:
-            service.request_json("POST", "populations", name, "budget", body=body)
+            service.request_json("POST", "populations", name, "budget", body=asdict(budget))
         else:
-            service.request_json("POST", "populations", body={"name": name, **body})
+            service.request_json("POST", "populations", body={"name": name, **asdict(budget)})
     else:
         from neologue.ledger.ledger_file import open_ledger
 
@@ -85,7 +98,7 @@ def population(
         set_on = before.budgets[-1].from_
         click.echo(
             f"changed the budget of {name}, set on {set_on}: ε = {before.budget:g} for every {before.unit} at "
-            f"δ = {before.delta:g} is now ε = {epsilon:g} for every {unit} at δ = {delta:g}",
+            f"δ = {before.delta:g} is now ε = {budget.epsilon:g} for every {budget.unit} at δ = {budget.delta:g}",
             err=True,
         )
 

@@ -19,6 +19,7 @@ from neologue.protocol.slot import SLOTS
 from neologue.service.api.schemas import CampaignView, LayerView
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
+from neologue.service.campaigns.expected_end import ExpectedEnd, expected_end
 from neologue.service.storage.states import CampaignState, LayerState
 from neologue.service.worker import Worker
 from neologue.web.page import Page, PageRequest, render_fragment
@@ -45,6 +46,7 @@ class ProgressView:
     layers: list[LayerView]
     label: str
     """The name of the current layer."""
+    end: ExpectedEnd
 
     @property
     def current_layer(self) -> LayerView | None:
@@ -95,8 +97,12 @@ class ProgressView:
 def campaign_progress(service: Worker, entry: CampaignRow) -> ProgressView:
     """How far a campaign has come, by the database."""
     with service.database.reading() as db:
-        layers = [LayerView.of(layer, SLOTS) for layer in campaign_store.layers_of(db, entry.id)]
-    return ProgressView(CampaignView.of(entry), layers, _layer_label(service, entry, len(layers)))
+        rows = campaign_store.layers_of(db, entry.id)
+    layers = [LayerView.of(layer, SLOTS) for layer in rows]
+    # To the minute, so that a page is told of it when it has changed, and not with every look.
+    now = service.context.clock() // 60 * 60
+    end = expected_end(entry.definition, rows, now)
+    return ProgressView(CampaignView.of(entry), layers, _layer_label(service, entry, len(layers)), end)
 
 
 def stream_progress(request: PageRequest) -> Response:

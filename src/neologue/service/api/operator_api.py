@@ -39,6 +39,7 @@ from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.consent import require_consent
 from neologue.service.campaigns.coordinator import Coordinator
 from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.expected_end import ExpectedEnd, expected_end
 from neologue.service.collect.stored_layers import StoredLayers
 from neologue.service.ops import access
 from neologue.service.ops.access import ANALYST, OPERATOR, AuditEntry, Person
@@ -167,6 +168,13 @@ def layers(context: Context, call: Call) -> list[LayerView]:
     """The layers of a campaign; for operators alone, because they show how many devices take part, and when."""
     with context.database.reading() as db:
         return [LayerView.of(asked, SLOTS) for asked in campaign_store.layers_of(db, _find_campaign(db, call).id)]
+
+
+def end(context: Context, call: Call) -> ExpectedEnd:
+    """When a campaign is expected to end."""
+    with context.database.reading() as db:
+        entry = _find_campaign(db, call)
+        return expected_end(entry.definition, campaign_store.layers_of(db, entry.id), context.clock())
 
 
 def prefixes(context: Context, call: Call) -> Prefixes:
@@ -321,6 +329,7 @@ CAMPAIGN_ENDPOINTS = (
     Endpoint("POST", f"{_ONE}/pause", "Pause a campaign", (OPERATOR,), pause, CampaignView),
     Endpoint("POST", f"{_ONE}/abort", "End a campaign without a release", (OPERATOR,), abort, CampaignView),
     Endpoint("GET", f"{_ONE}/layers", "The layers of a campaign", (OPERATOR,), layers, list[LayerView]),
+    Endpoint("GET", f"{_ONE}/expected-end", "When it is expected to end", (OPERATOR,), end, ExpectedEnd),
     Endpoint("GET", f"{_ONE}/prefixes", "The prefixes of the last layer", (OPERATOR,), prefixes, Prefixes),
     Endpoint("GET", f"{_ONE}/words", "The words that were found", _BOTH, words, list[WordView], asks=Hidden),
     Endpoint(

@@ -61,6 +61,7 @@ def definition_document(campaign: bytes, definition: Definition) -> bytes:
         del said[name]
     said["parameters"] = definition.campaign.parameters.as_dict()
     said["known"] = definition.campaign.known.digest
+    del said["also_known"]  # in the digest, too
     said["targets"] = None if definition.targets is None else _digest_of_words(definition.targets)
     return canonical_json({"campaign": campaign.hex(), **said})
 

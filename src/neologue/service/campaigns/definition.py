@@ -51,6 +51,8 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     """The name of an alphabet, instead of the language's or the profile's."""
     known: list[str] | None = None
     """The known words, instead of the language's."""
+    also_known: list[str] = []
+    """More known words, such as those that were accepted in an earlier campaign."""
     targets: list[str] | None = None
     """If given, devices contribute these words alone."""
     parameters: dict[str, Any] = {}
@@ -154,6 +156,8 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             alphabet = Alphabet.named(self.alphabet)
         if self.known is not None:
             known = Vocabulary(self.known, source="given words")
+        if self.also_known:
+            known = known.with_words(self.also_known, f"{len(self.also_known):,} more")
         try:
             parameters = msgspec.convert({**base.parameters.as_dict(), **stated}, Parameters)
         except msgspec.ValidationError as error:

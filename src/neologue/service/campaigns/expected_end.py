@@ -1,0 +1,49 @@
+"""When a running campaign is expected to end, by how fast reports come, and when at the latest."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import msgspec
+
+from neologue.campaign.parameters import Parameters
+from neologue.service.campaigns.campaign_store import LayerRow
+from neologue.service.campaigns.definition import Definition
+from neologue.service.storage.states import LayerState
+
+
+class ExpectedEnd(msgspec.Struct, frozen=True):
+    """Unix times; null for what nothing is known of yet, or any more."""
+
+    layer: float | None = None
+    """When the open layer is expected to be full, at the latest at its deadline."""
+    campaign: float | None = None
+    """When the last layer is expected to be full; null if the votes decide how many layers there are."""
+    latest: float | None = None
+    """The latest end, if no layer is extended and all layers come that may."""
+
+
+def expected_end(definition: Definition, layers: Sequence[LayerRow], now: float) -> ExpectedEnd:
+    """When the open layer and the whole campaign are expected to end."""
+    if not layers or layers[-1].state is LayerState.DECIDED:
+        return ExpectedEnd()
+    current = layers[-1].round
+    passed = max(0.0, now - current.opened)
+    full = current.deadline
+    if layers[-1].state is not LayerState.OPEN:
+        full = now
+    elif current.reports:
+        full = min(current.deadline, current.opened + passed * current.layer_size / current.reports)
+    full = max(full, now)
+    left = max(0, _most_layers(definition) - len(layers))
+    latest = max(current.deadline, now) + left * definition.layer_seconds
+    if definition.campaign.parameters.layers is None:
+        return ExpectedEnd(full, None, latest)
+    lasted = [after.round.opened - before.round.opened for before, after in pairwise(layers)]
+    usual = sum((*lasted, full - current.opened)) / (len(lasted) + 1)
+    return ExpectedEnd(full, full + left * usual, latest)
+
+
+def _most_layers(definition: Definition) -> int:
+    """As many layers as there may be, with the measurement."""
+    parameters: Parameters = definition.campaign.parameters
+    return parameters.passes * (parameters.layers or parameters.depth) + (1 if definition.measuring else 0)
