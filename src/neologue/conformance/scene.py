@@ -43,8 +43,8 @@ def likely_layer() -> LikelyLayer:
     """A layer of likely strings that a device with the usual policy answers."""
     alphabet = Alphabet("abc")
     spelling = SpellingCosts(alphabet, ("", "\0"), np.array([0, 1]), ("\0abc", "ac"), np.array([2, 2, 3, 2, 1, 3]))
-    rounds = (RootRound(strings([""]), np.array([0]), np.array([NEVER]), 16),)
-    asked = LikelyCandidates(spelling, rounds, escapes=True)
+    rounds = (RootRound(strings([""]), np.array([0]), np.array([NEVER]), 16, 16),)
+    asked = LikelyCandidates(spelling, rounds)
     return LikelyLayer(**_COMMON, alphabet=alphabet, depth=8, asked=asked)
 
 
