@@ -38,6 +38,16 @@ SECONDS_TO_STOP = 30
     help="A file with the witnesses of the log and how many must co-sign a layer before anyone is asked about it "
     "(c2sp.org/tlog-policy).",
 )
+@click.option(
+    "--webhook",
+    metavar="URL",
+    help="Tell this address what happens to campaigns, with signed requests that are retried.",
+)
+@click.option(
+    "--webhook-secret",
+    type=click.Path(exists=True, dir_okay=False),
+    help="A file with the secret that signs them: openssl rand -hex 32.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="The port; 0 for any free one."
@@ -87,6 +97,7 @@ def serve(
         raise InputError("--certificate and --private-key go together: give both, or let a proxy handle TLS")
     check_address(host, port)
     _check_certificate(certificate, private_key)
+    _check_webhook(settings)
     _prepare_database(settings)
     import uvicorn
 
@@ -133,6 +144,14 @@ def check_address(host: str, port: int) -> None:
         raise InputError(
             f"can't listen on {host}, port {port} ({getattr(error, 'strerror', error)}): give another --port or --host"
         ) from error
+
+
+def _check_webhook(settings: "Settings") -> None:
+    from neologue.service.webhook_settings import read_secret
+
+    if bool(settings.webhook) != bool(settings.webhook_secret):
+        raise InputError("--webhook and --webhook-secret go together: give both, or neither")
+    read_secret(settings)
 
 
 def _check_certificate(certificate: str | None, private_key: str | None) -> None:

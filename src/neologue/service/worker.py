@@ -67,6 +67,7 @@ from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.place_store import PlaceStore
 from neologue.service.storage.report_store import ReportStore
+from neologue.service.webhook_settings import webhook_steps
 
 WRONG = frozenset({400, 401, 403, 404, 405, 413})
 """Statuses that honest devices and careful people seldom see: an address that gets many of them becomes suspect."""
@@ -150,6 +151,7 @@ class Worker:
 
         publishing = Publishing(LogPublisher(self.database, keys.log), trust, self.threads)
         self._publishing = publishing.steps(settings.refresh, on_fault)
+        self._telling = webhook_steps(settings, self.database, clock, self.threads)
         self.context = Context(self.database, self.coordinator, self.ledger, keys, clock, settings)
         late_reports = LateReports(self._storage, self.threads, self.layers, keys)
         self._report_route = ReportRoute(
@@ -249,7 +251,7 @@ class Worker:
             async with self._closing, self._bodies, self.intake, self.groups:
                 try:
                     async with AsyncExitStack() as steps:
-                        for step in (self._refreshing, self._advancing, *self._publishing):
+                        for step in (self._refreshing, self._advancing, *self._publishing, *self._telling):
                             await steps.enter_async_context(step)
                         log.info("serving", database=self.database.name, workers_key=self._keys.public.hex())
                         if self._keys.wrapping is None:

@@ -32,6 +32,10 @@ class Settings:
     """The source of the key under which the service's keys are wrapped; a file beside SQLite's unless given."""
     witnesses: str | None = None
     """A file that names the witnesses of the log and how many must co-sign (c2sp.org/tlog-policy), if there are any."""
+    webhook: str | None = None
+    """An address that is told what happens to campaigns, if any."""
+    webhook_secret: str | None = None
+    """The file with the secret that signs what it is told."""
     largest_request: int = 64 * MEGABYTE
     """The most bytes of what an operator sends: a list of known words may be long."""
     seconds_to_send: float = 30.0
