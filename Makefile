@@ -13,7 +13,7 @@ PYTEST = .venv/test/bin/python -m pytest --dist loadfile --no-loadscope-reorder
 # Bytecode is kept, whatever the environment says: tests start many processes, and pytest rewrites every assertion.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: discover sandbox test suite lint ruff-check ruff-format mypy unit durations docs browser java proxy soak bench sbom lock clean
+.PHONY: discover sandbox test suite lint ruff-check ruff-format mypy unit durations docs browser java proxy soak bench sbom dist lock clean
 
 discover: .venv/discover/ready
 	.venv/discover/bin/neologue discover $(ARGS)
@@ -76,6 +76,10 @@ proxy:
 	@if ! { PATH="$$PATH:/usr/sbin" command -v nginx && command -v systemd-analyze; } > /dev/null && command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
 		apt-get -qq update && apt-get -qq install -y nginx-light systemd || true; \
 	fi
+
+# The wheels and the source distribution, the same bytes wherever they are built, with their digests and where they come from.
+dist: .venv/test/ready
+	.venv/test/bin/python deploy/build.py dist
 
 # What the environment of the service is made of, as CycloneDX and as a list of licences, of which only known ones pass.
 sbom: .venv/serve/ready .venv/test/ready

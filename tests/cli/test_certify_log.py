@@ -44,6 +44,7 @@ def test_a_release_is_certified_by_the_log_alone(world: World, tmp_path: Path) -
     assert "this release, the only one" in done.output
     assert "- completeness" not in done.output
     assert "- votes" in done.output
+    assert '"package":"' in done.output
 
 
 def test_what_is_wrong_is_named_with_its_entry(world: World, tmp_path: Path) -> None:

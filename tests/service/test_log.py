@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import neologue
 from neologue.cli.main import main
 from neologue.errors import LogError
 from neologue.ledger.budget import Budget
@@ -23,6 +24,7 @@ from neologue.service.log.log_files import file_paths, read_file
 from neologue.service.log.log_publisher import LogPublisher
 from neologue.service.log.witness_client import Conflict, WitnessClient
 from neologue.service.ops import key_rotation
+from neologue.service.ops.software import installed_files, log_software, package_digest
 from neologue.service.storage.database import Database
 from neologue.service.storage.states import CampaignState
 from neologue.transparency.checkpoint import campaign_origin, log_verifier, open_checkpoint, operator_origin
@@ -145,6 +147,16 @@ def test_ends_keys_and_budgets_are_told(town: Town) -> None:
     key_rotation.rotate(town.database, town.keys, "operator", 2.0, "somebody")
     town.coordinator.charging.add_population("en-US", Budget("user", 9.0, 1e-9), 3.0, "somebody")
     assert [each.deed for each in deeds(town)][-4:] == [Deed.ABORTED, Deed.LINKED, Deed.KEY, Deed.BUDGET]
+
+
+def test_the_code_that_runs_is_told_once(town: Town, publisher: LogPublisher) -> None:
+    for _ in range(2):
+        log_software(town.database)
+    publisher.publish()
+    (told,) = (each for each in deeds(town) if each.deed is Deed.SOFTWARE)
+    assert told.digest
+    said = json.loads(files(town)[f"documents/{told.digest.hex()}"])
+    assert said == {"version": neologue.__version__, "package": package_digest(installed_files())}
 
 
 def test_a_pause_is_nobodys_business(town: Town) -> None:

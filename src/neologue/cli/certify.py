@@ -67,7 +67,7 @@ def certify(
     from neologue.release.certification import certify as check_claims
     from neologue.release.codec import read_release_file
     from neologue.release.key_file import read_succession
-    from neologue.release.logged_campaign import certify_with_log, logged_documents
+    from neologue.release.logged_campaign import certify_with_log, logged_documents, software_said
     from neologue.release.signature import public_key, signing_key
     from neologue.transparency.read_log import ReadLog
 
@@ -95,6 +95,8 @@ def certify(
         _show(certification, document.privacy, signed="signature" in document.whole, verified=key is not None)
         if isinstance(shown, ReadLog) and certification.passed:
             click.echo(_describe_log(shown))
+            software = software_said(document, shown) or "nothing that the log still has"
+            click.echo(f"The software that made it, by the service's own word: {_printable(software)}.")
     if not certification.passed:
         context.exit(FAILED)
 

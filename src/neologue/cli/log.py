@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from neologue.cli.shared_options import DATABASE
+from neologue.errors import InputError
 
 
 @click.group()
@@ -23,6 +24,20 @@ def key(database: str) -> None:
 
     with closing(open_database(database)) as opened, opened.reading() as db:
         click.echo(str(log_verifier(public_log_key(db))))
+
+
+@log.command()
+@click.argument("wheel", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def software(wheel: Path) -> None:
+    """Print the digest of the package in WHEEL, by which the log of a service that runs it names it."""
+    from zipfile import BadZipFile
+
+    from neologue.service.ops.software import package_digest, wheel_files
+
+    try:
+        click.echo(package_digest(wheel_files(wheel)))
+    except BadZipFile:
+        raise InputError(f"{wheel} is no wheel: name the one that you have built or downloaded") from None
 
 
 @log.command()

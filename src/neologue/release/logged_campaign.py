@@ -20,6 +20,7 @@ from neologue.transparency.read_log import ReadLog
 
 _SHOWN: Final = (COMPLETENESS.name, IDENTITY.name)
 """What no longer rests on the operator's word alone, if witnesses have co-signed the log."""
+_MOST_SAID: Final = 200
 _ENDS: Final = (Deed.ABORTED, Deed.REFUSED)
 
 
@@ -49,6 +50,18 @@ def logged_documents(document: ReleaseDocument, log: ReadLog) -> dict[str, bytes
     stated = {digest for digest in document_digests(document).values() if digest is not None}
     found = {digest.hex(): log.document(digest) for digest in sorted(digests) if digest.hex() in stated}
     return {digest: content for digest, content in found.items() if content is not None}
+
+
+def software_said(document: ReleaseDocument, log: ReadLog) -> str | None:
+    """The code that claims to have made a release: what its log was told last before it; None if it is not known."""
+    said: str | None = None
+    for entry in log.entries:
+        if entry.deed is Deed.RELEASED and (entry.digest or b"").hex() == document.digest:
+            return said
+        if entry.deed is Deed.SOFTWARE and entry.digest is not None:
+            content = log.document(entry.digest)
+            said = None if content is None else content.decode("utf-8", "replace")[:_MOST_SAID]
+    return None
 
 
 def wrong_events(document: ReleaseDocument, log: ReadLog) -> Iterator[str]:

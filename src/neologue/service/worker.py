@@ -63,6 +63,7 @@ from neologue.service.ops.metrics import MEDIA, Metrics
 from neologue.service.ops.publishing import Publishing, read_trust
 from neologue.service.ops.service_keys import load_keys
 from neologue.service.ops.settings import Settings
+from neologue.service.ops.software import log_software
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.place_store import PlaceStore
@@ -118,6 +119,7 @@ class Worker:
         name = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
         self.coordinator = Coordinator(self._storage, keys, self.ledger, name)
         log_earlier_campaigns(self.database, keys)
+        log_software(self.database)
         self.trust = trust = read_trust(settings.witnesses)
         """The witnesses of the log."""
         self.layer_cache = LayerCache(self.database, keys, clock, trust.quorum)

@@ -15,6 +15,7 @@ from neologue.release.signature import sign_document
 from neologue.service.campaigns import campaign_store
 from neologue.service.log.log_files import file_paths, read_file
 from neologue.service.log.log_publisher import LogPublisher
+from neologue.service.ops.software import log_software
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.transparency.checkpoint import (
@@ -84,6 +85,7 @@ def make_world(folder: Path) -> World:
     """Run a campaign and read what it leaves."""
     database = open_database(str(folder / "service.db"))
     migrate(database)
+    log_software(database)
     town = Town(database)
     entry = town.coordinator.create(definition(), 0.0)
     town.coordinator.start("small", 0.0)
