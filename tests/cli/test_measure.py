@@ -22,7 +22,7 @@ def test_the_release_has_what_was_measured_and_certifies(
     assert found.exit_code == 0, found.stderr
     assert "Measured: the words cover" in found.stdout
     assert "measured" in found.stdout
-    assert "The measured counts are of all its holders" in " ".join(found.stdout.split())
+    assert "The measured counts are about all holders" in " ".join(found.stdout.split())
     assert "other users count the" in found.stderr
     document = json.loads((tmp_path / "release.json").read_text("utf-8"))
     measurement = document["measurement"]

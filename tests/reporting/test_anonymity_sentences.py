@@ -27,7 +27,7 @@ def test_both_promises_are_told_with_what_they_rest_on() -> None:
         "Unique words: a word, or a beginning of it, that one user alone reports is shown with a chance of at most "
         "1e-06, over the whole release, even if 2 devices of a layer are hostile."
     )
-    assert "nor what 9 users report" in protects
+    assert "and one that 9 users report with a chance of at most " in protects
 
 
 def test_under_masks_without_limits_no_sentence_claims_anything_against_hostile_devices() -> None:

@@ -69,7 +69,7 @@ def test_what_is_left_out_is_counted_by_its_reason_and_shown_to_no_reader() -> N
     }
     assert "left_out" not in document
     said = " ".join(left_out_lines(found))
-    assert "Left out: 60.0% of what users hold beside known words (20.0% with a character" in said
+    assert "Left out: 60.0% of what users hold besides known words (20.0% with a character" in said
     assert "that the alphabet own lacks, such as ä" in said
     assert "Coverage is about the other 40.0%." in said
     assert "Warning: that is more than a tenth." in said
@@ -82,7 +82,7 @@ def test_more_than_a_tenth_is_warned_of(left: int, lines: int) -> None:
     old = left_out_lines(replace(found, left_out=LeftOut(100, 0, 0, 0, "", 100, left)))
     assert len(old) == lines
     if lines == 2:
-        assert old[0] == "Too old: 11 of 100 rows (11.0%), which are of before the last 60 days, do not count."
+        assert old[0] == "Too old: 11 of 100 rows (11.0%) are older than the last 60 days, and do not count."
         assert old[1].startswith("Warning: that is more than a tenth.")
 
 

@@ -500,7 +500,7 @@ def test_the_price_is_told_with_what_the_population_has_left(tmp_path: Path) -> 
         assert "With this campaign, ε = " in rich
         assert "What fewer than 10 users of each layer report may have been published by the campaign" in rich
         assert "at most 1e-06, even if 1 device of each layer is hostile." in rich
-        assert "Privacy of the release, from its readers" in rich
+        assert "Privacy of the release, against its readers" in rich
         poor = desk.post("/create/price", cookie, **form, population="poor").json["html"]
         assert "This campaign exceeds the budget" in poor
         assert "users of each layer report" not in poor, "nobody has told anything of them"

@@ -185,16 +185,16 @@ def planting_lines(stated: Mapping[str, Any], words: int | None = None) -> list[
     if not stated:  # releases of formats 1 and 2 do not say it
         return []
     one, *shares = stated["bounds"]
-    bounds = ", ".join(f"{100 * bound['share']:g} % of all at most {bound['words']:,}" for bound in shares)
+    bounds = ", ".join(f"{100 * bound['share']:g} % of all devices {bound['words']:,}" for bound in shares)
     of = "" if words is None else f" of {words:,}"
     fewest, tolerated = stated["untrusted_from"], f"{100 * stated['tolerated']:g} %"
     return [
-        f"Hostile devices: one can plant at most {one['words']:,}{of} words, {bounds}, but for a chance of "
-        f"{stated['risk']:g}.",
+        f"Hostile devices: one device can plant at most {one['words']:,}{of} words, {bounds}; these limits fail with a "
+        f"chance of at most {stated['risk']:g}.",
         f"No number of them can plant more than {tolerated} of the words."
         if fewest is None
-        else f"Trust it only if fewer than {fewest['devices']:,} devices ({100 * fewest['share']:.2g} %) are hostile: "
-        f"so many can plant more than {tolerated} of the words.",
+        else f"Trust the release only if fewer than {fewest['devices']:,} devices ({100 * fewest['share']:.2g} %) are "
+        f"hostile: with {fewest['devices']:,}, more than {tolerated} of the words may be planted.",
     ]
 
 

@@ -39,7 +39,7 @@ def summary(discovery: "Discovery") -> list[str]:
     )
     found = (
         f"Found: {score.words_released:,} new words. They cover {score.coverage:.1%} of what users hold of "
-        f"{score.words_true:,} unknown words; {score.precision:.2%} of them are really held by someone."
+        f"{score.words_true:,} unknown words; {score.precision:.2%} of the words found are really held by someone."
         if score.words_released
         else "Found: no new word. " + nothing
     )
@@ -79,8 +79,8 @@ def _old_lines(left: "LeftOut", days: int) -> list[str]:
     if not left.old_rows:
         return []
     line = (
-        f"Too old: {left.old_rows:,} of {left.rows:,} rows ({_percent(left.old_share)}), which are of before the last "
-        f"{days:,} days, do not count."
+        f"Too old: {left.old_rows:,} of {left.rows:,} rows ({_percent(left.old_share)}) are older than the last "
+        f"{days:,} days, and do not count."
     )
     much = "Warning: that is more than a tenth. If they should count, choose more days (--days)."
     return [line, *([much] if left.is_mostly_old else [])]
@@ -97,7 +97,7 @@ def _unspellable_lines(left: "LeftOut", campaign: "Campaign") -> list[str]:
     }
     named = ", ".join(f"{_percent(pairs / left.pairs)} {reason}" for reason, pairs in reasons.items() if pairs)
     line = (
-        f"Left out: {_percent(left.share)} of what users hold beside known words ({named}). Coverage is about the "
+        f"Left out: {_percent(left.share)} of what users hold besides known words ({named}). Coverage is about the "
         f"other {_percent(1 - left.share)}."
     )
     much = (
@@ -119,7 +119,7 @@ def measured_line(measurement: Measurement) -> str:
     if not measurement.decided:
         return f"Measured: nothing, as only {counted}, counted the words."
     if measurement.coverage is None:
-        return f"Measured: no coverage, as nothing that {counted}, counted stands out from the noise."
+        return f"Measured: no coverage, as nothing that was counted by {counted}, stands out from the noise."
     share = measurement.coverage
     return (
         f"Measured: the words cover {share.estimate:.1%} of what users sample of their new words (95 % interval: "
@@ -130,14 +130,15 @@ def measured_line(measurement: Measurement) -> str:
 def interval_note(measurement: Measurement | None) -> str:
     """What an interval of a word is about, and where the number of its holders is."""
     about = (
-        "Estimates and 95 % intervals are about the users who would report a word, not about all who hold it: who has "
-        "more new words than fit into a report counts in part, so more may hold a word than its interval says."
+        "Estimates and 95 % intervals are about the users who would report a word, not about all who hold it. A user "
+        "with more new words than fit into a report counts only in part, so more users may hold a word than its "
+        "interval says."
     )
     if measurement is None or not measurement.decided:
         return f"{about} How many hold it was not measured."
     return (
-        f"{about} The measured counts are of all its holders, as far as hardly anybody has more new words drawn than "
-        "fit into a report."
+        f"{about} The measured counts are about all holders, as long as hardly anybody has more new words than fit "
+        "into a report."
     )
 
 
@@ -147,11 +148,11 @@ def privacy_lines(statement: Mapping[str, Any]) -> list[str]:
     item, user = (statement[part] for part in ("item_central", "user_central"))
     return [
         *([] if applies_to == ON_DEVICES else [f"The privacy figures apply to {applies_to}."]),
-        f"Privacy of a report, from whoever sees it: local ε = {statement['local_epsilon']:g} for a word "
-        f"({statement['mechanism']}), {statement['user_local_epsilon']:g} for the up to "
-        f"{statement['words_per_user']} words of a user.",
-        f"Privacy of the release, from its readers: ε = {shown(item['best'])} for a word, {shown(user['best'])} for a "
-        f"whole user, at δ = {statement['delta']:g}.",
+        f"Privacy of a report, against everyone who sees it: local ε = {statement['local_epsilon']:g} for a word "
+        f"({statement['mechanism']}), {statement['user_local_epsilon']:g} for all words of a report, which are at most "
+        f"{statement['words_per_user']}.",
+        f"Privacy of the release, against its readers: ε = {shown(item['best'])} for a word, {shown(user['best'])} for "
+        f"a whole user, at δ = {statement['delta']:g}.",
         f"Judged: {grade(item['best']).words} of a word, {grade(user['best']).words} of a whole user.",
         *anonymity_lines(statement),
         *_server_line(statement),
@@ -166,8 +167,8 @@ def _server_line(statement: Mapping[str, Any]) -> list[str]:
     server = next(each for each in trust["observers"] if each["who"] == SERVER)
     item, user = server["item_epsilon"], server["user_epsilon"]
     return [
-        f"Privacy from the server, which reads sums under masks with {server['smallest_sum']:,} honest devices or "
-        f"more: ε = {shown(item)} for a word ({grade(item).words}), {shown(user)} for a whole user "
+        f"Privacy against the server, which reads masked sums of at least {server['smallest_sum']:,} honest devices: "
+        f"ε = {shown(item)} for a word ({grade(item).words}), {shown(user)} for a whole user "
         f"({grade(user).words})."
     ]
 
@@ -211,7 +212,7 @@ def _threshold_lines(statement: Mapping[str, Any]) -> list[str]:
     k, expected = anonymity["k"], anonymity["expected_below_k"]
     number = f"{math.ceil(expected):,}" if expected >= 100 else shown(expected)
     return [
-        f"What protects: in no layer does what nobody reports get enough votes with a chance above {shown(nobody)}, "
-        f"nor what {k - 1:,} users report with one above {shown(few)}. Of all words and prefixes kept, at most "
-        f"{number} are expected to have fewer than {k:,} users."
+        f"Rare words: in any layer, a word that nobody reports gets enough votes with a chance of at most "
+        f"{shown(nobody)}, and one that {k - 1:,} users report with a chance of at most {shown(few)}. Of all words and "
+        f"prefixes kept, at most {number} are expected to have fewer than {k:,} users."
     ]
