@@ -113,6 +113,36 @@ def test_the_link_opens_a_page_on_which_words_appear(entered: Running, browser: 
     assert browser.complaints() == []
 
 
+def test_a_word_of_the_visitor_rises_from_the_noise(entered: Running, browser: Browser) -> None:
+    driver = browser.driver
+    home = entered.link.partition("/enter/")[0]
+    entered.prints(r"(\d+) words are released")
+
+    for typed, told in (
+        ("house", "is a known word"),
+        ("zo nk", "can't be found: a word has 1 to 8 characters"),
+        ("Zonky", "Your word: zonky"),
+    ):
+        browser.visit(home)
+        driver.find_element(By.ID, "word").send_keys(typed)
+        click_on(driver.find_element(By.XPATH, "//button[.='Have 200 people type it']"))
+        wait_until(lambda told=told: told in driver.execute_script("return document.body.innerText"), PATIENCE)
+
+    def outcome() -> str:
+        """What the page says in the end, by itself."""
+        found: str = driver.execute_script(
+            "const live = document.querySelector('#live[data-state=released]');"
+            "return live ? document.querySelector('#findings').innerText : ''"
+        )
+        return found
+
+    wait_until(outcome, PATIENCE)
+    assert "Found." in outcome()
+    assert len(driver.find_elements(By.CSS_SELECTOR, ".spelled .stands-out")) == len("zonky")
+    # The browser tells of the status of pages that say what was wrong.
+    assert [said for said in browser.complaints() if "status of 400" not in said] == []
+
+
 def test_the_browser_joins_as_one_more_device_and_is_counted(entered: Running, browser: Browser) -> None:
     driver = browser.driver
     browser.visit(entered.link.partition("/enter/")[0])

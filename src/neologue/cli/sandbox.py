@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue.cli.fleet import OVER, check_epsilon_acceptable, issue_credentials, layer_summary
+from neologue.cli.sandbox_word import PEOPLE, WordTrials
 from neologue.cli.serve import check_address, read_settings
 from neologue.cli.service_client import ServiceClient
 from neologue.cli.shared_options import LANGUAGE
@@ -80,6 +81,10 @@ def sandbox(port: int, no_open: bool, **options: Any) -> None:  # noqa: ANN401
             for definition in _campaigns(**options):
                 service.request_json("POST", "campaigns", body=definition)
                 service.request_json("POST", "campaigns", definition["name"], "start")
+            many, _ = _campaigns(**{**options, "devices": PEOPLE})
+            trials = WordTrials(server, service, many, options["language"])
+            stack.enter_context(trials.running())
+            page.try_word = trials.try_word
             link = f"{server}{page.path}"
             click.echo(f"A sandbox runs until you press Ctrl-C. This link signs you in, once:\n\n  {link}\n")
             if not no_open:
@@ -197,11 +202,11 @@ def _serve(settings: "Settings", page: "SandboxPages", port: int) -> Iterator[st
     from neologue.service.http_server import server_options
     from neologue.service.ops.logs import configure
     from neologue.service.worker import Worker
-    from neologue.web.dashboard import routes
+    from neologue.web.dashboard import ERROR_PAGES, routes
 
     configure()
     logging.getLogger().setLevel(logging.WARNING)
-    service = Worker(settings, more=lambda service: [*routes(service), *page.routes(service)])
+    service = Worker(settings, more=lambda service: [*routes(service), *page.routes(service)], handlers=ERROR_PAGES)
     config = uvicorn.Config(service, host=HOST, port=port, **server_options(settings, SECONDS_TO_STOP))
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from neologue.service.api.responses import http_failure
+from neologue.service.api.responses import Handlers, http_failure
 from neologue.service.ops.logs import configure
 from neologue.service.ops.settings import Settings
 from neologue.service.worker import Worker
@@ -42,7 +42,7 @@ PAGES: tuple[Page, ...] = (
 
 def dashboard(settings: Settings, clock: Callable[[], float] = time.time, more: Sequence[BaseRoute] = ()) -> Worker:
     """A worker that serves devices, people and their browsers, with `more` routes in addition."""
-    return Worker(settings, clock, lambda service: [*routes(service), *more], {HTTPException: _no_such_page})
+    return Worker(settings, clock, lambda service: [*routes(service), *more], ERROR_PAGES)
 
 
 def _no_such_page(request: Request, error: Exception) -> Response:
@@ -50,6 +50,10 @@ def _no_such_page(request: Request, error: Exception) -> Response:
     response = http_failure(request, error)
     is_browser = "text/html" in request.headers.get("Accept", "") and not request.url.path.startswith("/v1/")
     return error_page(None, response) if is_browser else response
+
+
+ERROR_PAGES: Handlers = {HTTPException: _no_such_page}
+"""The responses to errors in which a service with pages differs from one without."""
 
 
 def routes(service: Worker) -> Sequence[BaseRoute]:

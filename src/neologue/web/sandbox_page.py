@@ -2,8 +2,9 @@
 
 import secrets
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,7 +16,7 @@ from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.collect.layer_cache import ServedLayer
 from neologue.service.review.reviewed_words import shown_words
-from neologue.service.storage.states import CampaignState
+from neologue.service.storage.states import OVER, CampaignState
 from neologue.service.worker import Worker
 from neologue.web import session
 from neologue.web.campaign_trie import campaign_trie
@@ -33,6 +34,10 @@ MOST_SHOWN = 60
 USED = "This link was already used or has expired: it signs in one browser, once. Restart the sandbox for a new one."
 
 
+def _no_words(word: str) -> tuple[str, str]:
+    raise CampaignError("no words can be tried yet: reload the page in a moment")
+
+
 @dataclass
 class SandboxPages:
     """The pages that a sandbox has in addition to the dashboard."""
@@ -45,6 +50,10 @@ class SandboxPages:
     """The campaign that the person's browser can join."""
     opened: float
     link: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    try_word: Callable[[str], tuple[str, str]] = _no_words
+    """Starts a campaign for a word; its name, and the word as it is counted."""
+    _words: dict[str, str] = field(default_factory=dict)
+    """The word of each such campaign."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _credential: Credential | None = None
 
@@ -65,6 +74,9 @@ class SandboxPages:
             Page("GET", HOME, self._show_home),
             Page("GET", f"{HOME}/findings", self._show_findings, for_script=True),
             Page("POST", f"{HOME}/join", self._join),
+            Page("POST", f"{HOME}/word", self._try_word),
+            Page("GET", f"{HOME}/word/{{name}}", self._show_word),
+            Page("GET", f"{HOME}/word/{{name}}/findings", self._show_word_findings, for_script=True),
         )
         return [Route(f"{HOME}/enter/{{link}}", enter, methods=["GET"]), *(page_route(service, page) for page in pages)]
 
@@ -111,6 +123,25 @@ class SandboxPages:
         # Browsers don't send the fragment behind # to a server.
         return Response(status_code=303, headers={**PAGE_HEADERS, "Location": f"{DEMO}#{values}"})
 
+    def _try_word(self, request: PageRequest) -> Response:
+        """Have some simulated people type a word, and show what becomes of it."""
+        name, word = self.try_word(request.form.get("word", ""))
+        self._words[name] = word
+        return redirect(f"{HOME}/word/{quote(name, safe='')}")
+
+    def _show_word(self, request: PageRequest) -> Response:
+        entry = request.campaign()
+        progress = campaign_progress(request.service, entry)
+        found = _look_for(request, entry, self._words.get(entry.name, ""))
+        return render_page(
+            request, "sandbox_word.html", campaign=progress.campaign, progress=progress, found=found, path=HOME
+        )
+
+    def _show_word_findings(self, request: PageRequest) -> Response:
+        """How far the word has come, as a piece of the page."""
+        entry = request.campaign()
+        return html_response("word_found.html", found=_look_for(request, entry, self._words.get(entry.name, "")))
+
     def _invited_credential(self, service: Worker, joinable: CampaignRow) -> Credential:
         """The same credential as long as it is invited: one device has one."""
         if self._credential and isinstance(service.layer_cache.layer_for(self._credential), ServedLayer):
@@ -149,3 +180,29 @@ def _find(request: PageRequest, entry: CampaignRow) -> Findings:
     else:
         texts = sorted(campaign_trie(database, entry).texts, key=lambda text: (-len(text), text))
     return Findings(texts[:MOST_SHOWN], max(0, len(texts) - MOST_SHOWN), entry.state == CampaignState.RELEASED)
+
+
+@dataclass(frozen=True)
+class WordFound:
+    """How far a word has come in its campaign."""
+
+    word: str
+    beginning: str
+    """The longest beginning of it that was kept so far."""
+    is_over: bool
+    is_released: bool
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    """How many people would report it, if it is released."""
+
+
+def _look_for(request: PageRequest, entry: CampaignRow, word: str) -> WordFound:
+    database = request.service.database
+    over = entry.state in OVER
+    if entry.state == CampaignState.RELEASED:
+        released = next((each for each in shown_words(database, entry) if each.word == word), None)
+        if released:
+            return WordFound(word, word, over, True, released.estimate, released.low, released.high)
+    kept = {text for text in campaign_trie(database, entry).texts if word.startswith(text)}
+    return WordFound(word, max(kept, key=len, default=""), over, False)
