@@ -13,7 +13,7 @@ PYTEST = .venv/test/bin/python -m pytest --dist loadfile --no-loadscope-reorder
 # Bytecode is kept, whatever the environment says: tests start many processes, and pytest rewrites every assertion.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: discover sandbox test suite lint ruff-check ruff-format mypy unit durations docs browser java proxy soak bench sbom dist lock clean
+.PHONY: discover sandbox test suite lint ruff-check ruff-format mypy unit durations docs browser java node proxy soak bench sbom dist lock clean
 
 discover: .venv/discover/ready
 	.venv/discover/bin/neologue discover $(ARGS)
@@ -23,7 +23,7 @@ sandbox: .venv/serve/ready
 	.venv/serve/bin/neologue sandbox $(ARGS)
 
 # Every check. mypy keeps one processor busy while many tests wait for something, so both run at once.
-test: browser java proxy .venv/test/ready
+test: browser java node proxy .venv/test/ready
 	$(MAKE) --no-print-directory -j 2 lint suite
 
 suite: .venv/test/ready
@@ -38,7 +38,7 @@ unit: .venv/test/ready
 	$(PYTEST) -n auto -m "not service and not browser and not java and not cluster and not postgres and not slow"
 
 # Measures how long each test takes, which decides what is slow and in which order they run; on a quiet machine.
-durations: browser java proxy .venv/test/ready
+durations: browser java node proxy .venv/test/ready
 	mkdir -p build
 	$(PYTEST) -n 2 --junitxml build/junit.xml
 	.venv/test/bin/python tests/durations.py build/junit.xml > tests/durations.txt
@@ -69,6 +69,12 @@ browser:
 java:
 	@if ! command -v javac > /dev/null && command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
 		apt-get -qq update && apt-get -qq install -y openjdk-17-jdk-headless || true; \
+	fi
+
+# The device in devices/minimal runs in Node.js.
+node:
+	@if ! command -v node > /dev/null && command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
+		apt-get -qq update && apt-get -qq install -y nodejs || true; \
 	fi
 
 # The tests of deploy/ run nginx with the shipped configuration, and let systemd judge the units.

@@ -389,7 +389,7 @@ def gives_up_what_is_closed(scene: Scene) -> None:
 def sends_the_same_bytes_after_a_restart(scene: Scene) -> None:
     """A report whose request or answer was lost is the same bytes after a restart, whatever was typed since."""
     for lost in (lost_request, lost_answer):
-        # A platform may try a second time by itself.
+        # Twice, as a platform may try a second time by itself.
         scene.service.script(REPORTS, lost, lost)
         if lost is lost_request:
             scene.open(WORDS)
@@ -399,9 +399,7 @@ def sends_the_same_bytes_after_a_restart(scene: Scene) -> None:
         scene.tick()
     scene.driver.close()
     scene.open({"cccc": 9})
-    for _ in range(3):
-        if scene.tick().again is None:
-            break
+    scene.tick_until_done(3)
     scene.require_same_bytes()
 
 
@@ -414,7 +412,7 @@ def remembers_what_left_before_a_crash(scene: Scene) -> None:
     if not scene.driver.crash():
         scene.driver.close()
     scene.open({"abba": 5})
-    scene.ticks("final")
+    scene.tick_until_done(3)
     scene.require_same_bytes()
 
 

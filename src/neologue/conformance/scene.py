@@ -87,6 +87,10 @@ class Scene:
         require([step.state for step in steps] == [*states], f"its states are {[s.state for s in steps]}, not {states}")
         return steps
 
+    def tick_until_done(self, most: int) -> None:
+        """Take steps until there is none left, which must be so after a few."""
+        require(any(self.tick().again is None for _ in range(most)), f"it has not done its part after {most} steps")
+
     def require_nothing_sent(self) -> None:
         """No report has left the device."""
         require(not self.service.reports, "it sends a report")
