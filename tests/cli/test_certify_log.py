@@ -1,6 +1,8 @@
 """`neologue certify --log`: a release beside the log of its operator, as a person runs it."""
 
+import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,22 @@ def test_a_log_that_can_not_be_read_certifies_nothing(world: World, tmp_path: Pa
     assert done.exit_code == 1
     (objection,) = (each for each in json.loads(done.stdout)["objections"] if "log" in each)
     assert "can't be relied on" in objection
+
+
+def test_evidence_that_is_required_and_missing_is_objected_to(world: World, tmp_path: Path) -> None:
+    done = run([*publish(world, tmp_path), "--measurement", "ab" * 48, "cd" * 32])
+    assert done.exit_code == 1
+    assert "it has no evidence of where the service ran" in done.output
+    content = b'{"kind":"a promise"}'
+    digest = hashlib.sha256(content).digest()
+    shown = replace(
+        world,
+        entries=[LogEntry(Deed.EVIDENCE, digest), *world.entries],
+        documents={**world.documents, f"documents/{digest.hex()}": content},
+    )
+    refused = run([*publish(shown, tmp_path / "shown"), "--measurement", "ab" * 48, "cd" * 32])
+    assert refused.exit_code == 1
+    assert "no verifier of evidence 'a promise'" in refused.output
 
 
 def test_trust_without_a_log_is_a_mistake(world: World, tmp_path: Path) -> None:

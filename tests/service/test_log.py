@@ -159,6 +159,15 @@ def test_the_code_that_runs_is_told_once(town: Town, publisher: LogPublisher) ->
     assert said == {"version": neologue.__version__, "package": package_digest(installed_files())}
 
 
+def test_evidence_is_told_and_nonsense_is_refused(town: Town, tmp_path: Path) -> None:
+    (tmp_path / "evidence").write_text('{"kind": "sev-snp"}')
+    log_software(town.database, str(tmp_path / "evidence"))
+    assert deeds(town)[-1].deed is Deed.EVIDENCE
+    (tmp_path / "evidence").write_text("nonsense")
+    with pytest.raises(LogError, match="no evidence"):
+        log_software(town.database, str(tmp_path / "evidence"))
+
+
 def test_a_pause_is_nobodys_business(town: Town) -> None:
     town.coordinator.create(definition(), 0.0)
     town.coordinator.start("small", 0.0)

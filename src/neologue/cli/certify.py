@@ -40,6 +40,13 @@ FAILED = 1
 )
 @LOG
 @TRUST
+@click.option(
+    "--measurement",
+    nargs=2,
+    metavar="IMAGE ROOT",
+    help="Require evidence in the log that the service ran this image on real hardware: its measurement, and the "
+    "SHA-256 of the vendor's root certificate, in hex.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print every claim as JSON instead of a table.")
 @click.pass_context
 def certify(
@@ -51,6 +58,7 @@ def certify(
     layers: Path | None,
     log: str | None,
     trust: Path | None,
+    measurement: tuple[str, str] | None,
     as_json: bool,
 ) -> None:
     """Recompute the privacy statement of RELEASE, a release.json, from its facts and the documents of its layers.
@@ -67,11 +75,13 @@ def certify(
     from neologue.release.certification import certify as check_claims
     from neologue.release.codec import read_release_file
     from neologue.release.key_file import read_succession
-    from neologue.release.logged_campaign import certify_with_log, logged_documents, software_said
+    from neologue.release.logged_campaign import certify_with_log, logged_documents, software_said, wrong_evidence
     from neologue.release.signature import public_key, signing_key
     from neologue.transparency.read_log import ReadLog
 
     check_trust_has_a_log(log, trust)
+    if measurement is not None and log is None:
+        raise ParameterError("--measurement is about evidence in the log: give the log with --log")
     if verify is None and succession is not None:
         raise ParameterError("--succession leads on from a key that you trust: give that with --verify")
     key = public_key(verify) if verify else None
@@ -85,6 +95,9 @@ def certify(
     certification = check_claims(document, documents, key)
     if isinstance(shown, ReadLog):
         certification = certify_with_log(certification, document, shown)
+        missing = None if measurement is None else wrong_evidence(document, shown, *map(_parse_hex, measurement))
+        if missing is not None:
+            certification = replace(certification, objections=(*certification.objections, f"the log: {missing}"))
     elif shown is not None:
         certification = replace(certification, objections=(*certification.objections, shown))
     if as_json:
@@ -99,6 +112,13 @@ def certify(
             click.echo(f"The software that made it, by the service's own word: {_printable(software)}.")
     if not certification.passed:
         context.exit(FAILED)
+
+
+def _parse_hex(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise ParameterError(f"a measurement and the digest of a root are hexadecimal, not {text[:80]!r}") from None
 
 
 def _describe_log(log: "ReadLog") -> str:

@@ -48,6 +48,11 @@ SECONDS_TO_STOP = 30
     type=click.Path(exists=True, dir_okay=False),
     help="A file with the secret that signs them: openssl rand -hex 32.",
 )
+@click.option(
+    "--evidence",
+    type=click.Path(exists=True, dir_okay=False),
+    help="A file with evidence of where the service runs, such as a quote of SEV-SNP, for its log.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="The port; 0 for any free one."

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from neologue.errors import LogError
+from neologue.errors import InputError, LogError
 from neologue.release.certification import Certification
 from neologue.release.codec import ReleaseDocument
 from neologue.release.layer_chain import document_digests
 from neologue.release.operator_word import COMPLETENESS, IDENTITY
+from neologue.transparency.evidence import Evidence, Expected, binding_of
 from neologue.transparency.log_entry import Deed, LogEntry
 from neologue.transparency.read_log import ReadLog
 
@@ -61,6 +62,23 @@ def software_said(document: ReleaseDocument, log: ReadLog) -> str | None:
         if entry.deed is Deed.SOFTWARE and entry.digest is not None:
             content = log.document(entry.digest)
             said = None if content is None else content.decode("utf-8", "replace")[:_MOST_SAID]
+    return None
+
+
+def wrong_evidence(document: ReleaseDocument, log: ReadLog, measurement: bytes, root: bytes) -> str | None:
+    """What is wrong with the evidence that a log was shown last before a campaign was created; None if nothing is."""
+    shown: LogEntry | None = None
+    for entry in log.entries:
+        if entry.deed is Deed.CREATED and entry.campaign and entry.campaign.hex() == document.provenance.campaign:
+            break
+        shown = entry if entry.deed is Deed.EVIDENCE else shown
+    content = None if shown is None else log.document(shown.digest or b"")
+    if content is None:
+        return "it has no evidence of where the service ran when the campaign was created"
+    try:
+        Evidence.parse(content).verify(Expected(measurement, root, binding_of(log.key)))
+    except InputError as error:
+        return str(error)
     return None
 
 

@@ -119,7 +119,7 @@ class Worker:
         name = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
         self.coordinator = Coordinator(self._storage, keys, self.ledger, name)
         log_earlier_campaigns(self.database, keys)
-        log_software(self.database)
+        log_software(self.database, settings.evidence)
         self.trust = trust = read_trust(settings.witnesses)
         """The witnesses of the log."""
         self.layer_cache = LayerCache(self.database, keys, clock, trust.quorum)

@@ -39,6 +39,8 @@ class Deed(StrEnum):
     """`digest` is that of a succession or revocation."""
     BUDGET = "budget set"
     """`digest` is that of a population's budget."""
+    EVIDENCE = "evidence shown"
+    """`digest` is that of evidence of where the service runs."""
     SOFTWARE = "software started"
     """`digest` is that of the package that runs the service."""
 

@@ -36,6 +36,8 @@ class Settings:
     """An address that is told what happens to campaigns, if any."""
     webhook_secret: str | None = None
     """The file with the secret that signs what it is told."""
+    evidence: str | None = None
+    """A file with evidence of where the service runs, which the log is told, if there is any."""
     largest_request: int = 64 * MEGABYTE
     """The most bytes of what an operator sends: a list of known words may be long."""
     seconds_to_send: float = 30.0

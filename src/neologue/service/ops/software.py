@@ -15,6 +15,7 @@ import neologue
 from neologue.protocol.signed_document import canonical_json
 from neologue.service.log import log_store
 from neologue.service.storage.database import Database
+from neologue.transparency.evidence import Evidence
 from neologue.transparency.log_entry import Deed, LogEntry
 
 PACKAGE: Final = "neologue"
@@ -41,14 +42,22 @@ def wheel_files(wheel: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in names}
 
 
-def log_software(database: Database) -> None:
-    """Tell the log which code runs, unless it knows."""
+def log_software(database: Database, evidence: str | None = None) -> None:
+    """Tell the log which code runs, and the evidence in a file of where it does, unless it knows."""
     said = {"version": neologue.__version__, "package": package_digest(installed_files())}
-    document = canonical_json(said)
-    entry = LogEntry(Deed.SOFTWARE, hashlib.sha256(document).digest())
+    _tell(database, Deed.SOFTWARE, canonical_json(said))
+    if evidence is not None:
+        document = Path(evidence).read_bytes()
+        Evidence.parse(document)  # refuses what nobody could verify
+        _tell(database, Deed.EVIDENCE, document)
+
+
+def _tell(database: Database, deed: Deed, document: bytes) -> None:
+    """Tell the log of a document, unless that is the last of its kind that it was told of."""
+    entry = LogEntry(deed, hashlib.sha256(document).digest())
     with database.transaction() as db:
         db.lock_alone()
-        told = [each for each in log_store.all_entries(db) if each.deed is Deed.SOFTWARE]
+        told = [each for each in log_store.all_entries(db) if each.deed is deed]
         if told[-1:] != [entry]:
             log_store.keep_document(db, hashlib.sha256(document).digest(), document)
             log_store.append(db, entry)
