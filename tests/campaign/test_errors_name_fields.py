@@ -43,6 +43,7 @@ WRONG: dict[str, Any] = {
     "colluders": 1.0,
     "promised_epsilon": 0.0,
     "promised_unit": "word",
+    "allocation": "first come, first served",
 }
 
 

@@ -13,6 +13,7 @@ from neologue.discovery.selection.summed import Judged, pass_significant
 from neologue.errors import ParameterError
 from neologue.language.likely_strings import NO_PREFIXES
 from neologue.layout.schedule import foreseen_collection
+from neologue.privacy.allocation.planned_layers import planned_reports
 from neologue.protocol.documents import read_layer
 from neologue.protocol.layer import LikelyLayer
 from neologue.protocol.signed_document import digest
@@ -200,8 +201,10 @@ def test_words_found_before_count_among_the_discoveries_and_false_words_keep_the
 
 
 def test_every_layer_is_foreseen_and_has_its_share_of_users() -> None:
-    batches = foreseen_collection(campaign(passes=2)).batches
+    batches = foreseen_collection(campaign(passes=2, allocation="filled")).batches
     assert [batch.reports for batch in batches] == [750] * 8
+    planned = foreseen_collection(campaign(passes=2)).batches
+    assert [batch.reports for batch in planned] == [planned_reports(750, 1e-10)] * 8
     assert {batch.candidates for batch in batches} == {50_000}
 
 

@@ -72,8 +72,8 @@ def nulls(statement: Mapping[str, Any], inside: str = "") -> Iterator[tuple[str,
             yield from nulls(value, f"{name}.")
 
 
-CENTRAL = {"item_central": ["closed_form", "fmt2021", "fmt2023", "blanket", "sums_only"]} | {
-    "user_central": ["group", "joint"]
+CENTRAL = {"item_central": ["closed_form", "fmt2021", "fmt2023", "blanket", "sums_only", "allocation"]} | {
+    "user_central": ["group", "joint", "allocation"]
 }
 
 

@@ -82,7 +82,8 @@ def discovery(kind: str) -> Discovery:
     lots = random.Random(7)
     held = {f"user {n}": {word: 1 for word, share in SHARES.items() if lots.random() < share} for n in range(3000)}
     population = Population.from_words({user: words or {"bb": 1} for user, words in held.items()})
-    settings = {"name": "neologue", "words_per_user": 4, "users": 3000 - run.measuring, **SMALL} | run.changes
+    settings: Json = {"name": "neologue", "words_per_user": 4, "users": 3000 - run.measuring, "allocation": "filled"}
+    settings |= SMALL | run.changes
     measure = Measuring(run.measuring, 0.9) if run.measuring else None
     return discover(population, Campaign.from_profile(**settings), seed=1, measure=measure)
 
@@ -360,6 +361,7 @@ LIES: dict[str, tuple[str, Change, str]] = {
     "a promise that is broken": ("live", put("parameters", "promised_epsilon", value=0.01), OBJECTED),
     "a promise that was not made": ("live", put("parameters", "promised_epsilon", value=900.0), "limits"),
     "a promise of another unit": ("live", put("parameters", "promised_unit", value="user"), "limits"),
+    "slots that were not drawn": ("live", put("parameters", "allocation", value="drawn"), OBJECTED),
     "another rule": ("live", put("parameters", "rule", value="top"), "thresholds"),
     "no colluders": ("live, colluders", put("parameters", "colluders", value=0.0), "colluders"),
     "layers of equal size": ("live", put("parameters", "adaptive", value=False), OBJECTED),

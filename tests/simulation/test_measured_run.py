@@ -11,6 +11,7 @@ from neologue import Alphabet, Campaign, Discovery, Measuring, Population, Progr
 from neologue.errors import ParameterError
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.release.facts import release_facts
+from neologue.simulation.cohorts import FilledCohorts
 from neologue.simulation.discovery_run import identity
 from neologue.simulation.engine import LocalEngine
 from neologue.simulation.journal import Journal
@@ -132,7 +133,8 @@ def test_a_measurement_is_resumed_from_its_tally(
 
 
 def test_a_cohort_that_was_asked_before_can_not_measure(population: Population) -> None:
-    cohorts = SimulatedUsers(population, LocalEngine(), "fast", 0)
-    cohorts._first = 10
+    filled = FilledCohorts()
+    filled._next = 10
+    cohorts = SimulatedUsers(population, LocalEngine(), "fast", 0, cohorts=filled)
     with pytest.raises(ValueError, match="nobody is asked twice"):
         cohorts.measure(None, 9)  # type: ignore[arg-type]

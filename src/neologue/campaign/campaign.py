@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Unpack
 
+from neologue.campaign.allocation import check_planned_promise
 from neologue.campaign.changes import Changes
 from neologue.campaign.local_epsilon import local_epsilon
 from neologue.campaign.parameters import Parameters
@@ -54,6 +55,7 @@ class Campaign:
         if self.targets is not None:
             object.__setattr__(self, "targets", self._usable(self.targets))
         self._check_levels()
+        check_planned_promise(self.parameters, self.users)
         asked, what = (self.alphabet.size - 1) * self.alphabet.size, "pairs"
         if self.parameters.layers is not None:
             asked, what = self.alphabet.size, "beginnings of words"

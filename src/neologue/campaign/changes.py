@@ -30,6 +30,7 @@ class Changes(TypedDict, total=False):
     colluders: float
     promised_epsilon: float | None
     layers: int | None
+    allocation: str
     promised_unit: str
     case: str
     punctuation: str

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
+from neologue.campaign.allocation import check_planned_promise
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.campaign.promise import fewest_users
 from neologue.errors import ParameterError
@@ -32,6 +33,7 @@ class Measuring:
     def check(self, campaign: Campaign, users: int) -> None:
         """Refuse to measure by too few to say anything of, or by somebody whom the campaign may ask too."""
         parameters = campaign.parameters
+        check_planned_promise(parameters, campaign.users, self.users)
         least = parameters.smallest_layer
         if parameters.promised_epsilon is not None:
             shortest = closed_domain(parameters.randomizer, 1, campaign.epsilon, parameters.words_per_user)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 
 from neologue.errors import ParameterError
 from neologue.language.word_form import CASES, PUNCTUATIONS
+from neologue.privacy.allocation.planned_layers import planned_reports
 from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.levels import MOST_IN_A_PROMISE, check_alpha, check_delta, check_unique_chance
 from neologue.privacy.repeated_looks import share_chance
@@ -18,6 +19,7 @@ RULE_NAMES = ("top", "significant")
 LAYERED_RULE = "significant"
 """The one rule whose p-values can be taken of sums over layers."""
 MOST_LAYERS = 30
+ALLOCATIONS = ("filled", "drawn")
 MOST_PROMISED = 1000.0
 """The largest central ε that can be promised."""
 
@@ -78,6 +80,9 @@ class Parameters:
     layers: int | None = None
     """How many layers a pass has, which ask about all strings that are likely enough and judge words by all their
     votes; None grows a trie by some symbols a layer."""
+    allocation: str = "filled"
+    """How users come into the layers of a pass: until one has enough (filled), or each by a slot that no reader learns,
+    where layers count planned numbers of reports, some of them made up (drawn, if there are `layers`)."""
     promised_unit: str = "item"
     """What that ε protects: one word (item), or all words of a user (user)."""
     case: str = "keep"
@@ -89,6 +94,7 @@ class Parameters:
         _choice("randomizer", self.randomizer, RANDOMIZERS)
         _choice("sampler", self.sampler, SAMPLERS)
         _choice("rule", self.rule, RULE_NAMES)
+        _choice("allocation", self.allocation, ALLOCATIONS)
         _choice("case", self.case, CASES)
         _choice("punctuation", self.punctuation, PUNCTUATIONS)
         if self.epsilon is not None:
@@ -128,6 +134,15 @@ class Parameters:
                 f"the promised central epsilon must be above 0 and at most {MOST_PROMISED:g}, not {promised}",
                 parameter="promised_epsilon",
             )
+
+    @property
+    def drawn(self) -> bool:
+        """Whether users come into layers by slots: a trie has as many layers, and as large ones, as votes make it."""
+        return self.allocation == "drawn" and self.layers is not None
+
+    def counted_reports(self, asked: int) -> int:
+        """How many reports a layer counts that asks so many users, if all come: more than those if slots are drawn."""
+        return planned_reports(asked, self.delta) if self.drawn else asked
 
     def false_words_in(self, layer: int) -> float:
         """The expected share of noise among the words that one layer releases, so that it holds for all together."""

@@ -87,6 +87,7 @@ NEOLOGUE = Profile(
         hostile_devices=1,
         delta=1e-10,
         colluders=0.0,
+        allocation="drawn",
         case="fold",
         punctuation="strip",
     ),

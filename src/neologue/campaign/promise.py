@@ -26,7 +26,8 @@ LARGEST_STEP: Final = 50.0
 
 def fewest_reports(parameters: Parameters, candidates: int) -> int:
     """The fewest reports from which a layer on so many candidates is decided; with fewer nothing of it is released."""
-    if parameters.promised_epsilon is None or parameters.epsilon is None:
+    if parameters.promised_epsilon is None or parameters.epsilon is None or parameters.drawn:
+        # Where slots are drawn, layers count planned numbers, with which the promise is kept from the beginning.
         return parameters.smallest_layer
     needed = _fewest(
         parameters.randomizer,

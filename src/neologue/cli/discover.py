@@ -15,6 +15,7 @@ from neologue.cli.ledger_charge import ledger_charge
 from neologue.cli.repeating_command import repeating_command
 from neologue.cli.resume_hint import set_resume_hint
 from neologue.cli.shared_options import (
+    ALLOCATION,
     ALPHA,
     ALPHABET,
     CANDIDATES,
@@ -87,6 +88,7 @@ REPEATED = (
 @DEPTH
 @PASSES
 @LAYERS
+@ALLOCATION
 @click.option(
     "--sampler",
     type=click.Choice(["greedy", "random"]),

@@ -24,6 +24,7 @@ CHANGEABLE = (
     "depth",
     "passes",
     "layers",
+    "allocation",
     "sampler",
     "randomizer",
     "rule",

@@ -136,6 +136,11 @@ LAYERS = click.option(
     help="Ask about all strings that are likely enough, in so many layers of equal size, and judge words by all their "
     "votes; 3 or 4 are good.",
 )
+ALLOCATION = click.option(
+    "--allocation",
+    type=click.Choice(["drawn", "filled"]),
+    help="How users come into layers: by slots that no reader learns, which hides more, or until a layer has enough.",
+)
 RANDOMIZER = click.option(
     "--randomizer",
     shell_complete=complete_from(randomizer_names),

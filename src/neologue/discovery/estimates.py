@@ -1,13 +1,13 @@
 """How many users hold a word, given its votes and given that they sufficed for its release.
 
-Of M users, H hold the word; its votes in a layer are a sum of independent Bernoulli draws whose number
-of holders is hypergeometric. Its mean μ and variance σ² are exact, and its law is taken as the binomial with
-the same two moments, n = μ²/(μ-σ²) trials of probability 1-σ²/μ, which is exact when nobody or everybody
-holds the word. A released word had at least θ votes, so the law of its votes v is that binomial cut off below
-θ, and the interval is the set of H for which v is in neither 2.5 % tail of the cut law (Weinstein, Fithian
-and Benjamini 2013). The estimate is the plain unbiased one, kept inside the interval. Selection pushes it up
-near the threshold, but words that few hold rarely come that far: they have to pass in every layer before,
-each with users of its own.
+Of M users, H hold the word; its votes in a layer are a sum of independent Bernoulli draws whose number of holders is
+hypergeometric, or binomial where each user has a slot of their own. Its mean μ and variance σ² are exact, and its law
+is taken as the binomial with the same two moments, n = μ²/(μ-σ²) trials of probability 1-σ²/μ, which is exact when
+nobody or everybody holds the word. A released word had at least θ votes, so the law of its votes v is that binomial cut
+off below θ, and the interval is the set of H for which v is in neither 2.5 % tail of the cut law (Weinstein, Fithian
+and Benjamini 2013). The estimate is the plain unbiased one, kept inside the interval. Selection pushes it up near the
+threshold, but words that few hold rarely come that far: they have to pass in every layer before, each with users of its
+own.
 """
 
 from collections.abc import Callable
@@ -39,14 +39,26 @@ class VoteLaw:
     channel: Channel
     reports: int
     users: int
+    asked: int | None = None
+    """How many of the users are in the layer on average, if each is by a slot of their own; None if the reports are of
+    exactly as many users."""
 
     def moments(self, holders: ArrayLike) -> tuple[Floats, Floats]:
         """Mean and variance of the votes when so many users of the population hold the word."""
         share = np.asarray(holders, np.float64) / self.users
-        holders_asked = share * self.reports
-        drawn = holders_asked * (1 - share) * max(self.users - self.reports, 0) / max(self.users - 1, 1)
+        if self.asked is None:
+            holders_asked = share * self.reports
+            drawn = holders_asked * (1 - share) * max(self.users - self.reports, 0) / max(self.users - 1, 1)
+        else:
+            holders_asked = share * self.asked
+            drawn = holders_asked * max(self.users - self.asked, 0) / self.users
         mean = self.channel.mean(holders_asked, self.reports)
         return mean, self.channel.variance(holders_asked, self.reports) + self.channel.gain**2 * drawn
+
+    def plain_estimate(self, votes: NDArray[np.int64]) -> Floats:
+        """The unbiased estimate of how many users hold a word with so many votes."""
+        asked = self.reports if self.asked is None else self.asked
+        return np.asarray(self.channel.estimate(votes, self.reports) * self.users / max(asked, 1))
 
     def at_least(self, votes: ArrayLike, holders: ArrayLike) -> Floats:
         """P(votes ≥ v) when so many users hold the word."""
@@ -83,7 +95,7 @@ def estimate_holders(law: VoteLaw, votes: NDArray[np.int64], thresholds: NDArray
         return law.released_at_least(reached, least, holders)
 
     low, high = _holders_where(chance, wanted, law.users, reached.shape)
-    plain = law.channel.estimate(seen, law.reports) * law.users / max(law.reports, 1)
+    plain = law.plain_estimate(seen)
     return Estimates(np.clip(plain, low, high)[inverse.ravel()], low[inverse.ravel()], high[inverse.ravel()])
 
 

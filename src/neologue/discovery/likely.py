@@ -146,6 +146,11 @@ class LikelyQuestion:
         """
         return reports + (sum(self.reports[part - 1 :]) if part else 0)
 
+    def asked_of(self, part: int) -> int | None:
+        """How many users these reports are of on average, where some are made up; None if they are of as many."""
+        layers = 1 + (len(self.reports[part - 1 :]) if part else 0)
+        return layers * self.layer.layer_size if self.campaign.parameters.drawn else None
+
 
 def discover_likely(
     campaign: Campaign, on_layer: OnLayer = lambda facts, words: None, spelling: SpellingCosts | None = None
@@ -198,7 +203,8 @@ def discover_likely(
             if last or not decision.made:
                 break
             channel = layer.randomizer.channel
-            shares = np.maximum(channel.estimate(decision.votes[going_on], decision.reports), 1.0) / decision.reports
+            asked = question.asked_of(0) or decision.reports
+            shares = np.maximum(channel.estimate(decision.votes[going_on], decision.reports), 1.0) / asked
             candidates = next_candidates(candidates, texts[going_on], shares, room, last=number + 1 == layers)
             earlier = decision.carried
             if not candidates.size:
@@ -217,7 +223,7 @@ def _released(
     for part in np.unique(parts[ended]).tolist():
         rows = np.flatnonzero(ended & (parts == part))
         reports = question.reports_of(part, decision.reports)
-        law = VoteLaw(layer.randomizer.channel, reports, question.campaign.users)
+        law = VoteLaw(layer.randomizer.channel, reports, question.campaign.users, question.asked_of(part))
         votes = decision.votes[rows]
         found = estimate_holders(law, votes, decision.thresholds[rows])
         figures = zip(votes.tolist(), found.estimate.tolist(), found.low.tolist(), found.high.tolist(), strict=True)

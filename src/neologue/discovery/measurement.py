@@ -112,7 +112,7 @@ def foreseen_batch(campaign: Campaign, measuring: Measuring) -> Batch:
     """What measuring will collect, as far as can be told: as if as many words were found as a layer keeps prefixes."""
     parameters = campaign.parameters
     domain = closed_domain(parameters.randomizer, parameters.frontier, campaign.epsilon, parameters.words_per_user)
-    return Batch(measuring.users, domain.randomizer.candidates)
+    return Batch(parameters.counted_reports(measuring.users), domain.randomizer.candidates)
 
 
 def nothing_to_measure(rate: float) -> Measurement:
@@ -127,7 +127,8 @@ def evaluate_measurement(layer: ClosedLayer, tally: Tally, campaign: Campaign) -
         return Measurement(
             layer.layer_size, tally.reports, candidates, layer.rate, decided=False, digest=layer.digest.hex()
         )
-    share, held = figures(layer.domain, tally, layer.rate, layer.layer_size, campaign.users)
+    drawn = campaign.parameters.drawn
+    share, held = figures(layer.domain, tally, layer.rate, layer.layer_size, campaign.users, drawn=drawn)
     columns = (tally.votes[:listed], held.estimate, held.low, held.high)
     rows = zip(layer.words.tolist(), *(column.tolist() for column in columns), strict=True)
     return Measurement(
@@ -143,13 +144,16 @@ def evaluate_measurement(layer: ClosedLayer, tally: Tally, campaign: Campaign) -
     )
 
 
-def figures(domain: ClosedDomain, tally: Tally, rate: float, asked: int, users: int) -> tuple[Share | None, Estimates]:
+def figures(
+    domain: ClosedDomain, tally: Tally, rate: float, asked: int, users: int, *, drawn: bool = False
+) -> tuple[Share | None, Estimates]:
     """The coverage, and each listed word's holders: a function of the votes of so many asked, beside so many users.
 
-    Those asked are drawn from all of these together. What is found of all is stated for the users alone.
+    Those asked are drawn from all of these together, so many of them or, if slots are `drawn`, so many on average. What
+    is found of all is stated for the users alone.
     """
     votes, everybody = tally.votes[: domain.listed], users + asked
-    law = VoteLaw(thin(domain.randomizer.channel, rate), tally.reports, everybody)
+    law = VoteLaw(thin(domain.randomizer.channel, rate), tally.reports, everybody, asked if drawn else None)
     held = estimate_holders(law, votes, np.zeros_like(votes))
     part = users / everybody
     return (

@@ -132,7 +132,8 @@ def foreseen_collection(campaign: Campaign) -> Collection:
     batches: list[Batch] = []
     if parameters.layers is not None:
         layers = parameters.passes * parameters.layers
-        batches = [Batch(campaign.users // layers, campaign.largest_layer)] * layers
+        reports = parameters.counted_reports(campaign.users // layers)
+        batches = [Batch(reports, campaign.largest_layer)] * layers
         return Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, tuple(batches))
     for pass_number in range(1, parameters.passes + 1):
         unasked = campaign.users - sum(batch.reports for batch in batches)

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from neologue.errors import ParameterError
 from neologue.ledger.composition import happened
+from neologue.privacy.allocation.planned_layers import UNCLAIMED, Allocation, PlannedLayer, check_allocation
 from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from neologue.randomizers.registry import RANDOMIZERS
@@ -58,21 +59,29 @@ class LedgerCharge:
 
 def encode_collection(collection: Collection) -> str:
     """A collection as JSON."""
-    return json.dumps(
-        {
-            "mechanism": collection.mechanism,
-            "epsilon": collection.epsilon,
-            "words_per_user": collection.words_per_user,
-            "cohorts": [{"reports": batch.reports, "candidates": batch.candidates} for batch in collection.batches],
+    facts = {
+        "mechanism": collection.mechanism,
+        "epsilon": collection.epsilon,
+        "words_per_user": collection.words_per_user,
+        "cohorts": [{"reports": batch.reports, "candidates": batch.candidates} for batch in collection.batches],
+    }
+    if collection.allocation.layers:
+        facts |= {
+            "planned": [{"share": layer.share, "reports": layer.reports} for layer in collection.allocation.layers],
+            "overflow": collection.allocation.overflow,
         }
-    )
+    return json.dumps(facts)
 
 
 def decode_collection(text: str) -> Collection:
     """The collection of `encode_collection`; raises what `json` or a look-up does, or a ParameterError."""
     facts = json.loads(text)
     batches = tuple(Batch(batch["reports"], batch["candidates"]) for batch in facts["cohorts"])
-    collection = Collection(facts["mechanism"], facts["epsilon"], facts["words_per_user"], batches)
+    allocation = UNCLAIMED
+    if "planned" in facts:
+        planned = tuple(PlannedLayer(layer["share"], layer["reports"]) for layer in facts["planned"])
+        allocation = Allocation(planned, facts["overflow"])
+    collection = Collection(facts["mechanism"], facts["epsilon"], facts["words_per_user"], batches, allocation)
     check_collection(collection)
     return collection
 
@@ -86,10 +95,12 @@ def check_collection(collection: Collection) -> None:
         ("words per user", 1, [collection.words_per_user]),
         ("reports of a batch", 0, [batch.reports for batch in collection.batches]),
         ("candidates of a batch", 1, [batch.candidates for batch in collection.batches]),
+        ("reports of a planned layer", 1, [layer.reports for layer in collection.allocation.layers]),
     ):
         for number in numbers:
             if not isinstance(number, int) or number < least:
                 raise ParameterError(f"the {what} must be a whole number from {least} up, not {number!r}")
+    check_allocation(collection.allocation)
 
 
 def check_plan(campaign: str, collection: Collection) -> None:

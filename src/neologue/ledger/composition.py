@@ -2,8 +2,9 @@
 
 Users who took part in all of them, one after the other, spend in sequence: what each collection shows of them adds up,
 and we compose laws of losses, which costs far less than the sum of the ε. A user is in one batch of each collection,
-nobody says which, so a collection has the pointwise largest profile of its batches. Users who took part in one
-of them each spend in parallel: the ε is that of the costliest.
+nobody says which, so a collection has the pointwise largest profile of its batches; or a smaller one, where it is
+proved that nobody can tell which. Users who took part in one of them each spend in parallel: the ε is that of the
+costliest.
 
 `docs/ledger.md` says which batches can be left out, and why.
 """
@@ -21,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue.ledger.budget import Budget, decimal
+from neologue.privacy.allocation.bounds import rounded_laws, user_delta, word_delta
+from neologue.privacy.allocation.planned_layers import Allocation
 from neologue.privacy.bound import log_group_delta, round_up, smallest_epsilon
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.levels import check_delta
@@ -170,13 +173,26 @@ def _part(collection: Collection, unit: str) -> LossPart:
     asked = [(collection.randomizer(batch), batch.reports) for batch in collection.batches]
     local = max(mechanism.statement.enforced_epsilon for mechanism, _ in asked)
     words = collection.words_per_user if unit == "user" else 1
-    return COMPOSITIONS[collection.mechanism].part(asked, words, local)
+    composition = COMPOSITIONS[collection.mechanism]
+    if composition.allocated_part and not collection.allocation.reason:
+        return composition.allocated_part(asked[0][0], collection.allocation, unit, words * local)
+    return composition.part(asked, words, local)
 
 
 def _unary_part(asked: list[tuple[Unary, int]], words: int, local: float) -> LossPart:
     """Each word of a user is a loss of its own; the batch with the fewest reports is the only one."""
     unary, reports = asked[0]
     return LossPart(_of_word(Sums.of(unary, reports), local), words, local, CANDIDATES)
+
+
+def _allocated_part(unary: Unary, allocation: Allocation, unit: str, local: float) -> LossPart:
+    """The layer of a user is not known: one profile for all words that are replaced."""
+    delta_of = (user_delta if unit == "user" else word_delta)(unary, allocation)
+    deepest = max(DEEPEST, allocation.overflow * (1 + TINY))
+    epsilons, deltas = _dots(delta_of, local, deepest)
+    if epsilons[-1] < local:
+        epsilons, deltas = [*epsilons, local], [*deltas, 0.0]
+    return LossPart(_through(np.array(epsilons), np.array(deltas), local), 1, local, rounded_laws(unary, allocation))
 
 
 def _selection_part(asked: list[tuple[SubsetSelection, int]], words: int, local: float) -> LossPart:
@@ -191,13 +207,16 @@ class Composition:
     """Those of some batches, in ascending order, that show as much as all of them."""
     part: Callable[[list[tuple[Any, int]], int, float], LossPart]
     """What randomizers, each with its reports, show of so many words replaced, given the local ε of one."""
+    allocated_part: Callable[[Any, Allocation, str, float], LossPart] | None = None
+    """What planned layers show of a unit if nobody knows in which one a user was, given its local ε; None if that is
+    not proved."""
 
 
 COMPOSITIONS: Table[Composition] = Table(
     "composition of losses for the randomizer",
     "neologue.ledger.composition",
     {
-        Unary.name: Composition(_costliest_unary, _unary_part),
+        Unary.name: Composition(_costliest_unary, _unary_part, _allocated_part),
         SubsetSelection.name: Composition(_costliest_selections, _selection_part),
     },
 )
@@ -213,12 +232,7 @@ def _of_word(sums: Sums, local: float) -> PrivacyProfile:
 def _of_selections(asked: list[tuple[SubsetSelection, int]], words: int, local: float) -> PrivacyProfile:
     """The profile of so many words replaced one after the other, among the reports of any of the batches."""
     (selection, reports), *others = asked
-    all_at_no_loss = _group_delta(selection, reports, words, 0.0)
-    spread = max(all_at_no_loss * math.sqrt(2 * math.pi), local * words / MOST_STEPS)
-    epsilons, deltas = [0.0], [all_at_no_loss]
-    while deltas[-1] > DEEPEST and epsilons[-1] < words * local:
-        epsilons.append(min(words * local, epsilons[-1] + max(CENTRAL_DOT * spread, OUTER_DOT * epsilons[-1])))
-        deltas.append(_group_delta(selection, reports, words, epsilons[-1]))
+    epsilons, deltas = _dots(functools.partial(_group_delta, selection, reports, words), words * local, DEEPEST)
     for selection, reports in others:
         # δ never grows with ε: as long as the largest so far covers the last one computed, no other is needed.
         known = 1.0
@@ -227,6 +241,17 @@ def _of_selections(asked: list[tuple[SubsetSelection, int]], words: int, local: 
                 known = _group_delta(selection, reports, words, epsilon)
                 deltas[index] = max(deltas[index], known)
     return _through(np.array(epsilons), np.array(deltas), words * local)
+
+
+def _dots(delta_of: Callable[[float], float], local: float, deepest: float) -> tuple[list[float], list[float]]:
+    """Where the profile of δ(ε) has its dots, from 0 until it is deep enough or the local ε is reached, and its δ."""
+    at_no_loss = delta_of(0.0)
+    spread = max(at_no_loss * math.sqrt(2 * math.pi), local / MOST_STEPS)
+    epsilons, deltas = [0.0], [at_no_loss]
+    while deltas[-1] > deepest and epsilons[-1] < local:
+        epsilons.append(min(local, epsilons[-1] + max(CENTRAL_DOT * spread, OUTER_DOT * epsilons[-1])))
+        deltas.append(delta_of(epsilons[-1]))
+    return epsilons, deltas
 
 
 def _group_delta(selection: SubsetSelection, reports: int, words: int, epsilon: float) -> float:

@@ -13,6 +13,7 @@ from neologue.ledger.charge import ChargeState, LedgerCharge, check_collection, 
 from neologue.ledger.ledger_rows import LedgerConnection
 from neologue.ledger.rare_words import RareWords
 from neologue.ledger.snapshot import PopulationSnapshot
+from neologue.privacy.allocation.planned_layers import UNCLAIMED, Allocation, PlannedLayer
 from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 
@@ -24,6 +25,13 @@ class BatchDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     candidates: int
 
 
+class PlannedLayerDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A layer that was planned: its share of the slots, and the reports that it counts."""
+
+    share: float
+    reports: int
+
+
 class CollectionDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The facts that the cost of a campaign follows from."""
 
@@ -31,6 +39,10 @@ class CollectionDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     epsilon: float
     words_per_user: int
     cohorts: list[BatchDocument]
+    planned_layers: list[PlannedLayerDocument] = []
+    """Empty if it may be known in which layer a user was."""
+    overflow: float = 0.0
+    """The chance that planned numbers are exceeded."""
 
     @property
     def collection(self) -> Collection:
@@ -56,6 +68,8 @@ class ChargeDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unique_chance: float | None
     hostile_devices: int | None
     told: bool
+    planned_layers: list[PlannedLayerDocument] = []
+    overflow: float = 0.0
 
 
 class BudgetDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -168,7 +182,12 @@ def _identity(charge: LedgerCharge) -> tuple[str, Collection, int, str | None, A
 def collection_document(collection: Collection) -> CollectionDocument:
     """The facts as a document."""
     return CollectionDocument(
-        collection.mechanism, collection.epsilon, collection.words_per_user, _batch_documents(collection)
+        collection.mechanism,
+        collection.epsilon,
+        collection.words_per_user,
+        _batch_documents(collection),
+        _planned_documents(collection),
+        collection.allocation.overflow,
     )
 
 
@@ -190,7 +209,13 @@ def _charge_document(charge: LedgerCharge) -> ChargeDocument:
         unique_chance=None if rare is None else rare.unique_chance,
         hostile_devices=None if rare is None else rare.hostile_devices,
         told=charge.told,
+        planned_layers=_planned_documents(facts),
+        overflow=facts.allocation.overflow,
     )
+
+
+def _planned_documents(collection: Collection) -> list[PlannedLayerDocument]:
+    return [PlannedLayerDocument(layer.share, layer.reports) for layer in collection.allocation.layers]
 
 
 def _batch_documents(collection: Collection) -> list[BatchDocument]:
@@ -217,7 +242,9 @@ def _read_charge(population: str, given: ChargeDocument) -> LedgerCharge:
     ended = given.state in (ChargeState.SETTLED, ChargeState.ABANDONED)
     if ended != (given.ended_on is not None):
         raise LedgerError(f"the campaign {given.campaign!r} is {given.state}, which its day of ending contradicts")
-    facts = CollectionDocument(given.mechanism, given.epsilon, given.words_per_user, given.cohorts)
+    facts = CollectionDocument(
+        given.mechanism, given.epsilon, given.words_per_user, given.cohorts, given.planned_layers, given.overflow
+    )
     return LedgerCharge(
         given.campaign,
         population,
@@ -246,7 +273,11 @@ def _read_chances(given: ChargeDocument) -> AnonymityChances | None:
 
 def _read_collection(given: CollectionDocument) -> Collection:
     batches = tuple(Batch(batch.reports, batch.candidates) for batch in given.cohorts)
-    collection = Collection(given.mechanism, given.epsilon, given.words_per_user, batches)
+    allocation = UNCLAIMED
+    if given.planned_layers:
+        layers = tuple(PlannedLayer(layer.share, layer.reports) for layer in given.planned_layers)
+        allocation = Allocation(layers, given.overflow)
+    collection = Collection(given.mechanism, given.epsilon, given.words_per_user, batches, allocation)
     check_collection(collection)
     return collection
 

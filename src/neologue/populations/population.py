@@ -23,6 +23,7 @@ from neologue.populations.counting import Users
 from neologue.populations.holdings import MOST_TIMES, Holdings, merge_pairs
 from neologue.populations.record_table import FRAME, Columns
 from neologue.populations.records import Extent, Records, form_all, read_frame, read_records
+from neologue.populations.streams import SecretSeed
 from neologue.populations.table_files import table_name
 from neologue.populations.typing_model import TypingModel
 from neologue.populations.user_keys import fingerprint, keys_of, ranks
@@ -83,6 +84,15 @@ class Population(ABC):
         if all(form.of(word) == word for word in self.words):
             return self
         raise ParameterError(f"the words of {self.public_description} are in another form; read them in this one")
+
+    def secretly_ordered(self, seed: SecretSeed) -> "Population":
+        """The same users in an order that nobody can compute who does not know the seed.
+
+        Users who are made up, each by the same law, have no order that would tell anything.
+        """
+        if self.simulated:
+            return self
+        raise ParameterError(f"the order of {self.public_description} can't be made secret; read them without a seed")
 
     def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Cut a range of users into pieces for `draw`, at boundaries that do not depend on the range."""
@@ -252,9 +262,20 @@ class RecordedPopulation(Population):
         self.users, self.public_description, self.description = describe_records(records.extent, name, users)
         self.words = records.words
         self.rows, self.old_rows = records.rows, records.dropped
-        self._holdings = records.holdings
-        self._ranks = ranks(records.keys, seed)
+        self._holdings, self._keys = records.holdings, records.keys
+        self._order_by(seed)
+
+    def _order_by(self, seed: int) -> None:
+        self._order_seed, self._ranks = seed, ranks(self._keys, seed)
         self._order = np.argsort(self._ranks, kind="stable")[: self.users]
+
+    def secretly_ordered(self, seed: SecretSeed) -> "RecordedPopulation":
+        """The same users, ordered by this seed unless they are by a secret one already."""
+        if isinstance(self._order_seed, SecretSeed):
+            return self
+        ordered = copy(self)
+        ordered._order_by(seed)
+        return ordered
 
     def in_form(self, form: WordForm) -> "RecordedPopulation":
         """The same users in the same order, with the counts of words that become one summed."""

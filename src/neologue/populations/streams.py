@@ -34,6 +34,8 @@ class Stream(IntEnum):
     BASELINES = 8
     VOLUMES = 9
     RATES = 10
+    SLOTS = 11
+    MADE_UP = 12
 
 
 def generator(stream: Stream, seed: int, *indices: int) -> np.random.Generator:

@@ -1,12 +1,15 @@
 """What was collected: the facts that the central privacy of a run follows from, and nothing else."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from neologue.privacy.allocation.planned_layers import UNCLAIMED, Allocation
 from neologue.randomizers.randomizer import Randomizer
 from neologue.randomizers.registry import randomizer
+
+SMALLER_SUMS = "whoever sees sums of fewer reports than a layer has sees which layer they are of"
 
 
 @dataclass(frozen=True, order=True)
@@ -25,6 +28,8 @@ class Collection:
     epsilon: float
     words_per_user: int
     batches: tuple[Batch, ...]
+    allocation: Allocation = UNCLAIMED
+    """Whether it is hidden from whoever sees these sums in which batch a user was."""
 
     def randomizer(self, batch: Batch) -> Randomizer[Any]:
         """The randomizer that the devices of a batch used."""
@@ -42,7 +47,12 @@ class Collection:
             )
             for batch in self.batches
         )
-        return Collection(self.mechanism, self.epsilon, self.words_per_user, seen)
+        allocation = Allocation.none(SMALLER_SUMS)
+        if reports is None:
+            allocation = self.allocation.with_reports(
+                _honest(layer.reports, colluders) for layer in self.allocation.layers
+            )
+        return replace(self, batches=seen, allocation=allocation)
 
 
 def _honest(reports: int, colluders: float) -> int:

@@ -1,7 +1,7 @@
 """What a collection costs in central ε, by every theorem that applies.
 
 A user is in one batch, and all other sums are independent of them or follow from what was published. So the cost of a
-run is that of its costliest batch.
+run is that of its costliest batch; or less, where it is hidden in which batch a user was.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from neologue.privacy.allocation.bounds import ALLOCATED_USER, ALLOCATED_WORD, allocated_user, allocated_word
+from neologue.privacy.allocation.floor import word_floor
+from neologue.privacy.allocation.planned_layers import Allocation
 from neologue.privacy.bound import Bound, round_up
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.levels import check_delta
@@ -70,13 +73,14 @@ def cost(collection: Collection, delta: float) -> Cost:
     if not asked:
         return _of_nothing(delta)
     accounting, local = ACCOUNTING[collection.mechanism], _local(asked)
+    hidden, claimed = accounting.hidden_layer, collection.allocation
     return Cost(
         delta,
-        accounting.item(asked, delta),
-        accounting.user(asked, delta),
+        accounting.item(asked, delta) | {"allocation": hidden.item(asked[0][0], claimed, delta)},
+        accounting.user(asked, delta) | {"allocation": hidden.user(asked[0][0], claimed, delta)},
         round_up(local),
         round_up(collection.words_per_user * local),
-        accounting.floor(asked, delta),
+        accounting.floor(asked, delta) if claimed.reason else hidden.floor(asked[0][0], claimed, delta),
     )
 
 
@@ -94,10 +98,11 @@ def central_epsilon(collection: Collection, delta: float, unit: str) -> float:
         return 0.0
     accounting = ACCOUNTING[collection.mechanism]
     if unit == "item":
-        bounds, words = accounting.item(asked, delta), 1
+        bounds, words, hidden = accounting.item(asked, delta), 1, accounting.hidden_layer.item
     else:
-        bounds, words = accounting.user(asked, delta), collection.words_per_user
-    return _best(bounds.values(), round_up(words * _local(asked))).epsilon or 0.0
+        bounds, words, hidden = accounting.user(asked, delta), collection.words_per_user, accounting.hidden_layer.user
+    proved = [*bounds.values(), hidden(asked[0][0], collection.allocation, delta)]
+    return _best(proved, round_up(words * _local(asked))).epsilon or 0.0
 
 
 def candidates_matter(mechanism: str) -> bool:
@@ -122,8 +127,9 @@ def _local(asked: list[tuple[Randomizer[Any], Batch]]) -> float:
 def _of_nothing(delta: float) -> Cost:
     """Nothing was collected, so nothing was given away."""
     nothing = Bound("nothing was collected", 0.0)
-    items = ("closed_form", "fmt2021", "fmt2023", "blanket", "sums_only")
-    return Cost(delta, dict.fromkeys(items, nothing), dict.fromkeys(("group", "joint"), nothing), 0.0, 0.0, 0.0)
+    items = ("closed_form", "fmt2021", "fmt2023", "blanket", "sums_only", "allocation")
+    users = ("group", "joint", "allocation")
+    return Cost(delta, dict.fromkeys(items, nothing), dict.fromkeys(users, nothing), 0.0, 0.0, 0.0)
 
 
 def _unary_item(asked: list[tuple[Unary, Batch]], delta: float) -> dict[str, Bound]:
@@ -188,6 +194,27 @@ def _selections(asked: list[tuple[SubsetSelection, Batch]]) -> Iterator[tuple[Su
 
 
 @dataclass(frozen=True)
+class HiddenLayer:
+    """What is proved if nobody who looks knows in which layer a user was, given a randomizer, the layers and δ."""
+
+    item: Callable[[Any, Allocation, float], Bound]
+    user: Callable[[Any, Allocation, float], Bound]
+    floor: Callable[[Any, Allocation, float], float]
+    """What a word surely costs."""
+
+
+def _not_proved(theorem: str) -> Callable[[Any, Allocation, float], Bound]:
+    def bound(mechanism: Randomizer[Any], allocation: Allocation, delta: float) -> Bound:
+        return Bound.none(theorem, f"it is proved for unary reports, and these are {mechanism.name}")
+
+    return bound
+
+
+NOT_PROVED = HiddenLayer(_not_proved(ALLOCATED_WORD), _not_proved(ALLOCATED_USER), lambda mechanism, layers, delta: 0.0)
+"""For randomizers without a proof: whoever looks may know the layer."""
+
+
+@dataclass(frozen=True)
 class Accounting:
     """What is proved about the sums of one randomizer's reports.
 
@@ -203,13 +230,20 @@ class Accounting:
     density: Callable[[Any], float] | None
     """Of batches with as many reports, one with a larger density costs more, but for rounding; None if all cost alike.
     """
+    hidden_layer: HiddenLayer = NOT_PROVED
 
 
 ACCOUNTING: Table[Accounting] = Table(
     "central accounting for the randomizer",
     "neologue.privacy.cost",
     {
-        Unary.name: Accounting(_unary_item, _unary_user, _unary_floor, density=None),
+        Unary.name: Accounting(
+            _unary_item,
+            _unary_user,
+            _unary_floor,
+            density=None,
+            hidden_layer=HiddenLayer(allocated_word, allocated_user, word_floor),
+        ),
         SubsetSelection.name: Accounting(
             _selection_item,
             _selection_user,

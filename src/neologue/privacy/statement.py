@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from neologue.masking.rules import GroupRules
+from neologue.privacy.allocation.planned_layers import UNCLAIMED, Allocation
 from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.anonymity_statement import anonymity_statement
 from neologue.privacy.bound import Bound
@@ -67,6 +68,11 @@ ASSUMPTIONS = (
     "nobody but the stated observer's own view is combined: no other sums of the same reports were published",
     "which users were asked, and when, does not depend on their words",
 )
+SLOTS = (
+    "in which layer a user was was drawn independently of everything else, and no reader learns it, nor how many users "
+    "each layer had: layers counted planned numbers of reports, to which those of devices that hold nothing were added"
+)
+KNOWS_SLOTS = "this observer may know in which layer a user was"
 MEASURED = "the users who counted the released words are asked nothing else: the count is a layer of its own"
 
 
@@ -146,22 +152,27 @@ class PrivacyFacts:
     """The batches whose reports came, but of whose layers nothing was published."""
     measured: tuple[Batch, ...] = ()
     """The batches that counted words which were released before: they publish sums, and no word that is new."""
+    allocation: Allocation = UNCLAIMED
+    """All planned layers, if readers do not learn in which one a user was."""
 
     @property
     def collection(self) -> Collection:
         """The sums of which something was published: those of layers, and of the measurement."""
         batches = (*(layer.batch for layer in self.layers), *self.measured)
-        return Collection(self.mechanism, self.epsilon, self.words_per_user, batches)
+        return Collection(self.mechanism, self.epsilon, self.words_per_user, batches, self.allocation)
 
     @property
     def received(self) -> Collection:
-        """The sums of all layers: what disks and servers see."""
-        return replace(self.collection, batches=(*self.collection.batches, *self.withheld))
+        """The sums of all layers: what disks and servers see, who know in which layer a user was."""
+        batches = (*self.collection.batches, *self.withheld)
+        return replace(self.collection, batches=batches, allocation=Allocation.none(KNOWS_SLOTS))
 
     @property
     def charged(self) -> Collection:
         """What a ledger is charged for: all sums, of which the reports of colluders hide nothing."""
-        return self.received.in_sums_of(None, self.colluders)
+        # Why nothing is claimed, if so, is no matter of a ledger.
+        allocation = UNCLAIMED if self.allocation.reason else self.allocation
+        return replace(self.received, allocation=allocation).in_sums_of(None, self.colluders)
 
 
 def privacy_statement(facts: PrivacyFacts, source: Source = Source.DEVICES) -> dict[str, object]:
@@ -199,6 +210,7 @@ def privacy_statement(facts: PrivacyFacts, source: Source = Source.DEVICES) -> d
                 ON_RECORDS if records else ON_DEVICES,
                 *ASSUMPTIONS,
                 *([MEASURED] if facts.measured else []),
+                *([] if facts.allocation.reason else [SLOTS]),
                 *RANDOMIZERS[facts.mechanism].assumptions,
                 *_of_masks(facts.exposure.masked),
             ],

@@ -146,7 +146,7 @@ def _impossible(document: ReleaseDocument) -> Iterator[str]:
     for layer in document.layers:
         if not 1 <= layer.candidates <= parameters.candidates:
             yield f"{layer_name(layer)} has {layer.candidates:,} candidates, and {parameters.candidates:,} are the most"
-        if not int(layer.decided) <= layer.reports <= document.users:
+        if not int(layer.decided) <= layer.reports <= max(document.users, parameters.counted_reports(layer.asked)):
             yield f"{layer_name(layer)} has {layer.reports:,} reports from {document.users:,} users"
         if min(layer.asked, layer.kept, layer.words, layer.doubtful, layer.fewest_votes) < 0:
             yield f"{layer_name(layer)} has a number below 0"
@@ -157,12 +157,21 @@ def _impossible(document: ReleaseDocument) -> Iterator[str]:
         ):
             yield f"{layer_name(layer)} extends {layer.length:,} characters by {layer.extension:,}, beyond the depth"
     measurement = document.measurement
-    if measurement and not (int(measurement.decided) <= measurement.reports <= measurement.asked <= MOST_USERS):
+    if measurement and not (
+        int(measurement.decided) <= measurement.reports <= _most_measured(document) and measurement.asked <= MOST_USERS
+    ):
         yield f"the measurement has {measurement.reports:,} reports from {measurement.asked:,} users"
     if measurement and bool(measurement.asked) != bool(document.words):
         yield f"{measurement.asked:,} users were asked to count {len(document.words):,} words"
     if measurement and measurement.candidates != _places(document):
         yield f"the measurement has {measurement.candidates:,} candidates, and {_places(document):,} are right"
+
+
+def _most_measured(document: ReleaseDocument) -> int:
+    """The most reports that a measurement can have counted."""
+    measurement = document.measurement
+    assert measurement is not None
+    return document.users + measurement.asked if document.parameters.drawn else measurement.asked
 
 
 def _wrong_promise(parameters: Parameters, facts: PrivacyFacts) -> Iterator[str]:
@@ -180,7 +189,9 @@ def _wrong_layers(document: ReleaseDocument) -> Iterator[str]:
     if asked > document.users:
         yield f"{asked:,} users were asked, but there are {document.users:,}"
     for layer in document.layers:
-        if layer.reports > layer.asked:
+        if parameters.drawn and layer.reports < parameters.counted_reports(layer.asked):
+            yield f"{layer_name(layer)} has {layer.reports:,} reports, fewer than were planned"
+        if not parameters.drawn and layer.reports > layer.asked:
             yield f"{layer_name(layer)} has {layer.reports:,} reports from {layer.asked:,} users"
         fewest = fewest_reports(parameters, layer.candidates)
         if layer.decided != (layer.reports >= fewest):
@@ -306,7 +317,8 @@ def _wrong_measurement(document: ReleaseDocument) -> Iterator[str]:
         yield "the measurement has votes that its reports can't have given"
         return
     tally = Tally(np.array(votes, np.int64), measurement.reports)
-    share, held = figures(domain, tally, measurement.rate, measurement.asked, document.users)
+    drawn = parameters.drawn
+    share, held = figures(domain, tally, measurement.rate, measurement.asked, document.users, drawn=drawn)
     stated = [[word.estimate, word.low, word.high] for word in measurement.words]
     right = np.abs(np.array(stated) - np.column_stack([held.estimate, held.low, held.high])).max(axis=1) <= ROUNDED
     for index in np.flatnonzero(~right):

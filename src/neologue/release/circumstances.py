@@ -18,6 +18,8 @@ def wrong_circumstances(document: ReleaseDocument) -> Iterator[str]:
     yield from _wrong_provenance(document)
     yield from _wrong_levels(document)
     yield from _wrong_exposure(document)
+    if document.provenance.fidelity in ON_DEVICES and document.parameters.allocation != "filled":
+        yield "it states that devices came into layers by slots alone, and a service ends layers when they have enough"
 
 
 def _wrong_provenance(document: ReleaseDocument) -> Iterator[str]:

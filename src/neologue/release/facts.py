@@ -2,13 +2,18 @@
 
 from collections.abc import Iterable
 
+from neologue.campaign.allocation import planned_allocation
 from neologue.campaign.parameters import Parameters
 from neologue.discovery.measurement import Measurement
 from neologue.discovery.result import LayerFacts, Release
 from neologue.discovery.selection import RULES
 from neologue.errors import ParameterError
+from neologue.privacy.allocation.planned_layers import UNCLAIMED, Allocation
 from neologue.privacy.collection import Batch
 from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts
+from neologue.release.asked_layer import layer_name
+
+MASKED = "masked groups form by count, so that who is in a layer depends on who else is"
 
 
 def release_facts(release: Release) -> PrivacyFacts:
@@ -29,11 +34,36 @@ def privacy_facts(
         if layer.decided
     )
     withheld = tuple(Batch(layer.reports, layer.candidates) for layer in layers if layer.reports and not layer.decided)
+    allocation = _allocation(parameters, layers, measurement, exposure)
     measured: tuple[Batch, ...] = ()
     if measurement and measurement.reports:
         counted = (Batch(measurement.reports, measurement.candidates),)
         measured, withheld = (counted, withheld) if measurement.decided else ((), withheld + counted)
-    return facts_of(parameters, shown, exposure=exposure, withheld=withheld, measured=measured)
+    return facts_of(parameters, shown, exposure=exposure, withheld=withheld, measured=measured, allocation=allocation)
+
+
+def _allocation(
+    parameters: Parameters, layers: tuple[LayerFacts, ...], measurement: Measurement | None, exposure: Exposure
+) -> Allocation:
+    """All planned layers, if those that were asked counted what was planned; else why it can't be claimed."""
+    if not parameters.drawn or not layers:
+        return planned_allocation(parameters, 0, 0)
+    if measurement and not measurement.asked:
+        return Allocation.none("nothing was released to be measured, so how many were to measure is not stated")
+    counted = {layer_name(layer): (layer.asked, layer.reports) for layer in layers}
+    if measurement:
+        counted["the measurement"] = (measurement.asked, measurement.reports)
+    for name, (asked, reports) in counted.items():
+        if reports != (planned := parameters.counted_reports(asked)):
+            return Allocation.none(f"{name} counted {reports:,} reports, and {planned:,} were planned")
+    return hidden_allocation(parameters, layers[0].asked, measurement.asked if measurement else 0, exposure)
+
+
+def hidden_allocation(parameters: Parameters, asked: int, measuring: int, exposure: Exposure) -> Allocation:
+    """All layers that are planned with so many users, if readers do not learn who is where."""
+    if exposure.masked:
+        return Allocation.none(MASKED)
+    return planned_allocation(parameters, asked, measuring)
 
 
 def facts_of(
@@ -43,6 +73,7 @@ def facts_of(
     exposure: Exposure,
     withheld: tuple[Batch, ...] = (),
     measured: tuple[Batch, ...] = (),
+    allocation: Allocation = UNCLAIMED,
 ) -> PrivacyFacts:
     """The facts of a run with these layers, whether they happened or are foreseen: the one way to build them.
 
@@ -62,4 +93,5 @@ def facts_of(
         exposure=exposure,
         withheld=withheld,
         measured=measured,
+        allocation=allocation,
     )

@@ -136,5 +136,6 @@ def _wrong_words(each: AskedLayer, earlier: Sequence[AskedLayer], document: Rele
             continue
         fitting.setdefault(asked_by, []).append((number, word))
     for asked_by, words in fitting.items():
-        law = VoteLaw(channel, sum(asked_by), document.users)
+        users = len(asked_by) * layer.layer_size if document.parameters.drawn else None
+        law = VoteLaw(channel, sum(asked_by), document.users, users)
         yield from wrong_estimates(law, document.anonymity.summed_votes_needed(channel, asked_by, left), words)

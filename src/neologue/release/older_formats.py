@@ -17,6 +17,8 @@ LACKING_PARAMETERS = {
     "promised_unit": "item",
     "case": "keep",
     "punctuation": "keep",
+    "allocation": "filled",
+    "layers": None,
 }
 """The parameters that they lack, with values that promise nothing."""
 NOT_STATED = ("unique_words", "thresholds")
@@ -36,7 +38,8 @@ def statement_of_format(number: int, statement: Mapping[str, Any]) -> dict[str, 
     stated = {name: part for name, part in statement.items() if name not in NOT_STATED}
     anonymity = {name: stated["k_anonymity"][name] for name in K_STATED} | {"covers": K_COVERS}
     anonymity["reasons"] = {name: why for name, why in anonymity["reasons"].items() if name in K_STATED}
-    return stated | {"k_anonymity": anonymity}
+    central = {name: _without_allocation(stated[name]) for name in ("item_central", "user_central")}
+    return stated | central | {"k_anonymity": anonymity}
 
 
 def said_in_format(number: int, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,6 +54,13 @@ def said_in_format(number: int, said: Mapping[str, Any]) -> dict[str, Any]:
         "layers": [_without(layer, "digest") for layer in said["layers"]],
         "words": [_without(word, "since") for word in said["words"]],
         "measurement": measurement and _without(measurement, "digest"),
+    }
+
+
+def _without_allocation(central: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: _without(part, "allocation") if isinstance(part, Mapping) else part
+        for name, part in _without(central, "allocation").items()
     }
 
 

@@ -82,7 +82,10 @@ NOTHING_ELSE = OperatorWord(
     "nothing else", "that nothing else of the same reports was published or shown to anybody", NOBODY
 )
 ASSIGNMENT = OperatorWord(
-    "assignment", "that who was asked, when and about which layer does not depend on anybody's words", NOBODY
+    "assignment",
+    "that who was asked, when and about which layer does not depend on anybody's words, nor, where slots are drawn, on "
+    "who else was, and that nothing else that is published tells who was where",
+    NOBODY,
 )
 DAYS = OperatorWord(
     "days", "over how many days words were remembered (the parameter days)", "the owner of a device, in its settings"

@@ -20,7 +20,7 @@ def wrong_estimates(law: VoteLaw, least: int, words: list[tuple[int, ReleasedWor
         return
     votes = np.array([word.votes for _, word in words])
     highest, lowest = (estimate_holders(law, votes, passed) for passed in (np.full_like(votes, least), votes))
-    plain = law.channel.estimate(votes, law.reports) * law.users / law.reports
+    plain = law.plain_estimate(votes)
     stated = np.array([[word.estimate, word.low, word.high] for _, word in words]).T
     estimate, low, high = stated
     right = (np.abs(np.clip(plain, low, high) - estimate) <= ROUNDED) & (low <= high)

@@ -17,6 +17,7 @@ from neologue.populations.population import Population
 from neologue.populations.streams import SecretSeed
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
+from neologue.simulation.cohorts import Cohorts, DrawnCohorts, FilledCohorts
 from neologue.simulation.engine import Engine, LocalEngine
 from neologue.simulation.journal import Journal
 from neologue.simulation.layer_tallies import SimulatedUsers
@@ -96,17 +97,20 @@ def discover(
     if measure:
         measure.check(campaign, population.users)
     population = population.in_form(campaign.form)
+    if campaign.parameters.drawn and isinstance(drawn, SecretSeed):
+        population = population.secretly_ordered(drawn)
     engine = engine or LocalEngine()
     check_memory(campaign, engine.threads)
     progress = progress or Progress()
-    users = SimulatedUsers(population, engine, fidelity, drawn, progress.on_users)
+    cohorts, campaign_users = _cohorts(campaign, measure, drawn)
+    users = SimulatedUsers(population, engine, fidelity, drawn, progress.on_users, cohorts)
     state = DiscoveryState(campaign, measure, progress.on_layer_end)
     documents: list[bytes] = []
     while layer := state.layer:
         documents.append(layer.document)
         tally = journal.recall(layer) if journal else None
         if tally is None:
-            tally = _ask(layer, campaign, users, progress)
+            tally = _ask(layer, campaign_users, users, progress)
             if journal:
                 journal.record(layer, tally)
         elif isinstance(layer, Layer):
@@ -114,7 +118,7 @@ def discover(
         state.take(state.decide(tally, trace))
     release = state.release
     progress.on_scoring()
-    holders, by_layer = users.holders(campaign.users)
+    holders, by_layer = users.holders(campaign_users)
     truth = true_holders(population.words, holders, state.first)
     return Discovery(
         release=release,
@@ -138,11 +142,19 @@ def choose_seed(seed: int | None, *, simulated: bool) -> int:
     return 0 if simulated else SecretSeed.draw()
 
 
-def _ask(layer: Layer | ClosedLayer, campaign: Campaign, users: SimulatedUsers, progress: Progress) -> Tally:
+def _cohorts(campaign: Campaign, measure: Measuring | None, seed: int) -> tuple[Cohorts, int]:
+    """Who is in which layer, and how many users do not measure; they come first."""
+    if not campaign.parameters.drawn:
+        return FilledCohorts(), campaign.users
+    cohorts = DrawnCohorts(campaign, measure, seed)
+    return cohorts, cohorts.campaign_users
+
+
+def _ask(layer: Layer | ClosedLayer, campaign_users: int, users: SimulatedUsers, progress: Progress) -> Tally:
     """Collect the votes of the layer's users; the users who measure come after those of the campaign."""
     if isinstance(layer, ClosedLayer):
         progress.on_measuring(layer)
-        return users.measure(layer, campaign.users)
+        return users.measure(layer, campaign_users)
     progress.on_layer_start(layer)
     return users.ask(layer)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from neologue.campaign.campaign import MOST_USERS
 from neologue.discovery.tally import Tally
 from neologue.errors import JournalError
 from neologue.populations.streams import SecretSeed
@@ -47,7 +48,7 @@ class Journal:
                 digest, votes, reports = bytes(stored["digest"]), stored["votes"], int(stored["reports"])
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise JournalError(f"{path} is damaged; delete it, and its layer is asked again with --resume") from error
-        if votes.dtype.kind != "u" or not 0 <= reports <= layer.layer_size:
+        if votes.dtype.kind != "u" or not 0 <= reports < MOST_USERS:
             raise JournalError(f"{path} is damaged; delete it, and its layer is asked again with --resume")
         if digest != layer.digest or len(votes) != layer.randomizer.candidates:
             raise JournalError(f"{path} belongs to another layer; delete {folder} to start again")

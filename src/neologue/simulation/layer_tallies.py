@@ -11,6 +11,7 @@ from neologue.populations.population import Population
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.simulation.closed_samples import ListedSampler
+from neologue.simulation.cohorts import Cohort, Cohorts, FilledCohorts
 from neologue.simulation.engine import Engine
 from neologue.simulation.layer_work import Held, Made, Reported, Sampled
 from neologue.simulation.report_kernels import REPORTS
@@ -22,7 +23,7 @@ FIDELITIES = ("fast", "exact", "devices")
 
 
 class SimulatedUsers:
-    """Asks the users of a population, each at most once: every cohort is the next users in their order."""
+    """Asks the users of a population, each at most once."""
 
     def __init__(
         self,
@@ -31,6 +32,7 @@ class SimulatedUsers:
         fidelity: str,
         seed: int,
         advance: Advance = lambda users: None,
+        cohorts: Cohorts | None = None,
     ) -> None:
         if fidelity not in FIDELITIES:
             raise ParameterError(f"fidelity must be one of {', '.join(FIDELITIES)}, not {fidelity!r}")
@@ -39,21 +41,21 @@ class SimulatedUsers:
         self._ask = {"fast": self._fast, "exact": self._exact, "devices": self._devices}[fidelity]
         self._seed = seed
         self._advance = advance
-        self._first = 0
-        self._layers: list[tuple[int, int]] = []
+        self._cohorts = cohorts or FilledCohorts()
+        self._asked: list[Cohort] = []
         self._held: dict[int, Holders] = {}
         self._counting_for: int | None = None
         self._found = 0
 
     def ask(self, layer: Layer) -> Tally:
         """The tally of the layer's cohort."""
-        return Tally(self._ask(layer, self._next(layer)), layer.layer_size)
+        cohort = self._next(layer)
+        return Tally(self._ask(layer, cohort), cohort.reports)
 
     def measure(self, layer: ClosedLayer, first: int) -> Tally:
         """The tally of a closed layer, whose cohort are the users from `first` on."""
-        if self._first > first:
-            raise ValueError(f"user {first:,} was asked before, and nobody is asked twice")
-        return Tally(self._ask(layer, first), layer.layer_size)
+        cohort = self._cohorts.measuring(layer, first)
+        return Tally(self._ask(layer, cohort), cohort.reports)
 
     def skip(self, layer: Layer) -> None:
         """Pass over the layer's cohort, who were asked before."""
@@ -64,48 +66,53 @@ class SimulatedUsers:
 
         Only those who were not asked are counted now.
         """
-        for first, last in self._layers:
-            if first not in self._held:
-                self._held[first] = self._count_holders(first, last).astype(np.int32)
-        by_layer = [self._held[first] for first, _ in self._layers]
-        total = self._count_holders(self._first, users)
-        for held in by_layer:
-            total += held
-        return total, by_layer
+        total = np.zeros(len(self._population.words), np.int64)
+        counted = 0
+        for cohort in self._asked:
+            if cohort.first not in self._held:
+                self._held[cohort.first] = self._count_holders(cohort.first, cohort.end).astype(np.int32)
+            total += self._count_holders(counted, cohort.first) + self._held[cohort.first]
+            counted = cohort.end
+        return total + self._count_holders(counted, users), [self._held[cohort.first] for cohort in self._asked]
 
     def _count_holders(self, first: int, last: int) -> NDArray[np.int64]:
         return self._engine.count(Held(len(self._population.words)), self._population, first, last)
 
-    def _next(self, layer: Layer) -> int:
-        """The first user of the next layer."""
-        first, self._first = self._first, self._first + layer.layer_size
-        self._layers.append((first, self._first))
-        return first
+    def _next(self, layer: Layer) -> Cohort:
+        self._asked.append(self._cohorts.of_layer(layer))
+        return self._asked[-1]
 
-    def _devices(self, layer: Layer | ClosedLayer, first: int) -> NDArray[np.int64]:
+    def _devices(self, layer: Layer | ClosedLayer, cohort: Cohort) -> NDArray[np.int64]:
         """Every device makes its report with the real device core, bytes and all, and the server reads them."""
-        return self._votes(Made(layer, self._population.words, self._seed), layer, first)
+        work = Made(layer, self._population.words, self._seed)
+        return self._votes(work, layer, cohort) + work.made_up(cohort.made_up, cohort.first)
 
-    def _exact(self, layer: Layer | ClosedLayer, first: int) -> NDArray[np.int64]:
+    def _exact(self, layer: Layer | ClosedLayer, cohort: Cohort) -> NDArray[np.int64]:
         """Every user's words are sampled as on a device, and every report is drawn from its law by compiled code."""
         reports = REPORTS[layer.randomizer.name](layer.randomizer, self._seed)
         candidates, sampler = self._sampler(layer)
-        return self._votes(Reported(sampler, candidates.astype(np.int32), reports), layer, first)[
-            : layer.randomizer.candidates
-        ]
+        work = Reported(sampler, candidates.astype(np.int32), reports)
+        counted = self._votes(work, layer, cohort)[: layer.randomizer.candidates]
+        if not cohort.made_up:
+            return counted
+        nobody = np.empty(0, np.int64)
+        made_up = VOTE_LAWS[layer.randomizer.name](
+            layer.randomizer, nobody, nobody, cohort.made_up, self._seed, cohort.first
+        )
+        return counted + made_up
 
-    def _fast(self, layer: Layer | ClosedLayer, first: int) -> NDArray[np.int64]:
+    def _fast(self, layer: Layer | ClosedLayer, cohort: Cohort) -> NDArray[np.int64]:
         """Every user's words are sampled as on a device, and all reports' votes are drawn at once from their law."""
         draw = VOTE_LAWS[layer.randomizer.name]
         candidates, sampler = self._sampler(layer)
-        samples = self._votes(Sampled(sampler), layer, first)
-        return draw(layer.randomizer, candidates, samples, layer.layer_size, self._seed, first)
+        samples = self._votes(Sampled(sampler), layer, cohort)
+        return draw(layer.randomizer, candidates, samples, cohort.reports, self._seed, cohort.first)
 
-    def _votes(self, work: Made | Reported | Sampled, layer: Layer | ClosedLayer, first: int) -> NDArray[np.int64]:
+    def _votes(self, work: Made | Reported | Sampled, layer: Layer | ClosedLayer, cohort: Cohort) -> NDArray[np.int64]:
         """What the cohort's answers count, without the holders of words, who are put aside."""
-        counts = self._engine.count(work, self._population, first, first + layer.layer_size, self._advance)
+        counts = self._engine.count(work, self._population, cohort.first, cohort.end, self._advance)
         if isinstance(layer, Layer):  # whoever measures is not among those who are to be found out about
-            self._held[first] = counts[work.votes :].astype(np.int32)
+            self._held[cohort.first] = counts[work.votes :].astype(np.int32)
         return counts[: work.votes]
 
     def _sampler(self, layer: Layer | ClosedLayer) -> tuple[NDArray[np.int64], Sampler | ListedSampler]:

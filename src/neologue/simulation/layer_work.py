@@ -129,6 +129,15 @@ class Made:
             count_ids(held.words, counts[self.votes :])
             yield
 
+    def made_up(self, reports: int, first_user: int) -> NDArray[np.int64]:
+        """The votes of so many devices that hold nothing, for the layer that begins with this user."""
+        secure = SecureEntropy() if isinstance(self.seed, SecretSeed) else None
+        made = (
+            contribute({}, self.layer, secure or SeededEntropy(Stream.MADE_UP, self.seed, first_user, number))
+            for number in range(reports)
+        )
+        return Tally.of(self.votes, (read_report(self.layer, report) for report in made)).votes
+
     def _reports(self, held: Holdings, start: int) -> Iterator[NDArray[np.int64]]:
         secure = SecureEntropy() if isinstance(self.seed, SecretSeed) else None
         for row in range(held.users):

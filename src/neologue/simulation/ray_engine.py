@@ -18,6 +18,7 @@ from neologue.populations.population import Population, describe_records, files_
 from neologue.populations.record_table import Columns
 from neologue.populations.records import Extent, Records, read_records, summarise
 from neologue.populations.shards import FilePart, Shard, Window, common_words, gather, split_by_shard
+from neologue.populations.streams import SecretSeed
 from neologue.populations.table_files import check_parts, find_files
 from neologue.simulation.cluster import Cluster
 
@@ -91,7 +92,8 @@ class RayEngine:
         )
         fingerprint = sum(number for _, number in sizes) % 2**64
         ends = np.cumsum([size for size, _ in sizes])
-        return ShardedPopulation(words, extent, files_label(paths), users, fingerprint, shards, ends, self._cluster)
+        name, secret = files_label(paths), isinstance(seed, SecretSeed)
+        return ShardedPopulation(words, extent, name, users, fingerprint, shards, ends, self._cluster, secret)
 
     def count(
         self, work: Work, population: Population, start: int, stop: int, advance: Advance = lambda users: None
@@ -141,12 +143,18 @@ class ShardedPopulation(Population):
         shards: "Sequence[Ref]",
         ends: NDArray[np.int64],
         cluster: Cluster,
+        secretly_ordered: bool,
     ) -> None:
         self.users, self.public_description, self.description = describe_records(extent, name, users)
         self.words = words
         self.rows, self.old_rows = extent.rows, extent.dropped
         self._fingerprint = fingerprint
         self._shards, self._ends, self._cluster = shards, ends, cluster
+        self._secretly_ordered = secretly_ordered
+
+    def secretly_ordered(self, seed: SecretSeed) -> Population:
+        """The same users, if a secret seed ordered them; workers are not told another one."""
+        return self if self._secretly_ordered else super().secretly_ordered(seed)
 
     def overlapping(self, start: int, stop: int) -> "tuple[int, Sequence[Ref]]":
         """The first user of the shards that overlap a range of users, and these shards."""

@@ -13,6 +13,7 @@ amplification by random allocation is due to Feldman and Shenfeld (2025, arXiv:2
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from functools import reduce
 
 from neologue.privacy.allocation.excess_law import DOTS, ExcessLaw
@@ -33,31 +34,50 @@ BRACKET = (0.9, 1.15)
 
 def allocated_user(unary: Unary, allocation: Allocation, delta: float) -> Bound:
     """The bound for a whole user: all words replaced by others."""
-    most = unary.statement.user_epsilon
+    if reason := _reason(allocation, delta):
+        return Bound.none(ALLOCATED_USER, reason)
+    most, factors = unary.statement.user_epsilon, rounded_laws(unary, allocation)
+    return Bound(ALLOCATED_USER, smallest_epsilon(user_delta(unary, allocation), delta, most, laws=factors))
+
+
+def allocated_word(unary: Unary, allocation: Allocation, delta: float) -> Bound:
+    """The bound for one word, where all other words of its user may be known; never above that of a known layer."""
+    if reason := _reason(allocation, delta):
+        return Bound.none(ALLOCATED_WORD, reason)
+    known = sums_only(unary, min(layer.reports for layer in allocation.layers), delta - allocation.overflow).epsilon
+    assert known is not None
+    averaged = known * math.sqrt(sum(layer.share**2 for layer in allocation.layers))
+    found = smallest_epsilon(
+        word_delta(unary, allocation),
+        delta,
+        known,
+        laws=rounded_laws(unary, allocation),
+        near=[averaged * share for share in BRACKET],
+    )
+    return Bound(ALLOCATED_WORD, found)
+
+
+def user_delta(unary: Unary, allocation: Allocation) -> Callable[[float], float]:
+    """δ(ε) when all words of a user are replaced."""
     laws = _laws(unary, allocation)
     if laws is None:
-        return Bound(ALLOCATED_USER, most)
+        return lambda epsilon: 1.0
     parts = [held.power(unary.bound).scaled(layer.share).multiple(times) for layer, times, held in laws]
     if allocation.unasked:
         parts.append(RatioLaw.constant(allocation.unasked))
     average = reduce(RatioLaw.plus, parts)
 
     def delta_of(epsilon: float) -> float:
-        return average.excess_over(average, _factor(epsilon)) + DROPPED
+        return average.excess_over(average, _factor(epsilon)) + DROPPED + allocation.overflow
 
-    return Bound(
-        ALLOCATED_USER, smallest_epsilon(delta_of, delta - allocation.overflow, most, laws=_factors(unary, allocation))
-    )
+    return delta_of
 
 
-def allocated_word(unary: Unary, allocation: Allocation, delta: float) -> Bound:
-    """The bound for one word, where all other words of its user may be known; never above that of a known layer."""
-    left = delta - allocation.overflow
-    most = sums_only(unary, min(layer.reports for layer in allocation.layers), left).epsilon
-    assert most is not None
+def word_delta(unary: Unary, allocation: Allocation) -> Callable[[float], float]:
+    """δ(ε) when one word is replaced."""
     laws = _laws(unary, allocation)
     if laws is None:
-        return Bound(ALLOCATED_WORD, most)
+        return lambda epsilon: 1.0
     thin = [
         (layer, times, held.thinned(DOTS), held.power(unary.bound - 1).thinned(DOTS)) for layer, times, held in laws
     ]
@@ -70,12 +90,21 @@ def allocated_word(unary: Unary, allocation: Allocation, delta: float) -> Bound:
         ]
         if allocation.unasked:
             parts.append(ExcessLaw.constant(allocation.unasked * (1 - factor)))
-        return reduce(ExcessLaw.plus, parts).positive_part + DROPPED
+        return reduce(ExcessLaw.plus, parts).positive_part + DROPPED + allocation.overflow
 
-    averaged = most * math.sqrt(sum(layer.share**2 for layer in allocation.layers))
-    near = [averaged * share for share in BRACKET]
-    factors = _factors(unary, allocation)
-    return Bound(ALLOCATED_WORD, smallest_epsilon(delta_of, left, most, laws=factors, near=near))
+    return delta_of
+
+
+def rounded_laws(unary: Unary, allocation: Allocation) -> int:
+    """How many laws of candidates, each with its rounding, are multiplied."""
+    return CANDIDATES * unary.bound * len(allocation.layers)
+
+
+def _reason(allocation: Allocation, delta: float) -> str | None:
+    """Why nothing can be claimed, if so."""
+    if not allocation.reason and delta <= allocation.overflow:
+        return f"planned numbers are exceeded with a chance of {allocation.overflow:g}, which is not below δ"
+    return allocation.reason
 
 
 def _laws(unary: Unary, allocation: Allocation) -> list[tuple[PlannedLayer, int, RatioLaw]] | None:
@@ -95,8 +124,3 @@ def _laws(unary: Unary, allocation: Allocation) -> list[tuple[PlannedLayer, int,
 def _factor(epsilon: float) -> float:
     """e^ε, or less where that is no number in range: δ(ε) is not smaller then."""
     return math.exp(min(epsilon, LARGEST_LOSS))
-
-
-def _factors(unary: Unary, allocation: Allocation) -> int:
-    """How many laws of candidates, each with its rounding, were multiplied."""
-    return CANDIDATES * unary.bound * len(allocation.layers)

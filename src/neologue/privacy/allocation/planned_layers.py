@@ -1,20 +1,28 @@
 """Planned layers: how slots are divided, and how many reports each layer counts, whoever comes.
 
-A slot is drawn for each user independently of all others, so the users of a layer are binomial. The planned number is
-one that they hardly ever exceed; what is missing to it is made up by reports of devices that hold nothing.
+A slot is drawn for each user independently of all others, so the users of a layer are a sum of independent indicators.
+The planned number is one that they hardly ever exceed; what is missing to it is made up by reports of devices that hold
+nothing.
 """
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neologue import binom
 from neologue.errors import ParameterError
 from neologue.privacy.bound import ROUNDING
 from neologue.privacy.levels import check_delta
 
-OVERFLOW_SHARE = 0.1
-"""The share of δ that planned numbers may be exceeded with."""
+OVERFLOW_SHARE = 1e-3
+"""The share of δ with which one layer may have more users than planned reports; it is charged for each."""
+MOST_PLANNED = 100
+"""With more layers than this, a tenth of δ would not do for all of them."""
+
+FILLED = (
+    "layers end when they have counted enough reports: who is in one depends on who else is, and how many there are is "
+    "published"
+)
 
 
 @dataclass(frozen=True, order=True)
@@ -27,11 +35,32 @@ class PlannedLayer:
 
 @dataclass(frozen=True)
 class Allocation:
-    """All planned layers of a campaign, those of the measurement and those that were never opened too."""
+    """All planned layers of a campaign, or the reason why it can't be claimed that nobody knows where a user was.
+
+    Those that were never opened are among them, and that of the measurement.
+    """
 
     layers: tuple[PlannedLayer, ...]
     overflow: float
     """The chance that some layer gets more users than it has planned reports."""
+    reason: str | None = None
+
+    @classmethod
+    def none(cls, reason: str) -> "Allocation":
+        """It may be known in which layer a user was."""
+        return cls((), 0.0, reason)
+
+    @classmethod
+    def plan(cls, asked: Iterable[float], delta: float) -> "Allocation":
+        """Layers that ask so many users each, on average."""
+        asked = tuple(asked)
+        if not asked:
+            return cls.none("no layer was planned")
+        if len(asked) > MOST_PLANNED:
+            return cls.none(f"it is computed for at most {MOST_PLANNED} layers, and there are {len(asked)}")
+        everybody = sum(asked)
+        layers = tuple(PlannedLayer(users / everybody, planned_reports(users, delta)) for users in asked)
+        return cls(layers, len(layers) * OVERFLOW_SHARE * delta)
 
     @property
     def unasked(self) -> float:
@@ -39,25 +68,27 @@ class Allocation:
         left = 1 - sum(layer.share for layer in self.layers)
         return left if left > ROUNDING else 0.0
 
-    @classmethod
-    def plan(cls, users: int, shares: Iterable[float], delta: float) -> "Allocation":
-        """The smallest planned numbers that so many users, with a slot each, exceed with a chance of a tenth of δ."""
-        shares = tuple(shares)
-        check_shares(shares)
-        overflow = OVERFLOW_SHARE * check_delta(delta)
-        layers = tuple(PlannedLayer(share, planned_reports(users, share, overflow / len(shares))) for share in shares)
-        return cls(layers, overflow)
+    def with_reports(self, reports: Iterable[int]) -> "Allocation":
+        """The same with other numbers of reports that hide a user."""
+        layers = (replace(layer, reports=each) for layer, each in zip(self.layers, reports, strict=True))
+        return replace(self, layers=tuple(layers))
 
 
-def check_shares(shares: tuple[float, ...]) -> None:
-    """Refuse shares that slots can't be divided into."""
-    if not shares or not all(0 < share <= 1 for share in shares) or sum(shares) > 1 + ROUNDING:
+def check_allocation(allocation: Allocation) -> None:
+    """Refuse shares of slots and chances that no campaign can have planned."""
+    shares = [layer.share for layer in allocation.layers]
+    if not (all(0 < share <= 1 for share in shares) and sum(shares) <= 1 + ROUNDING):
         raise ParameterError(f"the shares of slots must be above 0 and add up to at most 1, not {shares}")
+    if not 0 <= allocation.overflow < 1:
+        raise ParameterError(f"the chance of an overflow must be from 0 to below 1, not {allocation.overflow}")
 
 
-def planned_reports(users: int, share: float, chance: float) -> int:
-    """A number that, of so many users, those with a slot in the share reach with at most this chance.
+UNCLAIMED = Allocation.none(FILLED)
 
-    By Chernoff's bound, so that it holds for fewer users too; all of them are always enough.
+
+def planned_reports(asked: float, delta: float) -> int:
+    """How many reports a layer counts whose users are so many on average, however many they really are.
+
+    As many, or more, come with a chance of at most a thousandth of δ, by Chernoff's bound.
     """
-    return min(users, binom.most_indicators(users * share, ROUNDING - math.log(chance)) + 1)
+    return binom.most_indicators(asked, ROUNDING - math.log(OVERFLOW_SHARE * check_delta(delta))) + 1

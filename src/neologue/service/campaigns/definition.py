@@ -162,6 +162,13 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             parameters = msgspec.convert({**base.parameters.as_dict(), **stated}, Parameters)
         except msgspec.ValidationError as error:
             raise ParameterError(f"the parameters can't be used: {error}") from error
+        if stated.get("allocation", "filled") != "filled":
+            raise ParameterError(
+                f"a live campaign ends layers when they have enough reports, so allocation is filled, not "
+                f"{stated['allocation']!r}: leave it out",
+                parameter="parameters",
+            )
+        parameters = replace(parameters, allocation="filled")
         return Campaign(
             users=max(1, int(self.devices * (1 - self.reserve)) - self.measure_devices),
             parameters=parameters,

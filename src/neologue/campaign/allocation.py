@@ -1,0 +1,46 @@
+"""Which layers a campaign plans that hides from readers in which one a user was, and whether they keep its promise."""
+
+from functools import lru_cache
+
+from neologue.campaign.parameters import Parameters
+from neologue.errors import ParameterError
+from neologue.privacy.allocation.planned_layers import UNCLAIMED, Allocation
+from neologue.privacy.collection import Batch, Collection
+from neologue.privacy.cost import central_epsilon
+
+TRIE = "a trie has as many layers, and as large ones, as the votes make it"
+
+
+def planned_allocation(parameters: Parameters, asked: int, measuring: int) -> Allocation:
+    """All layers that are planned with so many users each, and the measurement if anybody is to measure."""
+    if parameters.allocation != "drawn":
+        return UNCLAIMED
+    if parameters.layers is None:
+        return Allocation.none(TRIE)
+    layers = [asked] * (parameters.passes * parameters.layers)
+    return Allocation.plan([*layers, measuring] if measuring else layers, parameters.delta)
+
+
+def check_planned_promise(parameters: Parameters, users: int, measuring: int = 0) -> None:
+    """Refuse a promised central ε that planned layers of so many users can't keep."""
+    promised, unit = parameters.promised_epsilon, parameters.promised_unit
+    if promised is None or not parameters.drawn or parameters.epsilon is None or parameters.layers is None:
+        return
+    asked = users // (parameters.passes * parameters.layers)
+    spent = _planned_cost(parameters, asked, measuring)
+    if spent > promised:
+        raise ParameterError(
+            f"{users:,} users are too few to promise a central ε of {promised:g} for one {unit} with a local ε of "
+            f"{parameters.epsilon:g}: it would be {spent:.3g}; take more users, a smaller local ε or fewer words per "
+            "user",
+            parameter="users",
+        )
+
+
+@lru_cache(maxsize=256)
+def _planned_cost(parameters: Parameters, asked: int, measuring: int) -> float:
+    assert parameters.epsilon is not None
+    allocation = planned_allocation(parameters, asked, measuring)
+    batches = tuple(Batch(layer.reports, 1) for layer in allocation.layers)
+    planned = Collection(parameters.randomizer, parameters.epsilon, parameters.words_per_user, batches, allocation)
+    return central_epsilon(planned.in_sums_of(None, parameters.colluders), parameters.delta, parameters.promised_unit)
