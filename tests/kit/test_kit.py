@@ -35,7 +35,7 @@ ELSEWHERE: Final = {
     "T12": "tests/masking",
     "Z1": "tests/device/test_spending_record.py",
     "Z4": "tests/device/test_diary.py",
-    "Z5": "docs/java.md",
+    "Z5": "docs/android.md",
     "H1": "tests/device/test_handover.py",
     "H2": "tests/device/test_handover.py",
     "N6": "tests/test_entropy.py",

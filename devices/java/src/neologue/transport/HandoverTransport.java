@@ -85,7 +85,7 @@ public final class HandoverTransport implements Transport {
 
     private void write(String method, String path, byte[] body, String type) {
         Map<String, Object> request = new LinkedHashMap<>();
-        request.put("handover", FORMAT);
+        request.put("handover", (int) FORMAT);
         request.put("method", method);
         request.put("path", path);
         request.put("type", type);
