@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchmarks import accountants, costs, device, ingest, kernels, memory, plots, report, secure
+from benchmarks import accountants, costs, device, ingest, kernels, memory, plots, report, secure, transparency
 from benchmarks.measure import Part
 from benchmarks.peers import Peer, peers
 from benchmarks.setting import FULL, QUICK, Setting
@@ -18,6 +18,7 @@ PARTS: Mapping[str, Callable[[Setting, Mapping[str, Peer]], Part]] = {
     "device": lambda setting, peers: device.measure(setting),
     "ingest": lambda setting, peers: ingest.measure(setting),
     "secure": secure.measure,
+    "transparency": lambda setting, peers: transparency.measure(setting),
     "accountants": lambda setting, peers: accountants.measure(setting),
     "costs": lambda setting, peers: costs.measure(setting),
     "memory": lambda setting, peers: memory.measure(setting),

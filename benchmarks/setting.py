@@ -39,6 +39,8 @@ class Setting:
     masked_groups: tuple[tuple[int, int], ...]
     """Devices and candidates of the groups of secure aggregation."""
     masked_rounds: int
+    log_entries: int
+    """Of the operator's log that a proof is about."""
     sweep_rounds: int
     sweep_reports: int
     sweep_candidates: tuple[int, ...]
@@ -88,6 +90,7 @@ FULL = Setting(
     ingest_rounds=4,
     masked_groups=((50, 100_000), (100, 10_000), (100, 100_000), (100, 1_000_000), (500, 100_000)),
     masked_rounds=3,
+    log_entries=10_000,
     sweep_rounds=5,
     sweep_reports=600_000,
     sweep_candidates=(10_000, 100_000, 1_000_000, 4_000_000, 16_000_000),
@@ -117,6 +120,7 @@ QUICK = Setting(
     ingest_rounds=2,
     masked_groups=((20, 1_000),),
     masked_rounds=2,
+    log_entries=100,
     sweep_rounds=1,
     sweep_reports=6_000,
     sweep_candidates=(10_000, 20_000),

@@ -45,7 +45,16 @@ def test_a_run_without_peers_has_every_part_and_says_why_they_are_missing(tmp_pa
         assert not peer["measured"]
         assert f"{name}: {peer['state']}" in (out / "bench.txt").read_text("utf-8")
 
-    assert tuple(document["parts"]) == ("kernels", "device", "ingest", "secure", "accountants", "costs", "memory")
+    assert tuple(document["parts"]) == (
+        "kernels",
+        "device",
+        "ingest",
+        "secure",
+        "transparency",
+        "accountants",
+        "costs",
+        "memory",
+    )
     for name, part in document["parts"].items():
         assert part["measured"] or part["curves"]
         assert (out / f"{name}.svg").read_text("utf-8").startswith("<?xml")
