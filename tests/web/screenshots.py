@@ -1,10 +1,14 @@
 """The pictures of docs/dashboard.md, of a real campaign in a real browser: `cd tests && python -m web.screenshots`.
 
+With a folder, `python -m web.screenshots FOLDER` takes every page into it instead: light and dark, as wide as a phone
+and as wide as a screen, each from top to bottom. They are to be looked at when the dashboard has changed.
+
 The devices hold words of the embedded population and answer with the real device code; a few minutes on two processors.
 """
 
 import io
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,22 +71,55 @@ def open_layer(desk: Office, identity: bytes) -> int:
     return asked[1] if asked else -1
 
 
-def look(browser: Browser, name: str, *, scheme: str, width: int, height: int) -> None:
-    """Take one picture."""
+def gallery(visitor: Visitor, folder: Path) -> None:
+    """Take every page of a released campaign in every size and colour."""
+    driver = visitor.driver
+    campaign = f"/campaigns/{NAME}"
+    paths = {
+        "campaigns": "/",
+        "create": "/create",
+        "progress": campaign,
+        "trie": f"{campaign}/trie",
+        "words": f"{campaign}/words",
+        "review": f"{campaign}/review",
+        "privacy": f"{campaign}/privacy",
+        "draft": "/campaigns/autumn",
+        "edit": "/campaigns/autumn/edit",
+        "nothing": "/nope",
+    }
+    for name, path in paths.items():
+        visitor.go(path)
+        for width in (390, 1100):
+            for scheme in ("light", "dark"):
+                adjust(visitor.browser, scheme, width, 900)
+                height = driver.execute_script("return document.documentElement.scrollHeight")
+                adjust(visitor.browser, scheme, width, min(6000, height))
+                driver.save_screenshot(str(folder / f"{name}-{width}-{scheme}.png"))
+                wide = driver.execute_script("return document.documentElement.scrollWidth")
+                assert wide <= width, f"{path} is {wide} wide on a screen of {width}"
+
+
+def adjust(browser: Browser, scheme: str, width: int, height: int) -> None:
+    """Give the browser a size and a colour scheme."""
     command: Any = browser.driver.execute_cdp_cmd
     command("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
     command("Emulation.setDeviceMetricsOverride", size)
     command("Emulation.setScrollbarsHidden", {"hidden": True})
     browser.run("await new Promise((done) => setTimeout(done, 500))")
+
+
+def look(browser: Browser, name: str, *, scheme: str, width: int, height: int) -> None:
+    """Take one picture."""
+    adjust(browser, scheme, width, height)
     path = IMAGES / f"{name}.png"
     taken = Image.open(io.BytesIO(browser.driver.get_screenshot_as_png()))
     taken.convert("RGB").quantize(COLOURS).save(path, optimize=True)
     assert path.stat().st_size < LARGEST, path
 
 
-def main() -> None:
-    """Run a campaign, and look at it."""
+def main(folder_of_all: Path | None = None) -> None:
+    """Run a campaign, and look at it; with a folder, at every page."""
     with (
         tempfile.TemporaryDirectory() as folder,
         office(Path(folder), refresh=0.2) as desk,
@@ -104,6 +141,14 @@ def main() -> None:
         identity = bytes.fromhex(desk.served.ask("POST", "/v1/campaigns", drawn).json["id"])
         desk.served.ask("POST", f"/v1/campaigns/{NAME}/start")
         wait_until(lambda: desk.town.layer(identity))
+        if folder_of_all:
+            draft = drawn | {"name": "autumn"}
+            assert desk.served.ask("POST", "/v1/campaigns", draft).status == 201
+            while desk.served.ask("GET", f"/v1/campaigns/{NAME}").json["state"] == "running":
+                answer(desk, identity, devices, 1.0)
+            folder_of_all.mkdir(parents=True, exist_ok=True)
+            gallery(visitor, folder_of_all)
+            return
         visitor.go("/create")
         visitor.fill(name="summer", devices="2000000")
         visitor.shows("#expected", "Report size")
@@ -128,4 +173,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(Path, sys.argv[1:2]))

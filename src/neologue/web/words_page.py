@@ -1,7 +1,7 @@
 """The released words of a campaign: to search, to sort, to page through, and as files."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -40,6 +40,35 @@ class IntervalBar:
     estimate: float
 
 
+@dataclass(frozen=True)
+class Scale:
+    """The logarithmic scale that all bars have, with room for all words."""
+
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, words: Sequence[ReleasedWord]) -> "Scale":
+        """The scale of these words."""
+        least = max(1.0, min((word.low for word in words), default=1.0))
+        return cls(least, max(2.0, max((word.high for word in words), default=2.0)))
+
+    def position(self, users: float) -> float:
+        """Where a number of users is, from 0 to 100."""
+        first, last = math.log(self.least), math.log(self.most)
+        return round(100 * (math.log(max(1.0, users)) - first) / max(1e-9, last - first), 2)
+
+    def bar(self, word: ReleasedWord) -> IntervalBar:
+        """The bar of a word."""
+        return IntervalBar(self.position(word.low), self.position(word.high), self.position(word.estimate))
+
+    @property
+    def ticks(self) -> list[float]:
+        """The powers of ten on it."""
+        powers = range(math.ceil(math.log10(self.least)), math.floor(math.log10(self.most)) + 1)
+        return [self.position(10.0**power) for power in powers]
+
+
 def show_words(request: PageRequest) -> Response:
     """One page of the words that a search finds."""
     entry = request.campaign()
@@ -52,14 +81,15 @@ def show_words(request: PageRequest) -> Response:
     pages = max(1, math.ceil(len(found) / WORDS_PER_PAGE))
     page = min(pages, page_number(request.query))
     listed = reviewed_words.page_of(found, msgspec.structs.replace(wanted, offset=(page - 1) * WORDS_PER_PAGE))
-    bar = _bars([one.released for one in shown])
+    scale = Scale.of([one.released for one in shown])
     measurement = read_release(request.service.database, entry).measurement
     return render_page(
         request,
         "words.html",
         campaign=CampaignView.of(entry),
         tab="words",
-        rows=[(one.released, bar(one.released)) for one in listed],
+        rows=[(one.released, scale.bar(one.released)) for one in listed],
+        scale=scale,
         measured={word.word: word for word in measurement.words} if measurement else {},
         interval_note=interval_note(measurement),
         total=len(shown),
@@ -98,14 +128,3 @@ PAGES = (
     Page("GET", "/campaigns/{name}/words", show_words, ALL_ROLES),
     Page("GET", "/campaigns/{name}/files/{file}", download_file, ALL_ROLES),
 )
-
-
-def _bars(words: Sequence[ReleasedWord]) -> Callable[[ReleasedWord], IntervalBar]:
-    """The bar of each word, on one scale that has room for all words."""
-    least = math.log(max(1.0, min((word.low for word in words), default=1.0)))
-    most = math.log(max(2.0, max((word.high for word in words), default=2.0)))
-
-    def position(users: float) -> float:
-        return round(100 * (math.log(max(1.0, users)) - least) / max(1e-9, most - least), 2)
-
-    return lambda word: IntervalBar(position(word.low), position(word.high), position(word.estimate))
