@@ -20,7 +20,7 @@ SLOW = 0.3
 """Seconds of one case; such tests are not among those of `make unit`."""
 TOLD = 1.0
 """Seconds of a test that was taken for quick from which on `make unit` names it; enough for most busy machines."""
-SLOW_FIXTURES = {"ablated", "embedded", "embedded_files", "paper", "written"}
+SLOW_FIXTURES = {"ablated", "embedded", "embedded_files", "java", "paper", "site", "written"}
 """What several tests share, and whichever comes first has to wait for."""
 
 
