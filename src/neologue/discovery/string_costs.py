@@ -63,7 +63,7 @@ def string_numbers(strings: LikelyStrings) -> tuple[Integers, Integers]:
 
 
 def _by_cost(
-    sizes: Integers, spent: Integers, asked: Integers, state: Integers, counts: Integers, limit: int
+    sizes: NDArray[np.integer], spent: Integers, asked: Integers, state: Integers, counts: Integers, limit: int
 ) -> Integers:
     """How many strings of each cost go on from so many contexts each, where so much is spent and was asked before."""
     within = np.zeros(limit + 1, np.int64)
@@ -71,7 +71,7 @@ def _by_cost(
         some = np.flatnonzero((spent == cost) & (asked < limit - cost))
         more = np.arange(limit + 1 - cost)
         earlier = asked[some]
-        before = np.where(earlier >= 0, sizes[np.maximum(earlier, 0), state[some]], 0)
+        before = np.where(earlier >= 0, sizes[np.maximum(earlier, 0), state[some]], 0).astype(np.int64)
         numbers = sizes[: len(more), state[some]] - before
         within[cost:] += np.where(more[:, None] > earlier, numbers, 0) @ counts[some]
     return np.diff(within, prepend=0)
@@ -83,8 +83,8 @@ def _walk(
     after: NDArray[np.int32],
     states: NDArray[np.int64],
     own: Costs,
-    next_costs: NDArray[np.int64],
-    asked: NDArray[np.int64],
+    next_costs: NDArray[np.int16],
+    asked: NDArray[np.int16],
     limit: int,
     prefix_limit: int,
     costs: Costs,

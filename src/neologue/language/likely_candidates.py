@@ -22,6 +22,7 @@ from neologue.language.likely_strings import (
     Integers,
     LikelyStrings,
     Roots,
+    SmallIntegers,
     largest_limit,
 )
 from neologue.language.spelling_costs import SpellingCosts
@@ -103,7 +104,7 @@ class LikelyCandidates:
             self._known_roots[number] = Roots(self.spelling, each.prefixes, each.costs, each.even_costs, asked)
         return self._known_roots[number]
 
-    def asked_after(self, number: int, prefixes: Strings) -> Integers:
+    def asked_after(self, number: int, prefixes: Strings) -> SmallIntegers:
         """What rounds up to this one asked about behind some of its prefixes, as `Roots.asked` has it."""
         each = self.rounds[number]
         return self.round_roots(number).asked_after(prefixes, each.limit, each.prefix_limit)

@@ -11,6 +11,7 @@ which stands for all words that go on in a way that is not asked about. Strings 
 before the word that it is, if that is asked about, and that before all longer strings, by their next symbol.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,6 +23,8 @@ from neologue.language.candidates import Strings
 from neologue.language.spelling_costs import DEAREST, MOST_STRINGS, SpellingCosts
 
 Integers = NDArray[np.int64]
+SmallIntegers = NDArray[np.int16]
+"""What tables of all roots and symbols hold, which a phone has to keep."""
 Flags = NDArray[np.bool_]
 
 MOST_SIZES = 1 << 23
@@ -34,6 +37,8 @@ NEVER = DEAREST << 4
 """What a closed symbol costs: more than any limit."""
 NO_PREFIXES = 0
 """The limit of prefixes where none is asked about, not even a root: every prefix costs more."""
+BLOCK = 1 << 10
+"""So many roots are looked at together."""
 UNASKED = -1
 """What strings could cost that were asked about, where none was."""
 
@@ -54,7 +59,7 @@ class Roots:
     """What the spelling's cost of a next symbol is added to."""
     even_costs: Integers
     """The most that any next symbol costs that is not closed."""
-    asked: Integers
+    asked: SmallIntegers
     """`[r, x]`: what a word could cost behind root r and symbol x if it was asked about before.
 
     `NEVER` where x is closed: everything was, because that prefix was, too."""
@@ -62,7 +67,7 @@ class Roots:
     @classmethod
     def beginning(cls, spelling: SpellingCosts) -> "Roots":
         """The beginning of all words, which is no word itself."""
-        asked = np.full((1, spelling.alphabet.size), UNASKED, np.int64)
+        asked = np.full((1, spelling.alphabet.size), UNASKED, np.int16)
         asked[0, 0] = NEVER
         free = np.zeros(1, np.int64)
         return cls(spelling, np.array([""], "U1"), free, free + NEVER, asked)
@@ -83,11 +88,11 @@ class Roots:
         return np.asarray(self.asked == NEVER)
 
     @cached_property
-    def next_costs(self) -> Integers:
+    def next_costs(self) -> SmallIntegers:
         """`[r, x]`: the cost of root r and symbol x."""
-        modelled = self.costs[:, None] + self.spelling.cost[self.states]
-        costs = np.minimum(modelled, self.even_costs[:, None])
-        return np.where(self.closed, NEVER, costs)
+        modelled = self.costs.astype(np.int16)[:, None] + self.spelling.cost[self.states]
+        costs = np.minimum(modelled, self.even_costs.astype(np.int16)[:, None])
+        return np.where(self.closed, np.int16(NEVER), costs)
 
     def of(self, words: Strings) -> Integers:
         """The longest root that each word begins with, or -1."""
@@ -108,8 +113,14 @@ class Roots:
         root, _, left, _ = self._reach(prefixes, limit)
         return np.asarray((root >= 0) & ((np.char.str_len(prefixes) == self._length_of(root)) | (left >= 0)))
 
-    def asked_after(self, prefixes: Strings, limit: int, prefix_limit: int) -> Integers:
+    def asked_after(self, prefixes: Strings, limit: int, prefix_limit: int) -> SmallIntegers:
         """`asked` at each of some prefixes, after these limits on words and on prefixes, and before."""
+        asked = np.empty((len(prefixes), self.spelling.alphabet.size), np.int16)
+        for some in _blocks(len(prefixes)):
+            asked[some] = self._asked_after(prefixes[some], limit, prefix_limit)
+        return asked
+
+    def _asked_after(self, prefixes: Strings, limit: int, prefix_limit: int) -> Integers:
         root, state, left, before = self._reach(prefixes, limit)
         now = left[:, None] - self.spelling.cost[state]
         before = before[:, None] - self.spelling.cost[state]
@@ -192,18 +203,18 @@ class LikelyStrings:
         return self.limit - int(self.roots.next_costs[:, 1:].min(initial=self.limit))
 
     @cached_property
-    def _words(self) -> Integers:
+    def _words(self) -> NDArray[np.integer]:
         """`[b, s]`: the number of words behind a prefix in context s that may cost b more."""
         return self.roots.spelling.sizes(self._most_left, prefixes=False)
 
     @cached_property
-    def _prefixes(self) -> Integers:
+    def _prefixes(self) -> NDArray[np.integer]:
         """`[b, s]`: the same of prefixes."""
         return self.roots.spelling.sizes(max(self._most_left - self._gap, 0), prefixes=True)
 
     def _behind(self, states: NDArray[np.integer], left: Integers, before: Integers) -> Integers:
         """How many strings are behind prefixes in some contexts, if so much is left, now and of what was before."""
-        words = np.where(left >= 0, self._words[np.maximum(left, 0), states], 0)
+        words = np.where(left >= 0, self._words[np.maximum(left, 0), states], 0).astype(np.int64)
         earlier = np.minimum(before, left)
         # Beyond all bounds nothing is told apart, so nothing can be taken off.
         known = (earlier >= 0) & (words < MOST_STRINGS)
@@ -213,25 +224,26 @@ class LikelyStrings:
             words = words + np.where(further >= 0, self._prefixes[np.maximum(further, 0), states], 0)
         return np.asarray(words)
 
-    @cached_property
-    def _first_sizes(self) -> Integers:
-        """`[r, x]`: the number of strings that begin with root r and symbol x."""
-        left = self.limit - self.roots.next_costs
-        after = self.roots.spelling.after[self.roots.states]
+    def _first_sizes(self, roots: Integers | slice) -> Integers:
+        """`[r, x]`: the number of strings that begin with each of some roots and symbol x."""
+        left = self.limit - self.roots.next_costs[roots].astype(np.int64)
+        after, asked = self.roots.spelling.after[self.roots.states[roots]], self.roots.asked[roots].astype(np.int64)
         rows = np.minimum(left, self._most_left)  # where a word ends, more than that may be left
-        sizes = self._behind(after, rows, self.roots.asked)
-        sizes[:, 0] = (left[:, 0] >= 0) & (self.roots.asked[:, 0] < 0)
+        sizes = self._behind(after, rows, asked)
+        sizes[:, 0] = (left[:, 0] >= 0) & (asked[:, 0] < 0)
         return sizes
 
-    @cached_property
-    def _first_before(self) -> Integers:
-        """`[r, x]`: the number of strings that begin with root r and an earlier symbol than x."""
-        return np.cumsum(self._first_sizes, axis=1) - self._first_sizes
+    def _first_ends(self, roots: Integers) -> tuple[Integers, Integers, Integers]:
+        """`_first_sizes` of the different ones of some roots, these added up along x, and the row of each root."""
+        different, rows = np.unique(roots, return_inverse=True)
+        sizes = self._first_sizes(different)
+        return sizes, np.cumsum(sizes, axis=1), rows
 
     @cached_property
     def _starts(self) -> Integers:
         """The first string of each root, and the end of the last one's."""
-        return np.append(0, np.cumsum(self._first_sizes.sum(axis=1) + self._rooted))
+        sizes = [self._first_sizes(some).sum(axis=1) for some in _blocks(len(self.roots.prefixes))]
+        return np.append(0, np.cumsum(np.concatenate([np.empty(0, np.int64), *sizes]) + self._rooted))
 
     @property
     def size(self) -> int:
@@ -251,10 +263,11 @@ class LikelyStrings:
         rows, root, position, code = rows[open_], root[open_], position[open_], code[open_]
         if self._rooted:
             index[rows] = self._starts[root]
-        here = self._starts[root] + self._rooted + self._first_before[root, code]
+        sizes, ends, case = self._first_ends(root)
+        here = self._starts[root] + self._rooted + (ends - sizes)[case, code]
         state = self.roots.spelling.after[self.roots.states[root], code].astype(np.int64)
-        left = self.limit - self.roots.next_costs[root, code]
-        before = self.roots.asked[root, code]
+        left = self.limit - self.roots.next_costs[root, code].astype(np.int64)
+        before = self.roots.asked[root, code].astype(np.int64)
         while len(rows):
             ended = code == 0
             # A word that was asked about before belongs to nothing here, whatever its prefixes are.
@@ -283,12 +296,12 @@ class LikelyStrings:
         ended = np.zeros(len(index), np.bool_)
         rows = np.flatnonzero(rank >= 0)
         root_of, rank = root[rows], rank[rows]
-        ends = self._first_before + self._first_sizes
-        code = (ends[root_of] <= rank[:, None]).sum(axis=1)
-        rank = rank - self._first_before[root_of, code]
+        sizes, ends, case = self._first_ends(root_of)
+        code = (ends[case] <= rank[:, None]).sum(axis=1)
+        rank = rank - (ends - sizes)[case, code]
         state = self.roots.spelling.after[self.roots.states[root_of], code].astype(np.int64)
-        left = self.limit - self.roots.next_costs[root_of, code]
-        before = self.roots.asked[root_of, code]
+        left = self.limit - self.roots.next_costs[root_of, code].astype(np.int64)
+        before = self.roots.asked[root_of, code].astype(np.int64)
         while len(rows):
             column = np.zeros(len(index), np.uint32)
             column[rows] = points[code]
@@ -324,6 +337,11 @@ class LikelyStrings:
         sizes = self._behind(self.roots.spelling.after[state], left, before)
         sizes[:, 0] = (left[:, 0] >= 0) & (before[:, 0] < 0)
         return sizes, inverse
+
+
+def _blocks(number: int) -> Iterator[slice]:
+    """Some of so many roots at a time: what is computed of all of them with every symbol may be much."""
+    return (slice(start, start + BLOCK) for start in range(0, number, BLOCK))
 
 
 def states_behind(spelling: SpellingCosts, prefixes: Strings) -> Integers:

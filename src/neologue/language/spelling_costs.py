@@ -149,55 +149,59 @@ class SpellingCosts:
         ]
 
     @cached_property
-    def _tables(self) -> dict[bool, Integers]:
+    def _tables(self) -> dict[bool, NDArray[np.integer]]:
         return {}
 
-    def sizes(self, budget: int, *, prefixes: bool) -> Integers:
+    def sizes(self, budget: int, *, prefixes: bool) -> NDArray[np.integer]:
         """`subtree_sizes`, computed once for the largest budget that was asked for."""
         table = self._tables.get(prefixes)
         if table is None or len(table) <= budget:
             table = self._tables[prefixes] = self.subtree_sizes(budget, prefixes=prefixes)
         return table
 
-    def subtree_sizes(self, budget: int, *, prefixes: bool) -> Integers:
+    def subtree_sizes(self, budget: int, *, prefixes: bool) -> NDArray[np.integer]:
         """`[b, s]`: how many strings that go on from context s cost at most b more, for each b up to `budget`.
 
         Words are counted, which end in ⊥, or prefixes if `prefixes` says so, s itself among them. A context shares what
         it does not list with the next shorter one, so the work is that of the lists alone, and not of every symbol
         after every context. From the first b on at which some context has `MOST_STRINGS`, every context counts as
-        having so many.
+        having so many. Numbers of less are unsigned ones of 32 bits, as phones have little memory: sums need more.
         """
         states = len(self.contexts)
         width, itself = states + 1, int(prefixes)
-        # Rows for negative budgets hold nothing, and the last column is the end of a word.
-        ahead = budget + 1
-        sizes = np.zeros((ahead + budget + 1, width), np.int64)
-        sizes[ahead:, states] = int(not prefixes)
-        flat = sizes.ravel()
-        nothing, shorter = budget + 1, self.shorter
-        target = np.where(self.entry_codes > 0, self.after[self.entry_states, self.entry_codes], states)
-        own = target - np.minimum(self.costs, nothing) * width
+        # Row 0 is for budgets below 0, of which there is nothing, and the last column is the end of a word.
+        sizes: NDArray[np.integer] = np.zeros((budget + 2, width), np.uint32)
+        sizes[1:, states] = int(not prefixes)
+        flat, shorter = sizes.ravel(), self.shorter
         below = shorter[self.entry_states]
-        instead = np.where(self.entry_codes > 0, self.after[below, self.entry_codes], states)
+        own = self._following(self.entry_states) - self.costs * width
         dearer = self.cost[below, self.entry_codes] + self.backoffs[self.entry_states]
-        instead = instead - np.minimum(dearer, nothing) * width
-        inherited = shorter - np.minimum(self.backoffs, nothing) * width
-        counted = np.where(self.backoffs <= np.arange(budget + 1)[:, None], itself, 0)
+        instead = self._following(below) - dearer * width
+        inherited = shorter - self.backoffs * width
         starts = np.append(0, np.cumsum(list(map(len, self.symbols))))
+
+        def look_up(index: Integers) -> Integers:
+            return flat.take(index, mode="clip").astype(np.int64)
+
         for b in range(budget + 1):
-            row = (ahead + b) * width
+            row = (b + 1) * width
             for group, entries in self._by_length:
                 first = group.start == 0
-                gained = flat.take(own[entries] + row)
+                gained = look_up(own[entries] + row)
                 if not first:
-                    gained -= flat.take(instead[entries] + row)
+                    gained -= look_up(instead[entries] + row)
                 running = np.append(0, np.cumsum(gained))
                 mine = starts[group.start : group.stop + 1] - starts[group.start]
                 total = running[mine[1:]] - running[mine[:-1]] + itself
                 if not first:
-                    total += flat.take(inherited[group] + row) - counted[b, group]
-                sizes[ahead + b, group] = total
-            if sizes[ahead + b].max() >= MOST_STRINGS:
-                sizes[ahead + b :, :states] = MOST_STRINGS
-                break
-        return sizes[ahead:, :states]
+                    total += look_up(inherited[group] + row) - itself * (self.backoffs[group] <= b)
+                if total.max() >= MOST_STRINGS:
+                    beyond = sizes.astype(np.int64)
+                    beyond[b + 1 :, :states] = MOST_STRINGS
+                    return beyond[1:, :states]
+                sizes[b + 1, group] = total
+        return sizes[1:, :states]
+
+    def _following(self, states: Integers) -> Integers:
+        """The context after each listed symbol, if that follows these; one more than the last for the end of a word."""
+        return np.where(self.entry_codes > 0, self.after[states, self.entry_codes], len(self.contexts))
