@@ -10,10 +10,13 @@ import java.util.Map;
 import neologue.LaterException;
 import neologue.RefusalException;
 import neologue.protocol.Bytes;
+import neologue.protocol.Checkpoint;
 import neologue.protocol.Credential;
 import neologue.protocol.Invitation;
 import neologue.protocol.KeyHistory;
+import neologue.protocol.LogProof;
 import neologue.protocol.Signatures;
+import neologue.protocol.TileSource;
 import neologue.random.SystemEntropy;
 import neologue.storage.Answer;
 import neologue.storage.Clock;
@@ -39,6 +42,7 @@ public final class Device implements Closeable {
     private static final int SIGNATURE_BYTES = 64;
     private static final int TICKET_BYTES = 16;
     private static final int MOST_PROOF_BYTES = 1 << 13;
+    private static final long SECONDS_PER_DAY = 86_400;
     private static final String JSON = "application/json";
     private static final String OCTETS = "application/octet-stream";
     private static final String DONE = "this device has done its part in the campaign";
@@ -252,6 +256,7 @@ public final class Device implements Closeable {
                     + ": answer no more campaigns; it is unknown what this device has spent", null);
         }
         Invitation asked = state.answered;
+        byte[] proof = null;
         if (asked == null || asked.ticket == null || policy.replacement(Bytes.hex(asked.operator),
                 state.keys) != null) {
             Response response = transport.request(
@@ -271,9 +276,10 @@ public final class Device implements Closeable {
                 return end(Tick.State.OVER, campaign, "nothing is asked of this device in the campaign");
             }
             asked = invitation(reply);
+            proof = reply.has("proof") ? reply.bytes("proof", -1) : null;
             renew(asked);
         }
-        return answer(asked, credential);
+        return answer(asked, proof, credential);
     }
 
     private static byte[] checkIn(Credential credential) {
@@ -307,7 +313,7 @@ public final class Device implements Closeable {
     }
 
     /** Check an invitation, make the report or take the one that was made, and send it at its moment. */
-    private Tick answer(Invitation asked, Credential credential) {
+    private Tick answer(Invitation asked, byte[] proof, Credential credential) {
         String campaign = Bytes.hex(credential.campaign);
         policy.checkOperator(asked.operator, record.state().keys);
         // Before anything is fetched: whoever is not the operator costs this device nothing.
@@ -315,6 +321,9 @@ public final class Device implements Closeable {
             throw new RefusalException(
                     "the signature is not the operator's for this campaign and layer; get the invitation anew from "
                             + "them");
+        }
+        if (record.state().answerTo(campaign) == null) {
+            checkLog(asked, proof, credential.campaign);
         }
         Library.KnownLayer told = library.layer(asked.layer, this::fetch, policy, layer -> {
             policy.checkLayer(layer);
@@ -328,6 +337,28 @@ public final class Device implements Closeable {
         Response response = transport.request(
                 "POST", "/v1/reports", credential.submission(asked.ticket, report), OCTETS, Transport.SMALL_ANSWER);
         return read(response, campaign);
+    }
+
+    /** Refuse an invitation unless enough witnesses vouch that everybody is asked this. */
+    private void checkLog(Invitation asked, byte[] proof, byte[] campaign) {
+        Limits limits = policy.limits;
+        if (limits.quorum == 0) {
+            return;
+        }
+        if (proof == null) {
+            throw new RefusalException("the invitation comes without a proof that its layer is in a log, and this device "
+                    + "answers no other; its owner can change quorum");
+        }
+        long tomorrow = (clock.day() + 1) * SECONDS_PER_DAY;
+        List<Checkpoint> proved = LogProof.read(proof)
+                .check(campaign, asked.layer, null, limits.logs, limits.witnesses, limits.quorum, tomorrow, signatures);
+        for (Checkpoint next : proved) {
+            Checkpoint known = record.state().checkpoints.get(next.origin);
+            if (known != null) {
+                LogProof.checkGoesOn(known, next, path -> fetch(next.folder() + path, TileSource.MOST_BYTES));
+            }
+            record.update(state -> state.checkpoints.put(next.origin, next));
+        }
     }
 
     /** The report of this device, on the disk with its cost when this returns; null if the owner has opted out. */

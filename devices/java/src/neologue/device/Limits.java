@@ -1,5 +1,10 @@
 package neologue.device;
 
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+
 /** The limits that the owner of a device sets, whatever a server says; docs/device-policy.md has the reasons. */
 public final class Limits {
     private static final double MOST_EPSILON = 1_000_000;
@@ -39,6 +44,12 @@ public final class Limits {
     public int mostKnownWords = 1 << 20;
     /** The most bytes of the list of them. */
     public int largestKnown = 1 << 24;
+    /** The public keys, in hexadecimal, of the logs in which a layer must be that is answered. */
+    public List<String> logs = Collections.emptyList();
+    /** The public keys of witnesses of these logs. */
+    public List<String> witnesses = Collections.emptyList();
+    /** How many of the witnesses must have co-signed that the layer is in a log; with 0, it need be in none. */
+    public int quorum = 0;
 
     /** The same limits, checked. */
     Limits checked() {
@@ -56,6 +67,15 @@ public final class Limits {
         check("fewestNoiseVotes", fewestNoiseVotes, 0, LARGEST_LAYER);
         check("mostKnownWords", mostKnownWords, 0, LARGEST_NUMBER);
         check("largestKnown", largestKnown, 0, LARGEST_NUMBER);
+        check("quorum", quorum, 0, witnesses.size());
+        for (List<String> keys : Arrays.asList(logs, witnesses)) {
+            boolean right = keys.stream().allMatch(key -> key.matches("[0-9a-f]{64}"))
+                    && new HashSet<>(keys).size() == keys.size();
+            if (!right || quorum > 0 && logs.isEmpty()) {
+                throw new IllegalArgumentException("logs and witnesses are public keys of 64 lower-case hexadecimal digits, "
+                        + "each once, and a quorum needs both: add them to the limits");
+            }
+        }
         return this;
     }
 

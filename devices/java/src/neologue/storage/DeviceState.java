@@ -2,12 +2,14 @@ package neologue.storage;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import neologue.protocol.Bytes;
+import neologue.protocol.Checkpoint;
 import neologue.protocol.Decimal;
 import neologue.protocol.Invitation;
 import neologue.protocol.Json;
@@ -34,6 +36,9 @@ public final class DeviceState {
     /** How operators' keys have replaced each other; nothing erases this. */
     public KeyHistory keys = new KeyHistory(new TreeMap<>(), new TreeMap<>());
 
+    /** By origin, the newest checkpoint of each log that was seen; nothing erases this. */
+    public Map<String, Checkpoint> checkpoints = new TreeMap<>();
+
     /** What was answered in a campaign; null if nothing was. */
     public Answer answerTo(String campaign) {
         return answers.stream().filter(answer -> answer.campaign.equals(campaign)).findFirst().orElse(null);
@@ -57,6 +62,7 @@ public final class DeviceState {
         values.put("receipts", receipts);
         values.put("successions", keys.successions);
         values.put("revocations", keys.revocations);
+        values.put("checkpoints", checkpoints.values().stream().map(DeviceState::write).collect(Collectors.toList()));
         return Json.write(values).getBytes(StandardCharsets.UTF_8);
     }
 
@@ -80,6 +86,13 @@ public final class DeviceState {
             state.receipts.addAll((List<String>) values.get("receipts"));
             state.keys = new KeyHistory(
                     (Map<String, String>) values.get("successions"), (Map<String, String>) values.get("revocations"));
+            // A version before had none.
+            for (Map<String, String> seen
+                    : (List<Map<String, String>>) values.getOrDefault("checkpoints", Collections.emptyList())) {
+                Checkpoint checkpoint =
+                        new Checkpoint(seen.get("origin"), Long.parseLong(seen.get("size")), seen.get("root"));
+                state.checkpoints.put(checkpoint.origin, checkpoint);
+            }
             return state;
         } catch (IllegalArgumentException | ClassCastException | NullPointerException error) {
             throw new StorageException("the record of this device can't be read, so that it is unknown what it has "
@@ -106,6 +119,14 @@ public final class DeviceState {
                 Bytes.unhex(values.get("operator"), -1),
                 Bytes.unhex(values.get("signature"), -1),
                 Bytes.unhex(values.get("ticket"), -1));
+    }
+
+    private static Map<String, String> write(Checkpoint checkpoint) {
+        Map<String, String> values = new LinkedHashMap<>();
+        values.put("origin", checkpoint.origin);
+        values.put("size", Long.toString(checkpoint.size));
+        values.put("root", checkpoint.root);
+        return values;
     }
 
     private static Map<String, String> write(Answer answer) {

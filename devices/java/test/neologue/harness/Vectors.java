@@ -15,10 +15,12 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import neologue.LaterException;
 import neologue.RefusalException;
 import neologue.candidates.ExtendedPrefixes;
 import neologue.device.PolicyProbe;
 import neologue.protocol.Bytes;
+import neologue.protocol.Checkpoint;
 import neologue.protocol.Credential;
 import neologue.protocol.Invitation;
 import neologue.protocol.Json;
@@ -26,6 +28,7 @@ import neologue.protocol.KeyHistory;
 import neologue.protocol.Layer;
 import neologue.protocol.LayerDocument;
 import neologue.protocol.LayerProbe;
+import neologue.protocol.LogProof;
 import neologue.protocol.PlatformSignatures;
 import neologue.protocol.Signatures;
 import neologue.randomizers.SubsetSelection;
@@ -59,6 +62,7 @@ final class Vectors {
         vectors.documents();
         vectors.identities();
         vectors.succession();
+        vectors.log();
         vectors.counting();
         vectors.refusals();
         vectors.policy();
@@ -260,6 +264,45 @@ final class Vectors {
                 same(vector, "path", shown.get("path"), history.path(vector.text("pinned"), vector.text("recovery")));
             }
         }
+    }
+
+    private void log() throws Exception {
+        Values all = new Values(read("log"));
+        List<String> logs = Collections.singletonList(all.text("log"));
+        List<String> witnesses = Arrays.asList(all.strings("witnesses"));
+        for (Values vector : all.objects("cases")) {
+            byte[] masked = vector.get("masked") == null ? null : vector.bytes("masked");
+            List<String> found = null;
+            try {
+                found = LogProof.read(vector.bytes("proof"))
+                        .check(all.bytes("campaign"), vector.bytes("layer"), masked, logs, witnesses,
+                                vector.number("quorum"), vector.number("now"), signatures)
+                        .stream().map(Vectors::said).collect(Collectors.toList());
+            } catch (RefusalException error) {
+                // as a vector may say
+            }
+            List<String> expected = vector.get("checkpoints") == null ? null : vector.objects("checkpoints").stream()
+                    .map(Vectors::checkpoint).map(Vectors::said).collect(Collectors.toList());
+            same(vector, "checkpoints", expected, found);
+        }
+        for (Values vector : all.objects("growth")) {
+            boolean goesOn = true;
+            try {
+                LogProof.checkGoesOn(checkpoint(vector.object("known")), checkpoint(vector.object("next")),
+                        path -> vector.object("tiles").bytes(path));
+            } catch (RefusalException | LaterException error) {
+                goesOn = false;
+            }
+            same(vector, "goes_on", vector.get("goes_on"), goesOn);
+        }
+    }
+
+    private static Checkpoint checkpoint(Values said) {
+        return new Checkpoint(said.text("origin"), said.number("size"), said.text("root"));
+    }
+
+    private static String said(Checkpoint checkpoint) {
+        return checkpoint.origin + " " + checkpoint.size + " " + checkpoint.root;
     }
 
     private void counting() throws Exception {
