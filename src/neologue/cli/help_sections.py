@@ -24,7 +24,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Method": (
         *("profile", "passes", "layers", "sampler", "randomizer", "rule", "frontier", "candidates"),
-        *("fidelity", "engine", "address"),
+        *("allocation", "fidelity", "engine", "address"),
     ),
     "Layers of a live campaign": (
         *("smallest_layer", "batch", "hours", "seconds", "too_few", "check_in_seconds", "answer_seconds", "reserve"),

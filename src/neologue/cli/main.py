@@ -20,6 +20,7 @@ from neologue.cli.device import device
 from neologue.cli.diff import diff
 from neologue.cli.discover import discover
 from neologue.cli.doctor import backup, doctor
+from neologue.cli.explain import explain, registry
 from neologue.cli.fleet import fleet
 from neologue.cli.key import key
 from neologue.cli.ledger import ledger
@@ -38,7 +39,7 @@ WHOLE = 200
 """More characters than the first sentence of any command has."""
 SECTIONS = {
     "Find words": ("discover", "plan", "sandbox"),
-    "Releases": ("certify", "diff", "keygen"),
+    "Releases": ("certify", "diff", "explain", "registry", "keygen"),
     "Live service": ("serve", "campaign", "ledger", "token", "key", "log", "witness", "doctor", "backup"),
     "Devices": ("device", "conformance", "fleet", "audit"),
     "More": ("study", "profiles", "alphabets", "completion"),
@@ -99,6 +100,8 @@ def main() -> None:
 main.add_command(discover)
 main.add_command(certify)
 main.add_command(diff)
+main.add_command(explain)
+main.add_command(registry)
 main.add_command(keygen)
 main.add_command(plan)
 main.add_command(audit)

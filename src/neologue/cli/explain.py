@@ -1,0 +1,58 @@
+"""`neologue explain` and `neologue registry`: a release for lawyers, and for the public registry of deployments."""
+
+from datetime import date
+from pathlib import Path
+
+import click
+
+from neologue.errors import ParameterError
+
+RELEASE = click.argument("release", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+
+
+@click.command()
+@RELEASE
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("privacy.html"), show_default=True, help="The page."
+)
+def explain(release: Path, out: Path) -> None:
+    """Write one page for privacy and legal review of RELEASE, a release.json.
+
+    It says what was collected, what anyone can learn, how that compares with published deployments, what is kept, and
+    has an outline of an impact assessment and a consent text to start from. It is printable, and loads nothing.
+    """
+    from neologue.release.codec import read_release_file
+    from neologue.reporting.legal_page import legal_page
+
+    _write(out, legal_page(read_release_file(release)))
+
+
+@click.command()
+@RELEASE
+@click.option("--name", required=True, help="What the deployment is called.")
+@click.option("--curator", required=True, help="Who publishes it.")
+@click.option("--region", required=True, help="The region that it is about, or whose law applies.")
+@click.option("--published", required=True, help="The day on which it was published, such as 2026-01-31.")
+@click.option("--author", required=True, help="Who writes the entry.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("deployment.yaml"), show_default=True, help="The entry."
+)
+def registry(release: Path, name: str, curator: str, region: str, published: str, author: str, out: Path) -> None:
+    """Write RELEASE as an entry of the public registry of deployments (OpenDP), to be proposed there by you.
+
+    Read it before you send it: it is a draft.
+    """
+    from neologue.release.codec import read_release_file
+    from neologue.reporting.registry_entry import Publication, registry_entry, to_yaml
+
+    try:
+        date.fromisoformat(published)
+    except ValueError as error:
+        raise ParameterError(f"--published is a day such as 2026-01-31, not {published!r}") from error
+    about = Publication(name, curator, region, published, author)
+    _write(out, to_yaml(registry_entry(read_release_file(release), about)) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, "utf-8")
+    click.echo(f"wrote {path}", err=True)
