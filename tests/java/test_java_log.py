@@ -74,6 +74,7 @@ def test_a_log_that_goes_on_is_followed_and_a_fork_is_refused(device: JavaDevice
 
 def test_limits_that_demand_too_much_are_refused(device: JavaDevice) -> None:
     limits = device.options["limits"]
-    for wrong in ({"quorum": 4}, {"logs": []}, {"witnesses": [KEYS[0], KEYS[0]]}, {"logs": ["00"]}):
+    wrong_limits: list[dict[str, object]] = [{"quorum": 4}, {"logs": []}, {"witnesses": KEYS[:1] * 2}, {"logs": ["00"]}]
+    for wrong in wrong_limits:
         with pytest.raises(JavaError), device.opened(limits={**limits, **wrong}):
             pass

@@ -8,16 +8,16 @@ from typing import Final
 
 from neologue.errors import LaterError, LogError
 from neologue.transparency.tiles import MOST_FILE_BYTES, Fetch
+from neologue.transparency.trust import SCHEMES
 
 SECONDS: Final = 30.0
 CAMPAIGNS: Final = "campaigns"
 DOCUMENTS: Final = "documents"
-_SCHEMES: Final = ("http://", "https://")
 
 
 def open_log(place: str) -> Fetch:
     """Reads files of the log at a URL or in a folder; a LogError if there is no such file, else a LaterError."""
-    if place.startswith(_SCHEMES):
+    if place.startswith(SCHEMES):
         return lambda path: _get(f"{place.rstrip('/')}/{path}")
     folder = Path(place)
     if not folder.is_dir():

@@ -15,6 +15,7 @@ from typing import Final, Self
 from neologue.errors import LogError
 from neologue.transparency.signed_note import COSIGNATURE, ED25519, Note, NoteKey
 
+SCHEMES: Final = ("http://", "https://")
 _NOBODY: Final = "none"
 
 
@@ -24,6 +25,10 @@ class Server:
 
     key: NoteKey
     url: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.url is not None and not self.url.startswith(SCHEMES):
+            raise LogError(f"{self.key.name} must be at an http or https address, not {self.url[:200]!r}")
 
 
 @dataclass(frozen=True)

@@ -71,12 +71,13 @@ class WitnessFile:
     def __init__(self, path: Path | str, name: str | None = None) -> None:
         if name is None and not Path(path).exists():
             raise LogError(f"there is no witness in {path}: give it a name, and it is made")
+        if name is not None:
+            NoteKey(name, COSIGNATURE, bytes(_SECRET_BYTES))  # refuses a name that keys can't have
         self._file = VersionedFile(_KIND, path, _PATIENCE)
         with self._file.transaction() as db:
             if self._file.is_empty(db):
                 if name is None:
                     raise LogError(f"there is no witness in {path}: give it a name, and it is made")
-                NoteKey(name, COSIGNATURE, bytes(_SECRET_BYTES))  # refuses a name that keys can't have
                 self._file.write_schema(db)
                 db.execute("INSERT INTO identity VALUES (?, ?)", (name, os.urandom(_SECRET_BYTES)))
             else:

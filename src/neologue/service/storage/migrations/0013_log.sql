@@ -8,6 +8,8 @@ CREATE TABLE log_entries (
     UNIQUE (tree, position)
 ) STRICT;
 
+CREATE INDEX log_entries_by_entry ON log_entries (tree, entry);
+
 -- The hashes of the complete subtrees.
 CREATE TABLE log_hashes (
     tree     BLOB NOT NULL,
