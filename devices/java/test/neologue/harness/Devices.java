@@ -111,6 +111,29 @@ final class Devices {
         }
     }
 
+    /** Let each of some devices take one step with its files; their states. */
+    Object steps(Values given) throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+        try {
+            List<Future<String>> steps = new ArrayList<>();
+            for (Values each : given.objects("devices")) {
+                Callable<String> step = () -> {
+                    try (Device device = device(each, null)) {
+                        return device.tick().state.name().toLowerCase(Locale.ROOT);
+                    }
+                };
+                steps.add(threads.submit(step));
+            }
+            List<String> states = new ArrayList<>();
+            for (Future<String> step : steps) {
+                states.add(step.get());
+            }
+            return states;
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
     private static String live(Device device) throws InterruptedException {
         try (Device living = device) {
             while (true) {

@@ -45,6 +45,7 @@ public final class Harness {
         commands.put("wait", devices::wait);
         commands.put("owner", devices::owner);
         commands.put("fleet", devices::fleet);
+        commands.put("steps", devices::steps);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         PrintStream out = new PrintStream(System.out, true, "UTF-8");
         for (String line = in.readLine(); line != null; line = in.readLine()) {
