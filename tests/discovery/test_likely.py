@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
+from neologue.discovery.selection.selected import Selection
 from neologue.discovery.selection.summed import Judged, pass_significant
+from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
 from neologue.language.likely_strings import NO_PREFIXES
 from neologue.layout.schedule import foreseen_collection
 from neologue.privacy.allocation.planned_layers import planned_reports
 from neologue.protocol.documents import read_layer
-from neologue.protocol.layer import LikelyLayer
+from neologue.protocol.layer import Layer, LikelyLayer
 from neologue.protocol.signed_document import digest
 from neologue.randomizers.unary import Unary
 from neologue.release.certification import certify
@@ -90,6 +92,19 @@ def test_words_that_were_found_are_told_to_later_devices_and_votes_of_the_others
         assert facts.candidates == layer.candidates.size <= 50_000
     assert layers[-1].candidates.rounds[-1].prefix_limit == NO_PREFIXES
     assert sum(len(part.roots.prefixes) for part in layers[-1].candidates.again) > 1
+
+
+def test_a_word_that_was_released_is_not_counted_again_among_what_stands_out(population: Population) -> None:
+    before = 0
+
+    def trace(layer: Layer, tally: Tally, selection: Selection) -> None:
+        nonlocal before
+        texts, ended = layer.candidates.prefixes(selection.index)
+        assert layer.found.words.isdisjoint(texts[ended].tolist())
+        before += len(layer.found.words)
+
+    discover(population, campaign(), seed=3, trace=trace)
+    assert before > 3
 
 
 def test_each_word_belongs_to_at_most_one_candidate_of_every_layer(found: Discovery) -> None:

@@ -20,6 +20,7 @@ from neologue.discovery.selection.selected import Integers, Selection, select_la
 from neologue.discovery.selection.summed import Judged, Passed, pass_significant
 from neologue.discovery.string_costs import string_costs
 from neologue.discovery.tally import Tally
+from neologue.language.candidates import strings
 from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.spelling_training import learn_spelling
 from neologue.language.vocabulary import Vocabulary
@@ -57,6 +58,13 @@ class LikelyQuestion:
         candidates = self.layer.candidates
         return [string_costs(part) for part in (candidates.fresh, *candidates.again)]
 
+    @cached_property
+    def _released(self) -> Integers:
+        """The candidates that were released before. Nobody reports them any more, and `found` counts them already."""
+        index = self.layer.candidates.index(strings(sorted(self.layer.found.words)))
+        asked = index[index >= 0]
+        return asked[self.layer.candidates.prefixes(asked)[1]]
+
     def decide(self, tally: Tally, trace: Trace = no_trace) -> Decision:
         """Which words are released, which escapes go on, and what is carried over."""
         nothing = np.empty(0, np.int64)
@@ -66,6 +74,7 @@ class LikelyQuestion:
         starts, fresh_ended = self.layer.candidates.starts, self._parts[0][1]
         summed = tally.votes.copy()
         summed[starts[1] :] += self.earlier
+        summed[self._released] = 0
         words = [np.flatnonzero(fresh_ended), *(np.arange(starts[n], starts[n + 1]) for n in range(1, len(starts) - 1))]
         groups = [
             self._judged(summed[index], self._parts[number][0][index - starts[number]], tally.reports, number)

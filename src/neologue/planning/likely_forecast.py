@@ -172,7 +172,7 @@ class _Course:
             for part, (words, some) in enumerate(zip(parts, strings, strict=True))
         ]
         level = self.campaign.parameters.false_words_in(layer.number)
-        self._ending = stand_out(groups, layer.randomizer.channel, level, question.found)
+        self._ending = stand_out(groups, layer.randomizer.channel, level, int(self.found.sum()))
         found = np.concatenate([words[some.passed] for words, some in zip(parts, self._ending, strict=True)])
         self.found[found] = True
         if question.last and layer.pass_number == 1:
