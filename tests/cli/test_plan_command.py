@@ -36,7 +36,12 @@ def paper(neologue: Neologue, known: Path) -> dict[str, Any]:
     return planned(neologue, known, "--profile", "gboard-2024", "--depth", 2, "--alphabet", "paper")
 
 
-@pytest.fixture(params=["unary", "paper"])
+@pytest.fixture(scope="module")
+def strict(neologue: Neologue, known: Path) -> dict[str, Any]:
+    return planned(neologue, known, "--privacy", "strict", "--layers", 3)
+
+
+@pytest.fixture(params=["unary", "paper", "strict"])
 def document(request: pytest.FixtureRequest) -> dict[str, Any]:
     found: dict[str, Any] = request.getfixturevalue(request.param)
     return found
@@ -72,6 +77,9 @@ def test_the_document_has_every_field(document: dict[str, Any]) -> None:
         "planting",
         "full_layer_item_epsilon",
         "tradeoff",
+        "level",
+        "levels",
+        "fewest_users",
         "reasons",
     }
     assert set(document["limits"]) == {"local_epsilon", "central_epsilon", "unit"}
@@ -84,7 +92,8 @@ def test_the_document_has_every_field(document: dict[str, Any]) -> None:
         "bytes_per_device",
     }
     assert {"pass", "layer", "candidates", "cohort", "kept", "words"} < set(document["layers"][0])
-    assert {"local_epsilon", "item_epsilon", "user_epsilon", "coverage"} < set(document["tradeoff"][0])
+    points = document["tradeoff"] or [outlook["expected"] for outlook in document["levels"]]
+    assert {"local_epsilon", "item_epsilon", "user_epsilon", "coverage"} < set(points[0])
     assert all(math.isfinite(value) for value in leaves(document) if isinstance(value, float))
 
 
@@ -116,6 +125,29 @@ def test_the_paper_s_plan_tells_the_full_layer_and_the_run_apart(paper: dict[str
     assert paper["parameters"]["promised_epsilon"] is paper["fewest_reports"] is None
     assert len(paper["layers"]) == 4
     assert 0 < paper["full_layer_item_epsilon"] < paper["privacy"]["item_central"]["best"]
+
+
+def test_a_level_is_kept_and_shown_beside_the_others(strict: dict[str, Any]) -> None:
+    assert strict["level"] == "strict"
+    assert strict["privacy"]["user_central"]["best"] <= strict["parameters"]["promised_epsilon"] == 1.0986
+    assert strict["privacy"]["delta"] == 1e-8
+    levels = {outlook["level"]: outlook["expected"] for outlook in strict["levels"]}
+    assert list(levels) == ["strict", "standard", "paper"]
+    assert levels["strict"]["local_epsilon"] == strict["parameters"]["epsilon"]
+    assert levels["strict"]["coverage"] == strict["expected"]["coverage"]
+    assert levels["strict"]["local_epsilon"] < levels["standard"]["local_epsilon"] < 10
+    assert levels["paper"]["local_epsilon"] == 10
+    assert levels["standard"]["coverage"] < levels["paper"]["coverage"]
+
+
+def test_a_level_says_what_the_next_weaker_one_buys_and_how_many_users_it_takes(
+    neologue: Neologue, known: Path
+) -> None:
+    result = neologue("plan", *QUICK, "--known", known, "--privacy", "strict", "--layers", 3)
+    told = " ".join(result.stdout.split())
+    assert "Level strict: a central ε of at most 1.0986 for a whole user at δ = 1e-08" in told
+    assert "The next weaker level, standard, would find" in told
+    assert "Levels of privacy" in told
 
 
 def test_tables_tell_the_same(neologue: Neologue, known: Path, unary: dict[str, Any]) -> None:
@@ -211,6 +243,9 @@ def test_a_plot_without_matplotlib_is_refused_before_any_work(
         (["--profile", "gboard"], "gboard-2024"),
         (["--language", "tlh"], "choose one of ar, bg"),
         (["--delta", "0"], "between 0 and 1"),
+        (["--privacy", "lax"], "'strict', 'standard', 'paper'"),
+        (["--privacy", "strict", "--local-epsilon", "9"], "--privacy strict says what --local-epsilon 9 says"),
+        (["--privacy", "strict", "--delta", "1e-6"], "--privacy strict says what --delta 1e-06 says"),
         (["--known", "none.txt"], "one word per line"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,

@@ -18,7 +18,6 @@ from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.vocabulary import Vocabulary
-from neologue.layout.schedule import foreseen_collection
 from neologue.planning.forecast import forecast
 from neologue.planning.plan import EpsilonLimits, Plan
 from neologue.populations.lexicon import Lexicon
@@ -29,6 +28,7 @@ from neologue.randomizers.channel import Floats
 from neologue.release.certification import certify
 from neologue.release.codec import decode_release, release_text
 from neologue.release.facts import facts_of
+from neologue.release.foreseen import foreseen_facts
 from neologue.release.influence import influence
 from neologue.release.layer_archive import by_digest
 from neologue.reporting.simulated_release import discovery_document
@@ -142,6 +142,6 @@ def test_what_it_will_find_can_be_foreseen() -> None:
     expected = forecast(wanted, words)
     assert 0 < expected.words <= STEPS * len(expected.layers)
     statement = Plan(
-        wanted, EpsilonLimits(local_epsilon=9.0), expected, (), foreseen_collection(wanted).batches
+        wanted, EpsilonLimits(local_epsilon=9.0), expected, (), foreseen_facts(wanted, None, Exposure())
     ).statement
     assert statement["mechanism"] == "unary"

@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from neologue.discovery.result import LayerFacts, Release
+from neologue.errors import ParameterError
 from neologue.layout.schedule import foreseen_collection
 from neologue.privacy.statement import privacy_statement
 from neologue.release.facts import release_facts
@@ -14,7 +16,7 @@ from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.definition import Definition
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
-from neologue.web.price import foreseen_statement
+from neologue.web.price import at_privacy, foreseen_statement, hold_to
 from service.campaigns import Town, definition
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -22,6 +24,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "masks": {"aggregation": "secure", "cohort_size": 20, "smallest_cohort": 12, "corruption": 1},
     "measuring": {"devices": 1200, "measure_devices": 120},
     "rehearsal": {"batch": 10, "rehearsal": True},
+    "likely strings": {"batch": 10, "parameters": {"layers": 3}},
 }
 
 
@@ -38,6 +41,21 @@ def foreseen_release(drawn: Definition) -> Release:
 def test_if_layers_go_as_foreseen_the_statement_is_the_same_to_the_last_figure(kind: str) -> None:
     drawn = definition(**KINDS[kind])
     assert foreseen_statement(drawn) == privacy_statement(release_facts(foreseen_release(drawn)))
+
+
+def test_a_level_of_privacy_decides_the_parameters_and_its_promise_is_stated() -> None:
+    loud = definition(devices=40_000, parameters={"layers": 3})
+    quiet = {name: value for name, value in loud.parameters.items() if name != "epsilon"}
+    drawn = hold_to(msgspec.structs.replace(loud, parameters=quiet), "strict")
+    assert drawn.parameters["promised_epsilon"] == 1.0986
+    assert drawn.parameters["promised_unit"] == "user"
+    statement = foreseen_statement(drawn)
+    assert statement["delta"] == drawn.parameters["delta"] == 1e-8
+    assert 0.8 < statement["user_central"]["best"] <= 1.0986
+    assert statement["local_epsilon"] == drawn.parameters["epsilon"]
+    assert at_privacy(msgspec.to_builtins(drawn), "strict")["parameters"] == drawn.parameters
+    with pytest.raises(ParameterError, match="the level strict allows"):
+        hold_to(loud, "strict")
 
 
 @pytest.mark.parametrize("kind", ["batches", "measuring", "rehearsal"])

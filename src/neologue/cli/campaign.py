@@ -12,6 +12,7 @@ from neologue.cli.campaign_words import export, influence, review, words
 from neologue.cli.consent import YES, require_consent
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.help_sections import SectionedCommand
+from neologue.cli.privacy_option import PRIVACY, asked_level
 from neologue.cli.service_client import AS_JSON, NAME, SERVER, TOKEN, ServiceClient, ServiceGroup, format_time
 from neologue.cli.shared_options import (
     ALPHA,
@@ -99,6 +100,7 @@ for command in (status, wait, repeat, words, influence, export, review):
 @PUNCTUATION
 @KNOWN
 @TARGETS
+@PRIVACY
 @EPSILON
 @CENTRAL_EPSILON
 @CENTRAL_UNIT
@@ -150,11 +152,13 @@ def create(
     One whose release could cost a whole user a central ε above 10 is not created, unless --yes accepts it.
     """
     from neologue.language.vocabulary import Vocabulary
+    from neologue.web.price import at_privacy
 
     service.require_token()
     require_masks(given)
+    apart = (*PARAMETERS, "hours", "privacy")
     definition = {"name": name} | {
-        key: value for key, value in given.items() if value not in (None, ()) and key not in (*PARAMETERS, "hours")
+        key: value for key, value in given.items() if value not in (None, ()) and key not in apart
     }
     definition["parameters"] = {key: given[key] for key in PARAMETERS if given[key] is not None}
     if given["hours"] is not None:
@@ -163,6 +167,8 @@ def create(
         definition["known"] = sorted(Vocabulary.from_file(known).words)
     if targets:
         definition["targets"] = sorted(Vocabulary.from_file(targets).words)
+    if asked_level(given, "promised_epsilon"):
+        definition = at_privacy(definition, given["privacy"])
     if yes:
         definition["accept_weak_privacy"] = True
     else:

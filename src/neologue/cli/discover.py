@@ -12,6 +12,7 @@ from neologue.cli.data_options import data_options
 from neologue.cli.discover_inputs import CHANGEABLE, DEFAULT_USERS, check_options, read_inputs
 from neologue.cli.help_sections import SectionedCommand
 from neologue.cli.ledger_charge import ledger_charge
+from neologue.cli.privacy_option import PRIVACY
 from neologue.cli.repeating_command import repeating_command
 from neologue.cli.resume_hint import set_resume_hint
 from neologue.cli.shared_options import (
@@ -60,7 +61,7 @@ LARGEST_SEED = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly."""
 REPEATED = (
     *CHANGEABLE,
-    *("data", "profile", "language", "alphabet", "users", "known", "targets", "fidelity", "seed"),
+    *("data", "profile", "privacy", "language", "alphabet", "users", "known", "targets", "fidelity", "seed"),
     *("measure", "measure_users", "measure_rate"),
     *("user_column", "word_column", "count_column", "day_column"),
 )
@@ -83,6 +84,7 @@ REPEATED = (
 @CASE
 @PUNCTUATION
 @click.option("--users", type=int, help=f"Users to ask  [default: all of DATA, or {DEFAULT_USERS:,} embedded]")
+@PRIVACY
 @EPSILON
 @WORDS_PER_USER
 @DEPTH

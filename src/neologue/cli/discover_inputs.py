@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neologue.cli.data_options import read_columns
+from neologue.cli.privacy_option import asked_level
 from neologue.cli.shared_options import choose_alphabet
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
     from neologue.campaign.campaign import Campaign
     from neologue.campaign.measuring import Measuring
+    from neologue.campaign.privacy_level import PrivacyLevel
     from neologue.populations.population import Population
     from neologue.simulation.engine import Engine
 
@@ -59,9 +61,23 @@ def check_options(data: Sequence[Path], options: dict[str, Any]) -> "Campaign":
         alphabet=choose_alphabet(options["alphabet"], profile.alphabet, language),
         **_changed_parameters(options),
     )
+    level = asked_level(options, "promised_epsilon")
     if not data or options["users"]:
-        _split_off_measuring(campaign, options)
+        rest, measure = _split_off_measuring(campaign, options)
+        if level:
+            chosen = _held_to(level, rest, measure, options)
+            campaign = replace(campaign, parameters=chosen.parameters)
     return campaign
+
+
+def _held_to(
+    level: "PrivacyLevel", campaign: "Campaign", measure: "Measuring | None", options: dict[str, Any]
+) -> "Campaign":
+    """The campaign at a level of privacy."""
+    from neologue.privacy.statement import Exposure
+    from neologue.release.levelled_campaign import at_level
+
+    return at_level(campaign, level, measure, Exposure(), options["epsilon"])
 
 
 def _split_off_measuring(campaign: "Campaign", options: dict[str, Any]) -> "tuple[Campaign, Measuring | None]":
@@ -123,6 +139,11 @@ def read_inputs(
         **_changed_parameters(options),
     )
     rest, measure = _split_off_measuring(campaign, options)
+    level = asked_level(options, "promised_epsilon")
+    if level and not data:
+        rest = replace(rest, parameters=wanted.parameters)
+    elif level:
+        rest = _held_to(level, rest, measure, options)
     return rest, population, measure
 
 

@@ -11,6 +11,7 @@ import click
 from neologue.cli.consent import YES, require_consent
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.help_sections import SectionedCommand
+from neologue.cli.privacy_option import PRIVACY, asked_level
 from neologue.cli.shared_options import (
     ALPHA,
     ALPHABET,
@@ -36,11 +37,12 @@ from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
     from neologue.campaign.campaign import Campaign
+    from neologue.campaign.privacy_level import PrivacyLevel
     from neologue.language.alphabet import Alphabet
     from neologue.language.vocabulary import Vocabulary
     from neologue.masking.rules import GroupRules
     from neologue.planning.masking_cost import MaskingCost
-    from neologue.planning.plan import Plan
+    from neologue.planning.plan import Plan, Point
 
 DEFAULT_USERS = 1_000_000
 CHANGEABLE = (
@@ -53,6 +55,7 @@ CHANGEABLE = (
     cls=SectionedCommand,
     examples=(
         ("neologue plan --users 500000", "what half a million people give, and what it costs them"),
+        ("neologue plan --users 500000 --privacy strict", "what they find at a level of privacy, beside the others"),
         ("neologue plan --central-epsilon 1 --unit user", "how many people it takes"),
         ("neologue plan --users 2000000 --language id --local-epsilon 7", "Indonesian, within a limit on ε"),
     ),
@@ -64,6 +67,7 @@ CHANGEABLE = (
 )
 @language_option("en", "The language whose word frequencies the plan uses.")
 @PROFILE
+@PRIVACY
 @click.option("--local-epsilon", type=float, help="The largest local ε of one word.")
 @click.option("--central-epsilon", type=float, help="The largest central ε of the release, which is then promised.")
 @click.option(
@@ -143,6 +147,7 @@ class _Wanted:
     alphabet: "Alphabet"
     changes: dict[str, Any]
     masked: "GroupRules | None"
+    level: "PrivacyLevel | None"
 
     def campaign(self, users: int, epsilon: float | None, known: "Vocabulary | None" = None) -> "Campaign":
         """The campaign with so many users, at this local ε or the profile's."""
@@ -167,7 +172,8 @@ def _check_options(options: dict[str, Any]) -> _Wanted:
         )
         changes["candidates"] = min(parameters.candidates, _candidates_that_fit(options["upload_bytes"], masked, votes))
     alphabet = choose_alphabet(options["alphabet"], profile.alphabet, language)
-    wanted = _Wanted(profile.name, language, alphabet, changes, masked)
+    level = asked_level(options, "local_epsilon", "central_epsilon")
+    wanted = _Wanted(profile.name, language, alphabet, changes, masked, level)
     if options["users"] is not None:
         wanted.campaign(options["users"], options["local_epsilon"])
     return wanted
@@ -183,15 +189,15 @@ def _make_plan(wanted: _Wanted, options: dict[str, Any], print_line: Any) -> "Pl
     limits = EpsilonLimits(options["local_epsilon"], options["central_epsilon"], options["unit"])
     users = options["users"]
     # Before anything is read.
-    first = wanted.campaign(FIRST_USERS if users is None else users, limits.local_epsilon)
+    wanted.campaign(FIRST_USERS if users is None else users, limits.local_epsilon)
     known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(wanted.language)
-    known = known.in_form(first.form)
     return plan_for(
         lambda asked, epsilon: wanted.campaign(asked, epsilon, known),
         wanted.language,
         users,
         limits,
         Exposure(masked=wanted.masked),
+        level=wanted.level,
         on_progress=print_line,
     )
 
@@ -251,19 +257,10 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
 
     campaign, expected = plan.campaign, plan.expected
     show_table("Layers, as foreseen", *_layer_table(plan))
-    points = [
-        (
-            f"{point.local_epsilon:g}",
-            shown(point.item_epsilon),
-            shown(point.user_epsilon),
-            f"{point.coverage:.1%}",
-            f"{point.words:,.0f}",
-            _one_in(point.rarest_share),
-        )
-        for point in plan.tradeoff
-    ]
-    trade = ("local ε", "central ε, word", "central ε, user", "coverage", "words", "rarest word found (95 %)")
-    show_table("The trade-off", trade, points, numbers=range(len(trade)))
+    if plan.levels:
+        show_table("Levels of privacy", *_level_table(plan))
+    if plan.tradeoff:
+        show_table("The trade-off", *_tradeoff_table(plan))
     show_colluders(plan.facts)
     parameters = campaign.parameters
     for line in (
@@ -279,6 +276,7 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
         ),
         *privacy_lines(document["privacy"]),
         *planting_lines(document["planting"], round(expected.words)),
+        *_level_lines(plan),
         *_promise_lines(plan),
         *(
             [f"A full layer of {parameters.frontier:,} prefixes alone has ε = {shown(plan.full_layer)} for a word."]
@@ -327,6 +325,58 @@ def _layer_table(plan: "Plan") -> tuple[tuple[str, ...], list[tuple[str, ...]], 
         for layer in plan.expected.layers
     ]
     return columns, rows, range(1, len(columns))
+
+
+def _tradeoff_table(plan: "Plan") -> tuple[tuple[str, ...], list[tuple[str, ...]], range]:
+    columns = ("local ε", "central ε, word", "central ε, user", "coverage", "words", "rarest word found (95 %)")
+    return columns, [_point_cells(point) for point in plan.tradeoff], range(len(columns))
+
+
+def _level_table(plan: "Plan") -> tuple[tuple[str, ...], list[tuple[str, ...]], range]:
+    columns = ("level", "local ε", "central ε, word", "central ε, user", "coverage", "words", "rarest word (95 %)")
+    rows = [
+        (outlook.level.name, *(_point_cells(outlook.point) if outlook.point else ("none",) + 5 * ("–",)))
+        for outlook in plan.levels
+    ]
+    return columns, rows, range(1, len(columns))
+
+
+def _point_cells(point: "Point") -> tuple[str, ...]:
+    from neologue.privacy.digits import shown
+
+    return (
+        f"{point.local_epsilon:g}",
+        shown(point.item_epsilon),
+        shown(point.user_epsilon),
+        f"{point.coverage:.1%}",
+        f"{point.words:,.0f}",
+        _one_in(point.rarest_share),
+    )
+
+
+def _level_lines(plan: "Plan") -> list[str]:
+    """What the level is, what the next weaker one would buy, and how many users it takes if these are too few."""
+    from neologue.campaign.privacy_level import weaker
+    from neologue.privacy.digits import shown
+    from neologue.privacy.scale import grade
+
+    if plan.level is None:
+        return []
+    lines = [
+        f"Level {plan.level.name}: {plan.level.promise}. {plan.campaign.users:,} users keep it with a local ε of "
+        f"{plan.campaign.epsilon:g}."
+    ]
+    if plan.expected.words < 1:
+        enough = f"; from about {plan.fewest_users:,} on they do" if plan.fewest_users else ""
+        lines.append(f"So few users find nothing at this level{enough}.")
+    other = weaker(plan.level)
+    point = next((outlook.point for outlook in plan.levels if outlook.level == other), None)
+    if other and point:
+        lines.append(
+            f"The next weaker level, {other.name}, would find {point.words:,.0f} words and cover {point.coverage:.1%}, "
+            f"for a central ε of {shown(point.user_epsilon)} for a whole user: {grade(point.user_epsilon).words}."
+        )
+    return lines
 
 
 def _promise_lines(plan: "Plan") -> list[str]:

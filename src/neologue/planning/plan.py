@@ -2,37 +2,36 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from neologue.campaign.campaign import MOST_USERS, Campaign
+from neologue.campaign.largest_epsilon import largest_epsilon
 from neologue.campaign.local_epsilon import LARGEST_CHOSEN_EPSILON, SMALLEST_CHOSEN_EPSILON
-from neologue.campaign.promise import ROOM
+from neologue.campaign.privacy_level import LEVELS, PrivacyLevel
 from neologue.discovery.selection import RULES
 from neologue.discovery.selection.selected import room
 from neologue.errors import ParameterError
-from neologue.layout.schedule import foreseen_collection
 from neologue.masking.rules import GroupRules
 from neologue.planning.expectation import Forecast
 from neologue.planning.forecast import forecast
 from neologue.populations.lexicon import Lexicon
-from neologue.privacy.collection import Batch, Collection
-from neologue.privacy.cost import candidates_matter, central_epsilon, density
+from neologue.privacy.collection import Batch
+from neologue.privacy.cost import candidates_matter, density
 from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts, privacy_statement
 from neologue.randomizers.registry import randomizer
 from neologue.release.facts import facts_of
+from neologue.release.foreseen import foreseen_facts
+from neologue.release.foreseen_cost import reader_epsilon, with_dropouts
 
 UNITS = ("item", "user")
-STEP = 0.05
-"""A planned local ε is a multiple of this."""
 TRADEOFF = (-3.0, -2.0, -1.0, 0.0, 1.0)
 """Offsets from the planned local ε at which the trade-off is shown."""
 FIRST_USERS = 1_000_000
 """The start of the search for the fewest users."""
+GROWTH = 1.4
+"""The ratio between populations that are tried, where so few users find nothing."""
 CLOSE = 1.02
 """The ratio between the smallest population found and one that breaks the limits, at most."""
-
-CLOSE_TO_PROMISE = 1.001
-"""Planned layers are larger by this factor than need be, as what a promise needs is not found to the last report."""
 
 OnProgress = Callable[[str], None]
 
@@ -65,6 +64,15 @@ class Point:
 
 
 @dataclass(frozen=True)
+class LevelOutlook:
+    """What a level of privacy would find."""
+
+    level: PrivacyLevel
+    point: Point | None
+    """None if no local ε keeps it among so few users."""
+
+
+@dataclass(frozen=True)
 class Plan:
     """A campaign within the limits, and its forecast."""
 
@@ -72,10 +80,14 @@ class Plan:
     limits: EpsilonLimits
     expected: Forecast
     tradeoff: tuple[Point, ...]
-    batches: tuple[Batch, ...]
-    """What its layers collect."""
-    exposure: Exposure = field(default_factory=Exposure)
-    """The smallest sums that observers will see."""
+    facts: PrivacyFacts
+    """The facts of the run if it goes as foreseen, and collects all that it may."""
+    level: PrivacyLevel | None = None
+    """The level that it keeps, if one was asked for …"""
+    levels: tuple[LevelOutlook, ...] = ()
+    """… and all levels beside it."""
+    fewest_users: int | None = None
+    """About how many users it takes to find anything at that level, if these are too few."""
 
     def __repr__(self) -> str:
         return (
@@ -86,13 +98,7 @@ class Plan:
     @property
     def masked(self) -> GroupRules | None:
         """How votes are to be masked, if they are."""
-        return self.exposure.masked
-
-    @property
-    def facts(self) -> PrivacyFacts:
-        """The facts of the run if it goes as foreseen."""
-        shown = tuple(LayerShown(batch, 0, 0) for batch in self.batches)
-        return facts_of(self.campaign.parameters, shown, exposure=self.exposure)
+        return self.facts.exposure.masked
 
     @property
     def statement(self) -> dict[str, object]:
@@ -102,8 +108,7 @@ class Plan:
     @property
     def user_epsilon(self) -> float:
         """The central ε of a whole user if the run goes as foreseen."""
-        facts = self.facts
-        return central_epsilon(facts.collection.in_sums_of(None, facts.colluders), facts.delta, "user")
+        return reader_epsilon(self.facts, "user")
 
     @property
     def full_layer(self) -> float | None:
@@ -112,8 +117,8 @@ class Plan:
         if not RULES[parameters.rule].keeps_most_voted or not candidates_matter(parameters.randomizer):
             return None
         widest = room(self.campaign) * self.campaign.alphabet.size
-        reports = min(batch.reports for batch in self.batches)
-        return _spent(self.campaign, (Batch(reports, widest),), "item")
+        reports = min(layer.batch.reports for layer in self.facts.layers)
+        return reader_epsilon(replace(self.facts, layers=(LayerShown(Batch(reports, widest), 0, 0),)), "item")
 
 
 Campaigns = Callable[[int, float | None], Campaign]
@@ -125,11 +130,20 @@ def plan(
     lexicon: Lexicon,
     users: int | None,
     limits: EpsilonLimits,
+    exposure: Exposure | None = None,
+    *,
+    level: PrivacyLevel | None = None,
     on_progress: OnProgress = lambda _: None,
     tradeoff: Sequence[float] = TRADEOFF,
 ) -> Plan:
-    """The campaign with the largest local ε within the limits; without `users`, for the fewest that allow it."""
-    foresight = _Foresight(lexicon)
+    """The campaign with the largest local ε within the limits; without `users`, for the fewest that allow it.
+
+    A level gives the limits, and other levels are then shown beside it in the place of a trade-off.
+    """
+    if level:
+        limits, tradeoff = limits_of(level), ()
+        campaigns = at_delta(campaigns, level.delta)
+    foresight = _Foresight(lexicon, exposure or Exposure())
     if users is None:
         users = _fewest_users(campaigns, foresight, limits, on_progress)
     on_progress(f"Foreseeing a campaign among {users:,} users …")
@@ -143,14 +157,25 @@ def plan(
         except ParameterError:
             continue
         points.append(_point(other, foresight))
-    return Plan(campaign, limits, foresight.expected(campaign), tuple(points), foresight.batches(campaign))
+    found = Plan(campaign, limits, foresight.expected(campaign), tuple(points), foresight.facts(campaign))
+    if level is None:
+        return found
+    on_progress("Foreseeing it at all levels of privacy …")
+    outlooks = tuple(
+        LevelOutlook(level, _point(campaign, foresight))
+        if each == level
+        else _outlook(campaigns, foresight, users, each)
+        for each in LEVELS.values()
+    )
+    fewest = None if found.expected.words >= 1 else _fewest_that_find(campaigns, foresight, users, level)
+    return replace(found, level=level, levels=outlooks, fewest_users=fewest)
 
 
 class _Foresight:
-    """Forecasts of campaigns, each made once, and what their layers collect."""
+    """Forecasts of campaigns, each made once, and the facts that their cost follows from."""
 
-    def __init__(self, lexicon: Lexicon) -> None:
-        self._lexicon = lexicon
+    def __init__(self, lexicon: Lexicon, exposure: Exposure) -> None:
+        self._lexicon, self._exposure = lexicon, exposure
         self._made: dict[tuple[int, float], Forecast] = {}
 
     def expected(self, campaign: Campaign) -> Forecast:
@@ -160,38 +185,31 @@ class _Foresight:
             self._made[which] = forecast(campaign, self._lexicon)
         return self._made[which]
 
-    def batches(self, campaign: Campaign) -> tuple[Batch, ...]:
-        """What its layers collect: the most that they can where that is known beforehand, as no votes cut them."""
+    def facts(self, campaign: Campaign) -> PrivacyFacts:
+        """What its layers collect: all that they may where that is known beforehand, as no votes cut them."""
         if campaign.parameters.layers is not None:
-            return foreseen_collection(campaign).batches
-        return tuple(Batch(layer.layer_size, layer.candidates) for layer in self.expected(campaign).layers)
+            return foreseen_facts(campaign, None, self._exposure)
+        layers = self.expected(campaign).layers
+        shown = tuple(LayerShown(Batch(layer.layer_size, layer.candidates), 0, 0) for layer in layers)
+        return facts_of(campaign.parameters, shown, exposure=self._exposure)
 
 
 def _largest_epsilon(campaigns: Campaigns, foresight: _Foresight, users: int, limits: EpsilonLimits) -> Campaign:
     """The campaign with the largest local ε within the limits."""
     if limits.central_epsilon is None:
         return campaigns(users, limits.local_epsilon)
-    most = LARGEST_CHOSEN_EPSILON if limits.local_epsilon is None else limits.local_epsilon
-    best: Campaign | None = None
-    keeps, step = 0, math.ceil(most / STEP)
-    breaks = step + 1
-    while breaks - keeps > 1:
-        campaign = campaigns(users, min(most, round(step * STEP, 2)))
-        excess = math.log(
-            _spent(campaign, _with_dropouts(foresight.batches(campaign)), limits.unit) / limits.central_epsilon
-        )
-        if excess <= 0:
-            keeps, best = step, _promising(campaign, limits)
-        else:
-            breaks = step
-        # Increasing the local ε by 1 multiplies the central ε by about √e.
-        step = min(max(step - math.ceil(2 * excess / STEP), keeps + 1), breaks - 1)
+    best = largest_epsilon(
+        lambda epsilon: campaigns(users, epsilon),
+        lambda campaign: reader_epsilon(with_dropouts(foresight.facts(campaign)), limits.unit),
+        limits.central_epsilon,
+        LARGEST_CHOSEN_EPSILON if limits.local_epsilon is None else limits.local_epsilon,
+    )
     if best is None:
         raise ParameterError(
             f"no local epsilon keeps a central epsilon of {limits.central_epsilon:g} for one {limits.unit} among "
             f"{users:,} users; take more users, fewer words per user or a larger central epsilon"
         )
-    return best
+    return _promising(best, limits)
 
 
 def _fewest_users(campaigns: Campaigns, foresight: _Foresight, limits: EpsilonLimits, on_progress: OnProgress) -> int:
@@ -204,7 +222,7 @@ def _fewest_users(campaigns: Campaigns, foresight: _Foresight, limits: EpsilonLi
     while breaks < users < keeps and keeps > CLOSE * breaks:
         on_progress(f"Foreseeing a campaign among {users:,} users …")
         campaign = campaigns(users, limits.local_epsilon)
-        excess = _spent(campaign, _with_dropouts(foresight.batches(campaign)), limits.unit) / limits.central_epsilon
+        excess = reader_epsilon(with_dropouts(foresight.facts(campaign)), limits.unit) / limits.central_epsilon
         breaks, keeps = (breaks, users) if excess <= 1 else (users, keeps)
         # Four times as many users halve the central ε; go a little beyond, to bracket the limit.
         users = _round_up(users * excess**2 * CLOSE ** (-0.25 if excess <= 1 else 0.25))
@@ -220,27 +238,14 @@ def _fewest_users(campaigns: Campaigns, foresight: _Foresight, limits: EpsilonLi
     return keeps
 
 
-def _spent(campaign: Campaign, batches: tuple[Batch, ...], unit: str) -> float:
-    """The central ε of some batches of a campaign."""
-    parameters = campaign.parameters
-    collected = Collection(parameters.randomizer, campaign.epsilon, parameters.words_per_user, batches)
-    return central_epsilon(collected.in_sums_of(None, parameters.colluders), parameters.delta, unit)
-
-
-def _with_dropouts(batches: tuple[Batch, ...]) -> tuple[Batch, ...]:
-    """The batches if as many users stay away as a promise has room for."""
-    share = (1 - ROOM) / CLOSE_TO_PROMISE
-    return tuple(replace(batch, reports=max(1, int(batch.reports * share))) for batch in batches)
-
-
 def _promising(campaign: Campaign, limits: EpsilonLimits) -> Campaign:
     """The campaign with the promise to keep the central limit; its layers are large enough not to change by that."""
     promised = replace(campaign.parameters, promised_epsilon=limits.central_epsilon, promised_unit=limits.unit)
     return replace(campaign, parameters=promised)
 
 
-def _costliest(campaign: Campaign, batches: tuple[Batch, ...]) -> tuple[Batch, ...]:
-    """The batches among which the costliest one is, up to rounding.
+def _costliest(campaign: Campaign, facts: PrivacyFacts) -> PrivacyFacts:
+    """The facts with the layers alone among which the costliest one is, up to rounding.
 
     Fewer reports cost more. Subset Selection also costs more if its subsets are a larger share of all candidates; up to
     rounding, its blanket depends on nothing else.
@@ -251,18 +256,53 @@ def _costliest(campaign: Campaign, batches: tuple[Batch, ...]) -> tuple[Batch, .
         asked = randomizer(parameters.randomizer, batch.candidates, campaign.epsilon, parameters.words_per_user)
         return density(asked)
 
-    chosen: list[Batch] = []
+    chosen: list[LayerShown] = []
     densest = 0.0
-    for batch in sorted(set(batches), key=lambda batch: (batch.reports, -density_of(batch))):
+    for batch in sorted({layer.batch for layer in facts.layers}, key=lambda batch: (batch.reports, -density_of(batch))):
         if density_of(batch) > densest:
-            chosen.append(batch)
+            chosen.append(LayerShown(batch, 0, 0))
             densest = density_of(batch)
-    return tuple(chosen)
+    return replace(facts, layers=tuple(chosen))
+
+
+def limits_of(level: PrivacyLevel) -> EpsilonLimits:
+    """A level as limits of a plan."""
+    return EpsilonLimits(level.local_epsilon, level.user_epsilon, "user")
+
+
+def at_delta(campaigns: Campaigns, delta: float) -> Campaigns:
+    """The same campaigns with another δ."""
+
+    def campaign(users: int, epsilon: float | None) -> Campaign:
+        made = campaigns(users, epsilon)
+        return replace(made, parameters=replace(made.parameters, delta=delta))
+
+    return campaign
+
+
+def _outlook(campaigns: Campaigns, foresight: _Foresight, users: int, level: PrivacyLevel) -> LevelOutlook:
+    """What so many users would find at a level."""
+    try:
+        campaign = _largest_epsilon(at_delta(campaigns, level.delta), foresight, users, limits_of(level))
+    except ParameterError:
+        return LevelOutlook(level, None)
+    return LevelOutlook(level, _point(campaign, foresight))
+
+
+def _fewest_that_find(campaigns: Campaigns, foresight: _Foresight, users: int, level: PrivacyLevel) -> int | None:
+    """About how many users it takes to find a word at a level."""
+    more = float(users)
+    while more * GROWTH <= MOST_USERS:
+        more *= GROWTH
+        point = _outlook(campaigns, foresight, _round_up(more), level).point
+        if point and point.words >= 1:
+            return _round_up(more)
+    return None
 
 
 def _point(campaign: Campaign, foresight: _Foresight) -> Point:
-    costliest, expected = _costliest(campaign, foresight.batches(campaign)), foresight.expected(campaign)
-    item, user = (_spent(campaign, costliest, unit) for unit in UNITS)
+    costliest, expected = _costliest(campaign, foresight.facts(campaign)), foresight.expected(campaign)
+    item, user = (reader_epsilon(costliest, unit) for unit in UNITS)
     return Point(campaign.epsilon, item, user, expected.coverage, expected.words, expected.rarest_share)
 
 

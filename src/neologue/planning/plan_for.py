@@ -1,8 +1,8 @@
 """A plan from a campaign and a language: the one way in which plans are put together."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
+from neologue.campaign.privacy_level import PrivacyLevel
 from neologue.planning.plan import FIRST_USERS, TRADEOFF, Campaigns, EpsilonLimits, Plan, plan
 from neologue.populations.lexicon import Lexicon
 from neologue.populations.population import Population
@@ -16,6 +16,7 @@ def plan_for(
     limits: EpsilonLimits,
     exposure: Exposure,
     *,
+    level: PrivacyLevel | None = None,
     tradeoff: Sequence[float] = TRADEOFF,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> Plan:
@@ -27,5 +28,5 @@ def plan_for(
         users = FIRST_USERS
     first = campaigns(FIRST_USERS if users is None else users, limits.local_epsilon)
     population = Population.embedded(language, first.users, known=first.known, days=first.parameters.days)
-    found = plan(campaigns, Lexicon.of(population, first), users, limits, on_progress, tradeoff)
-    return replace(found, exposure=exposure)
+    lexicon = Lexicon.of(population, first)
+    return plan(campaigns, lexicon, users, limits, exposure, level=level, on_progress=on_progress, tradeoff=tradeoff)

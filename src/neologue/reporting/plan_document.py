@@ -7,7 +7,7 @@ from pathlib import Path
 
 from neologue.errors import ParameterError
 from neologue.planning.masking_cost import MaskingCost
-from neologue.planning.plan import Plan
+from neologue.planning.plan import Plan, Point
 from neologue.release.codec import parameters_document
 from neologue.release.planting import Planting
 from neologue.release.released_group import LayerSize, ReleasedGroup, together
@@ -17,6 +17,8 @@ _FIELDS = {"pass_number": "pass", "layer_size": "cohort"}
 """Fields of a layer that a document calls otherwise than the code."""
 NOTHING_SURE = "not even a word that every user reports is found with a chance of 95 %"
 NOTHING_PROMISED = "no central ε is promised"
+NO_LEVEL = "no level of privacy was asked for"
+ENOUGH_USERS = "it is about users who are too few to find anything at a level of privacy"
 NOT_FULL = "it is about Subset Selection with the rule top, whose cost depends on the candidates"
 
 
@@ -30,6 +32,8 @@ def plan_document(plan: Plan, language: str, masked: MaskingCost | None = None) 
             {"rarest_share": NOTHING_SURE} if None in (rarest, *(point.rarest_share for point in plan.tradeoff)) else {}
         ),
         **({"full_layer_item_epsilon": NOT_FULL} if full is None else {}),
+        **({"level": NO_LEVEL} if plan.level is None else {}),
+        **({"fewest_users": ENOUGH_USERS} if plan.fewest_users is None else {}),
         **({"fewest_reports": NOTHING_PROMISED} if fewest_reports_of(plan) is None else {}),
     }
     return {
@@ -55,6 +59,12 @@ def plan_document(plan: Plan, language: str, masked: MaskingCost | None = None) 
         "planting": _planting(plan).document(),
         "full_layer_item_epsilon": full,
         "tradeoff": [asdict(point) for point in plan.tradeoff],
+        "level": plan.level and plan.level.name,
+        "levels": [
+            {"level": outlook.level.name, "expected": outlook.point and asdict(outlook.point)}
+            for outlook in plan.levels
+        ],
+        "fewest_users": plan.fewest_users,
         "reasons": reasons,
         **({"masked": {**asdict(plan.masked), **asdict(masked)}} if plan.masked and masked else {}),
     }
@@ -70,7 +80,7 @@ def _planting(plan: Plan) -> Planting:
         for group in plan.expected.groups
         if group.words
     )
-    return Planting(plan.campaign.parameters, plan.campaign.users, sizes, groups, plan.exposure, foreseen=True)
+    return Planting(plan.campaign.parameters, plan.campaign.users, sizes, groups, plan.facts.exposure, foreseen=True)
 
 
 def fewest_reports_of(plan: Plan) -> int | None:
@@ -97,6 +107,10 @@ def check_plot(path: Path) -> None:
         raise ParameterError(f"{path} can't be written ({error.strerror}); give --plot another file") from error
 
 
+def _local_epsilon(point: Point) -> float:
+    return point.local_epsilon
+
+
 def plot_tradeoff(plan: Plan, path: Path) -> None:
     """Draw what a larger or smaller local ε would find and cost."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -106,10 +120,11 @@ def plot_tradeoff(plan: Plan, path: Path) -> None:
     FigureCanvasSVG(figure)
     found = figure.add_subplot()
     spent = found.twinx()
-    local = [point.local_epsilon for point in plan.tradeoff]
-    (coverage,) = found.plot(local, [100 * point.coverage for point in plan.tradeoff], "o-", color="#1b6ca8")
-    (item,) = spent.plot(local, [point.item_epsilon for point in plan.tradeoff], "s--", color="#c4501b")
-    (user,) = spent.plot(local, [point.user_epsilon for point in plan.tradeoff], "^:", color="#7a2e8e")
+    points = plan.tradeoff or sorted((outlook.point for outlook in plan.levels if outlook.point), key=_local_epsilon)
+    local = [point.local_epsilon for point in points]
+    (coverage,) = found.plot(local, [100 * point.coverage for point in points], "o-", color="#1b6ca8")
+    (item,) = spent.plot(local, [point.item_epsilon for point in points], "s--", color="#c4501b")
+    (user,) = spent.plot(local, [point.user_epsilon for point in points], "^:", color="#7a2e8e")
     chosen = found.axvline(plan.campaign.epsilon, color="#888888", linewidth=1)
     found.set(xlabel="local ε of one word", ylabel="coverage, %", ylim=(0, 100))
     spent.set(ylabel=f"central ε at δ = {plan.campaign.parameters.delta:g}", yscale="log")

@@ -11,6 +11,7 @@ import msgspec
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
+from neologue.campaign.privacy_level import LEVELS
 from neologue.campaign.profiles import PROFILES
 from neologue.errors import InputError
 from neologue.language.alphabet import NAMED, WITH_EMOJI
@@ -24,7 +25,7 @@ from neologue.service.api.schemas import CampaignView
 from neologue.service.campaigns.consent import foreseen_user_epsilon
 from neologue.service.campaigns.definition import Definition
 from neologue.web.page import Page, PageRequest, campaign_path, redirect, render_fragment, render_page
-from neologue.web.price import DEFAULT_LANGUAGE, budget_view, foreseen_statement, plan_campaign
+from neologue.web.price import DEFAULT_LANGUAGE, budget_view, foreseen_statement, hold_to, plan_campaign
 
 HOUR: Final = 3600
 _pricing, _planning = threading.Lock(), threading.Lock()
@@ -55,6 +56,13 @@ FIELDS: Final = (
     Field("devices", "Devices", "How many you expect to check in.", "whole", required=True, decides=("users",)),
     Field("population", "Population", "Whose privacy budget in the ledger pays.", "choice"),
     Field("language", "Language", "Sets the alphabet and the known words.", "choice", value="en"),
+    Field(
+        "privacy",
+        "Level of privacy",
+        "A promise that the release keeps; the local ε follows from it and from the number of devices.",
+        "choice",
+        decides=("promised_epsilon", "promised_unit", "delta"),
+    ),
     Field(
         "epsilon",
         "Local ε of a word",
@@ -132,6 +140,10 @@ LIKE: Final = "like"
 CONSENT: Final = "accept_weak_privacy"
 """The checkbox that comes with the price of a campaign which protects no whole user."""
 _CHOICES: Final = {
+    "privacy": (
+        ("", "none: as the fields say"),
+        *((name, f"{name}: {level.promise}") for name, level in LEVELS.items()),
+    ),
     "aggregation": (
         ("ephemeral", "ephemeral: single reports, in memory only"),
         ("secure", "secure: under masks, the service learns sums of groups"),
@@ -347,11 +359,14 @@ def _parse_form(form: QueryParams, base: Definition | None = None) -> tuple[Defi
     if "hours" in given:
         given["layer_seconds"] = HOUR * given.pop("hours")
     accepted = {CONSENT: True} if form.get(CONSENT) else {}
+    level = given.pop("privacy", None)
     kept, kept_parameters = _without_fields(base) if base else ({}, {})
     wanted = {**kept, **given, **accepted, "parameters": {**kept_parameters, **parameters}}
     try:
         definition = msgspec.convert(wanted, Definition)
         assert definition.campaign
+        if level:
+            definition = hold_to(definition, level)
     except InputError as error:
         return None, _problem_of(error)
     except msgspec.ValidationError as error:

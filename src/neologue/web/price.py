@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from neologue.campaign.privacy_level import LEVELS
 from neologue.errors import InputError
 from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger
@@ -14,12 +15,15 @@ from neologue.ledger.snapshot import Spent
 from neologue.privacy.statement import privacy_statement
 from neologue.release.codec import SOURCES
 from neologue.release.foreseen import foreseen_charge
+from neologue.release.levelled_campaign import at_level
 from neologue.service.campaigns.consent import foreseen_facts_of, foreseen_user_epsilon
 from neologue.service.campaigns.definition import Definition
 
 if TYPE_CHECKING:
     from neologue.planning.plan import Plan
 
+LEVELLED: Final = ("epsilon", "delta", "promised_epsilon", "promised_unit")
+"""The parameters that a level of privacy decides."""
 CACHED_PRICES: Final = 32
 """How many prices are kept in memory."""
 DEFAULT_LANGUAGE: Final = "en"
@@ -61,6 +65,32 @@ def _definition_of(body: dict[str, Any]) -> Definition | None:
         return msgspec.json.decode(msgspec.json.encode(body), type=Definition)
     except (msgspec.ValidationError, InputError):
         return None
+
+
+def at_privacy(body: dict[str, Any], level: str) -> dict[str, Any]:
+    """A definition as a client sends it, with the parameters that keep a level of privacy."""
+    definition = _definition_of(body)
+    if definition is None:  # what is wrong with it the service says
+        return body
+    return {**body, "parameters": _parameters_at(msgspec.json.encode(definition), level)}
+
+
+def hold_to(definition: Definition, level: str) -> Definition:
+    """The definition with the parameters that keep a level of privacy."""
+    return msgspec.structs.replace(definition, parameters=_parameters_at(msgspec.json.encode(definition), level))
+
+
+@lru_cache(CACHED_PRICES)
+def _parameters_at(text: bytes, level: str) -> dict[str, Any]:
+    definition = msgspec.json.decode(text, type=Definition)
+    asked = at_level(
+        definition.campaign,
+        LEVELS[level],
+        definition.measuring,
+        definition.aggregator.exposure,
+        definition.parameters.get("epsilon"),
+    )
+    return {**definition.parameters, **{name: getattr(asked.parameters, name) for name in LEVELLED}}
 
 
 def plan_campaign(definition: Definition) -> "Plan":

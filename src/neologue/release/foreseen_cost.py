@@ -1,0 +1,32 @@
+"""What a campaign costs by facts that are foreseen, if all users answer or as few as a promise has room for."""
+
+from dataclasses import replace
+from functools import lru_cache
+
+from neologue.campaign.promise import ROOM
+from neologue.privacy.collection import Collection
+from neologue.privacy.cost import central_epsilon
+from neologue.privacy.statement import LayerShown, PrivacyFacts
+
+CLOSE_TO_PROMISE = 1.001
+"""Planned layers are larger by this factor than need be, as what a promise needs is not found to the last report."""
+
+
+def reader_epsilon(facts: PrivacyFacts, unit: str) -> float:
+    """The central ε of what readers of the release see."""
+    return _central_epsilon(facts.collection.in_sums_of(None, facts.colluders), facts.delta, unit)
+
+
+@lru_cache(maxsize=256)
+def _central_epsilon(collection: Collection, delta: float, unit: str) -> float:
+    return central_epsilon(collection, delta, unit)
+
+
+def with_dropouts(facts: PrivacyFacts) -> PrivacyFacts:
+    """The facts if as many users stay away as a promise has room for."""
+    share = (1 - ROOM) / CLOSE_TO_PROMISE
+
+    def fewer(layer: LayerShown) -> LayerShown:
+        return replace(layer, batch=replace(layer.batch, reports=max(1, int(layer.batch.reports * share))))
+
+    return replace(facts, layers=tuple(map(fewer, facts.layers)))
