@@ -18,8 +18,10 @@ from neologue.populations.lexicon import Lexicon
 from neologue.populations.population import EmbeddedPopulation
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
+from neologue.privacy.statement import Exposure
 from neologue.release.facts import release_facts
-from neologue.release.foreseen_cost import CLOSE_TO_PROMISE
+from neologue.release.foreseen import foreseen_facts
+from neologue.release.foreseen_cost import CLOSE_TO_PROMISE, reader_epsilon
 
 pytestmark = pytest.mark.slow
 
@@ -85,6 +87,8 @@ ANSWERING = (1 - ROOM) / CLOSE_TO_PROMISE
 def spent(found: Plan, unit: str, answering: float = 1.0) -> float:
     """What the planned layers cost, computed from them again, if a share of their users answers."""
     parameters = found.campaign.parameters
+    if parameters.layers is not None:
+        return reader_epsilon(foreseen_facts(found.campaign, None, Exposure()), unit)
     batches = tuple(Batch(int(answering * layer.layer_size), layer.candidates) for layer in found.expected.layers)
     collected = Collection(parameters.randomizer, found.campaign.epsilon, parameters.words_per_user, batches)
     return central_epsilon(collected.in_sums_of(None, parameters.colluders), parameters.delta, unit)

@@ -25,6 +25,7 @@ from neologue.planning.expectation import FOUND, Forecast, ForeseenGroup, LayerF
 from neologue.planning.standing_out import ForeseenStrings, StandingOut, stand_out
 from neologue.planning.word_places import NOWHERE, WordPlaces, place_words
 from neologue.populations.lexicon import Lexicon
+from neologue.protocol.layer import LikelyLayer
 from neologue.randomizers.channel import Floats
 
 Integers = NDArray[np.int64]
@@ -98,7 +99,7 @@ class _Course:
         self._find_words(question, parts)
         if question.last:
             self._going_on, nothing = None, np.empty(0, np.int64)
-            return Decision(layer.layer_size, True, nothing, nothing, nothing)
+            return Decision(self._reports_of(layer), True, nothing, nothing, nothing)
         heads = escaping[np.unique(escapes, return_index=True)[1]]
         return self._keep_escapes(question, heads, places.costs[heads], votes[len(words) :])
 
@@ -148,13 +149,17 @@ class _Course:
             keys[rows] = length * len(places.lengths) + self.lexicon.groups(length)[some[rows]]
         return some, np.unique(keys, return_inverse=True)[1]
 
+    def _reports_of(self, layer: LikelyLayer) -> int:
+        """The reports that a layer counts, some of them made up."""
+        return self.campaign.parameters.counted_reports(layer.layer_size)
+
     def _draw_votes(self, question: LikelyQuestion, shares: Floats) -> Integers:
         """Votes for strings whose words have these shares."""
         layer = question.layer
         channel = layer.randomizer.channel
         reported = self.lexicon.sampling_chance(shares, np.ones(len(shares)), layer.bound)
         samples = self._random.binomial(layer.layer_size, np.minimum(reported, 1.0))
-        others = channel.trials(layer.layer_size) - samples
+        others = channel.trials(self._reports_of(layer)) - samples
         return self._random.binomial(samples, float(channel.p)) + self._random.binomial(others, float(channel.q))
 
     def _find_words(self, question: LikelyQuestion, parts: list[Integers]) -> None:
@@ -166,8 +171,8 @@ class _Course:
                 self._votes[words],
                 self._costs[words],
                 string_numbers(some)[0],
-                question.reports_of(part, layer.layer_size),
-                question.votes_needed(part, layer.layer_size),
+                question.reports_of(part, self._reports_of(layer)),
+                question.votes_needed(part, self._reports_of(layer)),
             )
             for part, (words, some) in enumerate(zip(parts, strings, strict=True))
         ]
@@ -181,10 +186,8 @@ class _Course:
     def _keep_escapes(self, question: LikelyQuestion, heads: Integers, costs: Integers, votes: Integers) -> Decision:
         """Decide which escapes are kept, noise among them; each has the votes and a word that belongs to it."""
         layer, parameters = question.layer, self.campaign.parameters
-        fresh = layer.candidates.fresh
-        group = ForeseenStrings(
-            votes, costs, string_numbers(fresh)[1], layer.layer_size, question.prefix_votes_needed(layer.layer_size)
-        )
+        fresh, reports = layer.candidates.fresh, self._reports_of(layer)
+        group = ForeseenStrings(votes, costs, string_numbers(fresh)[1], reports, question.prefix_votes_needed(reports))
         (standing,) = stand_out([group], layer.randomizer.channel, parameters.false_prefixes, 0)
         self._going_on = standing
         noise, noise_costs = self._draw_noise(fresh, standing)
@@ -195,7 +198,7 @@ class _Course:
         index, first = np.unique(index, return_index=True)
         largest = select_largest(index, votes[first], parameters.frontier, layer)
         kept = first[np.isin(index, largest.index)]
-        return Decision(layer.layer_size, True, largest.index, votes[kept], thresholds[kept])
+        return Decision(self._reports_of(layer), True, largest.index, votes[kept], thresholds[kept])
 
     def _draw_noise(self, fresh: LikelyStrings, standing: StandingOut) -> tuple[Integers, Integers]:
         """As many prefixes as stand out by chance, with their costs: cheaper ones are judged less strictly."""
@@ -214,7 +217,8 @@ class _Course:
         """The share of users who have to report a word that every layer asks about."""
         layer, users = question.layer, self.campaign.users
         part = min(1, len(self._ending) - 1)
-        law = VoteLaw(layer.randomizer.channel, question.reports_of(part, layer.layer_size), users)
+        reports = question.reports_of(part, self._reports_of(layer))
+        law = VoteLaw(layer.randomizer.channel, reports, users, question.asked_of(part))
 
         def excess(share: float) -> float:
             return float(law.at_least(self._ending[part].sure, share * users)) - FOUND

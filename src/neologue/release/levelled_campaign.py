@@ -26,7 +26,11 @@ def at_level(
         return replace(campaign, parameters=replace(parameters, epsilon=chosen))
 
     def cost(asked: Campaign) -> float:
-        return reader_epsilon(with_dropouts(foreseen_facts(asked, measuring, exposure)), "user")
+        # Users who measure hide the others, too, but the promise is the campaign's own.
+        return max(
+            reader_epsilon(with_dropouts(foreseen_facts(asked, counting, exposure)), "user")
+            for counting in {None, measuring}
+        )
 
     if level.user_epsilon is None:
         best: Campaign | None = with_epsilon(level.local_epsilon)

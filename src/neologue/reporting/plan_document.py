@@ -72,7 +72,10 @@ def plan_document(plan: Plan, language: str, masked: MaskingCost | None = None) 
 
 def _planting(plan: Plan) -> Planting:
     """What hostile devices could plant, as far as thresholds are foreseen."""
-    sizes = tuple(LayerSize(layer.candidates, layer.layer_size, layer.layer_size) for layer in plan.expected.layers)
+    sizes = tuple(
+        LayerSize(layer.candidates, layer.layer_size, plan.campaign.parameters.counted_reports(layer.layer_size))
+        for layer in plan.expected.layers
+    )
     groups = tuple(
         ReleasedGroup(
             group.first, group.last, together(sizes[group.first : group.last + 1]), group.words, group.fewest_votes
