@@ -162,6 +162,7 @@ class ScriptedService:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     service: ScriptedService
 
     def do_GET(self) -> None:
