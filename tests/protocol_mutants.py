@@ -3,7 +3,7 @@
 import hashlib
 import runpy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +29,9 @@ from neologue.randomizers.closed import ClosedDomain, Thermometer
 from neologue.randomizers.rice import RiceCode
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Ones, Unary
+from neologue.transparency.checkpoint import Checkpoint
+from neologue.transparency.inclusion_proof import TreeProof
+from neologue.transparency.log_entry import LogEntry
 
 ROOT: Final = Path(__file__).parents[1]
 GENERATOR: Final = runpy.run_path(str(ROOT / "vectors" / "generate.py"))
@@ -511,3 +514,49 @@ def any_epsilon_will_do(patch: Patch) -> None:
 def an_unknown_randomizer_is_unary(patch: Patch) -> None:
     patch.setattr(policy, "RANDOMIZERS", {"unary": Unary, "subset-selection": SubsetSelection, "plain": Unary})
     wrap(patch, layer, "randomizer", lambda really, name, *given: really("unary" if name == "plain" else name, *given))
+
+
+# The log
+
+
+@mutant("V2", "log.json")
+def a_promise_is_not_in_the_entry(patch: Patch) -> None:
+    def write(really: Callable[[LogEntry], bytes], entry: LogEntry) -> bytes:
+        return really(replace(entry, promise=None))
+
+    wrap(patch, LogEntry, "__bytes__", write)
+
+
+@mutant("V3", "log.json")
+def bytes_behind_a_proof_are_passed_over(patch: Patch) -> None:
+    patch.setattr("neologue.transparency.inclusion_proof._Reader.end", nothing)
+
+
+@mutant("V4", "log.json")
+def the_logs_signature_is_not_checked(patch: Patch) -> None:
+    patch.setattr("neologue.transparency.inclusion_proof.verify", lambda *_: True)
+
+
+@mutant("V4", "log.json")
+def a_witness_that_signs_twice_counts_twice(patch: Patch) -> None:
+    def count(proof: TreeProof, checkpoint: Checkpoint, witnesses: list[bytes], now: float, quorum: int) -> int:
+        text = str(checkpoint)
+        return sum(
+            signed.time <= now + 86_400 and any(signed.is_by(key, text) for key in witnesses)
+            for _, signed in proof.cosignatures
+        )
+
+    patch.setattr(TreeProof, "witnesses_of", count)
+
+
+@mutant("V4", "log.json")
+def clocks_that_are_ahead_are_believed(patch: Patch) -> None:
+    patch.setattr("neologue.transparency.inclusion_proof.is_past", lambda *_: True)
+
+
+@mutant("V4", "log.json")
+def the_tree_of_the_campaign_need_not_be_cosigned(patch: Patch) -> None:
+    def count(really: Callable[..., int], proof: TreeProof, checkpoint: Checkpoint, *given: object) -> int:
+        return 3 if checkpoint.origin.count("/") == 2 else really(proof, checkpoint, *given)
+
+    wrap(patch, TreeProof, "witnesses_of", count)
