@@ -45,3 +45,7 @@ def test_where_votes_decide_how_many_layers_there_are_only_the_latest_end_is_kno
 def test_what_has_not_begun_or_is_over_has_no_expected_end() -> None:
     assert expected_end(campaign(layers=4), [], 0.0) == ExpectedEnd()
     assert expected_end(campaign(layers=4), [layer(0.0, 9, LayerState.DECIDED)], 0.0) == ExpectedEnd()
+
+
+def test_times_are_rounded_up_to_minutes() -> None:
+    assert ExpectedEnd(61.0, None, 120.0).to_the_minute() == ExpectedEnd(120.0, None, 120.0)

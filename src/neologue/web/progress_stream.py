@@ -100,8 +100,7 @@ def campaign_progress(service: Worker, entry: CampaignRow) -> ProgressView:
         rows = campaign_store.layers_of(db, entry.id)
     layers = [LayerView.of(layer, SLOTS) for layer in rows]
     # To the minute, so that a page is told of it when it has changed, and not with every look.
-    now = service.context.clock() // 60 * 60
-    end = expected_end(entry.definition, rows, now)
+    end = expected_end(entry.definition, rows, service.context.clock()).to_the_minute()
     return ProgressView(CampaignView.of(entry), layers, _layer_label(service, entry, len(layers)), end)
 
 

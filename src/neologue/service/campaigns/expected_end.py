@@ -1,5 +1,6 @@
 """When a running campaign is expected to end, by how fast reports come, and when at the latest."""
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -20,6 +21,11 @@ class ExpectedEnd(msgspec.Struct, frozen=True):
     """When the last layer is expected to be full; null if the votes decide how many layers there are."""
     latest: float | None = None
     """The latest end, if no layer is extended and all layers come that may."""
+
+    def to_the_minute(self) -> "ExpectedEnd":
+        """The same times, rounded up to whole minutes."""
+        times = (self.layer, self.campaign, self.latest)
+        return ExpectedEnd(*(None if time is None else 60.0 * math.ceil(time / 60) for time in times))
 
 
 def expected_end(definition: Definition, layers: Sequence[LayerRow], now: float) -> ExpectedEnd:
