@@ -1,7 +1,6 @@
 package neologue.device;
 
 import java.io.Closeable;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,12 +37,7 @@ import neologue.transport.Transport;
  * <p>Nothing is stored or sent until its owner has opted in. `typed` may be called from any thread, also during a `tick`.
  */
 public final class Device implements Closeable {
-    private static final int DIGEST_BYTES = 32;
-    private static final int SIGNATURE_BYTES = 64;
-    private static final int TICKET_BYTES = 16;
-    private static final int MOST_PROOF_BYTES = 1 << 13;
     private static final long SECONDS_PER_DAY = 86_400;
-    private static final String JSON = "application/json";
     private static final String OCTETS = "application/octet-stream";
     private static final String DONE = "this device has done its part in the campaign";
     private static final Tick OUT = new Tick(
@@ -259,8 +253,7 @@ public final class Device implements Closeable {
         byte[] proof = null;
         if (asked == null || asked.ticket == null || policy.replacement(Bytes.hex(asked.operator),
                 state.keys) != null) {
-            Response response = transport.request(
-                    "POST", "/v1/check-in", checkIn(credential), JSON, Transport.SMALL_ANSWER);
+            Response response = CheckIn.send(credential, transport);
             if (response.status != 200) {
                 return Reply.refusal(response, "check-in");
             }
@@ -275,33 +268,11 @@ public final class Device implements Closeable {
             if (reply.state().equals("over")) {
                 return end(Tick.State.OVER, campaign, "nothing is asked of this device in the campaign");
             }
-            asked = invitation(reply);
+            asked = CheckIn.invitation(reply);
             proof = reply.has("proof") ? reply.bytes("proof", -1) : null;
             renew(asked);
         }
         return answer(asked, proof, credential);
-    }
-
-    private static byte[] checkIn(Credential credential) {
-        return ("{\"credential\":\"" + credential.text + "\"}").getBytes(StandardCharsets.US_ASCII);
-    }
-
-    private static Invitation invitation(Reply reply) {
-        if (!reply.state().equals("invited")) {
-            throw Reply.unusable();
-        }
-        if (reply.has("masked")) {
-            throw new RefusalException("the campaign takes votes under masks, which this device does not make");
-        }
-        if (reply.has("proof") && reply.bytes("proof", -1).length > MOST_PROOF_BYTES) {
-            throw new RefusalException("the proof beside the invitation has more than 8,192 bytes; no policy "
-                    + "permits that");
-        }
-        return new Invitation(
-                reply.bytes("layer", DIGEST_BYTES),
-                reply.bytes("operator", DIGEST_BYTES),
-                reply.bytes("signature", SIGNATURE_BYTES),
-                reply.bytes("ticket", TICKET_BYTES));
     }
 
     /** Remember another invitation to what is answered already. */
