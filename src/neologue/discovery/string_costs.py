@@ -48,10 +48,15 @@ def string_numbers(strings: LikelyStrings) -> tuple[Integers, Integers]:
         own = np.minimum(np.maximum(roots.costs, 0), strings.prefix_limit)
         prefixes += np.bincount(own, minlength=limit + 1)
     after = np.asarray(roots.spelling.after[roots.states], np.int64)
-    first = np.column_stack([roots.next_costs[goes_on], roots.asked[goes_on], after[goes_on]])
-    if len(first):
-        different, counts = np.unique(first, axis=0, return_counts=True)
-        spent, asked, state = different.T
+    if goes_on.any():
+        # One number for each opening: numbers are sorted much faster than rows.
+        least, states = int(roots.asked.min()), len(roots.spelling.contexts)
+        most = int(roots.asked.max()) - least + 1
+        openings = roots.next_costs[goes_on].astype(np.int64) * most + roots.asked[goes_on] - least
+        different, counts = np.unique(openings * states + after[goes_on], return_counts=True)
+        openings, state = np.divmod(different, states)
+        spent, asked = np.divmod(openings, most)
+        asked += least
         left = limit - int(spent.min())
         words += _by_cost(roots.spelling.sizes(left, prefixes=False), spent, asked, state, counts, limit)
         if strings.prefix_limit != NO_PREFIXES:
