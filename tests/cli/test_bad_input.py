@@ -119,7 +119,7 @@ MISTAKES = [
     # Options that there are not.
     Mistake(["--colour"], "'--colour'", TRY_HELP),
     Mistake(["--verbose", "--colour"], "'--verbose'", TRY_HELP),
-    Mistake(["a.csv", "b.csv"], "b.csv", TRY_HELP),
+    Mistake(["a.csv", "b.csv"], "a.csv", "check the name"),
 ]
 
 
@@ -160,7 +160,7 @@ def test_a_file_can_t_be_the_output_folder(neologue: Neologue, tmp_path: Path) -
     path = tmp_path / "taken"
     path.write_text("mine", "utf-8")
     for out in (path, path / "below" / "it"):
-        told = refused(neologue("discover", "--users", 500, "--out", out))
+        told = refused(neologue("discover", "--users", 2000, "--depth", 6, "--out", out))
         assert f"{path} is a file" in told
         assert "give --out a folder" in told
     assert path.read_text("utf-8") == "mine"
