@@ -151,11 +151,13 @@ def create(
 
     One whose release could cost a whole user a central ε above 10 is not created, unless --yes accepts it.
     """
+    service.require_token()
+    require_masks(given)
+
+    # After what needs nothing slow: a mistake is told at once.
     from neologue.language.vocabulary import Vocabulary
     from neologue.web.price import at_privacy
 
-    service.require_token()
-    require_masks(given)
     apart = (*PARAMETERS, "hours", "privacy")
     definition = {"name": name} | {
         key: value for key, value in given.items() if value not in (None, ()) and key not in apart
