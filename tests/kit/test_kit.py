@@ -237,7 +237,8 @@ def test_the_command_reports_and_exits_with_1_if_a_rule_is_broken() -> None:
     run = CliRunner()
     passed = run.invoke(main, ["conformance", "--rule", "K1", "--", *PYTHON])
     assert (passed.exit_code, passed.output.splitlines()[-1]) == (0, "1 of 1 checks passed.")
-    failed = run.invoke(main, ["conformance", "--rule", "K1", "--", sys.executable, "-c", "print('{}')"])
+    says_nothing = "import sys\nfor line in sys.stdin: print('{}', flush=True)"
+    failed = run.invoke(main, ["conformance", "--rule", "K1", "--", sys.executable, "-c", says_nothing])
     assert failed.exit_code == 1
     assert "FAIL K1" in failed.output
     assert "the driver failed at 'open'" in failed.output
@@ -271,6 +272,12 @@ def test_every_rule_is_judged_somewhere() -> None:
     assert rules_of(ROOT / "docs" / "protocol.md") == judged
     for place in ELSEWHERE.values():
         assert (ROOT / place).exists(), place
+
+
+def test_a_driver_that_ends_too_early_is_told() -> None:
+    done = CliRunner().invoke(main, ["conformance", "--rule", "K1", "--", sys.executable, "-c", ""])
+    assert done.exit_code == 1
+    assert "the driver gave no answer in JSON to 'open'" in done.output
 
 
 def test_a_check_has_a_sentence_and_a_name_of_its_own() -> None:

@@ -6,6 +6,7 @@ A device in another language has a program that does so, one JSON object a line 
 import json
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -88,7 +89,8 @@ class CommandDriver:
     def end(self) -> None:
         """Let the program end."""
         if self._process is not None and self._process.stdin:
-            self._process.stdin.close()
+            with suppress(OSError):
+                self._process.stdin.close()
             self._end()
 
     def _end(self) -> None:
@@ -96,8 +98,10 @@ class CommandDriver:
         if process is not None:
             process.wait()
             for stream in (process.stdin, process.stdout):
-                if stream:
-                    stream.close()
+                # What a program that has ended did not read is nobody's concern.
+                with suppress(OSError):
+                    if stream:
+                        stream.close()
 
     def _ask(self, do: str, **given: object) -> Any:  # noqa: ANN401 - whatever the driver says
         if self._process is None:
