@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings, strings
 from neologue.language.likely_candidates import LikelyCandidates, RootRound
-from neologue.language.likely_strings import NEVER, NO_PREFIXES, UNASKED, Flags, Integers, LikelyStrings, Roots
+from neologue.language.likely_strings import NEVER, NO_PREFIXES, UNASKED, Flags, LikelyStrings, Roots
 from neologue.language.spelling_costs import MOST_STRINGS, SpellingCosts
 from plain_likely import PlainLikely
 
@@ -138,13 +139,13 @@ def two_rounds() -> LikelyCandidates:
     "forgotten", [lambda asked: asked == NEVER, lambda asked: asked < NEVER], ids=["prefixes", "words"]
 )
 def test_who_forgets_what_was_asked_before_is_caught(
-    monkeypatch: pytest.MonkeyPatch, forgotten: Callable[[Integers], Flags]
+    monkeypatch: pytest.MonkeyPatch, forgotten: Callable[[NDArray[np.int16]], Flags]
 ) -> None:
     check(two_rounds())
 
     whole = Roots.asked_after
 
-    def forgetting(roots: Roots, prefixes: Strings, limit: int, prefix_limit: int) -> Integers:
+    def forgetting(roots: Roots, prefixes: Strings, limit: int, prefix_limit: int) -> NDArray[np.int16]:
         asked = whole(roots, prefixes, limit, prefix_limit)
         return np.where(forgotten(asked), UNASKED, asked)
 
