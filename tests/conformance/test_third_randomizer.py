@@ -293,7 +293,10 @@ def test_a_measured_release_of_it_is_certified(measured_run: Discovery) -> None:
     assert certified.passed, certified
     privacy: Any = document["privacy"]
     assert privacy["item_central"]["best"] == pytest.approx(6.0, abs=1e-5), "only the local promise is proved"
-    assert privacy["item_central"]["reasons"] == {"sums_only": "nobody has proved one"}
+    assert privacy["item_central"]["reasons"] == {
+        "sums_only": "nobody has proved one",
+        "allocation": f"it is proved for unary reports, and these are {NAME}",
+    }
     coverage = measured_run.release.measurement and measured_run.release.measurement.coverage
     assert coverage
     assert coverage.low <= measured_run.score.coverage <= coverage.high

@@ -23,7 +23,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         *("campaign", "population", "ledger", "server", "token", "database", "workers", "processes"),
     ),
     "Method": (
-        *("profile", "passes", "layers", "sampler", "randomizer", "rule", "frontier", "candidates"),
+        *("profile", "passes", "layers", "allocation", "sampler", "randomizer", "rule", "frontier", "candidates"),
         *("allocation", "fidelity", "engine", "address"),
     ),
     "Layers of a live campaign": (

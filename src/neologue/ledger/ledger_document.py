@@ -32,7 +32,7 @@ class PlannedLayerDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
     reports: int
 
 
-class CollectionDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CollectionDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The facts that the cost of a campaign follows from."""
 
     mechanism: str
@@ -41,8 +41,8 @@ class CollectionDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     cohorts: list[BatchDocument]
     planned_layers: list[PlannedLayerDocument] = []
     """Empty if it may be known in which layer a user was."""
-    overflow: float = 0.0
-    """The chance that planned numbers are exceeded."""
+    overflow: float | None = None
+    """The chance that planned numbers are exceeded; null if there are none."""
 
     @property
     def collection(self) -> Collection:
@@ -50,7 +50,7 @@ class CollectionDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True
         return _read_collection(self)
 
 
-class ChargeDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ChargeDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a campaign is charged, and the chances that it shows what few report, null if nobody knows them."""
 
     campaign: str
@@ -69,7 +69,7 @@ class ChargeDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hostile_devices: int | None
     told: bool
     planned_layers: list[PlannedLayerDocument] = []
-    overflow: float = 0.0
+    overflow: float | None = None
 
 
 class BudgetDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -187,7 +187,7 @@ def collection_document(collection: Collection) -> CollectionDocument:
         collection.words_per_user,
         _batch_documents(collection),
         _planned_documents(collection),
-        collection.allocation.overflow,
+        collection.allocation.overflow or None,
     )
 
 
@@ -210,7 +210,7 @@ def _charge_document(charge: LedgerCharge) -> ChargeDocument:
         hostile_devices=None if rare is None else rare.hostile_devices,
         told=charge.told,
         planned_layers=_planned_documents(facts),
-        overflow=facts.allocation.overflow,
+        overflow=facts.allocation.overflow or None,
     )
 
 
@@ -276,7 +276,7 @@ def _read_collection(given: CollectionDocument) -> Collection:
     allocation = UNCLAIMED
     if given.planned_layers:
         layers = tuple(PlannedLayer(layer.share, layer.reports) for layer in given.planned_layers)
-        allocation = Allocation(layers, given.overflow)
+        allocation = Allocation(layers, given.overflow or 0.0)
     collection = Collection(given.mechanism, given.epsilon, given.words_per_user, batches, allocation)
     check_collection(collection)
     return collection

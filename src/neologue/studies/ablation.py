@@ -124,7 +124,7 @@ def _result(study: AblationStudy, run: AblationRun, advance: Advance) -> Ablatio
     except (ParameterError, EngineError) as refusal:
         return AblationResult(run, None, str(refusal))
     score, release = discovery.score, discovery.release
-    spent = cost(release_facts(release).received, campaign.parameters.delta)
+    spent = cost(release_facts(release).charged, campaign.parameters.delta)
     return AblationResult(
         run,
         AblationOutcome(

@@ -6,10 +6,10 @@ from typing import ClassVar
 from neologue.campaign.campaign import Campaign
 from neologue.campaign.profiles import profile
 from neologue.errors import ParameterError
-from neologue.layout.schedule import foreseen_collection
 from neologue.privacy.cost import central_epsilon, cost
 from neologue.protocol.report import HEADER_BYTES
 from neologue.release.facts import release_facts
+from neologue.release.foreseen import foreseen_charge
 from neologue.simulation.discovery_run import discover
 from neologue.studies.method import Advance, Found, FoundWord, Task, ignore_progress
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
@@ -49,7 +49,7 @@ class Ours:
 
         def central(epsilon: float) -> float:
             try:
-                return central_epsilon(foreseen_collection(campaign(epsilon)), budget.delta, budget.unit)
+                return central_epsilon(foreseen_charge(campaign(epsilon), None), budget.delta, budget.unit)
             except ParameterError:
                 # Reports with a small ε can be too long. If ε has to be that small, the campaign itself refuses.
                 return 0.0
@@ -57,7 +57,7 @@ class Ours:
         words_per_user = profile(self.name).parameters.words_per_user
         asked = campaign(budget.local_epsilon(central, words_per_user))
         release = discover(task.population, asked, seed=seed, progress=StudyProgress(advance)).release
-        collection = release_facts(release).received
+        collection = release_facts(release).charged
         spent = cost(collection, budget.delta)
         payloads = [collection.randomizer(batch).payload_bytes for batch in collection.batches]
         return Found(
