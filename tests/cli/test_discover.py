@@ -81,7 +81,7 @@ class TestEmbeddedPopulation:
         assert "How many hold it was not measured." in told
         assert f"cover {truth_of(embedded_files[1])['score']['coverage']:.1%}" in told
         assert f"local ε = {document['privacy']['local_epsilon']:g}" in told
-        assert f"{document['privacy']['user_local_epsilon']:g} for the up to 60 words of a user" in told
+        assert f"{document['privacy']['user_local_epsilon']:g} for all words of a report, which are at most 60" in told
         item, user = (document["privacy"][f"{unit}_central"]["best"] for unit in ("item", "user"))
         assert f"ε = {shown(item)} for a word, {shown(user)} for a whole user, at δ = 1e-10" in told
         assert (
@@ -123,7 +123,7 @@ class TestEmbeddedPopulation:
         }
         assert set(document["population"]) == {"users", "description"}
         assert {frozenset(entry) for entry in document["words"]} == {
-            frozenset({"word", "votes", "estimate", "low", "high", "layer", "pass"})
+            frozenset({"word", "votes", "estimate", "low", "high", "layer", "pass", "since"})
         }
         facts = ("pass", "layer", "length", "extension", "candidates", "asked", "reports")
         assert {frozenset(layer) for layer in document["layers"]} == {
@@ -277,7 +277,7 @@ class TestFiles:
         assert [row["word"] for row in rows] == [entry["word"] for entry in words]
         for row, entry in zip(rows, words, strict=True):
             assert {name: float(row[name]) for name in row if name != "word"} == {
-                name: float(entry[name]) for name in entry if name != "word"
+                name: float(entry[name]) for name in entry if name not in ("word", "since")
             }
         count, *entries = (folder / "words.dic").read_text("utf-8").splitlines()
         assert int(count) == len(entries) == len(words)
