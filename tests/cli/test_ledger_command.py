@@ -73,8 +73,6 @@ def test_json_has_everything(neologue: Neologue, file: Path) -> None:
                     "epsilon": 7.0,
                     "words_per_user": 60,
                     "cohorts": [{"reports": 820_000, "candidates": 9_000}],
-                    "planned_layers": [],
-                    "overflow": 0.0,
                 },
                 "planned_on": "2024-10-04",
                 "ended_on": "2024-10-04",
