@@ -14,7 +14,16 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "What counts as a word": ("language", "alphabet", "case", "punctuation", "known", "targets", "depth"),
     "Privacy": (
-        *("epsilon", "local_epsilon", "promised_epsilon", "central_epsilon", "promised_unit", "unit", "delta"),
+        *(
+            "privacy",
+            "epsilon",
+            "local_epsilon",
+            "promised_epsilon",
+            "central_epsilon",
+            "promised_unit",
+            "unit",
+            "delta",
+        ),
         *("words_per_user", "k_anonymity", "alpha", "unique_chance", "hostile_devices", "colluders", "yes"),
     ),
     "Measuring": ("measure", "measure_users", "measure_devices", "measure_rate", "largest_closed_vote_ratio"),
