@@ -33,7 +33,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Method": (
         *("profile", "passes", "layers", "allocation", "sampler", "randomizer", "rule", "frontier", "candidates"),
-        *("allocation", "fidelity", "engine", "address"),
+        *("fidelity", "engine", "address"),
     ),
     "Layers of a live campaign": (
         *("smallest_layer", "batch", "hours", "seconds", "too_few", "check_in_seconds", "answer_seconds", "reserve"),
