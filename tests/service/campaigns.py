@@ -27,6 +27,7 @@ PARAMETERS: dict[str, Any] = {
     "frontier": 500,
     "words_per_user": 5,
     # All ways to go on are asked about, as 2 known words tell nothing of how words are spelled.
+    "layers": None,
     "adaptive": False,
 }
 

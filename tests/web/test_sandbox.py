@@ -120,7 +120,7 @@ def test_a_word_of_the_visitor_rises_from_the_noise(entered: Running, browser: B
 
     for typed, told in (
         ("house", "is a known word"),
-        ("zo nk", "can't be found: a word has 1 to 8 characters"),
+        ("zo nk", "can't be found: a word has 1 to 10 characters"),
         ("Zonky", "Your word: zonky"),
     ):
         browser.visit(home)

@@ -43,6 +43,8 @@ RESERVE = 0.2
 """The share of the devices that no layer relies on: they are drawn by lot, and a layer that lacks a few waits long."""
 DEPTH = 10
 """More candidates or longer words would find hardly more and take several times as long."""
+LAYERS = 3
+"""Enough to watch, and few enough that each has many devices."""
 
 
 @click.command()
@@ -145,7 +147,7 @@ def _campaigns(devices: int, language: str, epsilon: float, **_: Any) -> tuple[d
         "devices": devices,
         "rehearsal": True,
         "language": language,
-        "parameters": {"epsilon": epsilon, "depth": _depth(devices), "candidates": CANDIDATES},
+        "parameters": {"epsilon": epsilon, "depth": DEPTH, "layers": _layers(devices), "candidates": CANDIDATES},
         "reserve": RESERVE,
         "layer_seconds": 600.0,
         "check_in_seconds": 1,
@@ -160,7 +162,8 @@ def _campaigns(devices: int, language: str, epsilon: float, **_: Any) -> tuple[d
         "devices": COMPANIONS,
         "parameters": {
             "epsilon": min(epsilon, BROWSER_EPSILON),
-            "depth": _depth(COMPANIONS),
+            "depth": DEPTH,
+            "layers": _layers(COMPANIONS),
             "candidates": CANDIDATES >> 3,
         },
         "layer_seconds": DAY,
@@ -171,9 +174,9 @@ def _campaigns(devices: int, language: str, epsilon: float, **_: Any) -> tuple[d
     return many, {**many, **yours}
 
 
-def _depth(devices: int) -> int:
-    """The longest word: some of the devices are in reserve, and each layer needs at least a hundred."""
-    return max(1, min(DEPTH, int(devices * (1 - RESERVE)) // 100))
+def _layers(devices: int) -> int:
+    """How many layers: some of the devices are in reserve, and each layer needs at least a hundred."""
+    return max(1, min(LAYERS, int(devices * (1 - RESERVE)) // 100))
 
 
 def _make_page(settings: "Settings") -> "SandboxPages":

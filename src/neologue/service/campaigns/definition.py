@@ -12,7 +12,7 @@ from neologue.aggregation.masked_aggregator import DEFAULT_STRIKES
 from neologue.aggregation.modes import MODES, aggregator_of, check_mode
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.campaign.measuring import Measuring
-from neologue.campaign.parameters import Parameters
+from neologue.campaign.parameters import LAYERED_RULE, Parameters
 from neologue.campaign.profiles import profile
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
@@ -150,6 +150,8 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         """The campaign, for as many users as its devices leave after the reserve and those who measure."""
         base = profile(self.profile)
         stated = msgspec.convert(self.parameters, dict[str, Any])
+        if stated.get("rule", LAYERED_RULE) != LAYERED_RULE:
+            stated = {"layers": None, **stated}
         alphabet = alphabet_of(base.alphabet, self.language or "en")
         known = Vocabulary.builtin(self.language) if self.language else Vocabulary.empty()
         if self.alphabet:
