@@ -78,7 +78,7 @@ def releases(place: Path) -> dict[str, Json]:
     found: dict[str, Json] = {}
     documents: list[bytes] = []
     for kind, run in RUNS.items():
-        campaign = Campaign.from_profile(**small | {"words_per_user": 4, "layers": None} | run)
+        campaign = Campaign.from_profile(**small | {"words_per_user": 4} | run)
         measure = Measuring(600, 0.9) if "measured" in kind else None
         discovery = discover(population, campaign, seed=1, measure=measure)
         found[kind] = json.loads(release_text(discovery_document(discovery)))

@@ -82,8 +82,8 @@ def discovery(kind: str) -> Discovery:
     lots = random.Random(7)
     held = {f"user {n}": {word: 1 for word, share in SHARES.items() if lots.random() < share} for n in range(3000)}
     population = Population.from_words({user: words or {"bb": 1} for user, words in held.items()})
-    settings: Json = {"name": "neologue", "layers": None, "words_per_user": 4, "allocation": "filled"}
-    settings |= {"users": 3000 - run.measuring} | SMALL | run.changes
+    settings: Json = {"name": "neologue", "words_per_user": 4, "users": 3000 - run.measuring, "allocation": "filled"}
+    settings |= SMALL | run.changes
     measure = Measuring(run.measuring, 0.9) if run.measuring else None
     return discover(population, Campaign.from_profile(**settings), seed=1, measure=measure)
 
