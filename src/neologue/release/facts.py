@@ -47,7 +47,7 @@ def _allocation(
 ) -> Allocation:
     """All planned layers, if those that were asked counted what was planned; else why it can't be claimed."""
     if not parameters.drawn or not layers:
-        return planned_allocation(parameters, 0, 0)
+        return hidden_allocation(parameters, 0, 0, exposure)
     if measurement and not measurement.asked:
         return Allocation.none("nothing was released to be measured, so how many were to measure is not stated")
     counted = {layer_name(layer): (layer.asked, layer.reports) for layer in layers}
