@@ -216,9 +216,14 @@ def test_a_stream_passes_piece_by_piece(deployed: Deployed, monkeypatch: pytest.
     connection.close()
 
 
+def counted_requests(worker: Worker) -> list[bytes]:
+    """What the service has counted, but for streams: one that another test has left is counted when its end is seen."""
+    return [line for line in worker.metrics.text().splitlines() if b"/progress" not in line]
+
+
 def test_headers_and_bodies_that_are_too_large_end_at_the_proxy(deployed: Deployed) -> None:
     service, worker, proxy = deployed.service, deployed.worker, deployed.proxy
-    asked = worker.metrics.text()
+    asked = counted_requests(worker)
     for request, status in (
         (head("GET", "/healthz", A=5000 * "a"), 400),
         (head("GET", "/" + 5000 * "a"), 414),
@@ -228,7 +233,7 @@ def test_headers_and_bodies_that_are_too_large_end_at_the_proxy(deployed: Deploy
         with proxy.connect() as line:
             assert send(line, request.replace(b"Host: here", b"Host: localhost"))
             assert answer(line)[0] == status
-    assert worker.metrics.text() == asked, "the service has heard nothing of it"
+    assert counted_requests(worker) == asked, "the service has heard nothing of it"
     large = json.dumps({"name": "x", "role": "operator", "more": (1 << 20) * "x"}).encode()
     assert service.ask("POST", "/v1/tokens", large).status == 400, "a large one within the limit is read to its end"
 
@@ -293,7 +298,7 @@ def test_what_the_units_give_to_serve_are_options_that_it_has() -> None:
     }
     given: set[str] = set()
     for path in (SHIPPED.parent).rglob("*"):
-        if path.is_file():
+        if path.is_file() and path.suffix != ".pyc":
             for line in path.read_text("utf-8").splitlines():
                 if re.search(r'neologue serve|"serve"', line):
                     given |= set(re.findall(r"--[a-z-]+", line.partition("`neologue serve")[2] or line))

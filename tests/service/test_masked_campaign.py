@@ -74,7 +74,7 @@ def test_an_operator_makes_a_secure_campaign_by_a_command(tmp_path: Path) -> Non
         run = CliRunner(env={"NEOLOGUE_TOKEN": service.token, "NEOLOGUE_SERVER": service.address})
         made = run.invoke(main, ["campaign", "create", "spring", "--devices", "20000", "--language", "en", *options])
         assert made.exit_code == 0, made.output
-        assert "Privacy from the server" in made.output
+        assert "Privacy against the server" in made.output
         assert "Under masks each hostile device" in made.output
         assert "for a whole user (no meaningful protection)" in made.output
         assert service.ask("GET", "/v1/campaigns/spring").json["aggregation"] == "secure"
@@ -116,7 +116,7 @@ def test_the_server_s_view_is_judged_beside_the_option() -> None:
     assert rules.honest == 45
     facts = facts_of(parameters, shown, exposure=Exposure(masked=rules))
     line = privacy_lines(privacy_statement(facts))[-1]
-    assert "with 45 honest devices or more" in line
+    assert "at least 45 honest devices" in line
     assert "(weak protection)" in line
     assert "for a whole user (no meaningful protection)" in line
     assert "the server" not in privacy_lines(privacy_statement(replace(facts, exposure=Exposure())))[-1]

@@ -118,7 +118,7 @@ def test_a_campaign_from_its_creation_to_the_exported_words_by_clicking(
 
     desk.finish(identity, WORDS)
     visitor.shows("h1", "by hand released")
-    visitor.shows("#layers tbody tr td", "1.1")
+    visitor.shows("#layers tbody tr th", "1.1")
     visitor.click("View words")
     visitor.shows("table", "lol")
     found = {cell.text for cell in visitor.driver.find_elements(By.CSS_SELECTOR, "tbody th")}
