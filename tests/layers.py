@@ -63,6 +63,12 @@ def small_likely_layer(prefix_limit: int = 11, **changes: Any) -> LikelyLayer:  
 
 
 def small_campaign(**changes: Any) -> Campaign:  # noqa: ANN401
-    """A campaign over a, b, c whose layers have few candidates."""
-    settings: dict[str, Any] = {"users": 10_000, "alphabet": Alphabet("abc"), "depth": 6, "epsilon": 5.0}
+    """A campaign over a, b, c that grows a trie, whose layers have few candidates."""
+    settings: dict[str, Any] = {
+        "users": 10_000,
+        "alphabet": Alphabet("abc"),
+        "depth": 6,
+        "epsilon": 5.0,
+        "layers": None,
+    }
     return Campaign.from_profile("neologue", **settings | changes)

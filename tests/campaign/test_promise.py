@@ -24,7 +24,7 @@ from neologue.release.facts import release_facts
 from neologue.release.foreseen import foreseen_charge
 from neologue.reporting.simulated_release import discovery_document
 
-SMALL: dict[str, Any] = {"depth": 4, "words_per_user": 3, "epsilon": 6.0, "candidates": 600}
+SMALL: dict[str, Any] = {"layers": None, "depth": 4, "words_per_user": 3, "epsilon": 6.0, "candidates": 600}
 
 
 def campaign(users: int = 60_000, **changes: Any) -> Campaign:  # noqa: ANN401 - checked by the parameters

@@ -260,9 +260,10 @@ class TestOwnData:
 
 
 class TestFiles:
-    def test_a_folder_is_made_and_holds_seven_files_and_no_drafts(self, embedded_files: tuple[Result, Path]) -> None:
+    def test_a_folder_is_made_and_holds_eight_files_and_no_drafts(self, embedded_files: tuple[Result, Path]) -> None:
         result, folder = embedded_files
-        names = {"release.json", "layers.zip", "truth.json", "report.html", "words.aff", "words.csv", "words.dic"}
+        names = {"release.json", "layers.zip", "truth.json", "report.html", "prefixes.csv"}
+        names |= {"words.aff", "words.csv", "words.dic"}
         assert {path.name for path in folder.iterdir()} == names
         assert all(f"wrote {folder / name}" in result.stderr for name in names)
 
@@ -308,7 +309,7 @@ class TestFiles:
         monkeypatch.setattr(extra, "find_spec", lambda name: None)
         result = neologue("discover", typed, "--known", known, "--depth", 4, "--out", tmp_path)
         assert result.exit_code == 0
-        names = {"release.json", "layers.zip", "truth.json", "words.aff", "words.csv", "words.dic"}
+        names = {"release.json", "layers.zip", "truth.json", "prefixes.csv", "words.aff", "words.csv", "words.dic"}
         assert {path.name for path in tmp_path.iterdir()} == names
         (line,) = [line for line in result.stderr.splitlines() if "report.html" in line]
         assert line == 'no report.html was written: it needs pip install "neologue[report]"'

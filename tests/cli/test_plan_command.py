@@ -237,7 +237,7 @@ def test_a_plot_without_matplotlib_is_refused_before_any_work(
         (["--central-epsilon", "nan"], "above 0 and at most 1000, not nan"),
         (["--local-epsilon", "21"], "from 0.001 to 20, not 21"),
         (["--unit", "household"], "'item', 'user'"),
-        (["--users", "1499"], "1499 users are too few"),
+        (["--users", "399"], "399 users are too few"),
         (["--users", "1000000001"], "from 1 to 1,000,000,000"),
         (["--depth", "1"], "from 2 to 64"),
         (["--profile", "gboard"], "gboard-2024"),

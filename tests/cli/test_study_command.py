@@ -242,7 +242,7 @@ def test_files_of_others_are_not_overwritten(
         (("study", "compare", "nowhere.csv"), "nowhere.csv"),
         (("study", "ablation", "--language", "tlh"), "no language is called 'tlh'; choose one of ar"),
         (("study", "ablation", "--factor", "colour"), "no factor is called 'colour'; choose one of sampler"),
-        (("study", "ablation", "--users", 1000), "1000 users are too few"),
+        (("study", "ablation", "--users", 300), "300 users are too few"),
         (("study", "paper", "--users", 1000), "1000 users are too few"),
         (("study", "paper", "--epsilon", 8), "the table is at ε = 10"),
         (("study", "paper", "--seeds", 0), "0 is not in the range"),

@@ -114,11 +114,11 @@ def test_adaptive_layers_extend_by_as_much_as_fits_and_the_last_one_asks_all_who
 @pytest.mark.parametrize("rule", ["top", "significant"])
 @pytest.mark.parametrize("epsilon", [2.0, 7.0])
 def test_no_layer_asks_for_a_longer_report_than_allowed(epsilon: float, rule: str) -> None:
-    campaign = Campaign.from_profile(users=50_000, epsilon=epsilon, report_bytes=3000, rule=rule)
+    campaign = Campaign.from_profile(users=50_000, epsilon=epsilon, report_bytes=3000, rule=rule, layers=None)
     _, layers = run(campaign, ["hello", "world"])
     assert all(9 + layer.randomizer.payload_bytes <= 3000 for layer in layers)
     with pytest.raises(Exception, match="give a smaller alphabet, a larger ε"):
-        Campaign.from_profile(users=50_000, epsilon=0.5, report_bytes=500)
+        Campaign.from_profile(users=50_000, epsilon=0.5, report_bytes=500, layers=None)
 
 
 @pytest.mark.parametrize("reports", [0, 99])

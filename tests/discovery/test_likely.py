@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
+from neologue.discovery.decision import Decision
+from neologue.discovery.likely import LikelyQuestion, discover_likely
+from neologue.discovery.open_prefixes import open_prefixes
 from neologue.discovery.selection.selected import Selection
 from neologue.discovery.selection.summed import Judged, pass_significant
 from neologue.discovery.tally import Tally
@@ -129,6 +132,55 @@ def test_the_release_is_certified(found: Discovery, documents: dict[str, bytes])
     assert certify(read(discovery_document(found)), documents).objections == ()
 
 
+def test_the_prefixes_of_a_release_are_the_roots_of_its_last_layer(found: Discovery) -> None:
+    """So a release tells nothing that devices were not told, and whoever has the documents can check the list."""
+    last = layers_of(found)[-1]
+    prefixes = {kept.prefix: kept for kept in found.release.prefixes}
+    assert sorted(prefixes) == last.asked.rounds[-1].prefixes.tolist() != []
+    assert [kept.estimate for kept in found.release.prefixes] == sorted(
+        (kept.estimate for kept in prefixes.values()), reverse=True
+    )
+    assert {(kept.layer, kept.pass_number) for kept in prefixes.values()} == {(3, 1)}
+
+
+def test_a_word_that_no_layer_asked_about_lies_behind_a_prefix_that_is_listed(population: Population) -> None:
+    """Two layers do not reach the end of an odd word, and its users are those who went on from the prefix."""
+    run = discover(population, campaign(layers=2), seed=5)
+    assert "xqzjkv" not in {word.word for word in run.release.words}
+    (listed,) = [kept for kept in run.release.prefixes if "xqzjkv".startswith(kept.prefix)]
+    truth = dict(zip(population.words, population.holders().tolist(), strict=True))
+    assert listed.low < truth["xqzjkv"] < listed.high
+    (left,) = [each for each in open_prefixes(run.release.prefixes, run.release.words) if each.prefix == listed.prefix]
+    assert left.left > 0.8 * truth["xqzjkv"]
+
+
+def decided(question: LikelyQuestion, *, enough: bool = True) -> Decision:
+    """What votes without noise decide, if x has many; or that too few reports came."""
+    reports = question.campaign.parameters.counted_reports(question.layer.layer_size) if enough else 1
+    votes = np.zeros(question.layer.candidates.size, np.int64)
+    votes[question.layer.candidates.index(np.array(["xqzjkv"]))] = reports // 2
+    return question.decide(Tally(votes, reports))
+
+
+def test_where_a_pass_ends_early_the_prefixes_are_listed_that_it_went_on_from() -> None:
+    asking = discover_likely(campaign(layers=3, passes=2))
+    second = asking.send(decided(next(asking)))
+    again = asking.send(decided(second, enough=False))
+    assert (again.layer.pass_number, again.layer.number) == (2, 1)
+    with pytest.raises(StopIteration) as end:
+        asking.send(decided(again, enough=False))
+    release = end.value.value
+    assert [(kept.prefix, kept.layer, kept.pass_number) for kept in release.prefixes] == [
+        (second.layer.asked.rounds[-1].prefixes[0], 1, 1)
+    ]
+
+
+def test_a_trie_has_no_prefixes(population: Population) -> None:
+    run = discover(population, campaign(layers=None), seed=5)
+    assert run.release.prefixes == ()
+    assert discovery_document(run)["prefixes"] == []
+
+
 def again_word(release: dict[str, Any]) -> dict[str, Any]:
     """A word that was judged by the votes of several layers."""
     return next(word for word in release["words"] if word["since"] < word["layer"])
@@ -144,6 +196,16 @@ TAMPERED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "more layers": lambda release: release["parameters"].update(layers=5),
     "a layer that is left out": lambda release: release["layers"].pop(),
     "a trie": lambda release: release["parameters"].update(layers=None),
+    "a prefix that is left out": lambda release: release["prefixes"].pop(),
+    "no prefixes": lambda release: release["prefixes"].clear(),
+    "a prefix that is made up": lambda release: release["prefixes"].append(release["prefixes"][0] | {"prefix": "qu"}),
+    "a prefix in the place of another": lambda release: release["prefixes"][0].update(prefix="qu"),
+    "a prefix twice": lambda release: release["prefixes"].append(release["prefixes"][0]),
+    "a prefix of another layer": lambda release: release["prefixes"][0].update(layer=2),
+    "a prefix of a pass that is not there": lambda release: release["prefixes"][0].update({"pass": 2}),
+    "a prefix with too few votes": lambda release: release["prefixes"][0].update(votes=3),
+    "a prefix with more votes than reports": lambda release: release["prefixes"][0].update(votes=9999),
+    "the estimate of a prefix": lambda release: release["prefixes"][0].update(estimate=1.0, low=0.5, high=2.0),
     "an extension": lambda release: release["layers"][0].update(extension=2),
 }
 

@@ -23,8 +23,7 @@ LARGEST_JAR: Final = 150_000
 def test_all_vectors(java: JavaMachine) -> None:
     told = java.ask("vectors", folder=str(ROOT / "vectors"))
     assert told["failures"] == []
-    # Votes under masks are not made in Java.
-    files = {path.stem for path in (ROOT / "vectors").glob("*.json")} - {"masking"}
+    files = {path.stem for path in (ROOT / "vectors").glob("*.json")}
     assert {name for name, passed in told["passed"].items() if passed} == files
 
 
@@ -98,8 +97,8 @@ def test_the_default_limits_are_those_of_python() -> None:
     source = (ROOT / "devices/java/src/neologue/device/Limits.java").read_text("utf-8")
     declared = re.findall(r"^    public (?:boolean|int|double) (\w+) = (.+);$", source, re.M)
     told = {name: _value(text) for name, text in declared}
-    # Operators are no limits, lists of keys are empty; votes under masks are not made in Java.
-    others = {"operators", "recovery", "issuers", "smallest_group", "largest_masked", "logs", "witnesses"}
+    # Operators are no limits, and lists of keys are empty.
+    others = {"operators", "recovery", "issuers", "logs", "witnesses"}
     assert told == {camel_case(name): value for name, value in asdict(Policy()).items() if name not in others}
 
 

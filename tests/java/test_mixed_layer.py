@@ -1,12 +1,15 @@
-"""Devices in Java and in Python in one layer of a real service, over HTTP and by files: equal sums."""
+"""Devices in Java, in Python and in a browser in one layer of a real service, over HTTP and by files: equal sums."""
 
 import json
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import numpy as np
+import pytest
 
 from neologue.device import Client, HttpTransport, Response
 from neologue.device.handover import HandedRequest, carry
@@ -21,12 +24,32 @@ from neologue.service.storage.report_store import ReportStore
 from sending import AT_ONCE
 from service.campaigns import definition
 from service.serving import Served, served, wait_until
+from web.chromium import Browser, browsing
+from web.pages import pages
 
 from .machine import JavaMachine
 from .test_java_device import LOOSE
 
 EACH = 5
-"""Devices of each kind: Java over HTTP, Java by files, Python."""
+"""Devices of each kind: Java over HTTP, Java by files, Python, a browser."""
+_REPORT: Final = """
+    const { Device } = await import("/static/neologue-device.js");
+    const [options, credential] = given;
+    const sent = [], really = globalThis.fetch;
+    globalThis.fetch = (address, told) => {
+      if (address.endsWith("/v1/reports")) sent.push([...told.body]);
+      return really(address, told);
+    };
+    const device = await Device.open(options);
+    await device.optIn();
+    await device.join(credential);
+    await device.typed("lol", { times: 4 });
+    const { state, message } = await device.tick();
+    device.close();
+    globalThis.fetch = really;
+    return [state, message, sent];
+"""
+"""One step of a device in a page, and the bodies of the reports that it sent."""
 
 
 class Recording:
@@ -45,12 +68,20 @@ class Recording:
         return self._transport.request(method, path, body, kind, most)
 
 
-def test_java_by_files_java_by_http_and_python_are_summed(java: JavaMachine, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browsing(tmp_path_factory.mktemp("profile")) as running:
+        yield running
+
+
+def test_java_by_files_java_by_http_python_and_a_browser_are_summed(
+    java: JavaMachine, browser: Browser, tmp_path: Path
+) -> None:
     url = f"sqlite:///{tmp_path}/service.db"
     bodies: dict[bytes, bytes] = {}
     with served(url, failures_per_minute=1e5, patience=0.3) as service, ExitStack() as open_devices:
-        operator, campaign, invited = _invite(service, 3 * EACH)
-        by_http, by_file, in_python = invited[:EACH], invited[EACH : 2 * EACH], invited[2 * EACH :]
+        operator, campaign, invited = _invite(service, 4 * EACH)
+        by_http, by_file, in_python, in_browser = (invited[start : start + EACH] for start in range(0, 4 * EACH, EACH))
         options: dict[str, object] = {
             "operator": operator,
             "limits": LOOSE | {"smallestLayerSize": 1},
@@ -68,17 +99,18 @@ def test_java_by_files_java_by_http_and_python_are_summed(java: JavaMachine, tmp
             device.typed_all({"lol": 2, "tbh": 1})
             device.join(credential)
             assert device.tick().state in ("received", "final")
+        _report_from_pages(browser, service, operator, in_browser, bodies)
         storage = ReportStore(database := open_database(url))
         open_devices.callback(database.close)
         wait_until(lambda: storage.tally(campaign, 0).reports == len(bodies))
         tally = storage.tally(campaign, 0)
-        assert np.array_equal(tally.votes, _sum(service, by_file[0], bodies)), "Java by files and Python: equal sums"
+        assert np.array_equal(tally.votes, _sum(service, by_file[0], bodies)), "Java by files, Python, pages"
         devices = [
             {"folder": str(tmp_path / f"http{number}"), "server": service.address, "credential": credential, **options}
             for number, credential in enumerate(by_http)
         ]
         assert java.ask("fleet", devices=devices).keys() <= {"FINAL", "OVER", "CLOSED"}
-        wait_until(lambda: service.ask("GET", "/v1/campaigns/small/layers").json[0]["reports"] == 3 * EACH)
+        wait_until(lambda: service.ask("GET", "/v1/campaigns/small/layers").json[0]["reports"] == 4 * EACH)
 
 
 def _invite(service: Served, devices: int) -> tuple[str, bytes, list[str]]:
@@ -100,6 +132,22 @@ def _invite(service: Served, devices: int) -> tuple[str, bytes, list[str]]:
     wait_until(look)
     operator: str = service.ask("GET", "/v1/key").json["operator"]
     return operator, Credential.parse(invited[0]).campaign_id, invited[:devices]
+
+
+def _report_from_pages(
+    browser: Browser, service: Served, operator: str, credentials: list[str], bodies: dict[bytes, bytes]
+) -> None:
+    """Let devices in a page report, and keep what they sent."""
+    with pages(service.address) as address:
+        browser.visit(address)
+        for credential in credentials:
+            policy = LOOSE | {"smallestLayerSize": 1}
+            options = {"server": address, "operators": [operator], "sendingWindow": [0, 0.01], "policy": policy}
+            state, message, sent = browser.run(_REPORT, options | {"name": credential[:60]}, credential)
+            assert state in ("received", "final"), message
+            for body in sent:
+                submission = Submission.parse(bytes(body))
+                bodies[submission.serial] = submission.report
 
 
 def _report_by_files(

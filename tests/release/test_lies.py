@@ -7,7 +7,7 @@ import copy
 import json
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from string import ascii_lowercase
@@ -44,6 +44,7 @@ CAMPAIGN = "ab" * 16
 SPELLED = Vocabulary(["bb", "abbacab", "cabbaca", "bacabba", "aabbacc"])
 SMALL: Json = {"alphabet": Alphabet(ascii_lowercase), "candidates": 8000, "known": SPELLED, "depth": 8, "epsilon": 5.0}
 DOUBTING: Json = {"false_words": 1e-13, "false_prefixes": 0.5, "k_anonymity": 0}
+ODD = {"xqzjkvw": 0.5, "zzvqwpk": 0.3}
 SHARES = {"abba": 0.6, "cab": 0.5, "bac": 0.4, "a": 0.3, "cc": 0.06, "cabbac": 0.5}
 STORED = Exposure(disk=20)
 MASKS = GroupRules(size=40, smallest=20)
@@ -58,6 +59,8 @@ class Run:
     seed: int | None = None
     exposure: Exposure = STORED
     measuring: int = 0
+    shares: Json = field(default_factory=lambda: SHARES)
+    """Which words are held, by which shares of the users."""
 
 
 RUNS = {
@@ -67,6 +70,7 @@ RUNS = {
     "live, masked": Run({}, exposure=replace(STORED, masked=MASKS)),
     "live, colluders": Run({"colluders": 0.9}),
     "live, targets": Run({"targets": frozenset(SHARES)}),
+    "live, likely": Run({"layers": 3, "passes": 2}, shares=SHARES | ODD),
     "live, equal layers": Run(
         {"name": "gboard-2024", "frontier": 12, "alphabet": Alphabet("abc"), "depth": 4, "candidates": 1000}
     ),
@@ -80,10 +84,10 @@ RUNS = {
 def discovery(kind: str) -> Discovery:
     run = RUNS[kind]
     lots = random.Random(7)
-    held = {f"user {n}": {word: 1 for word, share in SHARES.items() if lots.random() < share} for n in range(3000)}
+    held = {f"user {n}": {word: 1 for word, share in run.shares.items() if lots.random() < share} for n in range(3000)}
     population = Population.from_words({user: words or {"bb": 1} for user, words in held.items()})
-    settings: Json = {"name": "neologue", "words_per_user": 4, "users": 3000 - run.measuring, "allocation": "filled"}
-    settings |= SMALL | run.changes
+    settings: Json = {"name": "neologue", "layers": None, "words_per_user": 4, "allocation": "filled"}
+    settings |= {"users": 3000 - run.measuring} | SMALL | run.changes
     measure = Measuring(run.measuring, 0.9) if run.measuring else None
     return discover(population, Campaign.from_profile(**settings), seed=1, measure=measure)
 
@@ -175,7 +179,8 @@ def end_there(document: Json) -> None:
 
 
 def exchange(*path: str | int) -> Change:
-    """Exchange all figures of two words."""
+    """Exchange all figures of two words, or of two prefixes."""
+    name = "prefix" if path == ("prefixes",) else "word"
 
     def change(document: Json) -> None:
         rows: Any = document
@@ -188,8 +193,8 @@ def exchange(*path: str | int) -> Change:
             if one["votes"] != other["votes"]
             and [one.get(n) for n in ("pass", "layer")] == [other.get(n) for n in ("pass", "layer")]
         )
-        one["word"], other["word"] = other["word"], one["word"]
-        if path != ("words",):
+        one[name], other[name] = other[name], one[name]
+        if path == ("measurement", "words"):
             rows.sort(key=lambda row: row["word"])
 
     return change
@@ -308,6 +313,35 @@ LIES: dict[str, tuple[str, Change, str]] = {
     ),
     "a word judged by the votes of earlier layers too": ("live", put("words", 0, "since", value=0), OBJECTED),
     "a word that was not asked about": ("live, one pass", put("words", 0, "word", value="qqqqqqq"), OBJECTED),
+    "prefixes behind which a trie did not look": (
+        "live",
+        put(
+            "prefixes",
+            value=[{"prefix": "qu", "votes": 90, "estimate": 9.0, "low": 1.0, "high": 20.0, "layer": 1, "pass": 1}],
+        ),
+        OBJECTED,
+    ),
+    "a prefix left out": ("live, likely", lambda document: document["prefixes"].pop(), OBJECTED),
+    "no prefixes": ("live, likely", put("prefixes", value=[]), OBJECTED),
+    "a prefix made up": (
+        "live, likely",
+        lambda document: document["prefixes"].append(document["prefixes"][0] | {"prefix": "qu"}),
+        OBJECTED,
+    ),
+    "another prefix": ("live, likely", put("prefixes", 0, "prefix", value="qu"), OBJECTED),
+    "a prefix in another layer": ("live, likely", put("prefixes", 0, "layer", value=1), OBJECTED),
+    "a prefix in another pass": (
+        "live, likely",
+        lambda document: document["prefixes"][0].update({"pass": 3 - document["prefixes"][0]["pass"]}),
+        OBJECTED,
+    ),
+    "a prefix with too few votes": ("live, likely", put("prefixes", 0, "votes", value=1), OBJECTED),
+    "figures of a prefix alone": (
+        "live, likely",
+        lambda document: document["prefixes"][0].update(estimate=1.0, low=0.0, high=2.0),
+        OBJECTED,
+    ),
+    "prefixes exchanged": ("live, likely", exchange("prefixes"), "votes"),
     "more prefixes kept": ("live", lambda document: document["layers"][0].update(kept=1), OBJECTED),
     "more words of a layer": ("live", put("layers", 0, "words", value=0), OBJECTED),
     "other words in doubt": ("live, in doubt", put("layers", 0, "doubtful", value=0), OBJECTED),

@@ -5,8 +5,8 @@ import io
 
 import pytest
 
-from neologue.discovery.result import ReleasedWord
-from neologue.release.word_lists import aosp_combined, aosp_frequency, hunspell_dic, words_csv
+from neologue.discovery.result import ReleasedPrefix, ReleasedWord
+from neologue.release.word_lists import aosp_combined, aosp_frequency, hunspell_dic, prefixes_csv, words_csv
 
 
 def word(text: str, estimate: float = 10.0) -> ReleasedWord:
@@ -16,6 +16,15 @@ def word(text: str, estimate: float = 10.0) -> ReleasedWord:
 @pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(1)", "＝1", "＠a", "\t=1"])
 def test_a_spreadsheet_calculates_nothing(text: str) -> None:
     assert f"'{text}" in words_csv([word(text)])
+
+
+def test_a_spreadsheet_calculates_no_prefix_either() -> None:
+    rows = prefixes_csv([ReleasedPrefix("=x", 30, 10.0, 1.0, 20.0, 3, 1), ReleasedPrefix("xq", 9, 2.0, 1.0, 3.0, 3, 2)])
+    assert rows.splitlines() == [
+        "prefix,votes,estimate,low,high,layer,pass",
+        "'=x,30,10.0,1.0,20.0,3,1",
+        "xq,9,2.0,1.0,3.0,3,2",
+    ]
 
 
 def test_other_words_stand_as_they_are() -> None:

@@ -45,6 +45,7 @@ def run() -> tuple[Discovery, TrieTrace]:
         depth=11,
         epsilon=8.0,
         words_per_user=10,
+        layers=None,
         adaptive=False,
     )
     trie_trace = TrieTrace(population.words)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from neologue.discovery.result import Release, ReleasedWord
+from neologue.discovery.result import Release, ReleasedPrefix, ReleasedWord
 from neologue.release.codec import LIVE, Provenance, release_document, release_text
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
@@ -13,7 +13,13 @@ from neologue.service.storage.states import CampaignState
 from .campaigns import Town, definition
 
 
-def released(database: Database, words: Mapping[str, float], name: str = "spring", **changes: Any) -> CampaignRow:  # noqa: ANN401
+def released(
+    database: Database,
+    words: Mapping[str, float],
+    name: str = "spring",
+    prefixes: tuple[ReleasedPrefix, ...] = (),
+    **changes: Any,  # noqa: ANN401
+) -> CampaignRow:
     """A released campaign with these words, each with its estimate."""
     town = Town(database)
     entry = town.coordinator.create(definition(name=name, **changes), 0.0)
@@ -21,7 +27,7 @@ def released(database: Database, words: Mapping[str, float], name: str = "spring
         ReleasedWord(word, 9, estimate, estimate - 1, estimate + 1, layer=1, pass_number=1, since=1)
         for word, estimate in sorted(words.items(), key=lambda item: -item[1])
     )
-    release = Release(entry.definition.campaign, (), found, exposure=entry.definition.aggregator.exposure)
+    release = Release(entry.definition.campaign, (), found, prefixes, exposure=entry.definition.aggregator.exposure)
     document = release_document(release, Provenance("nobody", LIVE))
     with database.transaction() as db:
         campaign_store.move(db, entry.id, (CampaignState.DRAFT,), CampaignState.RELEASED, 1_700_000_000.0)

@@ -62,6 +62,7 @@ def check_release(folder: Path, held: Collection[str]) -> None:
     """The words of a certified release are words that somebody holds."""
     assert {file.name for file in folder.iterdir()} == {
         "words.csv",
+        "prefixes.csv",
         "words.dic",
         "words.aff",
         "release.json",

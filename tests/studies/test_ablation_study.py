@@ -117,7 +117,7 @@ def test_a_real_study_goes_on_where_it_was_broken_off() -> None:
 def test_studies_that_make_no_sense_are_refused() -> None:
     with pytest.raises(ParameterError, match="one or more seeds"):
         AblationStudy(factors=FACTORS, seeds=())
-    with pytest.raises(ParameterError, match="1000 users are too few"):
-        AblationStudy(factors=FACTORS, users=1000)
-    with pytest.raises(ParameterError, match="500 users are too few"):
-        AblationStudy(factors=factors(sizes=(500,)))
+    with pytest.raises(ParameterError, match="300 users are too few"):
+        AblationStudy(factors=FACTORS, users=300)
+    with pytest.raises(ParameterError, match="350 users are too few"):
+        AblationStudy(factors=factors(sizes=(350,)))

@@ -60,11 +60,19 @@ def test_an_optional_package_that_is_missing_is_named() -> None:
         import_optional("pandaz")
 
 
+def test_prefixes_are_a_table_of_their_own() -> None:
+    odd = Population.from_words({f"user {n}": {"xqzjkvwpq": 1} for n in range(2000)})
+    found = discover(odd, seed=1)
+    table = found.prefix_table()
+    assert list(table) == ["prefix", "estimate", "low", "high", "votes", "pass_number", "layer"]
+    assert table["prefix"] == [kept.prefix for kept in found.release.prefixes] != []
+
+
 def test_what_is_saved_is_certified(tmp_path: Path) -> None:
     key, public = generate_key(tmp_path / "operator.key")
     files = discover(people()).save(tmp_path / "found", sign=key)
     assert {path.name for path in files} == {
-        *("words.csv", "words.dic", "words.aff", "release.json", "layers.zip", "truth.json")
+        *("words.csv", "prefixes.csv", "words.dic", "words.aff", "release.json", "layers.zip", "truth.json")
     }
     assert certify(tmp_path / "found" / "release.json", verify=public).passed
     release = tmp_path / "found" / "release.json"

@@ -33,6 +33,8 @@ class IntakeLayer:
     asks: Asks
     minimum: int
     """The fewest reports that are written together."""
+    planned: bool = False
+    """Whether slots are drawn, so that everybody is counted who comes in time; it keeps no places."""
 
     @cached_property
     def decoder(self) -> Decoder:

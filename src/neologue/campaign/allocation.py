@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from neologue.campaign.parameters import Parameters
 from neologue.errors import ParameterError
-from neologue.privacy.allocation.planned_layers import UNCLAIMED, Allocation
+from neologue.privacy.allocation.planned_layers import UNCLAIMED, Allocation, planned_in_batches
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
 
@@ -19,6 +19,11 @@ def planned_allocation(parameters: Parameters, asked: int, measuring: int) -> Al
         return Allocation.none(TRIE)
     layers = [asked] * (parameters.passes * parameters.layers)
     return Allocation.plan([*layers, measuring] if measuring else layers, parameters.delta)
+
+
+def counted_in_batches(parameters: Parameters, asked: int, batch: int | None) -> int:
+    """How many reports a layer counts that asks so many users by slots, written in batches if there is a service."""
+    return planned_in_batches(parameters.counted_reports(asked), asked, batch if parameters.drawn else None)
 
 
 def check_planned_promise(parameters: Parameters, users: int, measuring: int = 0) -> None:

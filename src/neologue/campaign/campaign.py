@@ -9,7 +9,7 @@ from typing import Unpack
 from neologue.campaign.allocation import check_planned_promise
 from neologue.campaign.changes import Changes
 from neologue.campaign.local_epsilon import local_epsilon
-from neologue.campaign.parameters import Parameters
+from neologue.campaign.parameters import LAYERED_RULE, Parameters
 from neologue.campaign.profiles import profile as profile_named
 from neologue.campaign.promise import fewest_reports
 from neologue.errors import LanguageError, ParameterError
@@ -24,6 +24,10 @@ from neologue.protocol.report import HEADER_BYTES
 from neologue.randomizers.registry import randomizer
 
 MOST_USERS = 1_000_000_000
+MOST_SYMBOLS = 4096
+"""For more symbols the tables of a device have room for hardly any context."""
+CANDIDATES_PER_USER = 160
+"""With so many likely strings for each user of a campaign nothing is missed that they could show."""
 DOUBTFUL_SHARE = 16
 """At most one in so many candidates of a layer is a word that is asked about again."""
 
@@ -59,6 +63,12 @@ class Campaign:
         asked, what = (self.alphabet.size - 1) * self.alphabet.size, "pairs"
         if self.parameters.layers is not None:
             asked, what = self.alphabet.size, "beginnings of words"
+            if self.alphabet.size > MOST_SYMBOLS:
+                raise ParameterError(
+                    f"an alphabet of {self.alphabet.size:,} symbols is larger than the {MOST_SYMBOLS:,} whose spelling "
+                    "a device can keep: give a smaller alphabet",
+                    parameter="alphabet",
+                )
         if asked > self.largest_layer:
             raise ParameterError(
                 f"an alphabet of {self.alphabet.size} symbols has {asked:,} {what}, more than the "
@@ -102,6 +112,8 @@ class Campaign:
         (6.0, 20, 1e-10)
         """
         base = profile_named(name)
+        if "layers" not in changes and changes.get("rule", LAYERED_RULE) != LAYERED_RULE:
+            changes["layers"] = None
         return cls(
             users=users,
             parameters=replace(base.parameters, **changes),
@@ -121,8 +133,9 @@ class Campaign:
 
     @cached_property
     def largest_layer(self) -> int:
-        """The most candidates that a layer can have."""
-        return largest_layer(self.parameters)
+        """The most candidates that a layer can have; few users can't tell many likely strings apart."""
+        most = largest_layer(self.parameters)
+        return most if self.parameters.layers is None else min(most, CANDIDATES_PER_USER * self.users)
 
     @property
     def most_doubtful(self) -> int:

@@ -59,8 +59,8 @@ GBOARD_2024 = Profile(
 NEOLOGUE = Profile(
     name="neologue",
     source=(
-        "This project: one unary report per device, the significance rule and layers sized to the data; at 15 "
-        "million users ε = 7, for other populations see neologue.layout.shape.local_epsilon"
+        "This project: one unary report per device, layers that ask about what is likely and words judged by all "
+        "their votes; at 15 million users ε = 7, for other populations see neologue.campaign.local_epsilon"
     ),
     users=15_000_000,
     alphabet="en",
@@ -77,6 +77,7 @@ NEOLOGUE = Profile(
         candidates=1 << 24,
         report_bytes=10_000,
         smallest_layer=100,
+        layers=4,
         adaptive=True,
         false_prefixes=0.3,
         false_words=0.002,

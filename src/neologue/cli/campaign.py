@@ -15,6 +15,7 @@ from neologue.cli.help_sections import SectionedCommand
 from neologue.cli.privacy_option import PRIVACY, asked_level
 from neologue.cli.service_client import AS_JSON, NAME, SERVER, TOKEN, ServiceClient, ServiceGroup, format_time
 from neologue.cli.shared_options import (
+    ALLOCATION,
     ALPHA,
     CANDIDATES,
     CASE,
@@ -55,6 +56,7 @@ PARAMETERS = (
         "depth",
         "passes",
         "layers",
+        "allocation",
     ),
     *("candidates", "k_anonymity", "alpha", "unique_chance", "hostile_devices", "smallest_layer"),
 )
@@ -84,6 +86,10 @@ for command in (status, wait, repeat, words, influence, export, review):
     examples=(
         ("neologue campaign create spring --devices 2000000 --language en --population keyboards", "a draft"),
         ("neologue campaign create spring --devices 2000000 --central-epsilon 1 --unit user", "with a promise"),
+        (
+            "neologue campaign create spring --devices 2000000 --allocation drawn --hours 48",
+            "layers that hide who came",
+        ),
     ),
 )
 @NAME
@@ -110,6 +116,7 @@ for command in (status, wait, repeat, words, influence, export, review):
 @DEPTH
 @PASSES
 @LAYERS
+@ALLOCATION
 @CANDIDATES
 @K_ANONYMITY
 @ALPHA
@@ -153,6 +160,11 @@ def create(
     """
     service.require_token()
     require_masks(given)
+    if given["allocation"] == "drawn" and given["hours"] is None:
+        raise ParameterError(
+            "--allocation drawn ends a layer by its deadline alone: say with --hours how long it waits, or leave out "
+            "--allocation, so that layers end when they have enough reports"
+        )
 
     # After what needs nothing slow: a mistake is told at once.
     from neologue.language.vocabulary import Vocabulary

@@ -64,7 +64,7 @@ def influence(service: ServiceClient, name: str, hostile: int) -> None:
 )
 @click.pass_obj
 def export(service: ServiceClient, name: str, out: Path, verdict: str | None, formats: tuple[str, ...]) -> None:
-    """Write words.csv, a Hunspell dictionary, the signed release.json of a campaign and layers.zip, what was asked.
+    """Write words.csv, prefixes.csv, a Hunspell dictionary, the signed release.json and layers.zip, what was asked.
 
     With --verdict, write the reviewed words instead: accepted.csv, accepted.dic with accepted.aff, the AOSP word list
     accepted.combined and accepted.json. Hidden words are never written, except to release.json and layers.zip,
@@ -101,14 +101,17 @@ def fetch_layers(service: ServiceClient, document: "ReleaseDocument") -> list[by
     return [service.request_text("GET", "layers", digest).encode() for digest in digests]
 
 
-def _read_release(service: ServiceClient, name: str) -> tuple[Any, Any, list[bytes]]:
-    """Fetch the words of a release that are not hidden, the whole release document and those of its layers."""
+def _read_release(service: ServiceClient, name: str) -> tuple[Any, Any, Any, list[bytes]]:
+    """Fetch what a release has but for hidden words and how they begin, the whole document and those of its layers."""
     from neologue.release.codec import decode_release
 
     text = service.request_text("GET", "campaigns", name, "release")
     document = decode_release(text.encode(), f"the release of {name}")
     shown = {each["word"] for each in service.request_json("GET", "campaigns", name, "words")}
-    return [word for word in document.words if word.word in shown], document.whole, fetch_layers(service, document)
+    hidden = [word.word for word in document.words if word.word not in shown]
+    words = [word for word in document.words if word.word in shown]
+    prefixes = [kept for kept in document.prefixes if not any(word.startswith(kept.prefix) for word in hidden)]
+    return words, prefixes, document.whole, fetch_layers(service, document)
 
 
 @click.command()

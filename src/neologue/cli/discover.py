@@ -145,7 +145,7 @@ REPEATED = (
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Folder for words.csv, words.dic, words.aff, release.json, layers.zip, truth.json and report.html.",
+    help="Folder for words.csv, prefixes.csv, words.dic, words.aff, release.json, layers.zip, truth.json, report.html.",
 )
 @click.option("--resume", is_flag=True, help="Continue the unfinished discovery in the folder of --out.")
 @click.option(
@@ -227,8 +227,8 @@ def discover(data: Sequence[Path], as_json: bool, **options: Any) -> None:  # no
     # Files first: they are kept even if printing fails.
     if options["out"]:
         truth = truth_document(discovery, document)
-        words, layers = discovery.release.words, discovery.documents
-        for path in write_files(words, document, layers, options["out"], truth=truth, report=report):
+        words, prefixes, layers = discovery.release.words, discovery.release.prefixes, discovery.documents
+        for path in write_files(words, prefixes, document, layers, options["out"], truth=truth, report=report):
             click.echo(f"wrote {path}", err=True)
         if data:
             click.echo(

@@ -4,16 +4,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from neologue.cli.terminal import print_line, show_table
+from neologue.discovery.open_prefixes import open_prefixes
 from neologue.discovery.result import Release
 from neologue.privacy.colluders import cost_by_colluders
 from neologue.privacy.digits import shown
 from neologue.privacy.scale import grade
 from neologue.privacy.statement import PrivacyFacts
 from neologue.release.planting import planting_lines
-from neologue.reporting.sentences import interval_note, privacy_lines, summary
+from neologue.reporting.sentences import PREFIX_NOTE, interval_note, privacy_lines, summary, sure_lines
 from neologue.simulation.discovery_run import Discovery
 
 SHOWN_WORDS = 20
+SHOWN_PREFIXES = 10
 
 
 def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
@@ -36,9 +38,31 @@ def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
     columns = ("word", "users reporting it", "95 % interval", *more, "length", "found in layer")
     show_table(f"New words{rest}", columns, rows, numbers=range(1, len(columns)))
     note = [interval_note(discovery.release.measurement)] if words else []
+    _show_prefixes(discovery.release)
     hostile = planting_lines(document["planting"], len(words))
-    for line in [*note, *summary(discovery), *privacy_lines(document["privacy"]), *hostile]:
+    for line in [
+        *note,
+        *summary(discovery),
+        *sure_lines(discovery.release),
+        *privacy_lines(document["privacy"]),
+        *hostile,
+    ]:
         print_line(line)
+
+
+def _show_prefixes(release: Release) -> None:
+    """Print the prefixes behind which most users have words that were not found, if there are any."""
+    listed = [each for each in open_prefixes(release.prefixes, release.words) if each.left]
+    if not listed:
+        return
+    rows = [
+        (f"{each.prefix}…", f"{each.left:,.0f}", f"{each.left / release.campaign.users:.2%}", f"{each.words:,}")
+        for each in listed[:SHOWN_PREFIXES]
+    ]
+    rest = f", the first {len(rows)} of {len(listed):,}" if len(listed) > len(rows) else ""
+    columns = ("prefix", "users left, about", "share of users", "words found below it")
+    show_table(f"Prefixes whose words were not all asked about{rest}", columns, rows, numbers=range(1, 4))
+    print_line(PREFIX_NOTE)
 
 
 def show_colluders(facts: PrivacyFacts) -> None:

@@ -164,7 +164,7 @@ def _run(
     )
     layers = fetch_layers(service, document)
     if out:
-        for path in write_files(document.words, document.whole, layers, out):
+        for path in write_files(document.words, document.prefixes, document.whole, layers, out):
             click.echo(f"wrote {path}", err=True)
     held = set(map(read_layer(layers[0]).form.of, population.words))
     _show(document, held, ended, time.monotonic() - began)

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from neologue.campaign.campaign import Campaign
 from neologue.discovery.decision import Decision, OnLayer, Trace, no_trace
 from neologue.discovery.estimates import VoteLaw, estimate_holders
-from neologue.discovery.result import LayerFacts, Release, ReleasedWord
+from neologue.discovery.result import LayerFacts, Release, ReleasedPrefix, ReleasedWord
 from neologue.discovery.selection.selected import Integers, Selection, select_largest
 from neologue.discovery.selection.summed import Judged, Passed, pass_significant
 from neologue.discovery.string_costs import string_costs
 from neologue.discovery.tally import Tally
-from neologue.language.candidates import strings
+from neologue.language.candidates import Strings, strings
 from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.spelling_training import learn_spelling
 from neologue.language.vocabulary import Vocabulary
@@ -169,6 +169,7 @@ def discover_likely(
     `spelling` is that of the known words, if whoever asks has learnt it before.
     """
     words: dict[str, ReleasedWord] = {}
+    prefixes: list[ReleasedPrefix] = []
     facts: list[LayerFacts] = []
     parameters, room = campaign.parameters, campaign.largest_layer
     layers = parameters.layers
@@ -179,6 +180,7 @@ def discover_likely(
         candidates = first_candidates(spelling, room, last=layers == 1)
         earlier: Integers = np.empty(0, np.int64)
         reports: tuple[int, ...] = ()
+        roots: list[ReleasedPrefix] = []
         for number in range(1, layers + 1):
             layer = LikelyLayer(
                 pass_number=pass_number,
@@ -216,10 +218,15 @@ def discover_likely(
             shares = np.maximum(channel.estimate(decision.votes[going_on], decision.reports), 1.0) / asked
             candidates = next_candidates(candidates, texts[going_on], shares, room, last=number + 1 == layers)
             earlier = decision.carried
+            # Where everything was asked about that could go on, no root is left.
+            going_on = going_on[np.isin(texts[going_on], candidates.rounds[-1].prefixes)]
+            roots = _kept(question, decision, texts, going_on)
             if not candidates.size:
                 break
+        prefixes += roots
     ranked = sorted(words.values(), key=lambda word: (-word.estimate, word.word))
-    return Release(campaign, tuple(facts), tuple(ranked))
+    heaviest = sorted(prefixes, key=lambda kept: (-kept.estimate, kept.prefix, kept.pass_number))
+    return Release(campaign, tuple(facts), tuple(ranked), tuple(heaviest))
 
 
 def _released(
@@ -242,6 +249,24 @@ def _released(
             if layer.counts(texts[row])
         ]
     return released
+
+
+def _kept(question: LikelyQuestion, decision: Decision, texts: Strings, rows: Integers) -> list[ReleasedPrefix]:
+    """The prefixes that go on, with estimates of how many users do in ways that were not asked about."""
+    layer, votes = question.layer, decision.votes[rows]
+    law = VoteLaw(layer.randomizer.channel, decision.reports, question.campaign.users, question.asked_of(0))
+    found = estimate_holders(law, votes, decision.thresholds[rows])
+    return [
+        ReleasedPrefix(*figures, layer.number, layer.pass_number)
+        for figures in zip(
+            texts[rows].tolist(),
+            votes.tolist(),
+            found.estimate.tolist(),
+            found.low.tolist(),
+            found.high.tolist(),
+            strict=True,
+        )
+    ]
 
 
 def _facts(question: LikelyQuestion, decision: Decision, kept: int, words: int, fewest_votes: int) -> LayerFacts:

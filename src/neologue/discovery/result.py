@@ -30,6 +30,23 @@ class ReleasedWord:
 
 
 @dataclass(frozen=True)
+class ReleasedPrefix:
+    """A beginning of words that users go on from in ways that no layer asked about before the last, and how many do.
+
+    They have such a word in the sample that their report speaks of.
+    """
+
+    prefix: str
+    votes: int
+    estimate: float
+    low: float
+    high: float
+    layer: int
+    """The layer that kept it. What was asked about by then is not counted."""
+    pass_number: int
+
+
+@dataclass(frozen=True)
 class LayerFacts:
     """What happened in a layer; everything that its privacy and its words follow from."""
 
@@ -63,6 +80,11 @@ class Release:
     layers: tuple[LayerFacts, ...]
     words: tuple[ReleasedWord, ...]
     """The most widely held first."""
+    prefixes: tuple[ReleasedPrefix, ...] = ()
+    """Where words lie that were not asked about: what the layers before the last of each pass kept, the heaviest first.
+
+    None where a trie grows.
+    """
     measurement: Measurement | None = None
     """What users who took no part in the discovery say of the words, if any were asked to."""
     exposure: Exposure = field(default_factory=Exposure)

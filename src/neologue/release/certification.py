@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from neologue.campaign.allocation import counted_in_batches
 from neologue.campaign.campaign import MOST_USERS, largest_layer
 from neologue.campaign.parameters import Parameters
 from neologue.campaign.promise import fewest_reports
@@ -146,7 +147,8 @@ def _impossible(document: ReleaseDocument) -> Iterator[str]:
     for layer in document.layers:
         if not 1 <= layer.candidates <= parameters.candidates:
             yield f"{layer_name(layer)} has {layer.candidates:,} candidates, and {parameters.candidates:,} are the most"
-        if not int(layer.decided) <= layer.reports <= max(document.users, parameters.counted_reports(layer.asked)):
+        planned = counted_in_batches(parameters, layer.asked, document.exposure.disk)
+        if not int(layer.decided) <= layer.reports <= max(document.users, planned):
             yield f"{layer_name(layer)} has {layer.reports:,} reports from {document.users:,} users"
         if min(layer.asked, layer.kept, layer.words, layer.doubtful, layer.fewest_votes) < 0:
             yield f"{layer_name(layer)} has a number below 0"
@@ -171,7 +173,10 @@ def _most_measured(document: ReleaseDocument) -> int:
     """The most reports that a measurement can have counted."""
     measurement = document.measurement
     assert measurement is not None
-    return document.users + measurement.asked if document.parameters.drawn else measurement.asked
+    if not document.parameters.drawn:
+        return measurement.asked
+    planned = counted_in_batches(document.parameters, measurement.asked, document.exposure.disk)
+    return max(document.users + measurement.asked, planned)
 
 
 def _wrong_promise(parameters: Parameters, facts: PrivacyFacts) -> Iterator[str]:
@@ -189,7 +194,7 @@ def _wrong_layers(document: ReleaseDocument) -> Iterator[str]:
     if asked > document.users:
         yield f"{asked:,} users were asked, but there are {document.users:,}"
     for layer in document.layers:
-        if parameters.drawn and layer.reports < parameters.counted_reports(layer.asked):
+        if parameters.drawn and layer.reports < counted_in_batches(parameters, layer.asked, document.exposure.disk):
             yield f"{layer_name(layer)} has {layer.reports:,} reports, fewer than were planned"
         if not parameters.drawn and layer.reports > layer.asked:
             yield f"{layer_name(layer)} has {layer.reports:,} reports from {layer.asked:,} users"
@@ -216,6 +221,8 @@ def _wrong_layers(document: ReleaseDocument) -> Iterator[str]:
 def _wrong_trie(document: ReleaseDocument) -> Iterator[str]:
     """Layers that do not extend what the one before kept."""
     parameters = document.parameters
+    if document.prefixes:
+        yield f"it lists {len(document.prefixes):,} prefixes that words lie behind, and a trie asks about all of them"
     firsts = {layer.pass_number: layer for layer in reversed(document.layers)}
     characters = document.alphabet.symbols - 1
     largest = largest_layer(parameters)
@@ -276,7 +283,7 @@ def _wrong_words(document: ReleaseDocument) -> Iterator[str]:
             elif not (1 if again else layer.length) <= len(word.word) < layer.length + layer.extension:
                 yield f"word {number} has {len(word.word)} characters and can't end in {layer_name(layer)}"
             else:
-                fitting.append((number, word))
+                fitting.append((f"word {number}", word))
         yield from wrong_estimates(VoteLaw(channel, layer.reports, document.users), least, fitting)
 
 

@@ -18,8 +18,13 @@ def wrong_circumstances(document: ReleaseDocument) -> Iterator[str]:
     yield from _wrong_provenance(document)
     yield from _wrong_levels(document)
     yield from _wrong_exposure(document)
-    if document.provenance.fidelity in ON_DEVICES and document.parameters.allocation != "filled":
-        yield "it states that devices came into layers by slots alone, and a service ends layers when they have enough"
+    by_slots = document.parameters.allocation != "filled"
+    if (
+        document.provenance.fidelity in ON_DEVICES
+        and by_slots
+        and (document.exposure.masked or not document.parameters.drawn)
+    ):
+        yield "it states that devices came into layers by slots alone, and a service plans no such layers"
 
 
 def _wrong_provenance(document: ReleaseDocument) -> Iterator[str]:

@@ -19,7 +19,7 @@ import msgspec
 from neologue.campaign.campaign import Campaign
 from neologue.campaign.parameters import Parameters
 from neologue.discovery.measurement import Measurement
-from neologue.discovery.result import LayerFacts, Release, ReleasedWord
+from neologue.discovery.result import LayerFacts, Release, ReleasedPrefix, ReleasedWord
 from neologue.errors import ParameterError, ReleaseError, SignatureError
 from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.statement import APPLIES_TO, Exposure, Source, privacy_statement
@@ -101,6 +101,7 @@ def release_document(release: Release, provenance: Provenance) -> dict[str, obje
         release.campaign.users,
         release.layers,
         release.words,
+        release.prefixes,
         release.measurement,
         release.exposure,
         release.warnings,
@@ -124,6 +125,7 @@ def written_again(
         document.users,
         document.layers,
         document.words,
+        document.prefixes,
         document.measurement,
         document.exposure,
         document.warnings,
@@ -141,6 +143,7 @@ def _said(
     users: int,
     layers: Iterable[LayerFacts],
     words: Iterable[ReleasedWord],
+    prefixes: Iterable[ReleasedPrefix],
     measurement: Measurement | None,
     exposure: Exposure,
     warnings: Iterable[str],
@@ -159,6 +162,7 @@ def _said(
         "population": {"users": users, "description": provenance.population},
         "layers": [_layer(facts) for facts in layers],
         "words": [_word(word) for word in words],
+        "prefixes": [_prefix(kept) for kept in prefixes],
         "measurement": measurement and _measurement(measurement),
         "exposure": asdict(exposure),
         "warnings": list(warnings),
@@ -230,6 +234,18 @@ def _word(word: ReleasedWord) -> dict[str, object]:
     }
 
 
+def _prefix(kept: ReleasedPrefix) -> dict[str, object]:
+    return {
+        "prefix": kept.prefix,
+        "votes": kept.votes,
+        "estimate": round(kept.estimate, 1),
+        "low": round(kept.low, 1),
+        "high": round(kept.high, 1),
+        "layer": kept.layer,
+        "pass": kept.pass_number,
+    }
+
+
 @dataclass(frozen=True)
 class ReleaseDocument:
     """A release as it was read: the facts that claims follow from, typed, and the whole text as it stands."""
@@ -249,6 +265,8 @@ class ReleaseDocument:
     users: int
     layers: tuple[LayerFacts, ...]
     words: tuple[ReleasedWord, ...]
+    prefixes: tuple[ReleasedPrefix, ...]
+    """Where words lie that were not asked about; releases of older formats do not say it."""
     measurement: Measurement | None
     exposure: Exposure
     warnings: tuple[str, ...]
@@ -308,6 +326,7 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
             users=msgspec.convert(whole["population"]["users"], int),
             layers=msgspec.convert([_pass_number(row) for row in whole["layers"]], tuple[LayerFacts, ...]),
             words=msgspec.convert(_word_rows(whole["words"], whole["format"]), tuple[ReleasedWord, ...]),
+            prefixes=msgspec.convert(_prefix_rows(whole), tuple[ReleasedPrefix, ...]),
             measurement=msgspec.convert(whole.get("measurement"), Measurement | None),
             exposure=exposure,
             privacy=({"applies_to": APPLIES_TO[provenance.source]} if older else {})
@@ -351,3 +370,8 @@ def _word_rows(rows: Any, number: int) -> list[dict[str, Any]]:  # noqa: ANN401 
     """The words as they stand in a release of some format; the older ones judged each by the votes of one layer."""
     named = [_pass_number(row) for row in rows]
     return named if number == FORMAT else [{**row, "since": row["layer"]} for row in named]
+
+
+def _prefix_rows(whole: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The prefixes as they stand in a release; the older formats have none."""
+    return [_pass_number(row) for row in whole["prefixes"]] if whole["format"] == FORMAT else []

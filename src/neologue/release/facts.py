@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from neologue.campaign.allocation import planned_allocation
+from neologue.campaign.allocation import counted_in_batches, planned_allocation
 from neologue.campaign.parameters import Parameters
 from neologue.discovery.measurement import Measurement
 from neologue.discovery.result import LayerFacts, Release
@@ -54,7 +54,7 @@ def _allocation(
     if measurement:
         counted["the measurement"] = (measurement.asked, measurement.reports)
     for name, (asked, reports) in counted.items():
-        if reports != (planned := parameters.counted_reports(asked)):
+        if reports != (planned := counted_in_batches(parameters, asked, exposure.disk)):
             return Allocation.none(f"{name} counted {reports:,} reports, and {planned:,} were planned")
     return hidden_allocation(parameters, layers[0].asked, measurement.asked if measurement else 0, exposure)
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from neologue.discovery.estimates import VoteLaw
-from neologue.discovery.result import ReleasedWord
+from neologue.discovery.result import ReleasedPrefix, ReleasedWord
 from neologue.language.candidates import strings
 from neologue.language.likely_candidates import RootRound
 from neologue.language.likely_strings import NO_PREFIXES
@@ -82,6 +82,7 @@ def wrong_chain(chain: Sequence[AskedLayer], document: ReleaseDocument) -> Itera
             yield f"the document of {after.name} asks again about words that the layer before it did not ask about"
     for number, each in enumerate(chain):
         yield from _wrong_words(each, chain[:number], document)
+    yield from _wrong_prefixes(chain, document)
 
 
 def _likely(each: AskedLayer) -> LikelyLayer:
@@ -119,7 +120,7 @@ def _wrong_words(each: AskedLayer, earlier: Sequence[AskedLayer], document: Rele
     reports = [one.facts.reports for one in earlier if one.facts.pass_number == each.facts.pass_number]
     channel = layer.randomizer.channel
     left = (document.parameters.layers or 1) - each.facts.layer
-    fitting: dict[tuple[int, ...], list[tuple[int, ReleasedWord]]] = {}
+    fitting: dict[tuple[int, ...], list[tuple[str, ReleasedWord]]] = {}
     for (number, word), part, asked in zip(released, parts.tolist(), belongs.tolist(), strict=True):
         spelled_here = layer.alphabet.spells(word.word, layer.depth) and word.word not in layer.found
         if not asked or not spelled_here or (layer.targets is not None and word.word not in layer.targets):
@@ -134,8 +135,44 @@ def _wrong_words(each: AskedLayer, earlier: Sequence[AskedLayer], document: Rele
         if not needed <= word.votes <= channel.trials(sum(asked_by)):
             yield f"word {number} has {word.votes:,} votes, which {each.name} would not release"
             continue
-        fitting.setdefault(asked_by, []).append((number, word))
+        fitting.setdefault(asked_by, []).append((f"word {number}", word))
     for asked_by, words in fitting.items():
         users = len(asked_by) * layer.layer_size if document.parameters.drawn else None
         law = VoteLaw(channel, sum(asked_by), document.users, users)
         yield from wrong_estimates(law, document.anonymity.summed_votes_needed(channel, asked_by, left), words)
+
+
+def _wrong_prefixes(chain: Sequence[AskedLayer], document: ReleaseDocument) -> Iterator[str]:
+    """Prefixes that are not the roots of the last layer of a pass, with the votes that the layer before kept them by.
+
+    What these roots are, its devices were told: so none can be left out, and none made up.
+    """
+    listed: dict[int, list[tuple[str, ReleasedPrefix]]] = {each.facts.pass_number: [] for each in chain}
+    for number, kept in enumerate(document.prefixes, 1):
+        listed.setdefault(kept.pass_number, []).append((f"prefix {number}", kept))
+    for pass_number, prefixes in listed.items():
+        asked = [each for each in chain if each.facts.pass_number == pass_number]
+        roots = _likely(asked[-1]).asked.rounds[-1].prefixes.tolist() if len(asked) > 1 else []
+        if sorted(kept.prefix for _, kept in prefixes) != roots:
+            yield f"the prefixes of pass {pass_number} are not the {len(roots):,} that its last layer went on from"
+        elif roots:
+            yield from _wrong_votes(prefixes, asked[-2], document)
+
+
+def _wrong_votes(
+    prefixes: Sequence[tuple[str, ReleasedPrefix]], kept_by: AskedLayer, document: ReleaseDocument
+) -> Iterator[str]:
+    """Prefixes that the layer that kept them would not have kept, or with other estimates."""
+    layer, facts = _likely(kept_by), kept_by.facts
+    channel = layer.randomizer.channel
+    needed = document.anonymity.votes_needed(channel, facts.reports)
+    fitting = []
+    for name, kept in prefixes:
+        if kept.layer != facts.layer:
+            yield f"{name} is one of layer {kept.layer}, and {kept_by.name} kept it"
+        elif not max(needed, facts.fewest_votes) <= kept.votes <= channel.trials(facts.reports):
+            yield f"{name} has {kept.votes:,} votes, with which {kept_by.name} would not keep it"
+        else:
+            fitting.append((name, kept))
+    users = layer.layer_size if document.parameters.drawn else None
+    yield from wrong_estimates(VoteLaw(channel, facts.reports, document.users, users), needed, fitting)

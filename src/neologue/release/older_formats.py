@@ -49,7 +49,7 @@ def said_in_format(number: int, said: Mapping[str, Any]) -> dict[str, Any]:
     measurement = said["measurement"]
     lacking = ("simulated",) if number == FORMAT_WITH_SCORE else ()
     return {
-        **_without(said, "campaign", "warnings", "planting", *lacking),
+        **_without(said, "campaign", "prefixes", "warnings", "planting", *lacking),
         "parameters": _without(said["parameters"], *LACKING_PARAMETERS),
         "layers": [_without(layer, "digest") for layer in said["layers"]],
         "words": [_without(word, "since") for word in said["words"]],

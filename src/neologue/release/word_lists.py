@@ -5,7 +5,7 @@ import io
 import math
 from collections.abc import Iterable
 
-from neologue.discovery.result import ReleasedWord
+from neologue.discovery.result import ReleasedPrefix, ReleasedWord
 
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 """What a spreadsheet would begin to calculate at; some do so at the wide signs of East Asian keyboards too."""
@@ -19,15 +19,24 @@ MOST_FREQUENCY = 255
 
 def words_csv(words: Iterable[ReleasedWord]) -> str:
     """One line a word, the most widely held first; one that looks like a formula has an apostrophe before it."""
+    return _csv("word", ((word.word, word) for word in words))
+
+
+def prefixes_csv(prefixes: Iterable[ReleasedPrefix]) -> str:
+    """The same of prefixes whose words were not all asked about."""
+    return _csv("prefix", ((kept.prefix, kept) for kept in prefixes))
+
+
+def _csv(first: str, released: Iterable[tuple[str, ReleasedWord | ReleasedPrefix]]) -> str:
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     # Python before 3.13 takes a carriage return for no reason to quote.
     quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    table.writerow(["word", "votes", "estimate", "low", "high", "layer", "pass"])
-    for word in words:
-        figures = (f"{figure:.1f}" for figure in (word.estimate, word.low, word.high))
-        shown = f"'{word.word}" if word.word.lstrip().startswith(FORMULA) else word.word
-        (quoted if "\r" in shown else table).writerow([shown, word.votes, *figures, word.layer, word.pass_number])
+    table.writerow([first, "votes", "estimate", "low", "high", "layer", "pass"])
+    for name, each in released:
+        figures = (f"{figure:.1f}" for figure in (each.estimate, each.low, each.high))
+        shown = f"'{name}" if name.lstrip().startswith(FORMULA) else name
+        (quoted if "\r" in shown else table).writerow([shown, each.votes, *figures, each.layer, each.pass_number])
     return text.getvalue()
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neologue import __version__
+from neologue.discovery.open_prefixes import open_prefixes
 from neologue.discovery.result import LayerFacts, ReleasedWord
 from neologue.release.planting import planting_lines
 from neologue.reporting.discovery_plots import (
@@ -16,13 +17,14 @@ from neologue.reporting.discovery_plots import (
 )
 from neologue.reporting.html_page import render
 from neologue.reporting.likely_view import likely_view
-from neologue.reporting.sentences import interval_note, privacy_lines, summary
+from neologue.reporting.sentences import PREFIX_NOTE, interval_note, privacy_lines, summary, sure_lines
 from neologue.reporting.trie_view import trie_view
 from neologue.simulation.discovery_run import Discovery
 from neologue.simulation.likely_trace import LikelyTrace
 from neologue.simulation.trie_trace import TrieTrace
 
 MOST_WORDS = 300
+MOST_PREFIXES = 50
 
 Traced = TrieTrace | LikelyTrace
 """How a discovery asked, as far as its page shows it."""
@@ -42,7 +44,10 @@ def discovery_report(discovery: Discovery, document: Mapping[str, Any], traced: 
         discovery=discovery,
         document=document,
         command=command,
-        lines=summary(discovery),
+        lines=[*summary(discovery), *sure_lines(discovery.release)],
+        open_prefixes=open_prefixes(discovery.release.prefixes, words)[:MOST_PREFIXES],
+        prefixes=len(discovery.release.prefixes),
+        prefix_note=PREFIX_NOTE,
         privacy_lines=[*privacy_lines(document["privacy"]), *planting_lines(document["planting"], len(words))],
         interval_note=interval_note(discovery.release.measurement),
         right=_share_right(words, truth),

@@ -5,17 +5,17 @@ import tempfile
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from neologue.discovery.result import ReleasedWord
+from neologue.discovery.result import ReleasedPrefix, ReleasedWord
 from neologue.errors import ParameterError
 from neologue.release.codec import release_text
 from neologue.release.layer_archive import NAME as LAYERS
 from neologue.release.layer_archive import pack_documents
-from neologue.release.word_lists import hunspell_dic, words_csv
+from neologue.release.word_lists import hunspell_dic, prefixes_csv, words_csv
 
 REPORT = "report.html"
 TRUTH = "truth.json"
 STUDY = "study.json"
-NAMES = ("words.csv", "words.dic", "words.aff", "release.json", LAYERS, TRUTH, REPORT)
+NAMES = ("words.csv", "prefixes.csv", "words.dic", "words.aff", "release.json", LAYERS, TRUTH, REPORT)
 
 
 def check_folder(folder: Path, names: Collection[str] = NAMES) -> None:
@@ -37,6 +37,7 @@ def check_folder(folder: Path, names: Collection[str] = NAMES) -> None:
 
 def write_files(
     words: Collection[ReleasedWord],
+    prefixes: Iterable[ReleasedPrefix],
     document: Mapping[str, object],
     layers: Iterable[bytes],
     folder: Path,
@@ -44,9 +45,10 @@ def write_files(
     truth: Mapping[str, object] | None = None,
     report: str | None = None,
 ) -> list[Path]:
-    """Write the words, `release.json`, the documents of its layers, and what is given of truth and report."""
+    """Write words and prefixes, `release.json`, the documents of its layers, and what is given of truth and report."""
     texts = (
         words_csv(words),
+        prefixes_csv(prefixes),
         hunspell_dic(word.word for word in words),
         "SET UTF-8\n",
         release_text(document),

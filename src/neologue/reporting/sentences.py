@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from neologue.campaign.profiles import PROFILES
+from neologue.discovery.blind_spots import MISSED, sure_share
 from neologue.discovery.measurement import Measurement
+from neologue.discovery.result import Release
 from neologue.privacy.digits import shown
 from neologue.privacy.scale import grade
 from neologue.privacy.statement import APPLIES_TO, SERVER, VOUCHED, Source
@@ -56,6 +58,29 @@ def summary(discovery: "Discovery") -> list[str]:
         f"Simulated with fidelity {discovery.fidelity}, seed {discovery.seed}."
         if discovery.seed is not None
         else f"Randomized by the system's entropy, fidelity {discovery.fidelity}.",
+    ]
+
+
+PREFIX_NOTE = (
+    "So many users type words that begin like this, beside the words that were found; how they go on was not asked "
+    "about, or too few go on in the same way."
+)
+
+
+def sure_lines(release: Release) -> list[str]:
+    """From which share of users on no word is lost without a trace; nothing where that is not promised.
+
+    It holds where all users answer, and all layers were decided.
+    """
+    share = sure_share(release.campaign) if all(facts.decided for facts in release.layers) else None
+    if share is None:
+        return []
+    count = len({kept.prefix for kept in release.prefixes})
+    behind = f"or begins with one of the {count:,} prefixes that are listed" if count else "as no prefix is left"
+    least = math.ceil(share * 10_000) / 100
+    return [
+        f"No blind spots: with a chance of at least {100 * (1 - MISSED):g} %, any word that {least:g} % of the users "
+        f"report is released, {behind}."
     ]
 
 

@@ -57,6 +57,7 @@ from neologue.service.collect.places import Places
 from neologue.service.log.log_publisher import LogPublisher
 from neologue.service.masked.groups import MaskingGroups
 from neologue.service.ops import logs
+from neologue.service.ops.access import OPERATOR
 from neologue.service.ops.concurrency import RepeatedStep, Threads
 from neologue.service.ops.garbage_collection import collect_seldom
 from neologue.service.ops.metrics import MEDIA, Metrics
@@ -175,7 +176,9 @@ class Worker:
             self.metrics.check_ins,
         )
         group_routes = GroupRoutes(self.groups, self.layer_cache, bodies, keys, late_reports)
-        operator_router = OperatorRouter(self.context, bodies, self.threads, self.layers, settings.largest_request)
+        self._operator_router = operator_router = OperatorRouter(
+            self.context, bodies, self.threads, self.layers, settings.largest_request
+        )
         self._requests = Limit(settings.requests_per_second, 2 * settings.requests_per_second)
         self._failures = Limit(settings.failures_per_minute / 60, settings.failures_per_minute)
         log_routes = LogRoutes(self.database, self.threads, trust.quorum)
@@ -233,7 +236,12 @@ class Worker:
         self.metrics.waiting.set(self.intake.waiting)
         self.metrics.connections.set(self.connections.open)
         self.metrics.log_lines.set(logs.LIMIT.left_out)
-        return Response(self.metrics.text(), headers=NO_STORE, media_type=MEDIA)
+        traffic = not self.layer_cache.hides_numbers
+        if not traffic:
+            token = request.headers.get("Authorization", "")
+            person = await self.threads.run(self._operator_router.person, token)
+            traffic = person is not None and person.role == OPERATOR
+        return Response(self.metrics.text(traffic=traffic), headers=NO_STORE, media_type=MEDIA)
 
     async def _openapi(self, request: Request) -> Response:
         return Response(_description(), media_type=JSON)

@@ -91,6 +91,13 @@ ADVANCED_FIELDS: Final = (
         of_profile=True,
     ),
     Field(
+        "allocation",
+        "End of layers",
+        "By their hours alone hides from readers who was in which layer: a smaller ε, but it takes longer.",
+        "choice",
+        of_profile=True,
+    ),
+    Field(
         "k_anonymity",
         "k",
         "What fewer than k devices of a layer report is published with a probability of at most 1 − α.",
@@ -147,6 +154,10 @@ _CHOICES: Final = {
     "aggregation": (
         ("ephemeral", "ephemeral: single reports, in memory only"),
         ("secure", "secure: under masks, the service learns sums of groups"),
+    ),
+    "allocation": (
+        ("", "filled: when they have enough reports"),
+        ("drawn", "drawn: by the hours per layer alone"),
     ),
     "profile": tuple((name, name) for name in PROFILES),
     "alphabet": (
@@ -212,7 +223,7 @@ def _definition_of(request: PageRequest, name: str) -> Definition:
 
 def form_values(definition: Definition) -> dict[str, str]:
     """What the form would have to hold to describe a campaign."""
-    given = {**msgspec.to_builtins(definition), "hours": definition.layer_seconds / HOUR}
+    given = {**msgspec.to_builtins(definition), "hours": definition.seconds / HOUR}
     return {
         field.name: _text_of(definition.parameters.get(field.name) if field.of_profile else given.get(field.name))
         for field in ALL_FIELDS

@@ -8,11 +8,12 @@ from typing import Any, Final
 import msgspec
 from starlette.responses import Response
 
+from neologue.discovery.open_prefixes import open_prefixes
 from neologue.discovery.result import ReleasedWord
 from neologue.errors import CampaignError
 from neologue.release.layer_archive import pack_documents
-from neologue.release.word_lists import hunspell_dic, words_csv
-from neologue.reporting.sentences import interval_note
+from neologue.release.word_lists import hunspell_dic, prefixes_csv, words_csv
+from neologue.reporting.sentences import PREFIX_NOTE, interval_note
 from neologue.service.api import operator_api
 from neologue.service.api.schemas import CampaignView
 from neologue.service.collect.stored_layers import documents_of
@@ -29,6 +30,7 @@ ORDERS: Final = {
     "word": "By spelling",
     "length": "Longest first",
 }
+SHOWN_PREFIXES = 20
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,13 @@ def show_words(request: PageRequest) -> Response:
     page = min(pages, page_number(request.query))
     listed = reviewed_words.page_of(found, msgspec.structs.replace(wanted, offset=(page - 1) * WORDS_PER_PAGE))
     scale = Scale.of([one.released for one in shown])
-    measurement = read_release(request.service.database, entry).measurement
+    release = read_release(request.service.database, entry)
+    measurement = release.measurement
+    behind = [
+        each
+        for each in open_prefixes(reviewed_words.shown_prefixes(request.service.database, entry), release.words)
+        if each.left
+    ]
     return render_page(
         request,
         "words.html",
@@ -92,6 +100,10 @@ def show_words(request: PageRequest) -> Response:
         scale=scale,
         measured={word.word: word for word in measurement.words} if measurement else {},
         interval_note=interval_note(measurement),
+        open_prefixes=behind[:SHOWN_PREFIXES],
+        behind=len(behind),
+        users=release.users,
+        prefix_note=PREFIX_NOTE,
         total=len(shown),
         found=len(found),
         search=search,
@@ -109,6 +121,9 @@ def download_file(request: PageRequest) -> Response:
     match request.names["file"]:
         case "words.csv":
             text, media = words_csv(words), "text/csv; charset=utf-8"
+        case "prefixes.csv":
+            text = prefixes_csv(reviewed_words.shown_prefixes(request.service.database, entry))
+            media = "text/csv; charset=utf-8"
         case "words.dic":
             text, media = hunspell_dic(word.word for word in words), "text/plain; charset=utf-8"
         case "words.aff":

@@ -54,6 +54,13 @@ class Discovery(discovery_run.Discovery):
                 ]
         return columns
 
+    def prefix_table(self) -> dict[str, list[Any]]:
+        """The prefixes whose words were not all asked about as columns: how many users go on from each, and votes."""
+        return {
+            name: [getattr(kept, name) for kept in self.release.prefixes]
+            for name in ("prefix", "estimate", "low", "high", "votes", "pass_number", "layer")
+        }
+
     def to_pandas(self) -> "pandas.DataFrame":
         """The words as a pandas DataFrame."""
         return import_optional("pandas").DataFrame(self.table())
@@ -81,7 +88,8 @@ class Discovery(discovery_run.Discovery):
         if sign is not None:
             document = sign_document(document, private_key(Path(sign)))
         truth = truth_document(self, document)
-        return write_files(self.release.words, document, self.documents, Path(folder), truth=truth)
+        words, prefixes = self.release.words, self.release.prefixes
+        return write_files(words, prefixes, document, self.documents, Path(folder), truth=truth)
 
     def _repr_html_(self) -> str:
         rows = [

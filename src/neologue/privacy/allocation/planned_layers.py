@@ -18,6 +18,10 @@ OVERFLOW_SHARE = 1e-3
 """The share of δ with which one layer may have more users than planned reports; it is charged for each."""
 MOST_PLANNED = 100
 """With more layers than this, a tenth of δ would not do for all of them."""
+FEWEST_TOP_UPS = 4
+"""For how many workers of a service, at least, a layer has room to fill up their last batch with made-up reports."""
+REPORTS_PER_TOP_UP = 5_000
+"""A large layer has room for one more worker for every so many users."""
 
 FILLED = (
     "layers end when they have counted enough reports: who is in one depends on who else is, and how many there are is "
@@ -92,3 +96,14 @@ def planned_reports(asked: float, delta: float) -> int:
     As many, or more, come with a chance of at most a thousandth of δ, by Chernoff's bound.
     """
     return binom.most_indicators(asked, ROUNDING - math.log(OVERFLOW_SHARE * check_delta(delta))) + 1
+
+
+def planned_in_batches(planned: int, asked: int, batch: int | None) -> int:
+    """How many reports a layer counts that plans so many, if a service writes them in batches of at least `batch`.
+
+    When its time is over, each worker may have fewer left than a batch. Made-up reports fill them up, so that all are
+    counted and no smaller sum is written. The layer has room for these beside whoever comes.
+    """
+    if batch is None:
+        return planned
+    return planned + (batch - 1) * max(FEWEST_TOP_UPS, asked // REPORTS_PER_TOP_UP)

@@ -280,6 +280,7 @@ def credentials(context: Context, call: Call) -> Text:
                 f"the devices of the campaign {entry.name!r} are admitted by the issuers that it names, and a "
                 "credential of this service would not let anybody take part: ask them for credentials"
             )
+        campaign_store.issue_credentials(db, entry, wanted.count)
         access.audit(db, call.person.name, f"issue {wanted.count} credentials", entry.name, context.clock())
     make = issue_with_key if masked else issue
     issuer = context.keys.first_issuer(entry.created) if masked else context.keys.issuer

@@ -43,7 +43,7 @@ class OperatorRouter:
 
     def _handler(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         async def handle(request: Request) -> Response:
-            person = await self.threads.run(self._person, request.headers.get("Authorization", ""))
+            person = await self.threads.run(self.person, request.headers.get("Authorization", ""))
             if endpoint.roles and person is None:
                 return failure(401, "no_token", _STRANGER if "Authorization" in request.headers else _NO_TOKEN)
             if endpoint.roles and person and person.role not in endpoint.roles:
@@ -73,7 +73,8 @@ class OperatorRouter:
 
         return handle
 
-    def _person(self, authorization: str) -> Person | None:
+    def person(self, authorization: str) -> Person | None:
+        """Whose token the header of a request has, if anybody's."""
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer" or not token:
             return None

@@ -74,7 +74,7 @@ class ReportRoute:
                 return self._refuse(
                     "malformed", failure(400, "malformed", "the campaign takes votes under masks alone")
                 )
-            return await self._count(served.collecting, submission)
+            return await self._count(served, served.collecting, submission)
         except OverfullError as error:
             return self._refuse("overfull", failure_of(error))
         except RepeatedError as error:
@@ -86,11 +86,16 @@ class ReportRoute:
         except StorageError as error:
             return self._refuse("busy", failure_of(error))
 
-    async def _count(self, layer: IntakeLayer, submission: Submission) -> Response | Prepared:
+    async def _count(self, served: ServedLayer, layer: IntakeLayer, submission: Submission) -> Response | Prepared:
         """Wait until the report is counted, or until its device had better ask again."""
         campaign = self._layer_cache.campaign(submission.campaign_id)
         if campaign is None or campaign.entry.state != CampaignState.RUNNING:
             return self._refuse("busy", failure(503, "busy", "the campaign is held; send the same bytes later", 60))
+        sent = (submission.campaign_id, layer.layer_index, submission.serial)
+        if self._layer_cache.is_ended(served) and not self._intake.is_waiting(*sent):
+            # Another worker may be about to count it: soon, when the layer is closed, it is known.
+            counted = await self._late_reports.is_counted(submission.campaign_id, submission.serial)
+            return self._acknowledge(Receipt.FINAL if counted else Receipt.BUSY)
         block = block_of(submission.ticket)
         receipt = await self._intake.receive(submission.campaign_id, layer, submission.serial, submission.report, block)
         return self._acknowledge(receipt)

@@ -36,6 +36,8 @@ class LayerView(msgspec.Struct, frozen=True):
     layer_size: int = msgspec.field(name="cohort")
     candidates: int
     reports: int
+    made_up: int
+    """How many of the reports are of devices that hold nothing, where slots are drawn: tell nobody."""
     invited: float
     """The share of all devices that it invites."""
     opened: float
@@ -54,6 +56,7 @@ class LayerView(msgspec.Struct, frozen=True):
             layer_size=round_.layer_size,
             candidates=asked.candidates,
             reports=round_.reports,
+            made_up=asked.made_up,
             invited=(round_.high - round_.low) / slots,
             opened=round_.opened,
             deadline=round_.deadline,

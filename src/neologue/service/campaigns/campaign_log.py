@@ -60,6 +60,7 @@ def definition_document(campaign: bytes, definition: Definition) -> bytes:
     for name in _INTERNAL:
         del said[name]
     said["parameters"] = definition.campaign.parameters.as_dict()
+    said["layer_seconds"] = definition.seconds
     said["known"] = definition.campaign.known.digest
     del said["also_known"]  # in the digest, too
     said["targets"] = None if definition.targets is None else _digest_of_words(definition.targets)

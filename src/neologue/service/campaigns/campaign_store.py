@@ -12,6 +12,7 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
+from neologue.aggregation.kernels import Votes
 from neologue.discovery.decision import Decision
 from neologue.discovery.result import LayerFacts
 from neologue.discovery.selection.selected import Integers
@@ -22,6 +23,7 @@ from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.rounds import Round
 from neologue.service.log import log_store
 from neologue.service.storage.database import Connection
+from neologue.service.storage.report_store import add_sum
 from neologue.service.storage.states import OVER, CampaignState, LayerState
 from neologue.transparency.log_entry import Deed, LogEntry
 
@@ -56,6 +58,8 @@ class LayerRow:
     """Its outcome, once it is decided."""
     groups_refused: int = 0
     """The masking groups whose sum no honest devices have."""
+    made_up: int = 0
+    """How many of its reports are made up, where slots are drawn: for the operator alone."""
 
 
 class LayerOutcome(msgspec.Struct, frozen=True):
@@ -76,7 +80,7 @@ class LayerOutcome(msgspec.Struct, frozen=True):
 _SELECT_CAMPAIGN = "SELECT id, name, definition, state, slot_secret, created, changed, note FROM campaigns"
 _SELECT_LAYER = (
     "SELECT layer_index, digest, candidates, state, layer_size, low, high, opened, deadline, looks, extensions,"
-    " reports, facts, groups_refused FROM layers"
+    " reports, facts, groups_refused, made_up FROM layers"
 )
 
 
@@ -210,6 +214,43 @@ def close_layer(db: Connection, campaign: bytes, layer_index: int) -> None:
         log_store.append(db, LogEntry(Deed.CLOSED, campaign=campaign, layer=layer_index))
 
 
+def close_planned(db: Connection, campaign: bytes, layer: LayerRow, missing: int, votes: Votes) -> bool:
+    """Close a layer whose slots are drawn, with the votes of the reports that are made up because they are missing.
+
+    All at once, so that they are drawn once: whoever decides the layer finds them. False, and no change, if the layer
+    is not as it was when they were drawn.
+    """
+    rows = db.select_for_update(
+        f"{_SELECT_LAYER} WHERE campaign = ? AND layer_index = ?", (campaign, layer.layer_index)
+    )
+    if [_layer_row(row) for row in rows] != [layer]:
+        return False
+    if missing:
+        add_sum(db, campaign, layer.layer_index, missing, votes, made_up=missing)
+        reports = layer.round.reports + missing
+        db.execute(
+            "UPDATE layers SET reports = ?, layer_size = ?, made_up = made_up + ?"
+            " WHERE campaign = ? AND layer_index = ?",
+            (reports, reports, missing, campaign, layer.layer_index),
+        )
+    close_layer(db, campaign, layer.layer_index)
+    return True
+
+
+def issue_credentials(db: Connection, entry: CampaignRow, count: int) -> None:
+    """Count credentials that are issued; where slots are drawn, refuse more than there are devices planned for."""
+    ((issued,),) = db.execute(
+        "UPDATE campaigns SET credentials = credentials + ? WHERE id = ? RETURNING credentials", (count, entry.id)
+    )
+    devices = entry.definition.devices
+    if entry.definition.drawn and issued > devices:
+        raise CampaignError(
+            f"the campaign {entry.name!r} has drawn slots for {devices:,} devices, and {issued - count:,} of their "
+            f"credentials are issued: ask for at most {devices - issued + count:,} more, or make a campaign for more "
+            "devices"
+        )
+
+
 def drop_layers(db: Connection, campaign: bytes) -> None:
     """Close all layers of an aborted campaign, and erase all votes."""
     # Closed layers too, so that we wait for a worker that is just merging their sums.
@@ -309,7 +350,7 @@ def _definition(text: str) -> Definition:
 
 
 def _layer_row(row: tuple[object, ...]) -> LayerRow:
-    layer_index, digest, candidates, state, *round_, facts, groups_refused = row
+    layer_index, digest, candidates, state, *round_, facts, groups_refused, made_up = row
     return LayerRow(
         layer_index=msgspec.convert(layer_index, int),
         digest=_bytes(digest),
@@ -318,6 +359,7 @@ def _layer_row(row: tuple[object, ...]) -> LayerRow:
         round=Round(*msgspec.convert(round_, tuple[int, int, int, float, float, int, int, int])),
         facts=None if facts is None else msgspec.json.decode(str(facts), type=LayerOutcome),
         groups_refused=msgspec.convert(groups_refused, int),
+        made_up=msgspec.convert(made_up, int),
     )
 
 

@@ -18,15 +18,17 @@ from neologue.ledger.charge import ChargeState, LedgerCharge, check_plan
 from neologue.ledger.ledger import Ledger
 from neologue.ledger.ledger_document import PopulationDocument, import_populations
 from neologue.ledger.snapshot import PopulationSnapshot
+from neologue.privacy.allocation.planned_layers import UNCLAIMED, Allocation
 from neologue.privacy.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
-from neologue.release.foreseen import charged_layer, foreseen_charge
+from neologue.release.foreseen import charged_layer, foreseen_allocation, foreseen_charge
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_log import log_budget
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
 from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.planned_rounds import PlannedRounds
 from neologue.service.ops import access
 from neologue.service.storage.database import Connection, Database
 from neologue.service.storage.states import OVER, CampaignState, LayerState
@@ -247,11 +249,31 @@ def collected(definition: Definition, layers: Iterable[LayerRow]) -> Collection:
     A layer without reports is one too: its devices were invited, and what they sent may have been seen.
     """
     parameters = definition.campaign.parameters
-    batches = tuple(Batch(layer.round.reports, layer.candidates) for layer in layers)
+    layers = tuple(layers)
+    # Where slots are drawn, a layer counts what was planned, whoever came: a ledger tells nothing else.
+    batches = tuple(
+        Batch(layer.round.layer_size if definition.drawn else layer.round.reports, layer.candidates) for layer in layers
+    )
     counted = tuple(batch for batch in batches if batch.reports)
-    every = Collection(parameters.randomizer, definition.campaign.epsilon, parameters.words_per_user, counted)
+    every = Collection(
+        parameters.randomizer,
+        definition.campaign.epsilon,
+        parameters.words_per_user,
+        counted,
+        _allocation(definition, layers),
+    )
     honest = every.in_sums_of(None, parameters.colluders)
     return replace(honest, batches=(*honest.batches, *(batch for batch in batches if not batch.reports)))
+
+
+def _allocation(definition: Definition, layers: Sequence[LayerRow]) -> Allocation:
+    """All planned layers, unless one of them has counted more than was planned."""
+    if not definition.drawn:
+        return UNCLAIMED
+    planned = PlannedRounds(definition)
+    if not all(planned.keeps(layer.round) for layer in layers):
+        return UNCLAIMED
+    return foreseen_allocation(definition.campaign, definition.measuring, definition.aggregator.exposure)
 
 
 def _coming(entry: CampaignRow, opens: Layer | ClosedLayer | None) -> tuple[Batch, ...]:
@@ -260,7 +282,8 @@ def _coming(entry: CampaignRow, opens: Layer | ClosedLayer | None) -> tuple[Batc
         return ()
     campaign = entry.definition.campaign
     foreseen = foreseen_charge(campaign, entry.definition.measuring).batches
-    return (*foreseen, charged_layer(campaign, Batch(opens.layer_size, opens.randomizer.candidates)))
+    reports = campaign.parameters.counted_reports(opens.layer_size)
+    return (*foreseen, charged_layer(campaign, Batch(reports, opens.randomizer.candidates)))
 
 
 def _charge_of(db: Connection, entry: CampaignRow) -> LedgerCharge | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from neologue.aggregation.made_up import made_up_votes
 from neologue.discovery.foretold import find_unforetold
 from neologue.discovery.plausibility import find_gathered, find_implausible
 from neologue.discovery.result import LayerFacts
@@ -20,6 +21,7 @@ from neologue.ledger.ledger import Ledger
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_document
 from neologue.protocol.invitation import CAMPAIGN_BYTES
+from neologue.protocol.layer import Layer
 from neologue.protocol.ticket import SECRET_BYTES
 from neologue.release.codec import Provenance, release_document, release_text
 from neologue.release.signature import sign_document
@@ -27,6 +29,7 @@ from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerOutcome, LayerRow
 from neologue.service.campaigns.charging import Charging, Due, unpaid
 from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.planned_rounds import PlannedRounds
 from neologue.service.campaigns.promises import promise_of
 from neologue.service.campaigns.rounds import advance_round, open_round, resume_round
 from neologue.service.masked.group_store import under_way
@@ -247,6 +250,8 @@ class Coordinator:
 
     def _check_round(self, entry: CampaignRow, last: LayerRow, now: float) -> bool:
         """Give an open layer more devices or time if it needs them, or close it if it is over; whether it is closed."""
+        if entry.definition.drawn:
+            return self._check_planned(entry, last, now)
         rules = entry.definition.rules_for(last.candidates)  # which may take a while, so not while others wait
         with self._database.transaction() as db:
             if not self._leads(db, entry, now):
@@ -266,6 +271,51 @@ class Coordinator:
             self._storage.merge_sums(entry.id, last.layer_index, SUMS)
         return later is None
 
+    def _check_planned(self, entry: CampaignRow, last: LayerRow, now: float) -> bool:
+        """Close a layer whose slots are drawn when its time is over, whoever came; whether it is closed.
+
+        The made-up reports are drawn outside the transaction that keeps them and closes the layer, because that may
+        take a while: what was drawn for nothing is forgotten, and nobody has seen anything of it.
+        """
+        planned = PlannedRounds(entry.definition)
+        while now >= planned.closes(last.round):
+            layer = self._asked_layer(entry, last)
+            missing = planned.missing(last.round, last.made_up)
+            votes = made_up_votes(layer, missing)
+            with self._database.transaction() as db:
+                if not self._leads(db, entry, now):
+                    return False
+                if planned.breaks_promise(last.round, last.made_up):
+                    self._end_unpromised(db, entry, now)
+                    return False
+                if campaign_store.close_planned(db, entry.id, last, missing, votes):
+                    return True
+                last = campaign_store.layers_of(db, entry.id)[-1]
+                if last.state != LayerState.OPEN:
+                    return False
+        self._storage.merge_sums(entry.id, last.layer_index, SUMS)
+        return False
+
+    def _end_unpromised(self, db: Connection, entry: CampaignRow, now: float) -> None:
+        """End a campaign whose promise rests on planned numbers, because more reports came."""
+        note = (
+            "a layer had more reports than were planned, so that it could be told who was in it, and the promised "
+            "central ε would be broken"
+        )
+        _move(db, entry, (CampaignState.RUNNING,), CampaignState.REFUSED, now, note=note)
+        campaign_store.drop_layers(db, entry.id)
+        self.charging.settle(db, entry)
+
+    def _asked_layer(self, entry: CampaignRow, last: LayerRow) -> Layer | ClosedLayer:
+        """The layer that is asked now, as its decisions make it."""
+        layer = self._load_progress(entry).state.layer
+        if layer is None or layer.digest != last.digest:
+            raise CampaignError(
+                f"the campaign {entry.name!r} was started by another version of neologue: continue with that version, "
+                "or abort it"
+            )
+        return layer
+
     def _decide(
         self, entry: CampaignRow, layers: list[LayerRow], now: float, on_event: Callable[[str, CampaignRow], None]
     ) -> bool:
@@ -273,20 +323,19 @@ class Coordinator:
 
         Whether it was done, or the campaign ended because its population's budget does not cover it.
         """
-        last, progress = layers[-1], self._load_progress(entry)
-        layer = progress.state.layer
-        if layer is None or layer.digest != last.digest:
-            raise CampaignError(
-                f"the campaign {entry.name!r} was started by another version of neologue: continue with that version, "
-                "or abort it"
-            )
+        last = layers[-1]
+        layer, progress = self._asked_layer(entry, last), self._load_progress(entry)
         tally = self._storage.tally(entry.id, last.layer_index)
         # Some may have been counted just before it was closed.
-        counted = [*layers[:-1], replace(last, round=replace(last.round, reports=tally.reports))]
+        size = tally.reports if entry.definition.drawn else last.round.layer_size
+        counted = [*layers[:-1], replace(last, round=replace(last.round, layer_size=size, reports=tally.reports))]
         decision = progress.state.decide(tally)
         warnings = [*find_implausible(layer, tally), *find_unforetold(progress.state, decision)]
         parts = self._storage.parts(entry.id, last.layer_index, last.candidates)
-        gathered = find_gathered(layer, tally, decision.index, parts)
+        came = tally
+        if entry.definition.drawn:
+            came = self._storage.came(entry.id, last.layer_index, last.candidates)
+        gathered = find_gathered(layer, came, decision.index, parts)
         progress.state.take(decision)
         progress.taken += 1
         facts = LayerOutcome(None if isinstance(layer, ClosedLayer) else progress.facts[-1], warnings, gathered)
@@ -315,7 +364,10 @@ class Coordinator:
     ) -> None:
         layer = progress.state.layer
         assert layer is not None
-        round_ = open_round(layer.layer_size, low, entry.definition.rules, now)
+        if entry.definition.drawn:
+            round_ = PlannedRounds(entry.definition).open(layer, now)
+        else:
+            round_ = open_round(layer.layer_size, low, entry.definition.rules, now)
         row = LayerRow(layer_index, layer.digest, layer.randomizer.candidates, LayerState.OPEN, round_, None)
         campaign_store.open_layer(db, entry.id, row, layer.document, promise_of(entry, self._keys))
 

@@ -8,6 +8,7 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from neologue.aggregation.aggregator import Aggregator
+from neologue.aggregation.made_up import check_can_make_up
 from neologue.aggregation.masked_aggregator import DEFAULT_STRIKES
 from neologue.aggregation.modes import MODES, aggregator_of, check_mode
 from neologue.campaign.campaign import MOST_USERS, Campaign
@@ -39,7 +40,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     name: str
     """Its name, here and in the ledger; never used twice."""
     devices: int
-    """How many devices are expected to check in."""
+    """How many devices are expected to check in; if slots are drawn, not more than these get a credential."""
     population: str | None = None
     """Whose budget pays, by its name in the ledger."""
     rehearsal: bool = False
@@ -65,9 +66,10 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     largest_closed_vote_ratio: float = LARGEST_CLOSED_VOTE_RATIO
     """The most by which the policy of the devices lets a vote on a listed word multiply the odds that it is held."""
     reserve: float = 0.1
-    """The share of the devices that no layer relies on, because some will be offline."""
-    layer_seconds: float = 7 * DAY
-    """How long a layer waits for reports."""
+    """The share of the devices that no layer relies on, because some will be offline; not used if slots are drawn."""
+    layer_seconds: float | None = None
+    """How long a layer waits for reports: a week, if it is not said. It has to be said if slots are drawn, because a
+    layer then ends by its deadline alone."""
     too_few: Literal["extend", "end"] = "extend"
     """What happens to a layer with too few reports at its deadline: it waits as long again, or its pass ends."""
     most_extensions: int = 3
@@ -121,7 +123,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
                 f"less a reserve of {self.reserve:g}: measure with fewer",
                 parameter="measure_devices",
             )
-        if not 0 < self.layer_seconds <= LONGEST_LAYER:
+        if self.layer_seconds is not None and not 0 < self.layer_seconds <= LONGEST_LAYER:
             raise ParameterError(
                 f"layer seconds must be above 0 and at most a year, not {self.layer_seconds}", parameter="layer_seconds"
             )
@@ -164,15 +166,13 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             parameters = msgspec.convert({**base.parameters.as_dict(), **stated}, Parameters)
         except msgspec.ValidationError as error:
             raise ParameterError(f"the parameters can't be used: {error}") from error
-        if stated.get("allocation", "filled") != "filled":
-            raise ParameterError(
-                f"a live campaign ends layers when they have enough reports, so allocation is filled, not "
-                f"{stated['allocation']!r}: leave it out",
-                parameter="parameters",
-            )
-        parameters = replace(parameters, allocation="filled")
+        # Layers that end by count are quicker: whoever wants to claim that slots hide people says so.
+        parameters = replace(parameters, allocation=stated.get("allocation", "filled"))
+        if parameters.allocation != "filled":
+            self._check_drawn(parameters)
+        expected = self.devices if parameters.drawn else int(self.devices * (1 - self.reserve))
         return Campaign(
-            users=max(1, int(self.devices * (1 - self.reserve)) - self.measure_devices),
+            users=max(1, expected - self.measure_devices),
             parameters=parameters,
             alphabet=alphabet,
             # On a device there are no rules for words, only a list.
@@ -181,6 +181,16 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             profile=self.profile,
             groups=self.aggregator.exposure.masked,
         )
+
+    @property
+    def drawn(self) -> bool:
+        """Whether layers end by their deadlines alone, and count planned numbers of reports."""
+        return self.campaign.parameters.drawn
+
+    @property
+    def seconds(self) -> float:
+        """How long a layer waits for reports."""
+        return 7.0 * DAY if self.layer_seconds is None else self.layer_seconds
 
     @property
     def fidelity(self) -> str:
@@ -207,7 +217,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         return Rules(
             devices=self.devices,
             reserve=self.reserve,
-            seconds=self.layer_seconds,
+            seconds=self.seconds,
             batch=self.aggregator.fewest,
             smallest=self.campaign.parameters.smallest_layer,
             most_extensions=self.most_extensions if self.too_few == "extend" else 0,
@@ -228,6 +238,35 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
                 f"a {what} of {fewest:,} is more than the {campaign.parameters.smallest_layer:,} reports that "
                 f"decide a layer; give a smaller {what} or a larger smallest layer",
                 parameter=self.aggregator.parameter,
+            )
+
+    def _check_drawn(self, parameters: Parameters) -> None:
+        """Refuse planned layers where what their proof needs can't be kept."""
+        close_by_count = "or close layers by count (allocation filled), which claims nothing"
+        if self.aggregator.exposure.masked:
+            raise ParameterError(
+                "masked groups fill up by count, so that who is in a layer depends on who else is, and slots hide "
+                f"nobody: take aggregation ephemeral, {close_by_count}",
+                parameter="parameters",
+            )
+        if parameters.layers is None:
+            raise ParameterError(
+                "a trie has as many layers as the votes make it, so none can be planned by slots: give a number of "
+                f"layers, such as 4, {close_by_count}",
+                parameter="layers",
+            )
+        check_can_make_up(parameters.randomizer)
+        if self.issuers:
+            raise ParameterError(
+                "how many credentials others issue is not known here, and planned numbers of reports must not be "
+                f"exceeded: hand out credentials of this service instead of naming issuers, {close_by_count}",
+                parameter="issuers",
+            )
+        if self.layer_seconds is None:
+            raise ParameterError(
+                "if slots are drawn, a layer ends by its deadline alone: say how long it waits (layer_seconds, or "
+                f"--hours), {close_by_count}",
+                parameter="layer_seconds",
             )
 
     def _check_time(self) -> None:

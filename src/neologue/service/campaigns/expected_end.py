@@ -9,6 +9,7 @@ import msgspec
 from neologue.campaign.parameters import Parameters
 from neologue.service.campaigns.campaign_store import LayerRow
 from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.planned_rounds import PlannedRounds
 from neologue.service.storage.states import LayerState
 
 
@@ -34,14 +35,19 @@ def expected_end(definition: Definition, layers: Sequence[LayerRow], now: float)
         return ExpectedEnd()
     current = layers[-1].round
     passed = max(0.0, now - current.opened)
-    full = current.deadline
+    planned = PlannedRounds(definition) if definition.drawn else None
+    closes = planned.closes(current) if planned else current.deadline
+    full = closes
     if layers[-1].state is not LayerState.OPEN:
         full = now
-    elif current.reports:
+    elif current.reports and not planned:
         full = min(current.deadline, current.opened + passed * current.layer_size / current.reports)
     full = max(full, now)
     left = max(0, _most_layers(definition) - len(layers))
-    latest = max(current.deadline, now) + left * definition.layer_seconds
+    longest = closes - current.opened if planned else definition.seconds
+    latest = max(closes, now) + left * longest
+    if planned:
+        return ExpectedEnd(full, latest, latest)
     if definition.campaign.parameters.layers is None:
         return ExpectedEnd(full, None, latest)
     lasted = [after.round.opened - before.round.opened for before, after in pairwise(layers)]

@@ -26,6 +26,8 @@ class CheckIns:
         if isinstance(layer.collecting, GatheringLayer):
             barred = await self.groups.is_barred(layer.collecting, credential.serial)
             return Over() if barred else self.layer_cache.invite(layer, credential.serial)
+        if layer.definition.drawn:
+            return self.layer_cache.invite(layer, credential.serial)  # nobody is displaced: there is a place for all
         block = await self.places.reserve(layer, credential.serial)
         if block is None:
             return Wait(layer.definition.check_in_seconds, layer.succession)

@@ -12,13 +12,16 @@ from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
 from neologue.aggregation.ephemeral import IntakeLayer, Pending
+from neologue.aggregation.kernels import Votes
+from neologue.aggregation.made_up import made_up_votes
 from neologue.errors import RepeatedError, StorageError
 from neologue.service.ops.concurrency import RepeatedStep, Threads, ignore
-from neologue.service.storage.report_store import ReportStore
+from neologue.service.storage.report_store import BatchOutcome, ReportStore
 
 _SLACK: Final = 4.0
 """After a batch, no other is written for so many times as long as it took: large layers are written less often. Half
@@ -59,6 +62,9 @@ class _Queue:
     """What waits for one layer."""
 
     minimum: int
+    layer: IntakeLayer
+    ended: bool = False
+    """Whether that time is over: what is too little for a batch is filled up."""
     pending: Pending = field(default_factory=Pending)
     blocks: dict[bytes, int] = field(default_factory=dict)
     """By serial the block in which a place is kept for a report; 0 if none is."""
@@ -171,7 +177,7 @@ class Intake:
             if layer.sent_before and layer.sent_before.by_another(serial, report):
                 raise RepeatedError("another device has sent the same report, which chance does not do")
             if queue is None:
-                queue = self._queues[campaign, layer.layer_index] = _Queue(layer.minimum)
+                queue = self._queues[campaign, layer.layer_index] = _Queue(layer.minimum, layer)
             queue.pending.add(serial, votes)
             queue.blocks[serial] = block
             if len(queue.pending) >= self._largest_batch(queue):
@@ -187,6 +193,13 @@ class Intake:
         queue = self._queues.get((campaign, layer_index))
         if queue is not None:
             queue.news = True
+            self._writing.hurry()
+
+    def end(self, campaign: bytes, layer_index: int) -> None:
+        """Write all that waits for a planned layer, however little it is: nobody can send anything more to it."""
+        queue = self._queues.get((campaign, layer_index))
+        if queue is not None and queue.layer.planned:
+            queue.ended = queue.news = True
             self._writing.hurry()
 
     async def _end_patience(self) -> None:
@@ -217,10 +230,7 @@ class Intake:
         while queue.news:
             queue.news = False
             batch = queue.pending.first(self._largest_batch(queue))
-            blocks = {serial: queue.blocks[serial] for serial in batch}
-            outcome = await self._threads.run(
-                self._storage.commit_batch, campaign, layer_index, batch, queue.minimum, blocks, self._clock()
-            )
+            outcome = await self._threads.run(self._commit, campaign, layer_index, queue, batch)
             queue.answer(outcome.final, Receipt.FINAL)
             if outcome.over:
                 queue.answer(batch.keys() - outcome.final, Receipt.CLOSED)
@@ -231,6 +241,13 @@ class Intake:
             self._writing.request()
         if not queue.pending:
             del self._queues[campaign, layer_index]
+
+    def _commit(self, campaign: bytes, layer_index: int, queue: _Queue, batch: dict[bytes, Votes]) -> BatchOutcome:
+        if queue.layer.planned:
+            make_up = partial(made_up_votes, queue.layer.asks) if queue.ended else None
+            return self._storage.commit_planned(campaign, layer_index, batch, queue.minimum, make_up)
+        blocks = {serial: queue.blocks[serial] for serial in batch}
+        return self._storage.commit_batch(campaign, layer_index, batch, queue.minimum, blocks, self._clock())
 
     def _largest_batch(self, queue: _Queue) -> int:
         """How many reports are written at once, at most; they could always be enough."""

@@ -44,6 +44,10 @@ class LateReports:
             await self.layers.refresh()
         return status
 
+    async def is_counted(self, campaign: bytes, serial: bytes) -> bool:
+        """Whether a report is counted, by any worker."""
+        return await self.threads.run(self.storage.is_spent, campaign, serial)
+
     def _look_up(self, campaign: bytes, serial: bytes, ticket: bytes, beginning: bytes) -> SenderStatus:
         with self.storage.database.reading() as db:
             states = campaign_store.states_of_layers(db, campaign)

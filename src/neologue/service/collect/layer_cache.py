@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from neologue.aggregation.aggregator import CollectingLayer
+from neologue.aggregation.ephemeral import IntakeLayer
 from neologue.errors import CredentialError
 from neologue.protocol.credential import Credential
 from neologue.protocol.invitation import signed_message
@@ -20,6 +21,7 @@ from neologue.service.campaigns.campaign_log import opened_entry
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
 from neologue.service.campaigns.charging import unpaid
 from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.planned_rounds import sent_until
 from neologue.service.campaigns.promises import promise_of, vouching
 from neologue.service.campaigns.rounds import Round, rounds_ahead
 from neologue.service.collect.replies import Invited, Over, Wait
@@ -124,6 +126,22 @@ class LayerCache:
             return None
         return campaign.layer
 
+    @property
+    def hides_numbers(self) -> bool:
+        """Whether it is kept from all but the operator how many devices come, because a campaign has drawn slots."""
+        entries = [campaign.entry for campaign in self._campaigns.values()]
+        return any(entry.state != CampaignState.DRAFT and entry.definition.drawn for entry in entries)
+
+    def ended_layers(self) -> list[ServedLayer]:
+        """The planned layers of running campaigns that are open, and to which nobody can send anything more."""
+        running = (campaign for campaign in self._campaigns.values() if campaign.entry.state == CampaignState.RUNNING)
+        layers = (campaign.layer for campaign in running)
+        return [layer for layer in layers if layer and self.is_ended(layer)]
+
+    def is_ended(self, layer: ServedLayer) -> bool:
+        """Whether the time is over to send a report to a layer, where that is a matter of time alone."""
+        return layer.definition.drawn and self._clock() >= sent_until(layer.round, layer.definition)
+
     def longest(self, late: int) -> int:
         """The most bytes that are read of what a device sends: as the open layers need, and at least `late`."""
         return max((late, *(served.collecting.longest for served in self._layers.values())))
@@ -145,6 +163,8 @@ class LayerCache:
         device_slot = slot(entry.slot_secret, credential.serial)
         if device_slot < layer.round.low and not aggregator.invites_again:
             return Over(campaign.succession)
+        if entry.definition.drawn and device_slot < layer.round.high and self._clock() >= layer.round.deadline:
+            return Over(campaign.succession)  # no other layer has its slot
         if device_slot >= layer.round.high:
             rounds = rounds_ahead(device_slot, layer.round, entry.definition.devices)
             return Wait(entry.definition.check_in_seconds * max(1, rounds), campaign.succession)
@@ -180,6 +200,9 @@ class LayerCache:
             signature = private.sign(signed_message(entry.id, row.digest, promise))
             return replace(same, operator=operator, signature=signature, succession=succession)
         layer = self._stored.read(row.digest)
+        collecting = aggregator.collecting(entry.id, row.layer_index, layer, issuers)
+        if entry.definition.drawn and isinstance(collecting, IntakeLayer):
+            collecting = replace(collecting, planned=True)
         return ServedLayer(
             entry.id,
             entry.definition,
@@ -190,7 +213,7 @@ class LayerCache:
             private.sign(signed_message(entry.id, row.digest, promise)),
             succession,
             None if promise is None else bytes(promise),
-            aggregator.collecting(entry.id, row.layer_index, layer, issuers),
+            collecting,
         )
 
 

@@ -15,7 +15,7 @@ class LayerRefresh:
     def __init__(
         self, layer_cache: LayerCache, threads: Threads, intake: Intake, places: Places, groups: MaskingGroups
     ) -> None:
-        self._layer_cache, self._threads, self._places = layer_cache, threads, places
+        self._layer_cache, self._threads, self._places, self._intake = layer_cache, threads, places, intake
         self._collectors: tuple[Intake | Places | MaskingGroups, ...] = (intake, places, groups)
         self._one_at_a_time = asyncio.Lock()
 
@@ -25,4 +25,6 @@ class LayerRefresh:
             for closed in await self._threads.run(self._layer_cache.refresh):
                 for collector in self._collectors:
                     collector.close(closed.campaign_id, closed.layer_index)
+            for ended in self._layer_cache.ended_layers():
+                self._intake.end(ended.campaign_id, ended.layer_index)
             await self._places.refresh()

@@ -37,11 +37,13 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
+        self._traffic = CollectorRegistry()
+        """What tells how many devices came, and when."""
         self.requests = Counts(
-            "neologue_requests", "Requests, by route and status.", ("route", "status"), self._registry
+            "neologue_requests", "Requests, by route and status.", ("route", "status"), self._traffic
         )
-        self.check_ins = Counts("neologue_check_ins", "Check-ins, by answer.", ("answer",), self._registry)
-        self.reports = Counts("neologue_reports", "Reports, by what became of them.", ("outcome",), self._registry)
+        self.check_ins = Counts("neologue_check_ins", "Check-ins, by answer.", ("answer",), self._traffic)
+        self.reports = Counts("neologue_reports", "Reports, by what became of them.", ("outcome",), self._traffic)
         self.groups = Counts(
             "neologue_cohorts", "Groups of secure aggregation, by how they ended.", ("outcome",), self._registry
         )
@@ -62,10 +64,10 @@ class Metrics:
             "Warnings and errors that were not logged, as too many came.",
             registry=self._registry,
         )
-        self.connections = Gauge("neologue_connections", "Open connections.", registry=self._registry)
-        self.waiting = Gauge("neologue_waiting_reports", "Reports that wait for their batch.", registry=self._registry)
+        self.connections = Gauge("neologue_connections", "Open connections.", registry=self._traffic)
+        self.waiting = Gauge("neologue_waiting_reports", "Reports that wait for their batch.", registry=self._traffic)
         self.faults = Counter("neologue_faults", "Faults of the service itself.", registry=self._registry)
 
-    def text(self) -> bytes:
-        """All metrics in the text format of Prometheus."""
-        return generate_latest(self._registry)
+    def text(self, *, traffic: bool = True) -> bytes:
+        """All metrics in the text format of Prometheus, or those alone that do not tell how many devices came."""
+        return generate_latest(self._registry) + (generate_latest(self._traffic) if traffic else b"")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from neologue.discovery.result import ReleasedWord
+from neologue.discovery.result import ReleasedPrefix, ReleasedWord
 from neologue.errors import ParameterError
 from neologue.language.near_words import fold
 from neologue.service.campaigns import campaign_store
@@ -82,6 +82,13 @@ def unflagged_words(database: Database, entry: CampaignRow) -> list[ReviewedWord
 def shown_words(database: Database, entry: CampaignRow) -> list[ReleasedWord]:
     """The words of a release without those that a reviewer has hidden."""
     return [one.released for one in unflagged_words(database, entry) if one.verdict != HIDDEN]
+
+
+def shown_prefixes(database: Database, entry: CampaignRow) -> list[ReleasedPrefix]:
+    """The prefixes of a release without those that tell how a hidden word begins."""
+    hidden = [one.word for one in unflagged_words(database, entry) if one.verdict == HIDDEN]
+    prefixes = read_release(database, entry).prefixes
+    return [kept for kept in prefixes if not any(word.startswith(kept.prefix) for word in hidden)]
 
 
 def find_words(words: Iterable[ReviewedWord], wanted: WordFilter) -> list[ReviewedWord]:

@@ -4,7 +4,7 @@ Exactly once: to spend the serials of a batch, to add its votes and to count its
 lock of the layer. So a batch may be committed again at any time, by anyone: what was counted before is found spent.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -98,6 +98,44 @@ class ReportStore:
         # Only here, behind the commit.
         return BatchOutcome(spent.union(chosen), len(chosen), over=room - len(chosen) < minimum)
 
+    def commit_planned(
+        self,
+        campaign: bytes,
+        layer_index: int,
+        reports: Mapping[bytes, Votes],
+        minimum: int,
+        make_up: Callable[[int], Votes] | None = None,
+    ) -> BatchOutcome:
+        """Count a batch of a layer whose slots are drawn: everybody who came, however many others did.
+
+        Fewer than `minimum` new reports wait for others; or, if nobody else can come any more, so many are added that
+        `make_up` makes up. If more come than the layer has planned, it is as large as it has to be.
+        """
+        with self.database.transaction() as db:
+            layers = db.select_for_update(
+                "SELECT state, layer_size, reports, candidates FROM layers WHERE campaign = ? AND layer_index = ?",
+                (campaign, layer_index),
+            )
+            state, layer_size, counted, candidates = layers[0] if layers else (LayerState.CLOSED, 0, 0, 0)
+            over = state != LayerState.OPEN
+            spent = spent_among(db, campaign, list(reports))
+            chosen = sorted(serial for serial in reports if serial not in spent)
+            made_up = max(0, minimum - len(chosen))
+            if over or not chosen or (made_up and make_up is None):
+                return BatchOutcome(spent, 0, over)
+            spend(db, campaign, layer_index, chosen)
+            votes = sum_of(candidates, (reports[serial] for serial in chosen))
+            if made_up and make_up is not None:
+                votes += make_up(made_up)
+            counted += len(chosen) + made_up
+            add_sum(db, campaign, layer_index, len(chosen) + made_up, votes, made_up=made_up)
+            db.execute(
+                "UPDATE layers SET reports = ?, layer_size = ?, made_up = made_up + ?"
+                " WHERE campaign = ? AND layer_index = ?",
+                (counted, max(layer_size, counted), made_up, campaign, layer_index),
+            )
+        return BatchOutcome(spent.union(chosen), len(chosen), over=False)
+
     def is_spent(self, campaign: bytes, serial: bytes) -> bool:
         """Whether the report with this serial was counted in the campaign."""
         with self.database.reading() as db:
@@ -121,7 +159,7 @@ class ReportStore:
             if not layers:
                 raise StorageError(f"the campaign {campaign.hex()} has no layer {layer_index} in {self.database.name}")
             ((candidates, counted),) = layers
-            tally = _add_up(db, _numbers(db, campaign, layer_index), candidates)
+            tally, _ = _add_up(db, _numbers(db, campaign, layer_index), candidates)
         if tally.reports != counted:
             raise StorageError(
                 f"the database {self.database.name} has the votes of {tally.reports} reports where {counted} were "
@@ -130,10 +168,23 @@ class ReportStore:
         return tally
 
     def parts(self, campaign: bytes, layer_index: int, candidates: int) -> Iterator[Tally]:
-        """The sums that the votes of a layer are stored in, in the order in which reports came."""
+        """The sums that the votes of a layer are stored in, in the order in which reports came.
+
+        Not those of made-up reports alone: nobody sent them.
+        """
         with self.database.reading() as db:
             for number in _numbers(db, campaign, layer_index):
-                yield _add_up(db, [number], candidates)
+                tally, made_up = _add_up(db, [number], candidates)
+                if tally.reports > made_up:
+                    yield tally
+
+    def came(self, campaign: bytes, layer_index: int, candidates: int) -> Tally:
+        """The votes of a layer without those sums that are made up as a whole."""
+        votes, reports = np.zeros(candidates, np.int64), 0
+        for part in self.parts(campaign, layer_index, candidates):
+            votes += part.votes
+            reports += part.reports
+        return Tally(votes, reports)
 
     def merge_sums(self, campaign: bytes, layer_index: int, most: int) -> None:
         """Merge sums of a layer that were written one after the other, if there are more than so many, into half.
@@ -153,10 +204,11 @@ class ReportStore:
             together = -(-len(numbers) // max(1, most // 2))
             for start in range(0, len(numbers), together):
                 some = numbers[start : start + together]
-                merged = _add_up(db, some, candidates)
+                merged, made_up = _add_up(db, some, candidates)
                 for number in some:
                     db.execute("DELETE FROM sums WHERE id = ?", (number,))
-                add_sum(db, campaign, layer_index, merged.reports, merged.votes.astype(np.uint32))
+                votes = merged.votes.astype(np.uint32)
+                add_sum(db, campaign, layer_index, merged.reports, votes, made_up=made_up)
 
     def scrub(self) -> bool:
         """Remove what shows which reports were counted together: deleted sums, and the order in which serials came.
@@ -167,11 +219,11 @@ class ReportStore:
         return self.database.scrub()
 
 
-def add_sum(db: Connection, campaign: bytes, layer_index: int, reports: int, votes: Votes) -> None:
-    """Keep the votes of so many reports, as one sum."""
+def add_sum(db: Connection, campaign: bytes, layer_index: int, reports: int, votes: Votes, *, made_up: int = 0) -> None:
+    """Keep the votes of so many reports, some of them made up, as one sum."""
     db.execute(
-        "INSERT INTO sums (campaign, layer_index, reports, votes) VALUES (?, ?, ?, ?)",
-        (campaign, layer_index, reports, pack_sum(votes)),
+        "INSERT INTO sums (campaign, layer_index, reports, votes, made_up) VALUES (?, ?, ?, ?, ?)",
+        (campaign, layer_index, reports, pack_sum(votes), made_up),
     )
 
 
@@ -181,12 +233,13 @@ def _numbers(db: Connection, campaign: bytes, layer_index: int) -> list[int]:
     return [number for (number,) in rows]
 
 
-def _add_up(db: Connection, numbers: Sequence[int], candidates: int) -> Tally:
-    """The votes of some sums together."""
-    votes, reports = np.zeros(candidates, np.uint32), 0
+def _add_up(db: Connection, numbers: Sequence[int], candidates: int) -> tuple[Tally, int]:
+    """The votes of some sums together, and how many of their reports are made up."""
+    votes, reports, made_up = np.zeros(candidates, np.uint32), 0, 0
     # One at a time: together they may be larger than the memory.
     for number in numbers:
-        ((some, packed),) = db.execute("SELECT reports, votes FROM sums WHERE id = ?", (number,))
+        ((some, none, packed),) = db.execute("SELECT reports, made_up, votes FROM sums WHERE id = ?", (number,))
         add_packed(packed, votes)
         reports += some
-    return Tally(votes.astype(np.int64), reports)
+        made_up += none
+    return Tally(votes.astype(np.int64), reports), made_up

@@ -27,9 +27,6 @@ final class CheckIn {
         if (!reply.state().equals("invited")) {
             throw Reply.unusable();
         }
-        if (reply.has("masked")) {
-            throw new RefusalException("the campaign takes votes under masks, which this device does not make");
-        }
         if (reply.has("proof") && reply.bytes("proof", -1).length > MOST_PROOF_BYTES) {
             throw new RefusalException(
                     "the proof beside the invitation has more than 8,192 bytes; no policy permits that");
@@ -38,6 +35,7 @@ final class CheckIn {
                 reply.bytes("layer", DIGEST_BYTES),
                 reply.bytes("operator", DIGEST_BYTES),
                 reply.bytes("signature", SIGNATURE_BYTES),
-                reply.bytes("ticket", TICKET_BYTES));
+                reply.bytes("ticket", TICKET_BYTES),
+                reply.has("masked") ? reply.bytes("masked", -1) : null);
     }
 }

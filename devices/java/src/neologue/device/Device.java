@@ -3,16 +3,22 @@ package neologue.device;
 import java.io.Closeable;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import neologue.LaterException;
 import neologue.RefusalException;
+import neologue.masking.Ballot;
+import neologue.masking.Cryptography;
+import neologue.masking.Identity;
+import neologue.masking.Promise;
 import neologue.protocol.Bytes;
 import neologue.protocol.Checkpoint;
 import neologue.protocol.Credential;
 import neologue.protocol.Invitation;
 import neologue.protocol.KeyHistory;
+import neologue.protocol.Layer;
 import neologue.protocol.LogProof;
 import neologue.protocol.Signatures;
 import neologue.protocol.TileSource;
@@ -46,6 +52,7 @@ public final class Device implements Closeable {
     private final Transport transport;
     private final Policy policy;
     private final Signatures signatures;
+    private final Cryptography cryptography;
     private final SendingTime sendingTime;
     private final Clock clock;
     private final Library library;
@@ -54,11 +61,14 @@ public final class Device implements Closeable {
     private final Diary diary;
     private final Backoff backoff = new Backoff();
     private final Object ticking = new Object();
+    /** The device's part in a group, if votes are masked; in memory only, so that a device that is stopped drops out. */
+    private volatile Participation participation;
 
     Device(DeviceBuilder parts) {
         transport = parts.transport;
         policy = parts.policy;
         signatures = parts.signatures;
+        cryptography = parts.cryptography;
         sendingTime = parts.sendingTime;
         clock = parts.clock;
         Path folder = parts.folder;
@@ -109,6 +119,7 @@ public final class Device implements Closeable {
                         + campaign + " when it is, or leave the earlier one first, which discards its report");
             }
         }
+        participation = null;
         record.update(next -> {
             next.credential = credential;
             next.answered = null;
@@ -118,6 +129,7 @@ public final class Device implements Closeable {
 
     /** Leave the campaign; a report that waits is erased unsent. What it cost stays, and it makes no other. */
     public void leave() {
+        participation = null;
         record.update(next -> {
             if (next.credential != null) {
                 String campaign = Bytes.hex(new Credential(next.credential).campaign);
@@ -140,6 +152,7 @@ public final class Device implements Closeable {
 
     /** Send nothing and store nothing from now on, and forget all words; a report that waits is held back. */
     public void optOut() {
+        participation = null;
         record.update(next -> next.optedIn = false);
         diary.forgetAll();
     }
@@ -161,6 +174,7 @@ public final class Device implements Closeable {
      * so does which operators' keys were replaced, without which it would trust them again.
      */
     public void forgetMe() {
+        participation = null;
         diary.forgetAll();
         record.update(next -> {
             next.reports.clear();
@@ -175,6 +189,12 @@ public final class Device implements Closeable {
     /** The words that are remembered, each with how often it was typed. */
     public Map<String, Long> words() {
         return diary.words();
+    }
+
+    /** Whether others of a group wait for this device: it drops out if it is stopped now. */
+    public boolean inGroup() {
+        Participation part = participation;
+        return part != null && part.inGroup();
     }
 
     /** What left this device and what it could reveal, in a few sentences each, the oldest first. */
@@ -223,6 +243,10 @@ public final class Device implements Closeable {
                 Tick done = advance(state, new Credential(state.credential));
                 backoff.reset();
                 return done;
+            } catch (OptedOutException error) {
+                participation = null;
+                backoff.reset();
+                return OUT;
             } catch (LaterException error) {
                 return new Tick(Tick.State.LATER, backoff.delay(error), error.getMessage());
             } catch (RefusalException error) {
@@ -249,7 +273,7 @@ public final class Device implements Closeable {
             throw new StorageException("the record of this device has lost its answer to the campaign " + campaign
                     + ": answer no more campaigns; it is unknown what this device has spent", null);
         }
-        Invitation asked = state.answered;
+        Invitation asked = state.answered == null ? groupInvitation(credential) : state.answered;
         byte[] proof = null;
         if (asked == null || asked.ticket == null || policy.replacement(Bytes.hex(asked.operator),
                 state.keys) != null) {
@@ -268,24 +292,34 @@ public final class Device implements Closeable {
             if (reply.state().equals("over")) {
                 return end(Tick.State.OVER, campaign, "nothing is asked of this device in the campaign");
             }
-            asked = CheckIn.invitation(reply);
             proof = reply.has("proof") ? reply.bytes("proof", -1) : null;
-            renew(asked);
+            asked = renewed(CheckIn.invitation(reply));
         }
         return answer(asked, proof, credential);
     }
 
-    /** Remember another invitation to what is answered already. */
-    private void renew(Invitation asked) {
+    /** The invitation of a device that is in a group and has no votes yet; null if it is in none. */
+    private Invitation groupInvitation(Credential credential) {
+        Participation part = participation;
+        return part != null && part.inGroup() && part.isFor(credential) ? part.asked : null;
+    }
+
+    /** Another invitation, which is remembered if it is to what is answered already. */
+    private Invitation renewed(Invitation told) {
         Invitation before = record.state().answered;
-        if (before != null && Bytes.hex(before.layer).equals(Bytes.hex(asked.layer))) {
-            record.update(next -> next.answered = asked);
+        if (before == null || !Arrays.equals(before.layer, told.layer)) {
+            return told;
         }
+        // What was answered stays as it was asked: votes that were to be masked are never sent without.
+        Invitation next = Arrays.equals(before.masked, told.masked) ? told : before.with(told.ticket);
+        record.update(state -> state.answered = next);
+        return next;
     }
 
     /** Check an invitation, make the report or take the one that was made, and send it at its moment. */
     private Tick answer(Invitation asked, byte[] proof, Credential credential) {
         String campaign = Bytes.hex(credential.campaign);
+        Promise promise = asked.masked == null ? null : new Promise(asked.masked);
         policy.checkOperator(asked.operator, record.state().keys);
         // Before anything is fetched: whoever is not the operator costs this device nothing.
         if (!asked.isGenuine(credential.campaign, signatures)) {
@@ -298,16 +332,49 @@ public final class Device implements Closeable {
         }
         Library.KnownLayer told = library.layer(asked.layer, this::fetch, policy, layer -> {
             policy.checkLayer(layer);
+            policy.checkMasks(layer, promise);
             policy.checkLifetime(layer.epsilon, record.state().spentBesides(campaign));
         });
-        byte[] report = sendingTime.hide(() -> report(told, asked, campaign));
-        // Only here: the bytes and their cost are on the disk, and the owner still agrees.
-        if (report == null || !record.state().optedIn) {
-            return OUT;
+        checkConsent(); // the owner may have opted out while it was fetched
+        if (promise != null) {
+            return takePart(told, asked, promise, credential);
         }
+        byte[] report = sendingTime.hide(() -> report(told, asked, null, campaign));
+        checkConsent(); // only here: the bytes and their cost are on the disk
         Response response = transport.request(
                 "POST", "/v1/reports", credential.submission(asked.ticket, report), OCTETS, Transport.SMALL_ANSWER);
         return read(response, campaign);
+    }
+
+    /** Take one step in a group, or towards one. */
+    private Tick takePart(Library.KnownLayer told, Invitation asked, Promise promise, Credential credential) {
+        String campaign = Bytes.hex(credential.campaign);
+        Answer made = record.state().answerTo(campaign);
+        if (made != null && (made.masked == null || !made.layer.equals(Bytes.hex(asked.layer)))) {
+            // Its votes are for an earlier layer, which nobody waits for any more.
+            return end(Tick.State.CLOSED, campaign, "the votes came too late and were not counted; they were erased");
+        }
+        Participation part = participation;
+        if (part == null || !part.inGroup() || !part.isFor(credential)) {
+            Layer layer = told.layer;
+            Ballot ballot = new Ballot(layer.digest, (int) layer.size(), layer.randomizer().channel().contributions,
+                    () -> layer.count(report(told, asked, promise, campaign)));
+            Identity identity = new Identity(credential, signatures, cryptography);
+            part = new Participation(asked, credential, ballot, promise, identity);
+            participation = part;
+        }
+        Tick tick = part.advance(transport, record, clock, answering -> {
+            byte[] answer = sendingTime.hide(answering);
+            checkConsent();
+            return answer;
+        });
+        return tick.again == null ? end(tick.state, campaign, tick.message) : tick;
+    }
+
+    private void checkConsent() {
+        if (!record.state().optedIn) {
+            throw new OptedOutException();
+        }
     }
 
     /** Refuse an invitation unless enough witnesses vouch that everybody is asked this. */
@@ -322,7 +389,7 @@ public final class Device implements Closeable {
         }
         long tomorrow = (clock.day() + 1) * SECONDS_PER_DAY;
         List<Checkpoint> proved = LogProof.read(proof)
-                .check(campaign, asked.layer, null, limits.logs, limits.witnesses, limits.quorum, tomorrow, signatures);
+                .check(campaign, asked.layer, asked.masked, limits.logs, limits.witnesses, limits.quorum, tomorrow, signatures);
         for (Checkpoint next : proved) {
             Checkpoint known = record.state().checkpoints.get(next.origin);
             if (known != null) {
@@ -332,12 +399,10 @@ public final class Device implements Closeable {
         }
     }
 
-    /** The report of this device, on the disk with its cost when this returns; null if the owner has opted out. */
-    private byte[] report(Library.KnownLayer told, Invitation asked, String campaign) {
+    /** The report of this device, on the disk with its cost when this returns. */
+    private byte[] report(Library.KnownLayer told, Invitation asked, Promise promise, String campaign) {
+        checkConsent();
         DeviceState state = record.state();
-        if (!state.optedIn) {
-            return null;
-        }
         Answer made = state.answerTo(campaign);
         if (made != null) {
             String kept = state.reports.get(campaign);
@@ -346,20 +411,25 @@ public final class Device implements Closeable {
                         + (kept == null ? "the campaign " : "another layer of the campaign ") + campaign
                         + ", and takes part once: invite it to the next campaign");
             }
+            if ((made.masked == null) != (promise == null)) {
+                throw new RefusalException("this device's votes for the campaign " + campaign + " were made to leave "
+                        + (made.masked == null ? "without masks" : "under masks") + ", and don't leave otherwise");
+            }
             return Bytes.unhex(kept, -1);
         }
         byte[] report = told.layer.report(diary.words(), told.known, new SystemEntropy());
         String operator = Bytes.hex(asked.operator);
         record.update(next -> {
             Answer answer = new Answer(
-                    campaign, Bytes.hex(asked.layer), told.layer.epsilon, clock.day(), operator, told.layer.bound);
+                    campaign, Bytes.hex(asked.layer), told.layer.epsilon, clock.day(), operator, told.layer.bound,
+                    asked.masked == null ? null : Bytes.hex(asked.masked));
             next.answers.add(answer);
             next.reports.put(campaign, Bytes.hex(report));
             next.answered = asked;
             double spent = Policy.roundUp(Policy.sum(next.spentBesides("")));
             double lifetime = policy.limits.lifetimeEpsilon;
-            next.receipts.add(Receipts.made(clock.day(), campaign, operator, told.layer, report.length, spent,
-                    lifetime));
+            next.receipts.add(Receipts.made(
+                    clock.day(), campaign, operator, told.layer, report.length, promise, spent, lifetime));
         });
         return report;
     }
@@ -371,9 +441,7 @@ public final class Device implements Closeable {
         }
         if (response.status == 401) {
             // The service may have lost the secret of its tickets; the credential earns another one.
-            record.update(next ->
-                    next.answered = new Invitation(next.answered.layer, next.answered.operator,
-                            next.answered.signature, null));
+            record.update(next -> next.answered = next.answered.with(null));
         }
         if (response.status != 200 && response.status != 202) {
             return Reply.refusal(response, "report");
@@ -399,6 +467,7 @@ public final class Device implements Closeable {
             }
             next.ended = how.name().toLowerCase(Locale.ROOT);
         });
+        participation = null;
         return new Tick(how, null, message);
     }
 

@@ -1,6 +1,8 @@
 package neologue.device;
 
 import java.nio.file.Path;
+import neologue.masking.Cryptography;
+import neologue.masking.PlatformCryptography;
 import neologue.protocol.PlatformSignatures;
 import neologue.protocol.Signatures;
 import neologue.storage.Clock;
@@ -14,6 +16,7 @@ public final class DeviceBuilder {
     final Policy policy;
     Seal seal;
     Signatures signatures;
+    Cryptography cryptography = new PlatformCryptography();
     SendingTime sendingTime = new SendingTime();
     Clock clock = Clock.SYSTEM;
     Library library;
@@ -34,6 +37,12 @@ public final class DeviceBuilder {
     /** Check signatures by other means than the platform's. */
     public DeviceBuilder checkedBy(Signatures signatures) {
         this.signatures = signatures;
+        return this;
+    }
+
+    /** Mask votes by other means than the platform's. */
+    public DeviceBuilder maskedBy(Cryptography cryptography) {
+        this.cryptography = cryptography;
         return this;
     }
 

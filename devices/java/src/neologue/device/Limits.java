@@ -11,6 +11,8 @@ public final class Limits {
     private static final double MOST_RATIO = 1e9;
     private static final int LARGEST_LAYER = 1 << 27;
     private static final int LARGEST_NUMBER = 1 << 30;
+    /** The most devices of a group. */
+    static final int LARGEST_GROUP = 2000;
 
     /** Whether anything is answered at all. */
     public boolean enabled = true;
@@ -40,6 +42,12 @@ public final class Limits {
     public double fewestNoiseVotes = 3;
     /** Whether an operator may list the only words that count. */
     public boolean allowTargets = false;
+    /** The public keys, in hexadecimal, of those who may vouch for devices of groups; if empty, whom the operator names. */
+    public List<String> issuers = Collections.emptyList();
+    /** The fewest devices whose votes may be summed under masks; 0 answers layers without masks too. */
+    public int smallestGroup = 0;
+    /** The most bytes of votes under masks. */
+    public int largestMasked = 1 << 22;
     /** The most known words of a layer. */
     public int mostKnownWords = 1 << 20;
     /** The most bytes of the list of them. */
@@ -67,13 +75,15 @@ public final class Limits {
         check("fewestNoiseVotes", fewestNoiseVotes, 0, LARGEST_LAYER);
         check("mostKnownWords", mostKnownWords, 0, LARGEST_NUMBER);
         check("largestKnown", largestKnown, 0, LARGEST_NUMBER);
+        check("smallestGroup", smallestGroup, 0, LARGEST_GROUP);
+        check("largestMasked", largestMasked, 100, LARGEST_NUMBER);
         check("quorum", quorum, 0, witnesses.size());
-        for (List<String> keys : Arrays.asList(logs, witnesses)) {
+        for (List<String> keys : Arrays.asList(logs, witnesses, issuers)) {
             boolean right = keys.stream().allMatch(key -> key.matches("[0-9a-f]{64}"))
                     && new HashSet<>(keys).size() == keys.size();
             if (!right || quorum > 0 && logs.isEmpty()) {
-                throw new IllegalArgumentException("logs and witnesses are public keys of 64 lower-case hexadecimal digits, "
-                        + "each once, and a quorum needs both: add them to the limits");
+                throw new IllegalArgumentException("logs, witnesses and issuers are public keys of 64 lower-case hexadecimal "
+                        + "digits, each once, and a quorum needs logs and witnesses: add them to the limits");
             }
         }
         return this;

@@ -12,6 +12,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import neologue.RefusalException;
+import neologue.masking.Promise;
 import neologue.protocol.Bytes;
 import neologue.protocol.Decimal;
 import neologue.protocol.KeyHistory;
@@ -93,6 +94,28 @@ public final class Policy {
         checkPrivacy(layer);
         checkSize(layer);
         checkAnswer(layer);
+    }
+
+    /** Refuse what is promised of masks, or that nothing is if the owner wants some. */
+    void checkMasks(Layer layer, Promise promise) {
+        if (promise == null) {
+            refuse(limits.smallestGroup > 0, "the layer asks for reports without masks, and this device sends votes only under "
+                    + "masks; its owner can change smallestGroup");
+            return;
+        }
+        refuse(promise.smallest < limits.smallestGroup, beyond(
+                "sums of " + many(promise.smallest) + " devices are possible, below the " + many(limits.smallestGroup),
+                "smallestGroup"));
+        for (String issuer : promise.issuers) {
+            refuse(!limits.issuers.isEmpty() && !limits.issuers.contains(issuer), "the issuer with the public key " + issuer
+                    + " vouches for devices of groups, and is not one of the " + limits.issuers.size()
+                    + " that this device trusts; its owner can add the key to issuers");
+        }
+        long most = (long) layer.randomizer().channel().contributions * Limits.LARGEST_GROUP;
+        long bytes = (layer.size() * (Long.SIZE - Long.numberOfLeadingZeros(most)) + 7) / 8;
+        refuse(bytes > limits.largestMasked, beyond(
+                "votes under masks have up to " + many(bytes) + " bytes, above the " + many(limits.largestMasked),
+                "largestMasked"));
     }
 
     /** Refuse what would take the sum of all ε above the lifetime's, exactly. */

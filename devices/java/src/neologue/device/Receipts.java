@@ -5,6 +5,9 @@ import java.math.MathContext;
 import java.math.RoundingMode;
 import java.time.LocalDate;
 import java.util.Locale;
+import neologue.masking.Promise;
+import neologue.masking.Terms;
+import neologue.protocol.Bytes;
 import neologue.protocol.Decimal;
 import neologue.protocol.Layer;
 
@@ -16,9 +19,18 @@ final class Receipts {
 
     private Receipts() {}
 
-    /** For a report of so many bytes; `spent` is the device's ε with it, of its lifetime's. */
-    static String made(long day, String campaign, String operator, Layer layer, int size, double spent,
+    /**
+     * For a report of so many bytes, or for votes that leave under masks if something is promised of these; `spent` is the
+     * device's ε with it, of its lifetime's.
+     */
+    static String made(long day, String campaign, String operator, Layer layer, int size, Promise promise, double spent,
             double lifetime) {
+        String whom = "for the operator " + operator.substring(0, 16) + "… and the campaign " + campaign.substring(0, 16);
+        String how = promise == null
+                ? "this device made a report of " + Policy.many(size) + " bytes " + whom + "…:"
+                : "this device made its votes " + whom + "…, which leave it only under masks: an operator that keeps to the "
+                        + "protocol reads sums of at least " + Policy.many(promise.smallest)
+                        + " devices and no single votes. They are";
         String asked = layer.isClosed()
                 ? "words that the operator chose, and some that stand for all other words"
                 : "beginnings of words and whole words that the operator chose";
@@ -26,10 +38,7 @@ final class Receipts {
                 ? ""
                 : "Only words of a list of " + Policy.many(layer.targets.length)
                         + " that the operator made can be among yours. ";
-        return "On " + date(day) + " this device made a report of " + Policy.many(size) + " bytes for the operator "
-                + operator.substring(0, 16) + "… and the campaign " + campaign.substring(0, 16)
-                        + "…: randomized votes on "
-                + Policy.many(layer.size()) + " candidates, " + asked + ". " + targets
+        return "On " + date(day) + " " + how + " randomized votes on " + Policy.many(layer.size()) + " candidates, " + asked + ". " + targets
                 + noise(layer.randomizer().channel().noise(layer.size())) + " "
                 + "Any single word you typed changes the probability of what it says by at most a factor of e^"
                 + atMost(layer.epsilon) + "; all your words together, of which it is about at most "
@@ -40,6 +49,14 @@ final class Receipts {
                 + atMost(spent) + " of the " + atLeast(lifetime) + " in its lifetime: "
                         + atLeast(Math.max(lifetime - spent, 0))
                 + " is left.";
+    }
+
+    /** For votes that leave under masks, and what can be read of them. */
+    static String masked(long day, Terms terms, int size) {
+        return "On " + date(day) + " this device masked its votes, " + Policy.many(size) + " bytes, for the group "
+                + Bytes.hex(terms.group).substring(0, 16) + "…: only their sum with those of others can be read, of at least "
+                + Policy.many(terms.smallest) + " devices together, if not more than " + Policy.many(terms.corrupt)
+                + " of these work with the operator and those who admit devices do not.";
     }
 
     /** For a report that was counted. */

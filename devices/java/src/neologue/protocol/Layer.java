@@ -88,6 +88,11 @@ public abstract class Layer {
         return Bytes.join(new byte[] {LayerDocument.VERSION}, Arrays.copyOf(digest, TAG_BYTES), payload);
     }
 
+    /** The votes for each candidate in a report that this device has made. */
+    public final int[] count(byte[] report) {
+        return randomizer().count(Arrays.copyOfRange(report, HEADER_BYTES, report.length));
+    }
+
     /** The words that count, in their form and in order, and how often each was typed. */
     final TreeMap<String, Long> counting(Map<String, Long> typed, Vocabulary knownWords) {
         TreeMap<String, Long> counting = new TreeMap<>(CodePoints.ORDER);

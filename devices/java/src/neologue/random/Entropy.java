@@ -1,6 +1,8 @@
 package neologue.random;
 
 import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.BitSet;
 
@@ -13,6 +15,15 @@ public abstract class Entropy {
 
     /** The next 64 random bits. */
     public abstract long word();
+
+    /** So many bytes, a multiple of 8; the first of a word is the least significant. */
+    public final byte[] bytes(int count) {
+        ByteBuffer bytes = ByteBuffer.allocate(count).order(ByteOrder.LITTLE_ENDIAN);
+        while (bytes.hasRemaining()) {
+            bytes.putLong(word());
+        }
+        return bytes.array();
+    }
 
     /** An integer of so many bits, a multiple of 64; the first word is the least significant. */
     public final BigInteger integer(int bits) {

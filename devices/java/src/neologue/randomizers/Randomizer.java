@@ -39,6 +39,9 @@ public abstract class Randomizer {
     /** A payload on the candidates held, which are distinct unless a closed layer holds one several times. */
     public abstract byte[] randomize(int[] held, Entropy entropy);
 
+    /** The votes for each candidate in a payload that this device has made. */
+    public abstract int[] count(byte[] payload);
+
     /** What makes a randomizer for a number of candidates, an ε and a bound. */
     public interface Factory {
         /** The randomizer. */

@@ -57,7 +57,7 @@ public final class SubsetSelection extends Randomizer {
         for (int j = 0; j < bound; j++) {
             words[j] = order[j] < held.length ? held[order[j]] : domain - 1;
         }
-        byte[] seed = seed(entropy);
+        byte[] seed = entropy.bytes(SEED_BYTES);
         long[][] bases = expand(seed, domain, bound, subsetSize);
         long[] places = entropy.below(subsetSize, bound);
         boolean[] truthful = new boolean[bound];
@@ -74,6 +74,23 @@ public final class SubsetSelection extends Randomizer {
             bits.write(truthful[j] ? hit : offsets[j], offsetBits());
         }
         return bits.padded((int) payloadBytes());
+    }
+
+    @Override
+    public int[] count(byte[] payload) {
+        long[][] bases = expand(Arrays.copyOf(payload, SEED_BYTES), domain, bound, subsetSize);
+        BitReader bits = new BitReader(payload, SEED_BYTES);
+        int[] counts = new int[candidates];
+        for (long[] base : bases) {
+            long offset = bits.read(offsetBits());
+            for (long value : base) {
+                int moved = (int) ((value + offset) % domain);
+                if (moved < candidates) {
+                    counts[moved]++;
+                }
+            }
+        }
+        return counts;
     }
 
     /** Base subsets: values of the keystream under a seed, each subset in the order in which it takes them. */
@@ -116,16 +133,5 @@ public final class SubsetSelection extends Randomizer {
 
     private int offsetBits() {
         return Long.SIZE - Long.numberOfLeadingZeros(domain - 1);
-    }
-
-    private static byte[] seed(Entropy entropy) {
-        byte[] seed = new byte[SEED_BYTES];
-        for (int i = 0; i < SEED_BYTES; i += Long.BYTES) {
-            long word = entropy.word();
-            for (int j = 0; j < Long.BYTES; j++) {
-                seed[i + j] = (byte) (word >>> 8 * j);
-            }
-        }
-        return seed;
     }
 }

@@ -52,6 +52,26 @@ public final class Unary extends Randomizer {
         return encode(ones(held, entropy));
     }
 
+    @Override
+    public int[] count(byte[] payload) {
+        BitReader bits = new BitReader(payload, 0);
+        int[] gaps = new int[(int) bits.read(COUNT_BITS)];
+        for (int i = 0; i < gaps.length; i++) {
+            gaps[i] = (int) bits.read(remainderBits);
+        }
+        int[] counts = new int[candidates];
+        int one = -1;
+        for (int gap : gaps) {
+            int rest = 0;
+            while (bits.read(1) == 1) {
+                rest++;
+            }
+            one += 1 + gap + (rest << remainderBits);
+            counts[one] = 1;
+        }
+        return counts;
+    }
+
     /** The bits of a report that are set. The randomness used does not depend on what is held. */
     public BitSet ones(int[] held, Entropy entropy) {
         BitSet ones = entropy.subset(candidates, Binomial.draw(candidates, noise, entropy));

@@ -14,12 +14,16 @@ public final class Answer {
     /** The most words that the report speaks of. */
     public final int bound;
 
-    public Answer(String campaign, String layer, double epsilon, long day, String operator, int bound) {
+    /** What was promised of groups, in hexadecimal; null if the report leaves without masks. */
+    public final String masked;
+
+    public Answer(String campaign, String layer, double epsilon, long day, String operator, int bound, String masked) {
         this.campaign = campaign;
         this.layer = layer;
         this.epsilon = epsilon;
         this.day = day;
         this.operator = operator;
         this.bound = bound;
+        this.masked = masked;
     }
 }

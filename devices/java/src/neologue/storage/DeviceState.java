@@ -17,7 +17,9 @@ import neologue.protocol.KeyHistory;
 
 /** All that a device must not forget, and that holds no words. */
 public final class DeviceState {
-    private static final double FORMAT = 1;
+    /** Of a record that may have votes for masks: no version that does not know them may read it. */
+    private static final double FORMAT = 2;
+    private static final double FORMAT_WITHOUT_MASKS = 1;
 
     /** Whether the owner has agreed. */
     public boolean optedIn;
@@ -31,6 +33,8 @@ public final class DeviceState {
     public List<Answer> answers = new ArrayList<>();
     /** By campaign, the report until it is final or of no more use. */
     public Map<String, String> reports = new TreeMap<>();
+    /** By campaign whose votes were masked, the identity of the one group that may have them; nothing erases these. */
+    public Map<String, String> maskings = new TreeMap<>();
     /** Sentences for the owner, the oldest first. */
     public List<String> receipts = new ArrayList<>();
     /** How operators' keys have replaced each other; nothing erases this. */
@@ -59,6 +63,7 @@ public final class DeviceState {
         values.put("answered", answered == null ? null : write(answered));
         values.put("answers", answers.stream().map(DeviceState::write).collect(Collectors.toList()));
         values.put("reports", reports);
+        values.put("maskings", maskings);
         values.put("receipts", receipts);
         values.put("successions", keys.successions);
         values.put("revocations", keys.revocations);
@@ -71,7 +76,8 @@ public final class DeviceState {
         DeviceState state = new DeviceState();
         try {
             Map<String, Object> values = (Map<String, Object>) Json.read(new String(content, StandardCharsets.UTF_8));
-            if (!values.get("format").equals(FORMAT)) {
+            Object format = values.get("format");
+            if (!format.equals(FORMAT) && !format.equals(FORMAT_WITHOUT_MASKS)) {
                 throw new StorageException("the record of this device was written by a later version: update the app",
                         null);
             }
@@ -86,7 +92,9 @@ public final class DeviceState {
             state.receipts.addAll((List<String>) values.get("receipts"));
             state.keys = new KeyHistory(
                     (Map<String, String>) values.get("successions"), (Map<String, String>) values.get("revocations"));
-            // A version before had none.
+            // Versions before had none of these.
+            state.maskings.putAll(
+                    (Map<String, String>) values.getOrDefault("maskings", Collections.emptyMap()));
             for (Map<String, String> seen
                     : (List<Map<String, String>>) values.getOrDefault("checkpoints", Collections.emptyList())) {
                 Checkpoint checkpoint =
@@ -107,6 +115,7 @@ public final class DeviceState {
         values.put("operator", Bytes.hex(invitation.operator));
         values.put("signature", Bytes.hex(invitation.signature));
         values.put("ticket", invitation.ticket == null ? null : Bytes.hex(invitation.ticket));
+        values.put("masked", invitation.masked == null ? null : Bytes.hex(invitation.masked));
         return values;
     }
 
@@ -118,7 +127,8 @@ public final class DeviceState {
                 Bytes.unhex(values.get("layer"), -1),
                 Bytes.unhex(values.get("operator"), -1),
                 Bytes.unhex(values.get("signature"), -1),
-                Bytes.unhex(values.get("ticket"), -1));
+                Bytes.unhex(values.get("ticket"), -1),
+                Bytes.unhex(values.get("masked"), -1));
     }
 
     private static Map<String, String> write(Checkpoint checkpoint) {
@@ -137,6 +147,7 @@ public final class DeviceState {
         values.put("day", Long.toString(answer.day));
         values.put("operator", answer.operator);
         values.put("bound", Integer.toString(answer.bound));
+        values.put("masked", answer.masked);
         return values;
     }
 
@@ -147,6 +158,7 @@ public final class DeviceState {
                 Double.parseDouble(values.get("epsilon")),
                 Long.parseLong(values.get("day")),
                 values.get("operator"),
-                Integer.parseInt(values.get("bound")));
+                Integer.parseInt(values.get("bound")),
+                values.get("masked"));
     }
 }

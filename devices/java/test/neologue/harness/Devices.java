@@ -94,7 +94,9 @@ final class Devices {
     /** Tick many devices over HTTP until each has done its part; how many ended in each state. */
     Object fleet(Values given) throws Exception {
         Library library = new Library(null, null);
-        ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+        // Devices of a group wait for each other.
+        ExecutorService threads = given.get("threads") == null
+                ? Executors.newFixedThreadPool(THREADS) : Executors.newFixedThreadPool(given.number("threads"));
         try {
             List<Future<String>> ends = new ArrayList<>();
             for (Values each : given.objects("devices")) {
@@ -155,7 +157,7 @@ final class Devices {
         Path folder = Paths.get(given.text("folder"));
         Transport transport = given.get("server") == null
                 ? new HandoverTransport(Paths.get(given.text("request")), Paths.get(given.text("answer")))
-                : new HttpTransport(given.text("server"));
+                : new Watched(new HttpTransport(given.text("server")), folder);
         long today = day;
         DeviceBuilder builder = Device.in(folder, transport, policy)
                 .sealedBy(new AesSeal(new SecretKeySpec(new byte[16], "AES")))

@@ -33,6 +33,7 @@ public final class Harness {
     /** Reads lines until there are none. */
     public static void main(String[] arguments) throws Exception {
         Devices devices = new Devices();
+        Members members = new Members();
         Map<String, Command> commands = new HashMap<>();
         commands.put("vectors", Vectors::check);
         commands.put("read", Harness::read);
@@ -44,6 +45,8 @@ public final class Harness {
         commands.put("tick", devices::tick);
         commands.put("wait", devices::wait);
         commands.put("owner", devices::owner);
+        commands.put("member", members::join);
+        commands.put("answer", members::answer);
         commands.put("fleet", devices::fleet);
         commands.put("steps", devices::steps);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));

@@ -15,10 +15,13 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import neologue.LaterException;
 import neologue.RefusalException;
 import neologue.candidates.ExtendedPrefixes;
 import neologue.device.PolicyProbe;
+import neologue.masking.Member;
+import neologue.masking.NeighbourhoodProbe;
 import neologue.protocol.Bytes;
 import neologue.protocol.Checkpoint;
 import neologue.protocol.Credential;
@@ -39,6 +42,11 @@ import neologue.text.WordForm;
 
 /** Holds the device to the files in vectors/. */
 final class Vectors {
+    /** The messages of a service to a group, and what a device answers. */
+    private static final String[][] GROUP_STEPS = {
+        {"roster", "sharing"}, {"delivery", "masked"}, {"survivors", "confirmation"}, {"request", "unmasking"}
+    };
+
     private final Path folder;
     private final Signatures signatures = new PlatformSignatures();
     private final Map<String, Integer> passed = new LinkedHashMap<>();
@@ -63,6 +71,7 @@ final class Vectors {
         vectors.identities();
         vectors.succession();
         vectors.log();
+        vectors.masking();
         vectors.counting();
         vectors.refusals();
         vectors.policy();
@@ -140,6 +149,9 @@ final class Vectors {
             byte[] payload = unary.randomize(vector.numbers("held"), entropy);
             same(vector, "payload", vector.text("payload"), Bytes.hex(payload));
             same(vector, "entropy left", 0, entropy.left());
+            int[] counts = unary.count(payload);
+            int[] voted = IntStream.range(0, counts.length).filter(each -> counts[each] == 1).toArray();
+            same(vector, "count", Arrays.toString(ones), Arrays.toString(voted));
         }
     }
 
@@ -223,12 +235,14 @@ final class Vectors {
             byte[] document = vector.bytes("document");
             Values told = new Values(Json.read(new String(document, StandardCharsets.UTF_8)));
             Invitation invitation = new Invitation(
-                    Bytes.sha256(document), vector.bytes("operator"), vector.bytes("signature"), null);
+                    Bytes.sha256(document), vector.bytes("operator"), vector.bytes("signature"), null, null);
             same(vector, "digest", vector.text("digest"), Bytes.hex(invitation.layer));
             same(vector, "signed", true, invitation.isGenuine(vector.bytes("campaign"), signatures));
-            Invitation masked = new Invitation(
-                    invitation.layer, invitation.operator, vector.bytes("masked_signature"), null);
-            same(vector, "signed for masks", false, masked.isGenuine(vector.bytes("campaign"), signatures));
+            for (byte[] promise : new byte[][] {null, vector.bytes("masked")}) {
+                Invitation masked = new Invitation(
+                        invitation.layer, invitation.operator, vector.bytes("masked_signature"), null, promise);
+                same(vector, "signed for masks", promise != null, masked.isGenuine(vector.bytes("campaign"), signatures));
+            }
             if (hasLists(told)) {
                 continue;
             }
@@ -294,6 +308,38 @@ final class Vectors {
                 goesOn = false;
             }
             same(vector, "goes_on", vector.get("goes_on"), goesOn);
+        }
+    }
+
+    private void masking() throws Exception {
+        Values all = new Values(read("masking"));
+        for (Values vector : all.objects("neighbourhoods")) {
+            same(vector, "neighbourhood", vector.number("degree") + " " + vector.number("threshold"),
+                    NeighbourhoodProbe.of(vector.number("size"), vector.number("dropout"), vector.number("corrupt")));
+        }
+        for (Values cohort : all.objects("cohorts")) {
+            for (Values told : cohort.objects("devices")) {
+                Dictated entropy = new Dictated(told.bytes("secrets"));
+                byte[] advertised = told.bytes("advertisement");
+                Map<String, Object> own = new LinkedHashMap<>();
+                for (String shared : new String[] {"terms", "promise", "campaign"}) {
+                    own.put(shared, cohort.get(shared));
+                }
+                byte[] terms = cohort.bytes("terms");
+                own.put("layer", Bytes.hex(Arrays.copyOfRange(terms, 17, 49)));
+                own.put("most", (double) (terms[54] & 0xff));
+                own.put("votes", told.get("votes"));
+                own.put("signing_key", told.get("signing_key"));
+                own.put("voucher", Bytes.hex(Arrays.copyOfRange(advertised, 51, 115)));
+                Member member = Members.member(new Values(own), entropy);
+                same(told, "advertisement", Bytes.hex(advertised), Bytes.hex(member.advertise()));
+                for (String[] step : GROUP_STEPS) {
+                    if (told.get(step[0]) != null) {
+                        same(told, step[1], told.get(step[1]), Bytes.hex(member.answer(told.bytes(step[0]))));
+                    }
+                }
+                same(told, "entropy left", 0, entropy.left());
+            }
         }
     }
 

@@ -1,0 +1,78 @@
+"""No word that enough users report is lost without a trace, however it is spelled."""
+
+from typing import Unpack
+
+import numpy as np
+import pytest
+from scipy.stats import hypergeom
+
+from neologue import Campaign
+from neologue.binom import cdf
+from neologue.campaign.changes import Changes
+from neologue.discovery.blind_spots import MISSED, sure_share
+from neologue.discovery.selection.significant import EVEN_SHARE, NullLaw
+from neologue.randomizers.unary import Unary
+
+USERS = 20_000
+
+
+def missed_chance(campaign: Campaign, share: float) -> float:
+    """The exact chance that some layer gives a word that such a share reports fewer votes than significance needs."""
+    parameters, layers = campaign.parameters, campaign.parameters.layers
+    assert layers is not None
+    channel = Unary(campaign.largest_layer, campaign.epsilon, parameters.words_per_user).channel
+    reports, holders = USERS // layers, round(share * USERS)
+    null = NullLaw.of(reports, float(channel.q), 0)
+    level = EVEN_SHARE * min(parameters.false_words_in(layer) for layer in range(1, layers + 1))
+    needed = int(null.fewest(np.array([level / campaign.largest_layer]))[0])
+    held = np.arange(holders + 1)
+    chances = hypergeom.pmf(held, USERS, holders, reports)
+    likely = np.flatnonzero(chances > 1e-12)
+    votes = np.arange(needed)
+    short = [
+        float(np.sum(cdf(needed - 1 - votes, reports - h, float(channel.q)) * _pmf(votes, h))) for h in likely.tolist()
+    ]
+    return layers * float(chances[likely] @ np.array(short))
+
+
+def _pmf(votes: np.ndarray, holders: int) -> np.ndarray:
+    return np.diff(cdf(np.append(-1, votes), holders, 0.5))
+
+
+@pytest.mark.parametrize("epsilon", [10.0, 6.0])
+def test_a_word_of_the_sure_share_has_enough_votes_in_every_layer(epsilon: float) -> None:
+    campaign = Campaign.from_profile(
+        users=USERS, epsilon=epsilon, allocation="filled", k_anonymity=0, unique_chance=0.0
+    )
+    share = sure_share(campaign)
+    assert share is not None
+    assert missed_chance(campaign, share) <= MISSED
+    # The bound gives away less than a third: somewhat fewer users are missed too often.
+    assert missed_chance(campaign, 0.7 * share) > MISSED
+
+
+def test_the_sure_share_falls_with_users_and_rises_with_whatever_asks_for_more_votes() -> None:
+    def share(users: int = USERS, **changes: Unpack[Changes]) -> float:
+        found = sure_share(Campaign.from_profile(users=users, **changes))
+        assert found is not None
+        return found
+
+    usual = share()
+    assert share(10 * USERS) < usual / 4
+    assert share(100_000, epsilon=8.0) < 0.01
+    dearer: Changes = {
+        "layers": 6,
+        "epsilon": 7.0,
+        "k_anonymity": 40,
+        "hostile_devices": 60,
+        "frontier": 500,
+        "passes": 2,
+    }
+    for name, value in dearer.items():
+        changed: Changes = {name: value}  # type: ignore[misc]
+        assert share(**changed) > usual, name
+
+
+def test_nothing_is_promised_for_a_trie_or_where_nobody_can_stand_out() -> None:
+    assert sure_share(Campaign.from_profile(users=USERS, layers=None)) is None
+    assert sure_share(Campaign.from_profile(users=400, epsilon=2.0)) is None
