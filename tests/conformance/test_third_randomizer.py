@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from closed import small_closed_layer
 from layers import small_layer
 from neologue.aggregation.decoding import Decoder
+from neologue.aggregation.made_up import made_up_votes
 from neologue.audit.audit import ATTACKS, attack_on, audit_layer
 from neologue.campaign.campaign import Campaign
 from neologue.campaign.measuring import Measuring
@@ -209,6 +210,7 @@ PARTS: dict[str, tuple[Part, str]] = {
         lambda _: find_implausible(layer := small_layer(["a"], mechanism=NAME), tally_of(layer.candidates.size)),
         "discovery.plausibility",
     ),
+    "a made-up report": (lambda _: made_up_votes(small_layer(["a"], mechanism=NAME), 10), "aggregation.made_up"),
     "a fast simulation": (lambda people: discover(people, campaign(), fidelity="fast"), "simulation.vote_laws"),
     "an exact simulation": (lambda people: discover(people, campaign(), fidelity="exact"), "simulation.report_kernels"),
     "the layer of an audit": (lambda _: audit_layer(NAME, 4.0, 1), "audit.audit"),

@@ -11,7 +11,7 @@ from scipy import stats
 
 from laws import Law, fit
 from neologue.entropy import ONE, Entropy, SeededEntropy
-from neologue.randomizers.binomial import FIRST_BITS, Enclosure, draw_binomial, enclose
+from neologue.randomizers.binomial import FIRST_BITS, Enclosure, draw_binomial, draw_binomials, enclose
 from neologue.randomizers.unary import Unary
 
 NUMERATORS = [1, 2, 3, 12_345_678_901_234_567, ONE // 3, ONE // 2, ONE // 2 + 1, ONE - ONE // 7, ONE - 2, ONE - 1]
@@ -191,3 +191,51 @@ def test_draws_for_a_large_layer_have_the_mean_and_the_spread_of_the_law() -> No
 
     assert np.abs(deviations(randomizer.noise)).max() < 4
     assert abs(deviations(Unary(1, 9.9, 60).noise)[0]) > 4
+
+
+# Many draws at once
+
+
+class GivenWords(Entropy):
+    """Words as they are given, and the digits that follow them: all 0, or all 1."""
+
+    def __init__(self, words: list[int], digit: int) -> None:
+        self._words, self._digit = words, digit
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        return np.array(self._words[:count], np.uint64)
+
+    def integer(self, bits: int) -> int:
+        return ((1 << bits) - 1) * self._digit
+
+
+@pytest.mark.parametrize("digit", [0, 1])
+@pytest.mark.parametrize("numerator", NUMERATORS)
+@pytest.mark.parametrize("trials", TRIALS)
+def test_words_right_at_a_boundary_are_extended_where_many_are_drawn(trials: int, numerator: int, digit: int) -> None:
+    exact = distribution(trials, numerator)
+    edges = [int(value * ONE) + side for value in [Fraction(0), *exact] for side in range(-3, 4)]
+    words = [word for word in edges if 0 <= word < ONE]
+    # All digits, without end, make up a number: the word itself or the next one. Right on a boundary none decides.
+    words = [word for word in words if Fraction(word + digit, ONE) not in (0, *exact)]
+    drawn = draw_binomials(trials, numerator, len(words), GivenWords(words, digit))
+    for word, outcome in zip(words, drawn.tolist(), strict=True):
+        least, most = Fraction(word, ONE), Fraction(word + 1, ONE)
+        if digit:
+            assert (exact[outcome - 1] if outcome else 0) < most <= exact[outcome]
+        else:
+            assert (exact[outcome - 1] if outcome else 0) <= least < exact[outcome]
+
+
+@pytest.mark.parametrize(("trials", "numerator", "outcome"), [(0, 5, 0), (9, 0, 0), (9, ONE, 9), (0, ONE, 0)])
+def test_many_certain_outcomes_take_no_bits(trials: int, numerator: int, outcome: int) -> None:
+    assert draw_binomials(trials, numerator, 3, Bits(0, 0)).tolist() == [outcome] * 3
+
+
+@pytest.mark.parametrize(("trials", "numerator"), [(6, ONE // 3), (4, ONE // 2), (5, 3 * (ONE // 4))])
+def test_many_draws_follow_the_exact_law_and_not_one_two_points_off(trials: int, numerator: int) -> None:
+    # The power is that of single draws above.
+    drawn = draw_binomials(trials, numerator, 20_000, SeededEntropy(3, trials)).tolist()
+    wrong = draw_binomials(trials, numerator + ONE // 50, 20_000, SeededEntropy(3, trials)).tolist()
+    assert fit(drawn, law(trials, numerator)) > ALPHA
+    assert fit(wrong, law(trials, numerator)) < ALPHA
