@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
+from neologue.campaign.allocation import planned_allocation
 from neologue.campaign.measuring import Measuring
 from neologue.campaign.promise import CLOSE, ROOM, fewest_reports, fewest_users
 from neologue.discovery.algorithm import discover as algorithm
+from neologue.discovery.likely import discover_likely
 from neologue.discovery.state import DiscoveryState
 from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
@@ -127,6 +129,42 @@ def test_too_few_users_for_a_promise_are_refused_by_name() -> None:
             campaign(promised_epsilon=wrong)
     with pytest.raises(ParameterError, match="promised_unit must be one of item, user"):
         campaign(promised_epsilon=1.0, promised_unit="word")
+
+
+@pytest.mark.parametrize("changes", [{"allocation": "filled"}, {"randomizer": "subset-selection"}])
+def test_layers_of_equal_size_that_are_too_small_for_a_promise_are_refused_by_name(changes: dict[str, Any]) -> None:
+    made = campaign(3_000, layers=4, promised_epsilon=0.2, **changes)
+    with pytest.raises(ParameterError, match=r"3,000 users are too few to promise .* and the first gets 750"):
+        next(discover_likely(made))
+    assert next(discover_likely(replace(made, users=1_000_000))).layer.layer_size == 250_000
+
+
+def test_slots_are_drawn_where_something_is_proved_of_that_and_layers_are_filled_elsewhere() -> None:
+    """Made-up reports of Subset Selection would cost precision for nothing."""
+    unary, selection = (campaign(layers=4, randomizer=each) for each in ("unary", "subset-selection"))
+    assert unary.parameters.counted_reports(1000) > selection.parameters.counted_reports(1000) == 1000
+    assert planned_allocation(unary.parameters, 1000, 0).reason is None
+    reason = planned_allocation(selection.parameters, 1000, 0).reason
+    assert reason
+    assert "nothing is proved of it for reports of subset-selection" in reason
+
+
+def test_of_layers_of_equal_size_one_whose_few_candidates_would_break_the_promise_is_not_decided() -> None:
+    """Of Subset Selection: as many reports on fewer candidates cost more."""
+    population = Population.from_words({f"user {n}": {"dada": 2, "cabd": 1} for n in range(60_000)})
+    made = campaign(layers=4, randomizer="subset-selection", promised_epsilon=0.6)
+    found = discover(population, made, seed=1)
+    *decided, last = found.release.layers
+    assert {layer.reports for layer in found.release.layers} == {15_000}
+    assert [layer.decided for layer in decided] == [True] * 3
+    assert not last.decided
+    assert cost_of(made, last.reports, last.candidates, "item") > 0.6
+    facts = release_facts(found.release)
+    assert {word.word for word in found.release.words} == {"dada", "cabd"}
+    assert central_epsilon(facts.collection, facts.delta, "item") <= 0.6
+    documents = {hashlib.sha256(each).hexdigest(): each for each in found.documents}
+    read = decode_release(release_text(discovery_document(found)).encode(), "release.json")
+    assert certify(read, documents).passed
 
 
 @pytest.mark.parametrize("promised", [1e-9, 1e-160, 1e-300, 5e-324])

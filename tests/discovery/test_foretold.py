@@ -5,6 +5,7 @@ beginning, or the word itself in the layers before, had hardly any votes.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from neologue.discovery.foretold import find_unforetold
 from neologue.discovery.likely import LikelyQuestion
 from neologue.discovery.selection.selected import Integers
 from neologue.discovery.state import DiscoveryState
-from neologue.protocol.layer import ExtendingLayer, LikelyLayer
+from neologue.protocol.closed_layer import ClosedLayer
+from neologue.protocol.layer import ExtendingLayer, Layer, LikelyLayer
+from neologue.simulation.cohorts import Cohort
 from neologue.simulation.engine import LocalEngine
 from neologue.simulation.layer_tallies import SimulatedUsers
 
@@ -103,3 +106,51 @@ def test_a_limit_that_is_too_low_raises_alarms(
 ) -> None:
     monkeypatch.setattr(foretold, "SAMPLED_MORE", 0.02)
     assert unforetold(people, layers, leave, 1)
+
+
+@dataclass
+class Attendance:
+    """Of each layer so many devices answer, and reports of devices that hold nothing make up the rest."""
+
+    answered: list[int]
+
+    def of_layer(self, layer: Layer) -> Cohort:
+        """The next users."""
+        first = sum(self.answered[: layer.number - 1])
+        return Cohort(first, self.answered[layer.number - 1], layer.layer_size)
+
+    def measuring(self, layer: ClosedLayer, first: int) -> Cohort:
+        raise NotImplementedError
+
+
+class TestPlannedLayers:
+    """Where slots are drawn, whoever does not come is replaced by a report that holds nothing."""
+
+    users = 60_000
+
+    def unforetold(self, answered: list[int], *, told: bool, planted: int = 0) -> list[str]:
+        """What is said of all layers, if it is told how many devices answered, or not."""
+        campaign = Campaign.from_profile(
+            users=self.users, known=Vocabulary.builtin("en"), depth=5, epsilon=8.0, candidates=100_000, layers=3
+        )
+        people = Population.embedded("en", self.users, seed=1)
+        users = SimulatedUsers(people, LocalEngine(), "fast", 1, cohorts=Attendance(answered))
+        state, said = DiscoveryState(campaign), []
+        while (question := state.question) is not None:
+            tally = users.ask(question.layer)
+            if isinstance(question, LikelyQuestion) and len(question.earlier) and planted:
+                rare = np.argsort(question.earlier, kind="stable")[:20]
+                tally.votes[question.layer.candidates.starts[1] + rare] += planted
+            decision = state.decide(tally)
+            said += find_unforetold(state, decision, answered[: question.layer.number] if told else None)
+            state.take(decision)
+        return said
+
+    @pytest.mark.parametrize("answered", [[4000, 20_000, 20_000], [20_000, 4000, 20_000], [0, 20_000, 20_000]])
+    def test_an_honest_layer_to_which_more_come_than_before_is_not_told(self, answered: list[int]) -> None:
+        assert self.unforetold(answered, told=True) == []
+        if answered[0]:
+            assert self.unforetold(answered, told=False), "a share of reports would be a false alarm"
+
+    def test_what_is_planted_is_told_however_many_come(self) -> None:
+        assert self.unforetold([10_000, 12_000, 8000], told=True, planted=2000)

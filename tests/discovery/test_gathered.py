@@ -151,3 +151,20 @@ def test_a_margin_that_is_too_small_is_noticed_in_this_way(
 def test_without_anything_kept_nothing_is_said(layer: ExtendingLayer) -> None:
     sums = honest_sums(layer, nothing(layer.candidates.size, 0, 0), np.random.default_rng(5))
     assert find_gathered(layer, added_up(sums), np.empty(0, np.int64), iter(sums)) == []
+
+
+def test_sums_that_made_up_reports_fill_raise_no_alarm(layer: ExtendingLayer) -> None:
+    """Of four sums of a layer with drawn slots one is full, and the last batches of workers hold hardly anybody."""
+    rng = np.random.default_rng(21)
+    channel, size, batch = layer.randomizer.channel, layer.candidates.size, 5000
+
+    def part(devices: int) -> Tally:
+        held = np.where(np.arange(size) < layer.bound, devices, 0)
+        return Tally(rng.binomial(held, float(channel.p)) + rng.binomial(batch - held, float(channel.q)), batch)
+
+    for _ in SEEDS:
+        sums = [part(batch), part(1), part(1), part(1)]
+        kept = np.arange(layer.bound)
+        came = Tally(added_up(sums).votes, batch + 3)
+        assert find_gathered(layer, came, kept, iter(sums)) == []
+        assert find_gathered(layer, added_up(sums), kept, iter(sums)), "if made-up reports were taken for devices"

@@ -17,17 +17,18 @@ import pytest
 from closed import small_closed_layer
 from holdings import HOLDINGS, Holding, Integers, everybody_the_same, long_tail, nothing
 from layers import small_layer
-from neologue import Campaign, Population, Vocabulary, discover
+from neologue import Campaign, Population, Vocabulary
 from neologue.campaign.measuring import Measuring
 from neologue.discovery import plausibility
-from neologue.discovery.measurement import closed_layer
+from neologue.discovery.foretold import find_unforetold
 from neologue.discovery.plausibility import find_implausible
-from neologue.discovery.selection.selected import Selection
+from neologue.discovery.state import DiscoveryState
 from neologue.discovery.tally import Tally
 from neologue.entropy import SeededEntropy
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import make_report, read_report
+from neologue.simulation.cohorts import Cohorts, DrawnCohorts, FilledCohorts
 from neologue.simulation.engine import LocalEngine
 from neologue.simulation.layer_tallies import SimulatedUsers
 
@@ -68,14 +69,9 @@ def test_a_layer_without_reports_is_not_odd(layer: Layer) -> None:
 
 @pytest.mark.parametrize("randomizer", ["unary", "subset-selection"])
 @pytest.mark.parametrize("fidelity", ["fast", "exact"])
-def test_simulated_campaigns_are_never_flagged(randomizer: str, fidelity: str) -> None:
-    said: list[str] = []
-    seen: list[int] = []
-
-    def trace(layer: Layer, tally: Tally, selection: Selection) -> None:
-        said.extend(find_implausible(layer, tally))
-        seen.append(layer.candidates.size)
-
+@pytest.mark.parametrize("layers", [None, 4])
+def test_simulated_campaigns_are_never_flagged(randomizer: str, fidelity: str, layers: int | None) -> None:
+    """As the service looks at them: at the votes of each layer alone, also where words are judged by several."""
     wanted = Campaign.from_profile(
         users=20_000,
         known=Vocabulary.builtin("en"),
@@ -84,13 +80,27 @@ def test_simulated_campaigns_are_never_flagged(randomizer: str, fidelity: str) -
         candidates=100_000,
         randomizer=randomizer,
         words_per_user=10,
+        layers=layers,
     )
-    people = Population.embedded("en", 22_000, seed=1)
-    found = discover(people, wanted, fidelity=fidelity, seed=2, trace=trace)
-    closed = closed_layer(wanted, [word.word for word in found.release.words] or ["thta"], Measuring(2000, 1.0))
-    said.extend(find_implausible(closed, SimulatedUsers(people, LocalEngine(), fidelity, 3).measure(closed, 20_000)))
-    assert len(seen) >= 2
-    assert not said
+    measure, first = Measuring(2000, 1.0), wanted.users
+    cohorts: Cohorts = FilledCohorts()
+    if wanted.parameters.drawn:
+        cohorts = slots = DrawnCohorts(wanted, measure, 2)
+        first = slots.campaign_users
+    users = SimulatedUsers(Population.embedded("en", 22_000, seed=1), LocalEngine(), fidelity, 2, cohorts=cohorts)
+    state, summed, seen = DiscoveryState(wanted, measure), False, 0
+    while layer := state.layer:
+        tally = users.measure(layer, first) if isinstance(layer, ClosedLayer) else users.ask(layer)
+        assert find_implausible(layer, tally) == []
+        decision = state.decide(tally)
+        assert find_unforetold(state, decision) == []
+        summed |= decision.made and bool((decision.votes > tally.votes[decision.index]).any())
+        state.take(decision)
+        seen += 1
+    assert seen >= 3
+    assert state.release.measurement
+    assert state.release.words
+    assert summed == (layers is not None), "words of the one are judged by several layers"
 
 
 def share_flagged(layer: Layer | ClosedLayer, holding: Holding, repeats: int) -> float:

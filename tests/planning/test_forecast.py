@@ -1,4 +1,4 @@
-"""Forecasts against real runs: what is foreseen is what happens, for both rules and both randomizers."""
+"""Forecasts of tries against real runs: what is foreseen is what happens, for both rules and both randomizers."""
 
 import string
 from collections.abc import Callable
@@ -61,7 +61,7 @@ def english() -> Vocabulary:
 
 
 def campaign(setting: str, **changes: object) -> Campaign:
-    parameters = AS_TYPED | SETTINGS[setting] | changes
+    parameters = {"layers": None} | AS_TYPED | SETTINGS[setting] | changes
     return Campaign.from_profile(users=USERS, known=english(), alphabet=LETTERS, **parameters)
 
 
@@ -230,16 +230,17 @@ def test_room_for_few_is_filled_and_not_exceeded() -> None:
     assert 0 < expected.words <= 1.01
 
 
-def test_where_nothing_stands_out_no_word_is_sure() -> None:
-    expected = forecast(*small("significant", epsilon=0.01))
+@pytest.mark.parametrize("layers", [None, 4])
+def test_where_nothing_stands_out_no_word_is_sure(layers: int | None) -> None:
+    expected = forecast(*small("significant", epsilon=0.01, layers=layers))
     assert expected.rarest_share is None
     assert expected.words < 0.01
     assert expected.report_bytes > 0
 
 
-@pytest.mark.parametrize("rule", ["top", "significant"])
-def test_a_second_pass_with_nothing_left_to_find_finds_nothing_more(rule: str) -> None:
-    wanted, words = small(rule, epsilon=20.0)
+@pytest.mark.parametrize(("rule", "layers"), [("top", None), ("significant", None), ("significant", 4)])
+def test_a_second_pass_with_nothing_left_to_find_finds_nothing_more(rule: str, layers: int | None) -> None:
+    wanted, words = small(rule, epsilon=20.0, layers=layers)
     once, twice = (
         forecast(wanted, words),
         forecast(replace(wanted, parameters=replace(wanted.parameters, passes=2)), words),
@@ -249,9 +250,10 @@ def test_a_second_pass_with_nothing_left_to_find_finds_nothing_more(rule: str) -
     assert {layer.pass_number for layer in twice.layers} == {1, 2}
 
 
-def test_more_users_find_more() -> None:
+@pytest.mark.parametrize("layers", [None, 4])
+def test_more_users_find_more(layers: int | None) -> None:
     found = []
     for users in (20_000, 50_000, 1_000_000):
-        expected = foreseen(replace(campaign("unary, significant", epsilon=8.0), users=users))
+        expected = foreseen(replace(campaign("unary, significant", epsilon=8.0, layers=layers), users=users))
         found.append((expected.coverage, expected.words, -(expected.rarest_share or 1.0)))
     assert all((np.array(fewer) < more).all() for fewer, more in pairwise(found))

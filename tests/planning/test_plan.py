@@ -30,6 +30,7 @@ DEPTH = 5
 
 UNARY: dict[str, Any] = {"words_per_user": 10, "candidates": 3000}
 LIKELY: dict[str, Any] = UNARY | {"layers": 3}
+TRIE: dict[str, Any] = UNARY | {"layers": None}
 SELECTION: dict[str, Any] = UNARY | {"words_per_user": 2, "randomizer": "subset-selection"}
 
 
@@ -71,6 +72,11 @@ LIMITED: dict[str, tuple[EpsilonLimits, dict[str, Any]]] = {
     "unary, some collude": (EpsilonLimits(central_epsilon=1.0), {"colluders": 0.3}),
     "subset-selection, item": (EpsilonLimits(central_epsilon=0.5), SELECTION),
     "subset-selection, user": (EpsilonLimits(central_epsilon=3.0, unit="user"), SELECTION),
+    "trie, item": (EpsilonLimits(central_epsilon=1.0), TRIE),
+    "trie, user": (EpsilonLimits(central_epsilon=4.0, unit="user"), TRIE),
+    "trie, some collude": (EpsilonLimits(central_epsilon=1.0), TRIE | {"colluders": 0.3}),
+    "trie, subset-selection, item": (EpsilonLimits(central_epsilon=0.5), SELECTION | {"layers": None}),
+    "trie, subset-selection, user": (EpsilonLimits(central_epsilon=3.0, unit="user"), SELECTION | {"layers": None}),
 }
 
 
@@ -82,12 +88,18 @@ def limited(name: str) -> Plan:
 
 ANSWERING = (1 - ROOM) / CLOSE_TO_PROMISE
 """The share of a layer's users with whom a plan has to keep its limit."""
+CHANCE = 0.02
+"""What chance does to the foreseen coverage of likely strings, whose votes are drawn once: eight seeds of this small
+language have a standard deviation of 0.2 to 0.9 points, by the local ε."""
 
 
 def spent(found: Plan, unit: str, answering: float = 1.0) -> float:
-    """What the planned layers cost, computed from them again, if a share of their users answers."""
+    """What the planned layers cost, computed from them again, if a share of their users answers.
+
+    Where slots are drawn, reports are made up for whoever does not.
+    """
     parameters = found.campaign.parameters
-    if parameters.layers is not None:
+    if parameters.drawn:
         return reader_epsilon(foreseen_facts(found.campaign, None, Exposure()), unit)
     batches = tuple(Batch(int(answering * layer.layer_size), layer.candidates) for layer in found.expected.layers)
     collected = Collection(parameters.randomizer, found.campaign.epsilon, parameters.words_per_user, batches)
@@ -114,7 +126,10 @@ def test_a_plan_promises_its_limit_and_none_of_its_layers_is_changed_by_that(nam
     assert planned(EpsilonLimits(local_epsilon=6.0)).campaign.parameters.promised_epsilon is None
 
 
-@pytest.mark.parametrize("name", ["unary, item", "likely strings, item", "subset-selection, item"])
+@pytest.mark.parametrize(
+    "name",
+    ["unary, item", "likely strings, item", "subset-selection, item", "trie, item", "trie, subset-selection, item"],
+)
 def test_a_run_as_planned_finds_words_and_keeps_what_was_promised(name: str) -> None:
     """Votes decide how later layers are cut, so that they may come out smaller than planned, but not too small."""
     found = limited(name)
@@ -146,10 +161,19 @@ def test_a_larger_local_epsilon_finds_more_and_costs_more(name: str) -> None:
         assert less.local_epsilon < more.local_epsilon
         assert less.item_epsilon < more.item_epsilon
         assert less.user_epsilon < more.user_epsilon
-        assert less.coverage < more.coverage + 1e-4, "where all that fits is kept, there is no more to find"
+        if found.campaign.parameters.layers is None:
+            assert less.coverage < more.coverage + 1e-4, "where all that fits is kept, there is no more to find"
+        else:
+            assert less.coverage < more.coverage + CHANCE
+            assert less.words < more.words
+            assert (less.rarest_share or 1.0) > (more.rarest_share or 1.0)
+    assert found.tradeoff[0].coverage < found.tradeoff[-1].coverage
 
 
-@pytest.mark.parametrize("name", ["unary, item", "likely strings, user", "subset-selection, item"])
+@pytest.mark.parametrize(
+    "name",
+    ["unary, item", "likely strings, user", "subset-selection, item", "trie, item", "trie, subset-selection, item"],
+)
 def test_the_trade_off_has_the_costs_of_the_plan(name: str) -> None:
     found = limited(name)
     (point,) = [point for point in found.tradeoff if point.local_epsilon == found.campaign.epsilon]
@@ -158,17 +182,21 @@ def test_the_trade_off_has_the_costs_of_the_plan(name: str) -> None:
     assert (point.coverage, point.words) == (found.expected.coverage, found.expected.words)
 
 
-def test_without_users_the_fewest_are_found_that_keep_both_epsilons() -> None:
-    found = planned(EpsilonLimits(local_epsilon=6.0, central_epsilon=0.6), None)
+@pytest.mark.parametrize("changes", [UNARY, TRIE, SELECTION], ids=["unary", "trie", "subset-selection"])
+def test_without_users_the_fewest_are_found_that_keep_both_epsilons(changes: dict[str, Any]) -> None:
+    found = planned(EpsilonLimits(local_epsilon=6.0, central_epsilon=0.6), None, **changes)
     assert found.campaign.epsilon == 6.0
     assert spent(found, "item", ANSWERING) <= 0.6
-    fewer = campaign(int(0.95 * found.campaign.users), 6.0)
+    fewer = campaign(int(0.95 * found.campaign.users), 6.0, **changes)
     assert spent(replace(found, campaign=fewer, expected=forecast(fewer, lexicon())), "item", ANSWERING) > 0.6
 
 
-def test_where_every_population_keeps_the_limit_the_smallest_possible_is_planned() -> None:
-    found = planned(EpsilonLimits(local_epsilon=1.0, central_epsilon=5.0), None)
-    assert found.campaign.users == 100 * DEPTH
+@pytest.mark.parametrize(("changes", "layers"), [(UNARY, 4), (LIKELY, 3), (TRIE, DEPTH)])
+def test_where_every_population_keeps_the_limit_the_smallest_possible_is_planned(
+    changes: dict[str, Any], layers: int
+) -> None:
+    found = planned(EpsilonLimits(local_epsilon=1.0, central_epsilon=5.0), None, **changes)
+    assert found.campaign.users == 100 * layers
 
 
 def test_without_limits_the_profile_decides() -> None:
@@ -201,24 +229,38 @@ def test_a_full_layer_is_told_of_where_its_cost_is_another() -> None:
     assert 0 < paper.full_layer <= spent(paper, "item") * 1.01
     assert limited("unary, item").full_layer is None
     assert limited("subset-selection, item").full_layer is None
+    assert limited("trie, subset-selection, item").full_layer is None
 
 
-def test_an_alphabet_that_needs_long_reports_shortens_the_trade_off() -> None:
-    letters = "".join(chr(point) for point in range(0x4E00, 0x4E00 + 120))
+@pytest.mark.parametrize(
+    ("layers", "symbols", "report_bytes", "smallest", "epsilon", "too_many"),
+    [(None, 120, 500, 3.0, 6.0, "pairs"), (4, 2000, 300, 1.0, 4.0, "beginnings of words")],
+    ids=["trie", "likely strings"],
+)
+def test_an_alphabet_that_needs_long_reports_shortens_the_trade_off(
+    layers: int | None, symbols: int, report_bytes: int, smallest: float, epsilon: float, too_many: str
+) -> None:
+    letters = "".join(chr(point) for point in range(0x4E00, 0x4E00 + symbols))
     known = Vocabulary([letters[:3]])
     words = {letters[place : place + 2]: 1e-4 for place in range(100)}
     people = EmbeddedPopulation("zh", USERS, words, known, 60, 1)
 
     def campaigns(users: int, epsilon: float | None) -> Campaign:
         return Campaign.from_profile(
-            users=users, known=known, alphabet=Alphabet(letters), depth=3, epsilon=epsilon, report_bytes=500
+            users=users,
+            known=known,
+            alphabet=Alphabet(letters),
+            depth=3,
+            layers=layers,
+            epsilon=epsilon,
+            report_bytes=report_bytes,
         )
 
-    with pytest.raises(ParameterError, match="pairs"):
-        campaigns(USERS, 3.0)
-    found = plan(campaigns, Lexicon.of(people, campaigns(USERS, 6.0)), USERS, EpsilonLimits(local_epsilon=6.0))
+    with pytest.raises(ParameterError, match=too_many):
+        campaigns(USERS, smallest)
+    found = plan(campaigns, Lexicon.of(people, campaigns(USERS, epsilon)), USERS, EpsilonLimits(local_epsilon=epsilon))
     assert 1 < len(found.tradeoff) < 5
-    assert min(point.local_epsilon for point in found.tradeoff) > 3.0
+    assert min(point.local_epsilon for point in found.tradeoff) > smallest
 
 
 def test_a_statement_covers_every_layer_and_explains_what_it_lacks() -> None:

@@ -156,8 +156,10 @@ def test_sums_that_are_just_being_merged_are_erased(
     abort = threading.Thread(target=other.coordinator.abort, args=(entry.name, 1.0))
     really = report_store.add_sum
 
-    def meanwhile(db: Connection, campaign: bytes, layer_index: int, reports: int, votes: Votes) -> None:
-        really(db, campaign, layer_index, reports, votes)
+    def meanwhile(
+        db: Connection, campaign: bytes, layer_index: int, reports: int, votes: Votes, *, made_up: int
+    ) -> None:
+        really(db, campaign, layer_index, reports, votes, made_up=made_up)
         abort.start()
         with psycopg.connect(url, autocommit=True) as watch:
             wait_until(lambda: watch.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchall())

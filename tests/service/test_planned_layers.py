@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,9 @@ from neologue.device.client import Client
 from neologue.device.contribution import contribute
 from neologue.device.library import Library
 from neologue.device.tick import State
+from neologue.discovery import foretold
+from neologue.discovery.decision import Decision
+from neologue.discovery.state import DiscoveryState
 from neologue.errors import ParameterError
 from neologue.fleet.fleet import simulated_policy
 from neologue.ledger.budget import Budget
@@ -28,7 +32,7 @@ from neologue.protocol.slot import SLOTS
 from neologue.release.certification import Certification, certify
 from neologue.release.codec import ReleaseDocument, decode_release
 from neologue.release.layer_archive import by_digest
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, coordinator
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
 from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.planned_rounds import GRACE
@@ -125,6 +129,29 @@ def test_layers_count_what_was_planned_whoever_comes_and_the_release_claims_it(d
     # All slots, each once, fixed by the definition.
     assert [row.round.low for row in rows] == [index * SLOTS // 3 for index in range(3)]
     assert [row.round.high for row in rows] == [(index + 1) * SLOTS // 3 for index in range(3)]
+
+
+def test_warnings_that_follow_from_who_came_are_for_the_operator_alone(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[int, ...]] = []
+    really = foretold.find_unforetold
+
+    def listening(state: DiscoveryState, decision: Decision, answered: Sequence[int] | None) -> list[str]:
+        assert answered is not None
+        told.append(tuple(answered))
+        return really(state, decision, answered)
+
+    monkeypatch.setattr(coordinator, "find_unforetold", listening)
+    monkeypatch.setattr(foretold, "SAMPLED_MORE", 0.0)
+    town = Town(database)
+    entry = started(town)
+    run(town, entry, [400, 250, 300])
+    assert told == [(400,), (400, 250), (400, 250, 300)]
+    outcomes = [row.facts for row in layers_of(town, entry)]
+    assert any("no earlier layer foretold them" in said for facts in outcomes if facts for said in facts.gathered)
+    document, _ = certified(town, entry)
+    assert document.warnings == ()
 
 
 def test_whoever_measures_has_planned_slots_too(database: Database) -> None:

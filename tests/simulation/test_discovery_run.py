@@ -35,7 +35,9 @@ def test_common_words_are_found_with_honest_intervals(population: Population, fi
     found = discover(population, wanted, fidelity=fidelity, seed=5)
     words = {word.word: word for word in found.release.words}
     assert {"aab", "abba", "bab"} <= set(words) <= set(WORDS) - {"known"}
-    truth = dict(zip(population.words, population.holders().tolist(), strict=True))
+    # Of the users of the campaign, who are one fewer than there are.
+    held = np.bincount(population.draw(0, wanted.users).words, minlength=len(population.words))
+    truth = dict(zip(population.words, held.tolist(), strict=True))
     for word in ("aab", "abba", "bab"):
         assert 0.5 * truth[word] < words[word].estimate < 1.6 * truth[word]
     assert found.score.precision == 1.0
@@ -82,7 +84,8 @@ def test_the_same_seed_gives_the_same_bytes_on_any_number_of_cores(
     assert one["words"] != other["words"]
 
 
-def test_an_onlooker_hears_of_every_layer_and_every_user(population: Population) -> None:
+@pytest.mark.parametrize("layers", [None, 4])
+def test_an_onlooker_hears_of_every_layer_and_every_user(population: Population, layers: int | None) -> None:
     class Diarist(Progress):
         def __init__(self) -> None:
             self.layers: list[Layer] = []
@@ -99,10 +102,15 @@ def test_an_onlooker_hears_of_every_layer_and_every_user(population: Population)
             self.facts.append(facts)
 
     diarist = Diarist()
-    found = discover(population, campaign(), seed=0, progress=diarist)
+    wanted = campaign(layers=layers)
+    found = discover(population, wanted, seed=0, progress=diarist)
     assert tuple(diarist.facts) == found.release.layers
     assert [layer.layer_size for layer in diarist.layers] == [facts.asked for facts in diarist.facts]
-    assert diarist.users == sum(facts.reports for facts in diarist.facts)
+    assert diarist.users == sum(facts.asked for facts in diarist.facts) == 6000
+    reports = [facts.reports for facts in diarist.facts]
+    assert reports == [wanted.parameters.counted_reports(facts.asked) for facts in diarist.facts]
+    # Made-up reports are of nobody.
+    assert (sum(reports) > 6000) == wanted.parameters.drawn == (layers is not None)
 
 
 def test_nobody_is_asked_twice_so_a_campaign_can_not_be_larger_than_its_population(population: Population) -> None:

@@ -9,9 +9,10 @@ import pytest
 
 from neologue import Alphabet, Campaign, Discovery, Measuring, Population, Progress, Vocabulary, discover
 from neologue.errors import ParameterError
+from neologue.privacy.allocation.planned_layers import planned_reports
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.release.facts import release_facts
-from neologue.simulation.cohorts import FilledCohorts
+from neologue.simulation.cohorts import DrawnCohorts, FilledCohorts
 from neologue.simulation.discovery_run import identity
 from neologue.simulation.engine import LocalEngine
 from neologue.simulation.journal import Journal
@@ -19,6 +20,8 @@ from neologue.simulation.layer_tallies import FIDELITIES, SimulatedUsers
 
 SHARES = {"abba": 0.6, "cab": 0.5, "bac": 0.4, "a": 0.3, "cc": 0.02, "caca": 0.004, "baba": 0.004}
 USERS = 4000
+LAYERS = (None, 4)
+"""A trie, whose layers are filled, or likely strings, with slots that are drawn."""
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +45,17 @@ def campaign_of(**changes: Any) -> Campaign:  # noqa: ANN401
 
 @pytest.mark.parametrize("fidelity", FIDELITIES)
 @pytest.mark.parametrize("randomizer", ["unary", "subset-selection"])
-def test_measured_coverage_and_counts_hold_the_truth(population: Population, fidelity: str, randomizer: str) -> None:
-    found = discover(population, campaign_of(randomizer=randomizer), fidelity=fidelity, seed=2, measure=Measuring(1000))
+@pytest.mark.parametrize("layers", LAYERS)
+def test_measured_coverage_and_counts_hold_the_truth(
+    population: Population, fidelity: str, randomizer: str, layers: int | None
+) -> None:
+    wanted = campaign_of(randomizer=randomizer, layers=layers)
+    found = discover(population, wanted, fidelity=fidelity, seed=2, measure=Measuring(1000))
     measurement = found.release.measurement
     assert measurement is not None
-    assert (measurement.asked, measurement.reports, measurement.decided) == (1000, 1000, True)
+    # Where slots are drawn, some of the reports are made up.
+    counted = planned_reports(1000, wanted.parameters.delta) if wanted.parameters.drawn else 1000
+    assert (measurement.asked, measurement.reports, measurement.decided) == (1000, counted, True)
     assert [word.word for word in measurement.words] == sorted(word.word for word in found.release.words)
     assert measurement.coverage is not None
     assert 0.9 < found.score.coverage < 1
@@ -56,7 +65,8 @@ def test_measured_coverage_and_counts_hold_the_truth(population: Population, fid
     assert inside.count(False) <= 2
 
 
-def test_nobody_is_asked_twice(population: Population) -> None:
+@pytest.mark.parametrize("layers", LAYERS)
+def test_nobody_is_asked_twice(population: Population, layers: int | None) -> None:
     asked: list[tuple[int, int]] = []
 
     class Listening(LocalEngine):
@@ -65,16 +75,39 @@ def test_nobody_is_asked_twice(population: Population) -> None:
                 asked.append((start, stop))
             return super().count(work, population, start, stop, *told)
 
-    found = discover(population, campaign_of(), seed=0, engine=Listening(), measure=Measuring(1000))
-    *layers, measured = sorted(asked)
-    assert measured == (3000, 4000)
-    assert all(stop <= 3000 for _, stop in layers)
-    assert sum(stop - start for start, stop in layers) == sum(layer.asked for layer in found.release.layers)
+    wanted, measure = campaign_of(layers=layers), Measuring(1000)
+    found = discover(population, wanted, seed=0, engine=Listening(), measure=measure)
+    *discovering, measured = sorted(asked)
+    first = DrawnCohorts(wanted, measure, 0).campaign_users if wanted.parameters.drawn else 3000
+    assert measured == (first, 4000)
+    assert len(discovering) == len(found.release.layers)
+    # One after the other, without a gap or an overlap.
+    assert [start for start, _ in discovering] == [0, *(stop for _, stop in discovering[:-1])]
+    if wanted.parameters.drawn:
+        assert discovering[-1][1] == first
+        assert first != 3000, "how many measure is left to chance"
+    else:
+        assert [stop - start for start, stop in discovering] == [layer.asked for layer in found.release.layers]
+        assert discovering[-1][1] <= 3000
 
 
-def test_discovery_is_the_same_whether_it_is_measured_or_not(population: Population) -> None:
-    plain = discover(population, campaign_of(), seed=3)
-    measured = discover(population, campaign_of(), seed=3, measure=Measuring(500))
+def test_where_slots_are_drawn_what_is_measured_does_not_change_the_discovery(population: Population) -> None:
+    """How many measure does: everybody has a slot of their own, and those of layers are fewer then."""
+    wanted = campaign_of()
+    whole, half = (discover(population, wanted, seed=3, measure=Measuring(500, rate)) for rate in (1.0, 0.5))
+    assert wanted.parameters.drawn
+    assert whole.release.measurement != half.release.measurement
+    assert replace(whole.release, measurement=None) == replace(half.release, measurement=None)
+    assert whole.score == half.score
+
+
+@pytest.mark.parametrize("layers", LAYERS)
+def test_where_layers_are_filled_discovery_is_the_same_whether_it_is_measured_or_not(
+    population: Population, layers: int | None
+) -> None:
+    wanted = campaign_of(layers=layers, allocation="filled")
+    plain = discover(population, wanted, seed=3)
+    measured = discover(population, wanted, seed=3, measure=Measuring(500))
     assert replace(measured.release, measurement=None, campaign=plain.release.campaign) == plain.release
     assert measured.score == plain.score
     assert plain.release.measurement is None

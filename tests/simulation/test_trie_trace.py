@@ -12,7 +12,9 @@ from neologue import Alphabet, Campaign, Population, Vocabulary, discover
 from neologue.discovery.algorithm import discover as algorithm
 from neologue.discovery.selection import select
 from neologue.discovery.tally import Tally
+from neologue.errors import ParameterError
 from neologue.simulation import trie_trace as trie_trace_module
+from neologue.simulation.likely_trace import LikelyTrace, Place
 from neologue.simulation.trie_trace import TrieTrace
 
 
@@ -63,11 +65,17 @@ def test_every_decided_layer_is_traced_and_no_other() -> None:
     assert [layer.number for layer in trie_trace.layers] == [1]
 
 
-def test_a_trace_changes_nothing_and_agrees_with_the_release() -> None:
+def two_words(layers: int | None) -> tuple[Population, Campaign]:
+    """Users who all hold the same two words, and a campaign among them."""
     population = Population.from_words({f"user {n}": {"yeet": 3, "rizz": 1} for n in range(2000)})
     campaign = Campaign.from_profile(
-        users=2000, known=Vocabulary(["hello"]), alphabet=Alphabet.named("en"), depth=6, epsilon=8.0
+        users=2000, known=Vocabulary(["hello"]), alphabet=Alphabet.named("en"), depth=6, epsilon=8.0, layers=layers
     )
+    return population, campaign
+
+
+def test_a_trace_changes_nothing_and_agrees_with_the_release() -> None:
+    population, campaign = two_words(layers=None)
     trie_trace = TrieTrace(population.words)
     seen, unseen = (
         discover(population, campaign, seed=0, trace=trie_trace.trace),
@@ -89,6 +97,33 @@ def test_a_trace_changes_nothing_and_agrees_with_the_release() -> None:
     }
     assert ends == {(word.word, word.votes) for word in seen.release.words}
     assert seen.truth == {"yeet": 2000, "rizz": 2000}
+
+
+def test_a_trace_of_likely_strings_changes_nothing_and_agrees_with_the_release() -> None:
+    population, campaign = two_words(layers=4)
+    traced = LikelyTrace(population.words)
+    seen = discover(population, campaign, seed=0, trace=traced.trace)
+    assert seen.release == discover(population, campaign, seed=0).release
+    for layer, facts in zip(traced.layers, seen.release.layers, strict=True):
+        assert (layer.pass_number, layer.number, layer.reports) == (facts.pass_number, facts.layer, facts.reports)
+        assert layer.fresh + layer.again == facts.candidates
+        assert len(layer.kept) == facts.kept
+    votes = {word.word: word.votes for word in seen.release.words}
+    assert votes.keys() >= {"yeet", "rizz"}
+    ends = {
+        (word, int(layer.votes[row]))
+        for layer in traced.layers
+        for row, word in enumerate(traced.words.tolist())
+        if layer.places[row] == Place.FOUND and layer.votes[row] >= 0
+    }
+    assert ends == {(word, votes[word]) for word in ("yeet", "rizz")}
+    assert seen.truth == {"yeet": 2000, "rizz": 2000}
+
+
+def test_what_grows_no_trie_is_not_traced_as_one() -> None:
+    population, campaign = two_words(layers=4)
+    with pytest.raises(ParameterError, match="only a discovery that grows a trie can be traced"):
+        discover(population, campaign, seed=0, trace=TrieTrace(population.words).trace)
 
 
 def test_only_simulations_trace_decisions() -> None:

@@ -14,7 +14,7 @@ from neologue.studies.factors import Factor, Variation, factors, select_factors
 
 FACTORS = factors()
 TOLD = (
-    *("sampler", "passes", "words per user (B)", "local ε", "frontier", "alphabet", "starting length"),
+    *("sampler", "passes", "layers", "words per user (B)", "local ε", "frontier", "alphabet", "starting length"),
     *("adaptive layers", "threshold", "second look", "population", "language"),
 )
 
@@ -36,6 +36,14 @@ def test_every_variation_makes_a_campaign() -> None:
         for variation in factor.variations:
             changes: dict[str, Any] = dict(variation.changes)
             Campaign.from_profile(users=variation.users or 1_000_000, **changes)
+
+
+def test_what_a_trie_alone_has_is_varied_in_a_trie() -> None:
+    """Likely strings are asked about without these parameters, so that a change to them would change nothing."""
+    for key in ("starting-length", "adaptive-layers", "second-look"):
+        assert all(dict(variation.changes)["layers"] is None for variation in of(key).variations)
+    tried = [dict(variation.changes).get("layers", 4) for variation in of("layers").variations]
+    assert tried == [4, None, 2, 3, 6]
 
 
 def test_the_starting_length_is_set_by_what_just_fits() -> None:
@@ -88,7 +96,8 @@ def test_gains_are_paired_by_seed() -> None:
 
 
 def test_a_real_study_goes_on_where_it_was_broken_off() -> None:
-    impossible = Variation("too narrow", (("adaptive", False), ("candidates", 10_000), ("frontier", 1_000)))
+    changes = (("layers", None), ("adaptive", False), ("candidates", 10_000), ("frontier", 1_000))
+    impossible = Variation("too narrow", changes)
     study = AblationStudy(
         factors=(of("sampler"), Factor("limit", "what fits", Variation("as it is"), (impossible,))),
         users=2000,

@@ -9,6 +9,7 @@ from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
 
 TRIE = "a trie has as many layers, and as large ones, as the votes make it"
+NOT_PROVED = "nothing is proved of it for reports of {randomizer}, so that layers end when they have enough reports"
 
 
 def planned_allocation(parameters: Parameters, asked: int, measuring: int) -> Allocation:
@@ -17,6 +18,8 @@ def planned_allocation(parameters: Parameters, asked: int, measuring: int) -> Al
         return UNCLAIMED
     if parameters.layers is None:
         return Allocation.none(TRIE)
+    if not parameters.drawn:
+        return Allocation.none(NOT_PROVED.format(randomizer=parameters.randomizer))
     layers = [asked] * (parameters.passes * parameters.layers)
     return Allocation.plan([*layers, measuring] if measuring else layers, parameters.delta)
 

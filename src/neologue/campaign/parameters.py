@@ -8,6 +8,7 @@ from neologue.errors import ParameterError
 from neologue.language.word_form import CASES, PUNCTUATIONS
 from neologue.privacy.allocation.planned_layers import planned_reports
 from neologue.privacy.anonymity import AnonymityPromise
+from neologue.privacy.cost import hides_layers
 from neologue.privacy.levels import MOST_IN_A_PROMISE, check_alpha, check_delta, check_unique_chance
 from neologue.privacy.repeated_looks import share_chance
 from neologue.protocol.limits import DEEPEST, LARGEST_LAYER, SAMPLERS, check_whole
@@ -82,7 +83,8 @@ class Parameters:
     votes; None grows a trie by some symbols a layer."""
     allocation: str = "filled"
     """How users come into the layers of a pass: until one has enough (filled), or each by a slot that no reader learns,
-    where layers count planned numbers of reports, some of them made up (drawn, if there are `layers`)."""
+    where layers count planned numbers of reports, some of them made up (drawn, if there are `layers` and something is
+    proved of that for the randomizer)."""
     promised_unit: str = "item"
     """What that ε protects: one word (item), or all words of a user (user)."""
     case: str = "keep"
@@ -137,8 +139,12 @@ class Parameters:
 
     @property
     def drawn(self) -> bool:
-        """Whether users come into layers by slots: a trie has as many layers, and as large ones, as votes make it."""
-        return self.allocation == "drawn" and self.layers is not None
+        """Whether users come into layers by slots.
+
+        A trie has as many layers, and as large ones, as votes make it. Nor are slots drawn where nothing is proved of
+        them: made-up reports would cost precision for nothing.
+        """
+        return self.allocation == "drawn" and self.layers is not None and hides_layers(self.randomizer)
 
     def counted_reports(self, asked: int) -> int:
         """How many reports a layer counts that asks so many users, if all come: more than those if slots are drawn."""

@@ -48,6 +48,16 @@ def fewest_users(parameters: Parameters, candidates: int) -> int:
     return fewest if parameters.promised_epsilon is None else math.ceil(fewest / (1 - ROOM))
 
 
+def too_few_users(parameters: Parameters, users: int, first_layer: int, least: int) -> ParameterError:
+    """The refusal of a campaign whose first layer can't keep what it promises."""
+    return ParameterError(
+        f"{users:,} users are too few to promise a central ε of {parameters.promised_epsilon} for one "
+        f"{parameters.promised_unit} with a local ε of {parameters.epsilon:g}: a layer needs {least:,}, and the first "
+        f"gets {first_layer:,}; take more users, a smaller local ε or fewer words per user",
+        parameter="users",
+    )
+
+
 @lru_cache(maxsize=1024)
 def _fewest(
     randomizer: str,

@@ -388,11 +388,12 @@ def _promise_lines(plan: "Plan") -> list[str]:
     if fewest is None:
         return []
     protected = "a whole user" if parameters.promised_unit == "user" else "a word"
+    live = " A live campaign needs --allocation drawn and --hours as well." if parameters.drawn else ""
     return [
         f"Promise: the release costs {protected} a central ε of at most {parameters.promised_epsilon:g}, whoever stays "
         f"away: a layer with fewer than {fewest:,} reports is not decided.",
         f"A campaign or a discovery promises it with --epsilon {plan.campaign.epsilon:g} --central-epsilon "
-        f"{parameters.promised_epsilon:g} --unit {parameters.promised_unit}.",
+        f"{parameters.promised_epsilon:g} --unit {parameters.promised_unit}.{live}",
     ]
 
 

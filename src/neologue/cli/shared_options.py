@@ -133,8 +133,8 @@ PASSES = click.option("--passes", type=int, help="How many tries are grown.")
 LAYERS = click.option(
     "--layers",
     type=int,
-    help="Ask about all strings that are likely enough, in so many layers of equal size, and judge words by all their "
-    "votes; 3 or 4 are good.",
+    help="Ask about the likeliest strings in so many layers of equal size: 4 by default. More layers reach longer words "
+    "that are spelled like no other, and find somewhat fewer of the rest.",
 )
 ALLOCATION = click.option(
     "--allocation",

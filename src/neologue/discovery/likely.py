@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue.campaign.campaign import Campaign
+from neologue.campaign.promise import too_few_users
 from neologue.discovery.decision import Decision, OnLayer, Trace, no_trace
 from neologue.discovery.estimates import VoteLaw, estimate_holders
 from neologue.discovery.result import LayerFacts, Release, ReleasedPrefix, ReleasedWord
@@ -178,6 +179,8 @@ def discover_likely(
     spelling = spelling or learn_spelling(campaign.alphabet, campaign.known.words)
     for pass_number in range(1, parameters.passes + 1):
         candidates = first_candidates(spelling, room, last=layers == 1)
+        if layer_size < (least := campaign.fewest_reports(candidates.size)):
+            raise too_few_users(parameters, campaign.users, layer_size, least)
         earlier: Integers = np.empty(0, np.int64)
         reports: tuple[int, ...] = ()
         roots: list[ReleasedPrefix] = []

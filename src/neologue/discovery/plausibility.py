@@ -30,7 +30,9 @@ One more test looks at the sums in which the votes are stored, in the order in w
   sum for the set are drawn without replacement, and Bernstein's inequality holds (Hoeffding 1963, section 6). Regions
   sleep at different times, and their people use different words: so a sum may have twice the votes for each report that
   the layer has, before anything is said. The sets are all that was kept, and the half, the quarter and so on of it that
-  has the fewest votes: what is planted has no more than it needs. Who plants evenly over time is not found.
+  has the fewest votes: what is planted has no more than it needs. Who plants evenly over time is not found. Reports
+  that are made up to fill a sum count in this sum, and not in the layer whose mean it is compared with: they have noise
+  alone, so the mean of those who came is rather too high than too low, and so is the limit.
 
 Too many votes spread over all candidates can't be told from words that many hold, as long as the total stays below its
 limit, and neither can honest-looking votes for one word: `neologue.release.influence` bounds what those do.
@@ -75,7 +77,10 @@ def find_implausible(layer: Layer | ClosedLayer, tally: Tally) -> list[str]:
 
 
 def find_gathered(layer: Layer | ClosedLayer, tally: Tally, kept: Integers, parts: Iterable[Tally]) -> list[str]:
-    """The same of the sums that the votes are stored in, for the operator: no release tells of sums of few reports."""
+    """The same of the sums that the votes are stored in, for the operator: no release tells of sums of few reports.
+
+    The reports of `tally` are those that devices sent; `parts` may have made-up ones besides.
+    """
     if not len(kept) or not tally.reports:
         return []
     weakest = kept[np.argsort(tally.votes[kept], kind="stable")]

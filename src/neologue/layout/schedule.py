@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from neologue.campaign.campaign import Campaign
-from neologue.campaign.promise import fewest_users
-from neologue.errors import ParameterError
+from neologue.campaign.promise import fewest_users, too_few_users
 from neologue.language.candidates import Strings, extensions
 from neologue.language.spelling import Spelling
 from neologue.language.vocabulary import Vocabulary
@@ -79,7 +78,7 @@ class Schedule:
         layer_size = self._layer_size(shape, prefixes, length, least)
         if layer_size < least:
             if self.campaign.parameters.promised_epsilon is not None and self.pass_number == 1 and not self.number:
-                self._refuse(layer_size, least)
+                raise too_few_users(self.campaign.parameters, self.campaign.users, layer_size, least)
             return None
         self.number += 1
         self.users_left -= layer_size
@@ -102,16 +101,6 @@ class Schedule:
             planned = shape.layer_size(self.users_left, prefixes, length)
             return min(self.users_left, max(planned, least))
         return self.campaign.users // (parameters.passes * parameters.depth)
-
-    def _refuse(self, layer_size: int, least: int) -> None:
-        """Say that not even the first layer can keep what the campaign promises."""
-        parameters = self.campaign.parameters
-        raise ParameterError(
-            f"{self.campaign.users:,} users are too few to promise a central ε of {parameters.promised_epsilon} for "
-            f"one {parameters.promised_unit} with a local ε of {self.campaign.epsilon:g}: a layer needs {least:,}, "
-            f"and the first gets {layer_size:,}; take more users, a smaller local ε or fewer words per user",
-            parameter="users",
-        )
 
     def _shape(self, doubtful: int = 0) -> Shape:
         return Shape(

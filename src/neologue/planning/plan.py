@@ -20,7 +20,7 @@ from neologue.privacy.cost import candidates_matter, density
 from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts, privacy_statement
 from neologue.randomizers.registry import randomizer
 from neologue.release.facts import facts_of
-from neologue.release.foreseen import foreseen_facts
+from neologue.release.foreseen import foreseen_allocation, foreseen_facts
 from neologue.release.foreseen_cost import reader_epsilon, with_dropouts
 
 UNITS = ("item", "user")
@@ -186,12 +186,16 @@ class _Foresight:
         return self._made[which]
 
     def facts(self, campaign: Campaign) -> PrivacyFacts:
-        """What its layers collect: all that they may where that is known beforehand, as no votes cut them."""
-        if campaign.parameters.layers is not None:
+        """What its layers collect: all that they may where that is known beforehand, as no votes change its cost."""
+        parameters = campaign.parameters
+        if parameters.layers is not None and not candidates_matter(parameters.randomizer):
             return foreseen_facts(campaign, None, self._exposure)
-        layers = self.expected(campaign).layers
-        shown = tuple(LayerShown(Batch(layer.layer_size, layer.candidates), 0, 0) for layer in layers)
-        return facts_of(campaign.parameters, shown, exposure=self._exposure)
+        shown = tuple(
+            LayerShown(Batch(parameters.counted_reports(layer.layer_size), layer.candidates), 0, 0)
+            for layer in self.expected(campaign).layers
+        )
+        allocation = foreseen_allocation(campaign, None, self._exposure)
+        return facts_of(parameters, shown, exposure=self._exposure, allocation=allocation)
 
 
 def _largest_epsilon(campaigns: Campaigns, foresight: _Foresight, users: int, limits: EpsilonLimits) -> Campaign:

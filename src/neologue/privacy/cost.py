@@ -110,6 +110,11 @@ def candidates_matter(mechanism: str) -> bool:
     return ACCOUNTING[mechanism].density is not None
 
 
+def hides_layers(mechanism: str) -> bool:
+    """Whether anything is proved of its reports if nobody who looks knows in which layer a user was."""
+    return mechanism in ACCOUNTING and ACCOUNTING[mechanism].hidden_layer is not NOT_PROVED
+
+
 def density(mechanism: Randomizer[Any]) -> float:
     """Of batches with as many reports, one with a larger density costs more, but for rounding."""
     of = ACCOUNTING[mechanism.name].density

@@ -14,7 +14,7 @@ from neologue.populations.population import Population
 from neologue.privacy.cost import cost
 from neologue.release.facts import release_facts
 from neologue.simulation.discovery_run import discover
-from neologue.studies.factors import Factor, Variation
+from neologue.studies.factors import Change, Factor, Variation
 from neologue.studies.interval import CONFIDENCE, METHOD, Interval
 from neologue.studies.method import Advance, ignore_progress
 from neologue.studies.study_progress import StudyProgress
@@ -24,7 +24,7 @@ from neologue.studies.study_progress import StudyProgress
 class AblationRun:
     """One discovery with one seed, which also draws the users."""
 
-    changes: tuple[tuple[str, int | float | str | bool], ...]
+    changes: tuple[Change, ...]
     users: int
     language: str
     alphabet: str | None

@@ -12,7 +12,7 @@ BASE_LANGUAGE = "en"
 LANGUAGES = ("de", "es", "fr", "id", "hi", "ru", "sv")
 SIZES = (10_000, 100_000, 300_000, 3_000_000, 15_000_000)
 
-Change = tuple[str, int | float | str | bool]
+Change = tuple[str, int | float | str | bool | None]
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Factor:
 def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) -> tuple[Factor, ...]:
     """All factors, with these languages and numbers of users to try."""
     as_it_is = Variation(AS_IT_IS)
+    trie = _variation("a trie", layers=None)
     characters = without_capitals(builtin.alphabet(BASE_LANGUAGE)).size - 1
     triples = characters * extensions(characters, 2)
     fixed_frontier = 100_000
@@ -65,9 +66,15 @@ def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) 
         ),
         Factor(
             "passes",
-            "how many tries are grown, each with a part of the users",
+            "how often a campaign begins anew, each time with a part of the users",
             as_it_is,
             tuple(_variation(f"{passes} passes", passes=passes) for passes in (2, 3)),
+        ),
+        Factor(
+            "layers",
+            "how many layers ask about likely strings, or a trie that grows by some symbols a layer",
+            as_it_is,
+            (trie, *(_variation(f"{layers} layers", layers=layers) for layers in (2, 3, 6))),
         ),
         Factor(
             "words per user (B)",
@@ -95,16 +102,16 @@ def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) 
         ),
         Factor(
             "starting length",
-            "how many symbols the first layer decides at once; the limit on candidates is set where it just fits, and "
-            "one below",
-            _variation("three symbols", candidates=triples),
-            (_variation("two symbols", candidates=triples - 1),),
+            "how many symbols the first layer of a trie decides at once; the limit on candidates is set where it just "
+            "fits, and one below",
+            _variation("three symbols", layers=None, candidates=triples),
+            (_variation("two symbols", layers=None, candidates=triples - 1),),
         ),
         Factor(
             "adaptive layers",
-            "whether layers extend by as many symbols, and get as many users, as suits the words",
-            _variation(f"adaptive, {fixed_frontier:,} prefixes", frontier=fixed_frontier),
-            (_variation("one symbol a layer, equal layers", adaptive=False, frontier=fixed_frontier),),
+            "whether layers of a trie extend by as many symbols, and get as many users, as suits the words",
+            _variation(f"adaptive, {fixed_frontier:,} prefixes", layers=None, frontier=fixed_frontier),
+            (_variation("one symbol a layer, equal layers", layers=None, adaptive=False, frontier=fixed_frontier),),
         ),
         Factor(
             "threshold",
@@ -114,7 +121,7 @@ def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) 
                 _variation("no promise of unique words", unique_chance=0.0),
                 _variation("no promise of what few report", k_anonymity=0, unique_chance=0.0),
                 _variation(
-                    "the most voted, no promise of what few report",
+                    "a trie of the most voted, no promise of what few report",
                     rule="top",
                     k_anonymity=0,
                     unique_chance=0.0,
@@ -127,9 +134,9 @@ def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) 
         ),
         Factor(
             "second look",
-            "whether words that a layer is in doubt about are asked about again in the next",
-            as_it_is,
-            (_variation("every word is decided at once", doubtful=0),),
+            "whether words that a layer of a trie is in doubt about are asked about again in the next",
+            trie,
+            (_variation("every word is decided at once", layers=None, doubtful=0),),
         ),
         Factor(
             "population",
@@ -156,5 +163,5 @@ def select_factors(names: Iterable[str], among: Iterable[Factor]) -> tuple[Facto
     return tuple(by_key[name] for name in wanted) or tuple(by_key.values())
 
 
-def _variation(name: str, **changes: int | float | str | bool) -> Variation:
+def _variation(name: str, **changes: int | float | str | bool | None) -> Variation:
     return Variation(name, tuple(changes.items()))

@@ -184,7 +184,8 @@ DAMAGE = {
     "not a database": None,
     "a key of a wrong length": "INSERT INTO service_keys (purpose, secret, since) VALUES ('operator', x'00', 0.0)",
     "a campaign that can't be read": (
-        "INSERT INTO campaigns VALUES (x'00', 'a', '{', 'draft', x'00', 0, 0, NULL, NULL, NULL, '')"
+        "INSERT INTO campaigns (id, name, definition, state, slot_secret, created, changed, note)"
+        " VALUES (x'00', 'a', '{', 'draft', x'00', 0, 0, '')"
     ),
     "no campaigns": "DROP TABLE campaigns",
 }

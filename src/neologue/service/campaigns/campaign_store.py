@@ -69,7 +69,7 @@ class LayerOutcome(msgspec.Struct, frozen=True):
     warnings: list[str] = []
     """Those from the votes of the whole layer, which its release repeats."""
     gathered: list[str] = []
-    """Those from the sums of batches, which are for the operator alone: no release tells of such sums."""
+    """Those that are for the operator alone: no release tells of sums of batches, or of how many devices came."""
 
     @property
     def all_warnings(self) -> list[str]:

@@ -330,12 +330,15 @@ class Coordinator:
         size = tally.reports if entry.definition.drawn else last.round.layer_size
         counted = [*layers[:-1], replace(last, round=replace(last.round, layer_size=size, reports=tally.reports))]
         decision = progress.state.decide(tally)
-        warnings = [*find_implausible(layer, tally), *find_unforetold(progress.state, decision)]
-        parts = self._storage.parts(entry.id, last.layer_index, last.candidates)
-        came = tally
+        warnings, came, answered = find_implausible(layer, tally), tally, None
         if entry.definition.drawn:
             came = self._storage.came(entry.id, last.layer_index, last.candidates)
+            answered = [*(row.round.reports - row.made_up for row in layers[:-1]), came.reports]
+        unforetold = find_unforetold(progress.state, decision, answered)
+        parts = self._storage.parts(entry.id, last.layer_index, last.candidates)
         gathered = find_gathered(layer, came, decision.index, parts)
+        # Where slots are drawn, how many came is published nowhere, and neither is what follows from it.
+        (gathered if entry.definition.drawn else warnings).extend(unforetold)
         progress.state.take(decision)
         progress.taken += 1
         facts = LayerOutcome(None if isinstance(layer, ClosedLayer) else progress.facts[-1], warnings, gathered)

@@ -179,12 +179,15 @@ class ReportStore:
                     yield tally
 
     def came(self, campaign: bytes, layer_index: int, candidates: int) -> Tally:
-        """The votes of a layer without those sums that are made up as a whole."""
-        votes, reports = np.zeros(candidates, np.int64), 0
+        """The votes of a layer without those sums that are made up as a whole, and how many devices sent reports."""
+        votes = np.zeros(candidates, np.int64)
+        with self.database.reading() as db:
+            ((devices,),) = db.execute(
+                "SELECT reports - made_up FROM layers WHERE campaign = ? AND layer_index = ?", (campaign, layer_index)
+            )
         for part in self.parts(campaign, layer_index, candidates):
             votes += part.votes
-            reports += part.reports
-        return Tally(votes, reports)
+        return Tally(votes, devices)
 
     def merge_sums(self, campaign: bytes, layer_index: int, most: int) -> None:
         """Merge sums of a layer that were written one after the other, if there are more than so many, into half.
