@@ -15,7 +15,7 @@ from neologue.cli import main
 NEW_WORDS = (
     "blorp",
     "a/b",
-    "[bold]x[/bold]",
+    "[i]x",
     "zonk",
     "yeet",
     "and/or",
@@ -25,7 +25,10 @@ NEW_WORDS = (
     "öß",
     "\x1b[31mred\x1b[0m",
 )
-"""From the most to the least held; the last can't be expressed in any alphabet, the one before not in ASCII."""
+"""From the most to the least held; the last can't be expressed in any alphabet, the one before not in ASCII.
+
+rich would print "[i]x" as an x in italics if it took it for markup.
+"""
 
 USERS = 1500
 

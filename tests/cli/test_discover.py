@@ -14,6 +14,7 @@ import pytest
 from click.testing import Result
 
 from neologue.language.vocabulary import Vocabulary
+from neologue.privacy.allocation.planned_layers import planned_reports
 from neologue.privacy.digits import shown
 from neologue.reporting import extra
 
@@ -48,9 +49,12 @@ def embedded_files(
 
 @pytest.fixture(scope="module")
 def written(neologue: Neologue, typed: Path, known: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files of a run on the file of users, words of every length."""
+    """The files of a run on the file of users, words of every length.
+
+    Three known words teach no spelling, so it takes six layers to spell glimmerfrond.
+    """
     folder = tmp_path_factory.mktemp("written")
-    result = neologue("discover", typed, "--known", known, *AS_TYPED, "--seed", 0, "--out", folder)
+    result = neologue("discover", typed, "--known", known, *AS_TYPED, "--layers", 6, "--seed", 0, "--out", folder)
     assert result.exit_code == 0, result.stderr
     return folder
 
@@ -59,7 +63,9 @@ class TestEmbeddedPopulation:
     def test_the_table_begins_with_the_most_widely_held_words(
         self, embedded: Result, embedded_files: tuple[Result, Path]
     ) -> None:
-        shown = re.findall(r"^│ (\S+) +│ +([\d,]+) │", embedded_files[0].stdout, re.MULTILINE)
+        tables = re.split(r"^(?=New words|Prefixes whose)", embedded_files[0].stdout, flags=re.MULTILINE)
+        (table,) = [table for table in tables if table.startswith("New words")]
+        shown = re.findall(r"^│ (\S+) +│ +([\d,]+) │", table, re.MULTILINE)
         words = json.loads(embedded.stdout)["words"]
         assert len(shown) == 20
         assert [word for word, _ in shown] == [entry["word"] for entry in words[:20]]
@@ -67,6 +73,17 @@ class TestEmbeddedPopulation:
             abs(int(estimate.replace(",", "")) - entry["estimate"]) <= 0.55
             for (_, estimate), entry in zip(shown, words[:20], strict=True)
         )
+
+    def test_the_prefixes_with_the_most_users_left_are_in_a_table_of_their_own(
+        self, embedded: Result, embedded_files: tuple[Result, Path]
+    ) -> None:
+        (table,) = re.findall(r"^Prefixes whose words were not all.*?^└", embedded_files[0].stdout, re.MULTILINE | re.DOTALL)
+        shown = re.findall(r"^│ (\S+)… +│ +([\d,]+) │", table, re.MULTILINE)
+        listed = {entry["prefix"] for entry in json.loads(embedded.stdout)["prefixes"]}
+        left = [int(users.replace(",", "")) for _, users in shown]
+        assert len(shown) == 10
+        assert {prefix for prefix, _ in shown} <= listed
+        assert left == sorted(left, reverse=True)
 
     def test_the_summary_says_who_was_asked_what_was_found_and_at_what_price(
         self, embedded: Result, embedded_files: tuple[Result, Path]
@@ -114,6 +131,7 @@ class TestEmbeddedPopulation:
             "population",
             "layers",
             "words",
+            "prefixes",
             "measurement",
             "exposure",
             "planting",
@@ -124,6 +142,9 @@ class TestEmbeddedPopulation:
         assert set(document["population"]) == {"users", "description"}
         assert {frozenset(entry) for entry in document["words"]} == {
             frozenset({"word", "votes", "estimate", "low", "high", "layer", "pass", "since"})
+        }
+        assert {frozenset(entry) for entry in document["prefixes"]} == {
+            frozenset({"prefix", "votes", "estimate", "low", "high", "layer", "pass"})
         }
         facts = ("pass", "layer", "length", "extension", "candidates", "asked", "reports")
         assert {frozenset(layer) for layer in document["layers"]} == {
@@ -156,12 +177,18 @@ class TestEmbeddedPopulation:
         layers = {(layer["pass"], layer["layer"]): layer for layer in document["layers"]}
         words = document["words"]
         assert sum(layer["asked"] for layer in layers.values()) <= document["population"]["users"]
-        assert all(layer["reports"] == layer["asked"] for layer in layers.values())
+        assert sorted(layers) == [(1, number) for number in (1, 2, 3, 4)]
+        assert {layer["asked"] for layer in layers.values()} == {5_000}
+        # Layers count the reports that were planned, more than those who are asked; the rest is made up.
+        planned = planned_reports(5_000, document["parameters"]["delta"])
+        assert {layer["reports"] for layer in layers.values()} == {planned}
+        assert planned > 5_000
         assert all(entry["low"] <= entry["estimate"] <= entry["high"] <= 20_000 for entry in words)
         assert [entry["estimate"] for entry in words] == sorted((e["estimate"] for e in words), reverse=True)
-        for entry in words:
-            layer = layers[entry["pass"], entry["layer"]]
-            assert layer["length"] <= len(entry["word"]) < layer["length"] + layer["extension"]
+        assert all(1 <= entry["since"] <= entry["layer"] for entry in words)
+        for number, layer in layers.items():
+            assert layer["words"] == sum((entry["pass"], entry["layer"]) == number for entry in words)
+            assert (layer["length"], layer["extension"]) == (0, 0), "likely strings begin at no common length"
         assert truth_of(embedded_files[1])["score"]["words_released"] == len(words) == len(found(document))
         assert document["privacy"]["enforced_local_epsilon"] <= document["privacy"]["local_epsilon"]
         assert document["privacy"]["local_epsilon"] == document["parameters"]["epsilon"]
@@ -201,6 +228,17 @@ class TestOwnData:
         truth = Counter(row["word"] for row in csv.DictReader(typed.read_text("utf-8").splitlines()))
         right = [entry["low"] <= truth[entry["word"]] <= entry["high"] for entry in document["words"]]
         assert sum(right) >= 7, "of nine intervals of 95 %"
+
+    def test_what_four_layers_do_not_find_is_behind_a_prefix_that_they_list(
+        self, release: Release, new_words: tuple[str, ...]
+    ) -> None:
+        document = release(*AS_TYPED, "--depth", 15)
+        prefixes = tuple(entry["prefix"] for entry in document["prefixes"])
+        expressible = {word for word in new_words if word.isascii() and word.isprintable()}
+        missed = expressible - found(document)
+        assert document["parameters"]["layers"] == 4
+        assert missed == {"glimmerfrond"}
+        assert [word for word in missed if not word.startswith(prefixes)] == []
 
     def test_no_estimate_is_far_from_the_truth(self, written: Path, typed: Path) -> None:
         document = json.loads((written / "release.json").read_text("utf-8"))
@@ -254,7 +292,7 @@ class TestOwnData:
         sample.write_text(f"\x1b[31mred\x1b[0m {string.printable}", "utf-8")
         result = neologue("discover", typed, "--known", known, "--alphabet", sample, *AS_TYPED[2:], "--seed", 0)
         assert result.exit_code == 0, result.stderr
-        assert "│ [bold]x[/bold] │" in result.stdout
+        assert re.search(r"^│ \[i\]x +│", result.stdout, re.MULTILINE)
         assert "│ blorp" in result.stdout
         assert "\x1b" not in result.stdout + result.stderr
 
@@ -320,7 +358,7 @@ class TestFiles:
 
         checker = Dictionary.from_files(str(written / "words"))
         words = found(json.loads((written / "release.json").read_text("utf-8")))
-        assert {"and/or", "a/b", "[bold]x[/bold]"} <= words
+        assert {"and/or", "a/b", "[i]x"} <= words
         assert [word for word in sorted(words) if not checker.lookup(word)] == []
         assert not checker.lookup("and")
         assert not checker.lookup("blarp")
@@ -429,10 +467,10 @@ class TestParameters:
         [
             ("--sampler", "greedy", "sampler"),
             ("--randomizer", "subset-selection", "randomizer"),
-            ("--rule", "top", "rule"),
             ("--frontier", 7, "frontier"),
             ("--passes", 3, "passes"),
             ("--depth", 3, "depth"),
+            ("--layers", 3, "layers"),
             ("--epsilon", 2.5, "epsilon"),
             ("--words-per-user", 5, "words_per_user"),
             ("--k-anonymity", 3, "k_anonymity"),
@@ -451,6 +489,14 @@ class TestParameters:
         assert changed[name] == value
         assert plain[name] != value
         assert {key for key in plain if plain[key] != changed[key]} == {name}
+
+    def test_the_rule_top_grows_a_trie_and_changes_nothing_else(self, release: Release) -> None:
+        quick = ("--frontier", 50)
+        plain, changed = release(*quick)["parameters"], release(*quick, "--rule", "top")["parameters"]
+        assert {key: (plain[key], changed[key]) for key in plain if plain[key] != changed[key]} == {
+            "rule": ("significant", "top"),
+            "layers": (4, None),
+        }
 
     def test_the_sampler_decides_which_of_too_many_words_is_reported(
         self, neologue: Neologue, known: Path, tmp_path: Path

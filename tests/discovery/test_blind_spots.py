@@ -58,7 +58,7 @@ def test_the_sure_share_falls_with_users_and_rises_with_whatever_asks_for_more_v
         return found
 
     usual = share()
-    assert share(10 * USERS) < usual / 4
+    assert share(10 * USERS) < usual / 3
     assert share(100_000, epsilon=8.0) < 0.01
     dearer: Changes = {
         "layers": 6,

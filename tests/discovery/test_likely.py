@@ -292,3 +292,17 @@ def test_what_does_not_fit_is_refused() -> None:
         campaign(layers=0)
     with pytest.raises(ParameterError, match="too few: 60 layers"):
         campaign(layers=30, passes=2, smallest_layer=200)
+
+
+def test_no_more_prefixes_are_kept_than_a_document_has_room_for(
+    population: Population, found: Discovery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = [layer.kept for layer in found.release.layers]
+    assert max(kept) > 2, "else the limit below would change nothing"
+    openings = campaign().alphabet.size * 7  # the beginning of all words, and two roots for each of three layers
+    for module in ("neologue.campaign.campaign", "neologue.language.likely_candidates"):
+        monkeypatch.setattr(f"{module}.MOST_OPENINGS", openings)
+    limited = discover(population, campaign(), seed=5).release
+    assert campaign().most_roots == 2
+    assert [layer.kept for layer in limited.layers] == [2, 2, *(min(2, each) for each in kept[2:])]
+    assert "xqzjkv" in {word.word for word in limited.words}, "what most users go on from comes first"

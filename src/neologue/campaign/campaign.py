@@ -14,6 +14,7 @@ from neologue.campaign.profiles import profile as profile_named
 from neologue.campaign.promise import fewest_reports
 from neologue.errors import LanguageError, ParameterError
 from neologue.language.alphabet import Alphabet
+from neologue.language.likely_strings import MOST_OPENINGS
 from neologue.language.vocabulary import Vocabulary
 from neologue.language.word_form import WordForm, without_capitals
 from neologue.masking.rules import GroupRules
@@ -136,6 +137,12 @@ class Campaign:
         """The most candidates that a layer can have; few users can't tell many likely strings apart."""
         most = largest_layer(self.parameters)
         return most if self.parameters.layers is None else min(most, CANDIDATES_PER_USER * self.users)
+
+    @property
+    def most_roots(self) -> int:
+        """The most prefixes that a layer of likely strings keeps: a document has room for those of all rounds."""
+        rounds = max(1, (self.parameters.layers or 1) - 1)
+        return min(self.parameters.frontier, (MOST_OPENINGS // self.alphabet.size - 1) // rounds)
 
     @property
     def most_doubtful(self) -> int:

@@ -133,8 +133,8 @@ PASSES = click.option("--passes", type=int, help="How many tries are grown.")
 LAYERS = click.option(
     "--layers",
     type=int,
-    help="Ask about the likeliest strings in so many layers of equal size: 4 by default. More layers reach longer words "
-    "that are spelled like no other, and find somewhat fewer of the rest.",
+    help="Ask about the likeliest strings in so many layers of equal size: 4 by default. More layers reach longer "
+    "words that are spelled like no other, and find somewhat fewer of the rest.",
 )
 ALLOCATION = click.option(
     "--allocation",

@@ -4,6 +4,7 @@ In the first layer every word that counts belongs to a candidate: itself, or the
 asked about is released if its votes of that layer pass; an escape that passes is a root of the next layer, to which
 every word behind it belongs, and in the last layer, which asks about words alone, it is still a kept prefix. So what
 enough users report is released, or lies behind a prefix that was kept, if one candidate in each layer has enough votes.
+Nothing is promised of words as long as words can be: a prefix of that length goes on to none, and is no root.
 
 Theorem. Let the M users who answer a layer be drawn by lot among N, S of whom report the word. How many of the M report
 it is hypergeometric, which is the law of a sum of M independent indicators (Vatutin and Mikhailov, 1982), so the
@@ -34,7 +35,7 @@ PARTS = 4
 def sure_share(campaign: Campaign) -> float | None:
     """The smallest share of users such that a word that so many report is released or lies behind a kept prefix.
 
-    With a chance of at least 1 - `MISSED`, whatever the word and all others are, if all users answer. It is None where
+    The word is shorter than `depth`. With a chance of at least 1 - `MISSED`, whatever the word and all others are, if all users answer. It is None where
     no share is enough, and for a trie, which promises nothing of the kind.
     """
     parameters = campaign.parameters
@@ -78,14 +79,14 @@ def _votes_needed(campaign: Campaign, channel: Channel, reports: int, chance: fl
 
 
 def _votes_among_most(campaign: Campaign, channel: Channel, reports: int, chance: float) -> int:
-    """The votes with which a prefix is among the `frontier` that have the most, whatever users hold.
+    """The votes with which a prefix is among the roots that have the most, whatever users hold.
 
     No candidate has more than so many votes of those who do not hold it, and all of them have at most so many of those
     who do: each report holds at most B. So few can have more than the rest.
     """
     parameters, candidates = campaign.parameters, campaign.largest_layer
-    if candidates <= parameters.frontier:
+    if candidates <= campaign.most_roots:
         return 0
     noise = binom.isf(chance / candidates, channel.trials(reports), float(channel.q))
     held = binom.isf(chance, parameters.words_per_user * reports, float(channel.p))
-    return int(noise) + int(held) // (parameters.frontier + 1) + 1
+    return int(noise) + int(held) // (campaign.most_roots + 1) + 1

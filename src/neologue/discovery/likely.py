@@ -120,7 +120,7 @@ class LikelyQuestion:
         parameters = self.campaign.parameters
         group = Judged(votes[index], costs[index], reports, self.prefix_votes_needed(reports))
         (passed,) = pass_significant([group], self.layer.randomizer.channel, parameters.false_prefixes, 0)
-        largest = select_largest(passed.index, group.votes[passed.index], parameters.frontier, self.layer)
+        largest = select_largest(passed.index, group.votes[passed.index], self.campaign.most_roots, self.layer)
         needed = np.maximum(passed.thresholds[np.isin(passed.index, largest.index)], largest.thresholds)
         missing = np.maximum(passed.missing, largest.missing(np.arange(len(passed.missing))))
         return index[largest.index], Passed(largest.index, needed, missing)

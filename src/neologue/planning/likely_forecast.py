@@ -196,7 +196,7 @@ class _Course:
         # Noise that stands out hardly ever has more votes than it needs.
         votes = np.append(votes[standing.passed], thresholds[len(thresholds) - len(noise) :])
         index, first = np.unique(index, return_index=True)
-        largest = select_largest(index, votes[first], parameters.frontier, layer)
+        largest = select_largest(index, votes[first], self.campaign.most_roots, layer)
         kept = first[np.isin(index, largest.index)]
         return Decision(self._reports_of(layer), True, largest.index, votes[kept], thresholds[kept])
 

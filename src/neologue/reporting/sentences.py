@@ -79,8 +79,8 @@ def sure_lines(release: Release) -> list[str]:
     behind = f"or begins with one of the {count:,} prefixes that are listed" if count else "as no prefix is left"
     least = math.ceil(share * 10_000) / 100
     return [
-        f"No blind spots: with a chance of at least {100 * (1 - MISSED):g} %, any word that {least:g} % of the users "
-        f"report is released, {behind}."
+        f"No blind spots: with a chance of at least {100 * (1 - MISSED):g} %, any word of fewer than "
+        f"{release.campaign.parameters.depth} characters that {least:g} % of the users report is released, {behind}."
     ]
 
 
