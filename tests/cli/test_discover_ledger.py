@@ -10,6 +10,7 @@ from click.testing import Result
 
 from neologue.ledger.budget import Budget
 from neologue.ledger.ledger_file import create_ledger
+from neologue.privacy.allocation.planned_layers import UNCLAIMED
 from neologue.privacy.collection import Batch, Collection
 
 Neologue = Callable[..., Result]
@@ -84,6 +85,7 @@ def test_a_release_that_turns_out_too_dear_is_charged_and_not_written(
 ) -> None:
     cheap = Collection("unary", 1.0, 60, (Batch(1_000_000, 1000),))
     monkeypatch.setattr("neologue.release.foreseen.foreseen_collection", lambda campaign: cheap)
+    monkeypatch.setattr("neologue.release.foreseen.foreseen_allocation", lambda *given: UNCLAIMED)
     neologue("ledger", "population", book, "de-DE", "--unit", "item", "--epsilon", "0.5", "--delta", "1e-9")
     charge = ("--ledger", book, "--population", "de-DE", "--campaign", "dear")
     refused = neologue("discover", *SMALL, *charge, "--out", tmp_path / "out")

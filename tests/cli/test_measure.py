@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from neologue.privacy.allocation.planned_layers import planned_reports
 from neologue.simulation.layer_tallies import SimulatedUsers
 
 Neologue = Callable[..., Result]
 Released = Callable[..., dict[str, Any]]
 SMALL = ("--language", "id", "--users", "20000", "--depth", "6", "--epsilon", "8", "--candidates", "300000")
+DELTA = 1e-10
+"""That of the profile, by which the reports of a layer are planned."""
 
 
 def test_the_release_has_what_was_measured_and_certifies(
@@ -93,7 +96,14 @@ def test_those_who_measure_are_charged(neologue: Neologue, tmp_path: Path) -> No
     charge = ("--ledger", book, "--population", "en", "--campaign", "one")
     assert neologue("discover", *SMALL, "--measure-users", 150, *charge).exit_code == 0
     [population] = json.loads(neologue("ledger", "show", book, "--json").stdout)
-    assert 150 in [layer_size["reports"] for layer_size in population["campaigns"][0]["cohorts"]]
+    reports = [layer_size["reports"] for layer_size in population["campaigns"][0]["cohorts"]]
+    # 19,850 others are asked in four layers; each counts a planned number of reports, and so does the measurement.
+    assert reports == [planned_reports(19_850 // 4, DELTA)] * 4 + [planned_reports(150, DELTA)]
+    trie = (*charge[:-1], "trie")
+    assert neologue("discover", *SMALL, "--rule", "top", "--measure-users", 150, *trie).exit_code == 0
+    [population] = json.loads(neologue("ledger", "show", book, "--json").stdout)
+    [grown] = [campaign for campaign in population["campaigns"] if campaign["campaign"] == "trie"]
+    assert 150 in [layer_size["reports"] for layer_size in grown["cohorts"]], "a trie counts whoever comes"
 
 
 @pytest.mark.parametrize(

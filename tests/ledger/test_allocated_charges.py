@@ -25,6 +25,14 @@ def test_alone_it_costs_what_its_release_states(unit: str) -> None:
     assert stated < 0.7 * composed_epsilon([KNOWN], DELTA, unit)
 
 
+def test_where_other_words_would_tell_the_layer_it_costs_what_a_known_layer_does() -> None:
+    """With few users and a large local ε, the bound of an unknown layer is the larger one for a word."""
+    planned = Allocation.plan([5_000] * 4, DELTA)
+    small = Collection("unary", 8.0, 60, tuple(Batch(layer.reports, 1000) for layer in planned.layers), planned)
+    stated = central_epsilon(small, DELTA, "item")
+    assert stated <= composed_epsilon([small], DELTA, "item") <= 1.02 * stated < 2.1
+
+
 @pytest.mark.parametrize("unit", ["item", "user"])
 def test_several_cost_more_than_one_and_less_than_their_sum(unit: str) -> None:
     one, three = (composed_epsilon([HIDDEN] * times, DELTA, unit) for times in (1, 3))

@@ -63,7 +63,7 @@ def test_the_share_is_rounded_up_and_says_nothing_where_nothing_is_promised(
     (line,) = sure_lines(release)
     share = sure_share(release.campaign)
     assert share is not None
-    stated = float(line.partition("any word that ")[2].partition(" %")[0]) / 100
+    stated = float(line.partition(" characters that ")[2].partition(" %")[0]) / 100
     assert share <= stated < share + 1e-4
     undecided = replace(release, layers=(*release.layers[:-1], replace(release.layers[-1], decided=False)))
     assert sure_lines(undecided) == []

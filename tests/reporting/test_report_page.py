@@ -20,6 +20,7 @@ from neologue.reporting.simulated_release import discovery_document
 from neologue.reporting.svg import INK, WORD, plot
 from neologue.reporting.trie_data import trie_data
 from neologue.simulation.discovery_run import Discovery
+from neologue.simulation.likely_trace import LikelyTrace
 from neologue.simulation.trie_trace import TrieTrace
 
 HOSTILE = ("</script>", "<!--", "<img/src=x>", "{{7*7}}", "&lt;", "'\">", "</style>")
@@ -208,13 +209,16 @@ class TestPage:
         again.layers = trie_trace.layers
         assert discovery_report(discovery, discovery_document(discovery), again, COMMAND) == page
 
-    def test_a_run_that_finds_nothing_has_a_page_too(self) -> None:
+    @pytest.mark.parametrize(("layers", "kind"), [(None, TrieTrace), (4, LikelyTrace)])
+    def test_a_run_that_finds_nothing_has_a_page_too(
+        self, layers: int | None, kind: type[TrieTrace] | type[LikelyTrace]
+    ) -> None:
         population = Population.from_words({f"user {n}": {"abba": 1} for n in range(600)})
-        campaign = Campaign.from_profile(users=600, alphabet=Alphabet("ab"), depth=6, epsilon=0.01)
-        trie_trace = TrieTrace(population.words)
-        discovery = discover(population, campaign, seed=0, trace=trie_trace.trace)
+        campaign = Campaign.from_profile(users=600, alphabet=Alphabet("ab"), depth=6, epsilon=0.01, layers=layers)
+        traced = kind(population.words)
+        discovery = discover(population, campaign, seed=0, trace=traced.trace)
         assert not discovery.release.words
-        empty = Reader(discovery_report(discovery, discovery_document(discovery), trie_trace, "neologue discover"))
+        empty = Reader(discovery_report(discovery, discovery_document(discovery), traced, "neologue discover"))
         assert "No new word found among 600 users" in empty.the("h1").text
 
 

@@ -186,8 +186,17 @@ def _unary_part(asked: list[tuple[Unary, int]], words: int, local: float) -> Los
 
 
 def _allocated_part(unary: Unary, allocation: Allocation, unit: str, local: float) -> LossPart:
-    """The layer of a user is not known: one profile for all words that are replaced."""
-    delta_of = (user_delta if unit == "user" else word_delta)(unary, allocation)
+    """The layer of a user is not known: one profile for all words that are replaced.
+
+    Whoever knew the layer would learn at least as much, so where that bound is smaller, it holds too.
+    """
+    smallest = Sums.of(unary, min(layer.reports for layer in allocation.layers))
+    hidden = (user_delta if unit == "user" else word_delta)(unary, allocation)
+    known = smallest.user_delta(unary.bound) if unit == "user" else smallest.word_delta
+
+    def delta_of(epsilon: float) -> float:
+        return min(hidden(epsilon), known(epsilon) + allocation.overflow)
+
     deepest = max(DEEPEST, allocation.overflow * (1 + TINY))
     epsilons, deltas = _dots(delta_of, local, deepest)
     if epsilons[-1] < local:
