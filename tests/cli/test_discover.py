@@ -77,7 +77,9 @@ class TestEmbeddedPopulation:
     def test_the_prefixes_with_the_most_users_left_are_in_a_table_of_their_own(
         self, embedded: Result, embedded_files: tuple[Result, Path]
     ) -> None:
-        (table,) = re.findall(r"^Prefixes whose words were not all.*?^└", embedded_files[0].stdout, re.MULTILINE | re.DOTALL)
+        (table,) = re.findall(
+            r"^Prefixes whose words were not all.*?^└", embedded_files[0].stdout, re.MULTILINE | re.DOTALL
+        )
         shown = re.findall(r"^│ (\S+)… +│ +([\d,]+) │", table, re.MULTILINE)
         listed = {entry["prefix"] for entry in json.loads(embedded.stdout)["prefixes"]}
         left = [int(users.replace(",", "")) for _, users in shown]

@@ -62,8 +62,8 @@ def summary(discovery: "Discovery") -> list[str]:
 
 
 PREFIX_NOTE = (
-    "So many users type words that begin like this, beside the words that were found; how they go on was not asked "
-    "about, or too few go on in the same way."
+    "About this many users type other words with this beginning than those found. Nobody was asked how these words go "
+    "on, or too few users type the same one."
 )
 
 

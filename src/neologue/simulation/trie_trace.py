@@ -81,7 +81,9 @@ class TrieTrace:
     def trace(self, layer: Layer, tally: Tally, selection: Selection) -> None:
         """Record how a layer was decided that extends prefixes; others grow no trie."""
         if not isinstance(layer, ExtendingLayer):
-            raise ParameterError("only a discovery that grows a trie can be traced: give layers=None, or leave out the trace")
+            raise ParameterError(
+                "only a discovery that grows a trie can be traced: give layers=None, or leave out the trace"
+            )
         channel = layer.randomizer.channel
         dropped = self._dropped(layer, tally, selection)
         # A copy without the long lists that the layer's candidates may have cached.
