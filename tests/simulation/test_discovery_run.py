@@ -24,7 +24,9 @@ def population() -> Population:
 def campaign(users: int = 6000, **changes: object) -> Campaign:
     from neologue import Alphabet
 
-    settings: dict[str, object] = {"depth": 6, "epsilon": 4.0, "alphabet": Alphabet("abc")} | changes
+    # All words of three letters have room many times over, and devices are quick.
+    settings: dict[str, object] = {"depth": 6, "epsilon": 4.0, "alphabet": Alphabet("abc"), "candidates": 20_000}
+    settings |= changes
     return Campaign.from_profile(users=users, known=Vocabulary(["known"]), **settings)  # type: ignore[arg-type]
 
 

@@ -89,9 +89,10 @@ class Campaign:
         layers = self.parameters.passes * (self.parameters.layers or self.parameters.depth)
         needed = self.parameters.smallest_layer * layers
         if self.users < needed:
+            fewer = "a smaller depth" if self.parameters.layers is None else "fewer layers"
             raise ParameterError(
                 f"{self.users} users are too few: {layers} layers of {self.parameters.smallest_layer} need {needed:,}; "
-                "take more users, fewer passes or layers, or a smaller depth",
+                f"take more users, fewer passes or {fewer}",
                 parameter="users",
             )
 

@@ -35,8 +35,8 @@ PARTS = 4
 def sure_share(campaign: Campaign) -> float | None:
     """The smallest share of users such that a word that so many report is released or lies behind a kept prefix.
 
-    The word is shorter than `depth`. With a chance of at least 1 - `MISSED`, whatever the word and all others are, if all users answer. It is None where
-    no share is enough, and for a trie, which promises nothing of the kind.
+    The word is shorter than `depth`. With a chance of at least 1 - `MISSED`, whatever the word and all others are, if
+    all users answer. It is None where no share is enough, and for a trie, which promises nothing of the kind.
     """
     parameters = campaign.parameters
     if parameters.layers is None:
