@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from neologue import Campaign
+from neologue import Alphabet, Campaign
 from neologue.binom import cdf
 from neologue.campaign.changes import Changes
 from neologue.discovery.blind_spots import MISSED, sure_share
@@ -52,14 +52,17 @@ def test_a_word_of_the_sure_share_has_enough_votes_in_every_layer(epsilon: float
 
 
 def test_the_sure_share_falls_with_users_and_rises_with_whatever_asks_for_more_votes() -> None:
-    def share(users: int = USERS, **changes: Unpack[Changes]) -> float:
-        found = sure_share(Campaign.from_profile(users=users, **changes))
+    few, many = Alphabet("abcdefgh"), Alphabet.named("en")
+
+    def share(users: int = USERS, alphabet: Alphabet = few, **changes: Unpack[Changes]) -> float:
+        found = sure_share(Campaign.from_profile(users=users, alphabet=alphabet, **changes))
         assert found is not None
         return found
 
     usual = share()
-    assert share(10 * USERS) < usual / 3
-    assert share(100_000, epsilon=8.0) < 0.01
+    assert share(10 * USERS) < usual / 4
+    assert share(100_000, many, epsilon=8.0) < 0.01
+    assert share(10 * USERS, many) > share(10 * USERS), "a document has room for fewer roots"
     dearer: Changes = {
         "layers": 6,
         "epsilon": 7.0,
