@@ -4,7 +4,6 @@ In the first layer every word that counts belongs to a candidate: itself, or the
 asked about is released if its votes of that layer pass; an escape that passes is a root of the next layer, to which
 every word behind it belongs, and in the last layer, which asks about words alone, it is still a kept prefix. So what
 enough users report is released, or lies behind a prefix that was kept, if one candidate in each layer has enough votes.
-Nothing is promised of words as long as words can be: a prefix of that length goes on to none, and is no root.
 
 Theorem. Let the M users who answer a layer be drawn by lot among N, S of whom report the word. How many of the M report
 it is hypergeometric, which is the law of a sum of M independent indicators (Vatutin and Mikhailov, 1982), so the
@@ -35,8 +34,8 @@ PARTS = 4
 def sure_share(campaign: Campaign) -> float | None:
     """The smallest share of users such that a word that so many report is released or lies behind a kept prefix.
 
-    The word is shorter than `depth`. With a chance of at least 1 - `MISSED`, whatever the word and all others are, if
-    all users answer. It is None where no share is enough, and for a trie, which promises nothing of the kind.
+    With a chance of at least 1 - `MISSED`, whatever the word and all others are, if all users answer. It is None where
+    no share is enough, and for a trie, which promises nothing of the kind.
     """
     parameters = campaign.parameters
     if parameters.layers is None:

@@ -208,8 +208,8 @@ def discover_likely(
             released = _released(question, decision, texts.tolist(), ended)
             words.update((word.word, word) for word in released)
             reports = (*reports, decision.reports)
-            # A prefix as long as a word can be goes on to none.
-            going_on = np.flatnonzero(~ended & (np.char.str_len(texts) < parameters.depth))
+            # From a prefix as long as a word can be, users go on to that word alone.
+            going_on = np.flatnonzero(~ended & (np.char.str_len(texts) <= parameters.depth))
             going_on = going_on[np.argsort(texts[going_on])]
             shown = [word.votes for word in released] + decision.votes[going_on].tolist()
             facts.append(_facts(question, decision, len(going_on), len(released), min(shown, default=0)))
