@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "audit": {"language", "randomizers", "protocol", "device"},
     "fleet": {"masking", "device", "populations"},
-    "conformance": {"language", "protocol", "device"},
+    "conformance": {"language", "transparency", "protocol", "device"},
     "service.storage": {"discovery", "aggregation"},
     "service.log": {"transparency", "service.storage"},
     "service.ops": {"transparency", "protocol", "service.storage", "service.log"},

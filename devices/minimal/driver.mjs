@@ -28,7 +28,9 @@ for await (const line of createInterface({ input: process.stdin })) {
   const given = JSON.parse(line);
   let told;
   try {
-    told = { result: await commands[given.do](given) };
+    told = given.trust
+      ? { unsupported: "this device looks at no logs" }
+      : { result: await commands[given.do](given) };
   } catch (error) {
     told = { error: String(error.stack) };
   }

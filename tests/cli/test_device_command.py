@@ -11,9 +11,10 @@ from click.testing import CliRunner, Result
 
 from invitations import OPERATOR
 from neologue.cli import main
+from neologue.conformance.scripted_log import ScriptedLog
 from neologue.release.signature import sign_document
 from small_service import CAMPAIGN, Service, error, instead, running
-from transparency.logs import Log
+from transparency.logs import published
 
 KEY = OPERATOR.public_key().public_bytes_raw().hex()
 SECRET = "xylomancytest"
@@ -102,14 +103,15 @@ def test_a_release_is_checked_on_the_device_alone(
     assert found.exit_code == 0
     yes = "yes: the layer that this device answered is in the release, with the {} that it was told\n"
     assert found.stdout == yes.format("ε, B and masks")
-    log = Log(campaign_id=CAMPAIGN, time=1_700_000_000)
+    log = ScriptedLog(CAMPAIGN, time=1_700_000_000)
     log.open(log.layer(0, service.layer.digest))
-    write_files(tmp_path / "log", log.files())
+    write_files(tmp_path / "log", published(log))
     logged = device("check", release, "--log", tmp_path / "log")
     assert logged.exit_code == 0, logged.output
     assert logged.stdout.endswith("in the operator's log, where everybody was asked the same\n")
-    other = Log(campaign_id=CAMPAIGN, time=1_700_000_000).open_layers(1)
-    write_files(tmp_path / "other", other.files())
+    other = ScriptedLog(CAMPAIGN, time=1_700_000_000)
+    other.open(other.layer(0))
+    write_files(tmp_path / "other", published(other))
     hidden = device("check", release, "--log", tmp_path / "other")
     assert (hidden.exit_code, "is not in the log" in hidden.stdout) == (1, True)
     away = device("check", release, "--log", "http://127.0.0.1:9/log")

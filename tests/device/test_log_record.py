@@ -8,6 +8,7 @@ import pytest
 
 from invitations import OPERATOR, policy
 from layers import small_layer
+from neologue.conformance.scripted_log import WITNESSES
 from neologue.device import Client
 from neologue.device.tick import State
 from neologue.errors import ParameterError
@@ -15,7 +16,6 @@ from neologue.transparency.checkpoint import operator_origin
 from sending import AT_ONCE
 from small_service import running
 from transparency.logged_service import TODAY, LoggedService
-from transparency.logs import WITNESSES
 
 KEYS = [witness.public_key().public_bytes_raw() for witness in WITNESSES]
 

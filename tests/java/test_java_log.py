@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from layers import small_layer
+from neologue.conformance.scripted_log import WITNESSES
 from small_service import running
 from transparency.logged_service import LoggedService
-from transparency.logs import WITNESSES
 
 from .machine import JavaError, JavaMachine
 from .test_java_device import LOOSE, JavaDevice

@@ -12,18 +12,20 @@ from click.testing import CliRunner
 
 from neologue.cli.main import main
 from neologue.conformance.checks import CHECKS, RULES, Check
-from neologue.conformance.driver import WINDOW, CommandDriver, Step
+from neologue.conformance.driver import CommandDriver, Setting, Step
 from neologue.conformance.kit import judge
 from neologue.conformance.python_driver import ClientDriver
 from neologue.device import client, policy, transport
 from neologue.device.backoff import Backoff
 from neologue.device.client import Client
 from neologue.device.library import Library
+from neologue.device.log_record import LogRecord
 from neologue.device.operator_keys import OperatorKeys
 from neologue.device.spending_record import SpendingRecord
 from neologue.device.tick import OUT
 from neologue.errors import ConformanceError, LaterError
 from neologue.protocol.submission import Submission
+from neologue.transparency.inclusion_proof import TreeProof
 from protocol_mutants import MUTANTS, ROOT
 
 PYTHON: Final = (sys.executable, "-m", "neologue.conformance.python_driver")
@@ -39,7 +41,6 @@ ELSEWHERE: Final = {
     "H1": "tests/device/test_handover.py",
     "H2": "tests/device/test_handover.py",
     "N6": "tests/test_entropy.py",
-    **dict.fromkeys(("V1", "V2", "V3", "V4", "V5"), "vectors/log.json"),
 }
 """Rules that neither vectors nor a service can judge, and where they are looked at."""
 
@@ -57,9 +58,8 @@ class InProcess:
     def __init__(self) -> None:
         self._driver = ClientDriver()
 
-    def open(self, folder: str, server: str, operator: str, credential: str, words: dict[str, int]) -> None:
-        given = {"folder": folder, "server": server, "operator": operator, "credential": credential, "words": words}
-        self._run("open", **given, window=WINDOW)
+    def open(self, setting: Setting) -> None:
+        self._run("open", **setting.told())
 
     def tick(self) -> Step:
         told: Any = self._run("tick")
@@ -224,6 +224,32 @@ def tells_a_word(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SpendingRecord, "answer", answer)
 
 
+@wrong("needs_a_proof")
+def asks_for_no_proof(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(LogRecord, "check", lambda *_: None)
+
+
+@wrong("answers_what_is_in_the_log_alone")
+def believes_every_proof(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("neologue.transparency.inclusion_proof.verify", lambda *_: True)
+    patch.setattr(TreeProof, "witnesses_of", lambda _proof, _checkpoint, _witnesses, _now, quorum: quorum)
+
+
+@wrong("counts_the_witnesses_that_it_knows")
+def counts_no_witnesses(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(TreeProof, "witnesses_of", lambda _proof, _checkpoint, _witnesses, _now, quorum: quorum)
+
+
+@wrong("follows_a_log_that_grows_and_no_fork")
+def follows_every_log(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("neologue.device.log_record._check_goes_on", lambda *_: None)
+
+
+@wrong("waits_for_a_log_that_went_back")
+def goes_back_with_a_log(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(LogRecord, "newest", lambda *_: None)
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_device_is_told(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check, broken = WRONG[name]
@@ -272,6 +298,14 @@ def test_every_rule_is_judged_somewhere() -> None:
     assert rules_of(ROOT / "docs" / "protocol.md") == judged
     for place in ELSEWHERE.values():
         assert (ROOT / place).exists(), place
+
+
+def test_what_a_device_leaves_out_is_skipped() -> None:
+    knows_no_logs = 'import sys\nfor line in sys.stdin: print(\'{"unsupported": "no logs"}\', flush=True)'
+    done = CliRunner().invoke(main, ["conformance", "--rule", "V1", "--", sys.executable, "-c", knows_no_logs])
+    assert done.exit_code == 0
+    assert done.output.startswith("skip V1")
+    assert done.output.endswith("0 of 1 checks passed. 1 were skipped: they are about what the device leaves out.\n")
 
 
 def test_a_driver_that_ends_too_early_is_told() -> None:

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from neologue.errors import LogError
 from neologue.transparency.inclusion_proof import InclusionProof
 from neologue.transparency.log_entry import Deed, LogEntry
-from transparency.logs import Log
+from transparency.logs import log_of_layers
 
-LOG = Log()
-PROOF = bytes(LOG.open_layers(3).proof(1))
+LOG = log_of_layers(3)
+PROOF = bytes(LOG.proof(1))
 ENTRY = LOG.layer(1)
 WITNESSES = [witness.public_key().public_bytes_raw() for witness in LOG.witnesses]
 

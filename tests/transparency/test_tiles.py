@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from neologue.conformance.scripted_log import tile_files
 from neologue.errors import LogError
 from neologue.transparency.merkle import leaf_hash, prove_consistency, prove_inclusion, tree_root
 from neologue.transparency.tiles import (
@@ -20,20 +21,6 @@ from neologue.transparency.tiles import (
 
 def entries(count: int) -> list[bytes]:
     return [f"entry {number}".encode() for number in range(count)]
-
-
-def files_of(leaves: list[bytes]) -> dict[str, bytes]:
-    """The files of a log, by their paths."""
-    subtrees, files = subtrees_of_entries(leaves), {}
-    for tile in tiles_of(len(leaves)):
-        numbers = range(tile.index * 256, tile.index * 256 + tile.width)
-        level = tile.level
-        files[tile.path] = (
-            pack_entries([leaves[number] for number in numbers])
-            if level is None
-            else b"".join(subtrees(8 * level, number) for number in numbers)
-        )
-    return files
 
 
 @pytest.mark.parametrize(
@@ -81,7 +68,7 @@ def test_a_tree_has_the_tiles_of_the_specification() -> None:
 @pytest.mark.parametrize("size", [1, 2, 255, 256, 257, 600])
 def test_a_reader_gets_the_tree_from_its_files(size: int) -> None:
     leaves = entries(size)
-    files = files_of(leaves)
+    files = tile_files(leaves)
     subtrees, plain = subtrees_of_tiles(size, files.__getitem__), subtrees_of_entries(leaves)
     assert tree_root(size, subtrees) == tree_root(size, plain)
     for index in {0, size // 2, size - 1}:
@@ -91,7 +78,7 @@ def test_a_reader_gets_the_tree_from_its_files(size: int) -> None:
 
 
 def test_a_tile_that_is_cut_is_refused() -> None:
-    files = {path: content[:-1] for path, content in files_of(entries(5)).items()}
+    files = {path: content[:-1] for path, content in tile_files(entries(5)).items()}
     with pytest.raises(LogError, match="bytes"):
         tree_root(5, subtrees_of_tiles(5, files.__getitem__))
     with pytest.raises(LogError, match="cut"):

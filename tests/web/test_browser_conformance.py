@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from pathlib import Path
 
-from neologue.conformance.driver import Step
+from neologue.conformance.driver import Setting, Step
 from neologue.conformance.kit import judge
 from neologue.errors import ConformanceError
 
@@ -19,12 +19,19 @@ class BrowserDriver:
         self._pages: dict[str, str] = {}
         """By the address of a service, that of the pages of the same origin."""
 
-    def open(self, folder: str, server: str, operator: str, credential: str, words: dict[str, int]) -> None:
+    def open(self, setting: Setting) -> None:
+        server = setting.server
         if server not in self._pages:
             self._pages[server] = self._stack.enter_context(pages(server))
         address = self._pages[server]
         self._browser.visit(address)
-        options = {"server": address, "operators": [operator], "sendingWindow": [0, 0.01], "name": folder}
+        options = {
+            "server": address,
+            "operators": [setting.operator],
+            "sendingWindow": setting.window,
+            "name": setting.folder,
+            "policy": setting.told().get("trust", {}),
+        }
         self._run(
             """
             const { Device } = await import("/static/neologue-device.js");
@@ -35,8 +42,8 @@ class BrowserDriver:
             for (const [word, times] of Object.entries(words)) await device.typed(word, { times });
             """,
             options,
-            credential,
-            words,
+            setting.credential,
+            setting.words,
         )
 
     def tick(self) -> Step:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from layers import small_layer
+from neologue.conformance.scripted_log import WITNESSES
 from small_service import running
 from transparency.logged_service import LoggedService
-from transparency.logs import WITNESSES
 
 from .chromium import Browser
 from .pages import pages

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from neologue.conformance.scripted_log import tile_files
 from neologue.errors import LogError
 from neologue.transparency.add_checkpoint import SIZE_MEDIA, AddCheckpoint
 from neologue.transparency.checkpoint import Checkpoint, campaign_origin, log_verifier, operator_origin, sign_checkpoint
@@ -15,7 +16,6 @@ from neologue.transparency.tiles import subtrees_of_entries
 from neologue.witness.witness import Answer, Witness
 from neologue.witness.witness_app import describe
 from neologue.witness.witness_file import Fork, WitnessFile
-from transparency.test_tiles import files_of
 
 LOG = Ed25519PrivateKey.from_private_bytes(bytes([9]) * 32)
 KEY = LOG.public_key().public_bytes_raw()
@@ -124,7 +124,7 @@ def test_what_is_wrong_is_refused_as_the_protocol_says(witness: Witness, body: b
 def test_a_log_that_shows_everybody_something_else_is_caught(witness: Witness, forks: Seen) -> None:
     """The witness was lied to: it co-signed another log than the one that is served."""
     witness.add_checkpoint(request(FORKED[:3], 0))
-    files = files_of(HONEST[:8])
+    files = tile_files(HONEST[:8])
     assert not witness.observe(bytes(note_of(HONEST[:8])), ORIGIN, files.__getitem__)
     assert len(forks) == 1
     assert "was forked" in witness.add_checkpoint(request(FORKED[:5], 3)).body
@@ -133,7 +133,7 @@ def test_a_log_that_shows_everybody_something_else_is_caught(witness: Witness, f
 def test_a_log_that_shows_what_was_cosigned_is_left_in_peace(witness: Witness, forks: Seen) -> None:
     witness.add_checkpoint(request(HONEST[:3], 0))
     for size in (2, 3, 8):
-        files = files_of(HONEST[:size])
+        files = tile_files(HONEST[:size])
         assert witness.observe(bytes(note_of(HONEST[:size])), ORIGIN, files.__getitem__)
     assert not forks
 
@@ -141,7 +141,7 @@ def test_a_log_that_shows_what_was_cosigned_is_left_in_peace(witness: Witness, f
 def test_files_that_do_not_belong_to_a_checkpoint_prove_nothing(witness: Witness, forks: Seen) -> None:
     witness.add_checkpoint(request(HONEST[:3], 0))
     with pytest.raises(LogError, match="do not belong"):
-        witness.observe(bytes(note_of(HONEST[:8])), ORIGIN, files_of(FORKED[:8]).__getitem__)
+        witness.observe(bytes(note_of(HONEST[:8])), ORIGIN, tile_files(FORKED[:8]).__getitem__)
     with pytest.raises(LogError, match="not signed by it"):
         witness.observe(
             bytes(note_of(HONEST[:8], private=Ed25519PrivateKey.generate())), ORIGIN, dict[str, bytes]().__getitem__

@@ -29,12 +29,15 @@ def conformance(context: click.Context, rule: tuple[str, ...], command: tuple[st
     if unknown:
         raise ParameterError(f"no check is about the rule {min(unknown)}; choose from {', '.join(sorted(RULES))}")
     checks = [check for check in CHECKS if not rule or not set(rule).isdisjoint(check.rules)]
-    driver, broken = CommandDriver(command), 0
+    driver, verdicts = CommandDriver(command), []
     with tempfile.TemporaryDirectory() as folder:
         for verdict in judge(lambda: driver, Path(folder), checks):
             click.echo(verdict)
-            broken += verdict.complaint is not None
+            verdicts.append(verdict)
     driver.end()
-    click.echo(f"{len(checks) - broken} of {len(checks)} checks passed.")
+    broken = sum(verdict.complaint is not None for verdict in verdicts)
+    left_out = sum(verdict.left_out is not None for verdict in verdicts)
+    skipped = f" {left_out} were skipped: they are about what the device leaves out." if left_out else ""
+    click.echo(f"{len(checks) - broken - left_out} of {len(checks)} checks passed.{skipped}")
     if broken:
         context.exit(1)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from neologue.conformance import check_in_checks, key_checks, layer_checks, report_checks, sending_checks
+from neologue.conformance import check_in_checks, key_checks, layer_checks, log_checks, report_checks, sending_checks
 from neologue.conformance.check import CHECKS, Check
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "check_in_checks",
     "key_checks",
     "layer_checks",
+    "log_checks",
     "report_checks",
     "sending_checks",
 ]

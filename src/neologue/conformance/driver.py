@@ -5,15 +5,19 @@ A device in another language has a program that does so, one JSON object a line 
 
 import json
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Protocol
 
 from neologue.errors import ConformanceError
 
 WINDOW: Final = (0.0, 0.01)
 """The seconds in which a device draws the moment of sending, so that nobody waits for the usual window."""
+
+
+class UnsupportedError(Exception):
+    """The device leaves out what the protocol leaves to it."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +29,44 @@ class Step:
     """Seconds until the next step; None if there is none."""
 
 
+@dataclass(frozen=True)
+class Trust:
+    """What the policy of a device demands of witnesses; keys in hexadecimal."""
+
+    logs: tuple[str, ...]
+    witnesses: tuple[str, ...]
+    quorum: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a device is opened with."""
+
+    folder: str
+    server: str
+    operator: str
+    """The public key of the operator whom its owner trusts, in hexadecimal."""
+    credential: str
+    words: Mapping[str, int]
+    trust: Trust | None = None
+    window: tuple[float, float] = WINDOW
+
+    def told(self) -> dict[str, object]:
+        """As a driver is told."""
+        told = asdict(self)
+        if self.trust is None:
+            del told["trust"]
+        return told
+
+
 class Driver(Protocol):
     """One device at a time, in a folder that outlives it."""
 
-    def open(self, folder: str, server: str, operator: str, credential: str, words: dict[str, int]) -> None:
-        """Open the device of a folder; its owner has agreed, it joins the campaign, and words are typed."""
+    def open(self, setting: Setting) -> None:
+        """Open the device of a folder; its owner has agreed, it joins the campaign, and words are typed.
+
+        An UnsupportedError if the device has no such policy.
+        """
 
     def tick(self) -> Step:
         """Take one step."""
@@ -51,17 +88,9 @@ class CommandDriver:
         self._command = [*command]
         self._process: subprocess.Popen[str] | None = None
 
-    def open(self, folder: str, server: str, operator: str, credential: str, words: dict[str, int]) -> None:
+    def open(self, setting: Setting) -> None:
         """Open the device of a folder."""
-        self._ask(
-            "open",
-            folder=folder,
-            server=server,
-            operator=operator,
-            credential=credential,
-            words=words,
-            window=[0, 0.01],
-        )
+        self._ask("open", **setting.told())
 
     def tick(self) -> Step:
         """Take one step."""
@@ -118,6 +147,8 @@ class CommandDriver:
             told = json.loads(self._process.stdout.readline())
         except (OSError, ValueError) as error:
             raise ConformanceError(f"the driver gave no answer in JSON to {do!r} ({type(error).__name__})") from None
+        if do == "open" and isinstance(told, dict) and "unsupported" in told:
+            raise UnsupportedError(str(told["unsupported"]))
         if not isinstance(told, dict) or "result" not in told:
             raise ConformanceError(f"the driver failed at {do!r}: {told}")
         return told["result"]

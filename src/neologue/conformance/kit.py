@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neologue.conformance.checks import CHECKS, Check
-from neologue.conformance.driver import Driver
+from neologue.conformance.driver import Driver, UnsupportedError
 from neologue.conformance.scene import BrokenRuleError, set_scene
 from neologue.errors import ConformanceError
 
@@ -15,23 +15,28 @@ class Verdict:
     """What came of one check."""
 
     check: Check
-    complaint: str | None
+    complaint: str | None = None
     """What is wrong; None if nothing is."""
+    left_out: str | None = None
+    """What the device does not do, so that it can't be judged by this; None if it was judged."""
 
     def __str__(self) -> str:
-        mark = "ok  " if self.complaint is None else "FAIL"
+        mark = "FAIL" if self.complaint else "skip" if self.left_out else "ok  "
         told = f"{mark} {', '.join(self.check.rules):<24} {self.check.sentence}"
-        return told if self.complaint is None else f"{told}\n     {self.complaint}"
+        reason = self.complaint or self.left_out
+        return told if reason is None else f"{told}\n     {reason}"
 
 
 def judge(make_driver: Callable[[], Driver], folder: Path, checks: Sequence[Check] = CHECKS) -> Iterator[Verdict]:
     """Judge the devices that a driver opens, one check after the other."""
     driver = make_driver()
     for number, each in enumerate(checks):
-        complaint = None
+        complaint = left_out = None
         with set_scene(driver, folder / f"{number:02}") as scene:
             try:
                 each.run(scene)
+            except UnsupportedError as error:
+                left_out = str(error)
             except (BrokenRuleError, ConformanceError) as error:
                 complaint = str(error)
             try:
@@ -39,4 +44,4 @@ def judge(make_driver: Callable[[], Driver], folder: Path, checks: Sequence[Chec
             except ConformanceError:
                 # A device that broke down leaves a driver that can't be used again.
                 driver.crash()
-        yield Verdict(each, complaint)
+        yield Verdict(each, complaint, left_out)

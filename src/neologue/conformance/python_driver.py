@@ -17,7 +17,7 @@ class ClientDriver:
         """Do what the kit asks for."""
         match do:
             case "open":
-                policy = Policy(operators=frozenset({bytes.fromhex(given["operator"])}))
+                policy = _policy(given["operator"], given.get("trust"))
                 window = SendingTime(SendingWindow(*given["window"]))
                 self._client = Client(given["folder"], given["server"], policy, sending_time=window)
                 self._client.join(given["credential"])
@@ -41,6 +41,15 @@ class ClientDriver:
     def _opened(self) -> Client:
         assert self._client, "no device is open"
         return self._client
+
+
+def _policy(operator: str, trust: dict[str, Any] | None) -> Policy:
+    """The usual policy, for an operator and perhaps with witnesses."""
+    operators = frozenset({bytes.fromhex(operator)})
+    if trust is None:
+        return Policy(operators=operators)
+    logs, witnesses = (frozenset(map(bytes.fromhex, trust[name])) for name in ("logs", "witnesses"))
+    return Policy(operators=operators, logs=logs, witnesses=witnesses, quorum=trust["quorum"])
 
 
 def main() -> None:

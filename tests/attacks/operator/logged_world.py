@@ -7,6 +7,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from neologue.conformance.scripted_log import WITNESSES
 from neologue.errors import LogError
 from neologue.release.certification import Certification, certify
 from neologue.release.codec import ReleaseDocument, decode_release, release_text
@@ -28,7 +29,7 @@ from neologue.transparency.signed_note import COSIGNATURE, NoteKey
 from neologue.transparency.tiles import Fetch, read_entries
 from neologue.transparency.trust import Server, Trust
 from service.campaigns import Town, definition
-from transparency.logs import NAMES, WITNESSES, published_files
+from transparency.logs import NAMES, published_files
 
 NOW = 1_000.0
 KEYS = [

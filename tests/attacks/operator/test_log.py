@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from neologue.conformance.scripted_log import WITNESSES, ScriptedLog
 from neologue.errors import LogError
 from neologue.transparency.inclusion_proof import InclusionProof
 from neologue.transparency.log_entry import Deed, LogEntry
-from transparency.logs import Log
+from transparency.logs import CAMPAIGN, log_of_layers
 
 from .logged_world import World, make_world
 
@@ -52,7 +53,7 @@ def test_an_honest_release_passes_and_less_rests_on_the_operators_word(world: Wo
 
 def test_a_layer_for_one_device_of_a_thousand_is_never_answered() -> None:
     """All others are asked the layer that is in the log; one is shown another frontier, with every proof there is."""
-    log = Log().open_layers(2)
+    log = log_of_layers(2)
     honest, other = log.layer(1), replace(log.layer(1), digest=hashlib.sha256(b"another frontier").digest())
     keys = [witness.public_key().public_bytes_raw() for witness in log.witnesses]
     proof = bytes(log.proof(1))
@@ -72,8 +73,8 @@ def test_a_layer_for_one_device_of_a_thousand_is_never_answered() -> None:
 
 
 def test_a_fork_for_one_device_lacks_witnesses() -> None:
-    log = Log().open_layers(2)
-    fork = Log(witnesses=log.witnesses[:1]).open(log.layer(0, bytes(32)))
+    log = log_of_layers(2)
+    fork = ScriptedLog(CAMPAIGN, log.witnesses[:1]).open(log.layer(0, bytes(32)))
     keys = [witness.public_key().public_bytes_raw() for witness in log.witnesses]
     with pytest.raises(LogError, match="1 of the 3 witnesses"):
         fork.proof(0).check(log.layer(0, bytes(32)), [log.key], keys, 2, 2000.0)
@@ -159,7 +160,7 @@ def test_a_log_without_its_witnesses_or_of_somebody_else_fails_the_audit(world: 
     world.witnesses = world.witnesses[:1]
     with pytest.raises(LogError, match="2 of 3 witnesses"):
         world.audit()
-    world.witnesses = [*Log().witnesses]
+    world.witnesses = [*WITNESSES]
     other = replace(world, private=world.operator)
     with pytest.raises(LogError, match="another operator"):
         world.audit(other.files())

@@ -153,6 +153,9 @@ final class Devices {
         if (given.get("limits") != null) {
             given.object("limits").copyTo(limits);
         }
+        if (given.get("trust") != null) {
+            given.object("trust").copyTo(limits);
+        }
         Policy policy = new Policy(Collections.singleton(given.text("operator")), limits);
         Path folder = Paths.get(given.text("folder"));
         Transport transport = given.get("server") == null
