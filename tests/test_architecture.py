@@ -194,7 +194,7 @@ def test_a_wrong_import_is_caught_wherever_it_hides(module: str, text: str, brok
     ("module", "text"),
     [
         ("neologue.device.sampling", "from neologue.entropy import Entropy\nfrom . import diary"),
-        ("neologue.reporting.simulated_release", "from neologue.simulation.discovery_run import Discovery"),
+        ("neologue.reporting.simulated_release", "from neologue.simulation.discovery_run import DiscoveryRun"),
         ("neologue.cli.main", "from neologue import __version__\nimport neologue.web.pages"),
         ("neologue.__main__", "from neologue.cli import main"),
     ],

@@ -23,7 +23,7 @@ from neologue.errors import MaskingError
 from neologue.masking import shamir
 from neologue.masking.keys import PublicKeys, mask_pair, pairwise_mask_key, self_mask_key
 from neologue.masking.masks import add_mask, subtract_mask
-from neologue.masking.messages import DEAL_BYTES, Kind, MaskedVector, Sharing, Unmasking
+from neologue.masking.messages import DEAL_BYTES, MaskedVector, ShareKind, Sharing, Unmasking
 from neologue.masking.neighbourhood import neighbourhood
 from neologue.masking.roster import Advertisement, Roster
 from neologue.masking.terms import MaskingGroup, Terms
@@ -440,7 +440,7 @@ class TestHostileMessages:
 
         def other(answers: dict[bytes, bytes]) -> bytes:
             told = Unmasking.parse(answers[name(0)], group)
-            return Unmasking(0, ((Kind.KEY, told.shares[0][1]), *told.shares[1:])).body(group)
+            return Unmasking(0, ((ShareKind.KEY, told.shares[0][1]), *told.shares[1:])).body(group)
 
         self.refused(Stage.UNMASKING, other, "not asked for")
 

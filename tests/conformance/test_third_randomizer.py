@@ -62,7 +62,7 @@ from neologue.release.facts import facts_of
 from neologue.release.influence import influence
 from neologue.release.layer_archive import by_digest
 from neologue.reporting.simulated_release import discovery_document
-from neologue.simulation.discovery_run import Discovery, discover
+from neologue.simulation.discovery_run import DiscoveryRun, discover
 from neologue.simulation.report_kernels import REPORTS
 from neologue.simulation.vote_laws import VOTE_LAWS, draw_unary_votes
 
@@ -284,11 +284,11 @@ def embedded() -> tuple[Campaign, Lexicon]:
 
 
 @pytest.fixture
-def measured_run(laws: None, population: Population) -> Discovery:
+def measured_run(laws: None, population: Population) -> DiscoveryRun:
     return discover(population, campaign(), fidelity="fast", seed=3, measure=Measuring(1000))
 
 
-def test_a_measured_release_of_it_is_certified(measured_run: Discovery) -> None:
+def test_a_measured_release_of_it_is_certified(measured_run: DiscoveryRun) -> None:
     document = discovery_document(measured_run)
     read = decode_release(release_text(document).encode(), "release.json")
     certified = certify(read, by_digest(measured_run.documents))

@@ -16,9 +16,9 @@ from neologue.device.contribution import contribute
 from neologue.device.masked import Ballot, Member
 from neologue.entropy import SeededEntropy
 from neologue.errors import MaskingError
-from neologue.masking.agreement import Confirmation, Request, Survivors
+from neologue.masking.agreement import Confirmation, ShareRequest, Survivors
 from neologue.masking.keys import PublicKeys
-from neologue.masking.messages import Deal, Delivery, Kind, MaskedVector, Unmasking
+from neologue.masking.messages import Deal, Delivery, MaskedVector, ShareKind, Unmasking
 from neologue.masking.roster import Advertisement, Roster
 from neologue.masking.terms import MaskingGroup, Promise
 from neologue.protocol.report import read_report
@@ -220,16 +220,16 @@ class TestUnmasking:
 
     def test_a_quorum_must_have_signed_the_same_survivors(self) -> None:
         run, member, message = at(Stage.UNMASKING)
-        told = dict(Request.parse(message, COHORT).signatures)
+        told = dict(ShareRequest.parse(message, COHORT).signatures)
         quorum = COHORT.quorum
         few = {index: told[index] for index in list(told)[: quorum - 1]}
         with pytest.raises(
             MaskingError, match=f"{quorum - 1} devices have signed the survivors, and it takes {quorum}"
         ):
-            member.unmask(Request(0, few).body(COHORT))
+            member.unmask(ShareRequest(0, few).body(COHORT))
         with pytest.raises(MaskingError, match="device 9 has not signed"):
-            member.unmask(Request(0, told | {9: told[8]}).body(COHORT))
-        enough = Request(0, {index: told[index] for index in list(told)[:quorum]}).body(COHORT)
+            member.unmask(ShareRequest(0, told | {9: told[8]}).body(COHORT))
+        enough = ShareRequest(0, {index: told[index] for index in list(told)[:quorum]}).body(COHORT)
         assert member.unmask(enough) == member.unmask(message)
         assert run.server.stage is Stage.UNMASKING
 
@@ -240,14 +240,14 @@ class TestUnmasking:
         around = run.server._neighbours[0]
         shares = Unmasking.parse(run.answer(FIRST) or b"", COHORT).shares
         given = {other: kind for other, (kind, _) in zip(around, shares, strict=True)}
-        assert given == {other: Kind.KEY if other == DEVICES - 1 else Kind.SEED for other in around}
+        assert given == {other: ShareKind.KEY if other == DEVICES - 1 else ShareKind.SEED for other in around}
         assert DEVICES - 1 in given
 
     def test_a_request_to_another_device_is_refused(self) -> None:
         _, member, message = at(Stage.UNMASKING)
-        request = Request.parse(message, COHORT)
+        request = ShareRequest.parse(message, COHORT)
         with pytest.raises(MaskingError, match="for device 1, and this is device 0"):
-            member.unmask(Request(1, request.signatures).body(COHORT))
+            member.unmask(ShareRequest(1, request.signatures).body(COHORT))
 
 
 class TestJoiningAgain:
@@ -303,7 +303,7 @@ class Server(RuleBasedStateMachine):
         shared = [other for other in self.around if other in delivery.shared]
         self.shared, self.deals = delivery.shared, dict(zip(shared, delivery.deals, strict=True))
         self.messages = [roster, message]
-        self.revealed: dict[int, set[Kind]] = {other: set() for other in self.around}
+        self.revealed: dict[int, set[ShareKind]] = {other: set() for other in self.around}
         self.masked: set[bytes] = set()
         self.confirmed: set[bytes] = set()
 
@@ -326,8 +326,8 @@ class Server(RuleBasedStateMachine):
         for message in list(self.messages):
             self.try_all(message)
 
-    @rule(data=st.data(), kind=st.sampled_from([Survivors, Request]))
-    def announce(self, data: st.DataObject, kind: type[Survivors | Request]) -> None:
+    @rule(data=st.data(), kind=st.sampled_from([Survivors, ShareRequest]))
+    def announce(self, data: st.DataObject, kind: type[Survivors | ShareRequest]) -> None:
         """Signatures that the server has, for others than they are of."""
         for message in [message for message in self.messages if message[1] == kind.number]:
             told = dict(kind.parse(message, COHORT).signatures)
@@ -349,7 +349,7 @@ class Server(RuleBasedStateMachine):
                 self.confirmed.add(answer)
             if answer[1] == Unmasking.number:
                 for other, (kind, _) in zip(self.around, Unmasking.parse(answer, COHORT).shares, strict=True):
-                    self.revealed[other] |= {kind} - {Kind.NEITHER}
+                    self.revealed[other] |= {kind} - {ShareKind.NEITHER}
 
     @invariant()
     def never_both(self) -> None:

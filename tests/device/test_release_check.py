@@ -13,7 +13,7 @@ import pytest
 from invitations import OPERATOR, STRANGER, campaign_id, policy
 from layers import small_layer
 from neologue.device.release_check import ReleaseCheck, check_release
-from neologue.device.spending_record import Answer, SpendingRecord
+from neologue.device.spending_record import AnsweredCampaign, SpendingRecord
 from neologue.errors import ParameterError, ReleaseError
 from neologue.masking.rules import GroupRules
 from neologue.masking.terms import Promise
@@ -52,7 +52,7 @@ def record(tmp_path: Path) -> SpendingRecord:
     return SpendingRecord(tmp_path / "account.db", clock=lambda: 20_000)
 
 
-def answers(record: SpendingRecord, masked: Promise | None = None) -> list[Answer]:
+def answers(record: SpendingRecord, masked: Promise | None = None) -> list[AnsweredCampaign]:
     """What a device has recorded that answered the layer."""
     record.answer(invite(campaign_id(1), LAYER, OPERATOR, masked), {"abc": 1}, policy())
     return record.answers()

@@ -15,7 +15,7 @@ from neologue.device.contribution import contribute
 from neologue.device.masked import Ballot
 from neologue.entropy import Entropy
 from neologue.errors import ParameterError
-from neologue.masking.agreement import Request
+from neologue.masking.agreement import ShareRequest
 from neologue.masking.messages import Delivery
 from neologue.masking.terms import Promise, Terms
 from neologue.protocol.credential import Credential
@@ -59,7 +59,7 @@ class GroupService(Service):
     def __init__(self) -> None:
         super().__init__()
         self.terms = terms_for(self.layer, bytes(16), PROMISE.smallest, PROMISE.dropout, PROMISE.corrupt)
-        self.messages = [bytes([1, Delivery.number]), bytes([1, Request.number])]
+        self.messages = [bytes([1, Delivery.number]), bytes([1, ShareRequest.number])]
 
     def credential(self) -> Credential:
         return with_key(super().credential())

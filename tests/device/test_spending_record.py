@@ -24,7 +24,7 @@ from invitations import OPERATOR, STRANGER, campaign_id, invitation, policy
 from layers import small_layer
 from neologue.device import spending_record as account_module
 from neologue.device.contribution import contribute
-from neologue.device.spending_record import Answer, SpendingRecord
+from neologue.device.spending_record import AnsweredCampaign, SpendingRecord
 from neologue.entropy import Entropy, SeededEntropy
 from neologue.errors import AnsweredError, PolicyError, SpendingRecordError
 from neologue.language.alphabet import Alphabet
@@ -69,7 +69,7 @@ def test_a_report_is_the_contribution_and_its_cost_is_recorded(account: Spending
     assert report == contribute(WORDS, asked.layer, SeededEntropy(1))
     assert account.spent == 3.0
     told = (OPERATOR.public_key().public_bytes_raw(), 3.0, asked.layer.bound)
-    assert account.answers() == [Answer(campaign_id(1), asked.layer.digest, 3.0, 20_000, False, *told)]
+    assert account.answers() == [AnsweredCampaign(campaign_id(1), asked.layer.digest, 3.0, 20_000, False, *told)]
 
 
 def test_without_a_source_of_randomness_a_secure_one_is_used(account: SpendingRecord) -> None:

@@ -26,7 +26,7 @@ from neologue.randomizers.unary import Unary
 from neologue.release.certification import certify
 from neologue.release.codec import ReleaseDocument, decode_release, release_text
 from neologue.reporting.simulated_release import discovery_document
-from neologue.simulation.discovery_run import Discovery
+from neologue.simulation.discovery_run import DiscoveryRun
 
 WORDS = {
     "yeet": 0.3,
@@ -56,7 +56,7 @@ def campaign(**changes: object) -> Campaign:
 
 
 @pytest.fixture(scope="module")
-def found(population: Population) -> Discovery:
+def found(population: Population) -> DiscoveryRun:
     return discover(population, campaign(), seed=5)
 
 
@@ -71,7 +71,7 @@ def test_words_are_found_however_they_are_spelled(population: Population, fideli
     assert [layer.asked for layer in release.layers] == [1500] * 4
 
 
-def layers_of(found: Discovery) -> list[LikelyLayer]:
+def layers_of(found: DiscoveryRun) -> list[LikelyLayer]:
     """The layers of a run, read from their documents."""
     layers = [read_layer(document) for document in found.documents]
     likely = [layer for layer in layers if isinstance(layer, LikelyLayer)]
@@ -79,7 +79,7 @@ def layers_of(found: Discovery) -> list[LikelyLayer]:
     return likely
 
 
-def test_a_word_that_is_spelled_like_no_other_is_not_asked_about_first(found: Discovery) -> None:
+def test_a_word_that_is_spelled_like_no_other_is_not_asked_about_first(found: DiscoveryRun) -> None:
     layers = layers_of(found)
     odd = np.array(["xqzjkv"])
     first = layers[0].candidates
@@ -88,7 +88,7 @@ def test_a_word_that_is_spelled_like_no_other_is_not_asked_about_first(found: Di
     assert not ended[0]
 
 
-def test_words_that_were_found_are_told_to_later_devices_and_votes_of_the_others_add_up(found: Discovery) -> None:
+def test_words_that_were_found_are_told_to_later_devices_and_votes_of_the_others_add_up(found: DiscoveryRun) -> None:
     layers = layers_of(found)
     for layer, facts in zip(layers, found.release.layers, strict=True):
         assert layer.found.words == {word.word for word in found.release.words if word.layer < facts.layer}
@@ -110,7 +110,7 @@ def test_a_word_that_was_released_is_not_counted_again_among_what_stands_out(pop
     assert before > 3
 
 
-def test_each_word_belongs_to_at_most_one_candidate_of_every_layer(found: Discovery) -> None:
+def test_each_word_belongs_to_at_most_one_candidate_of_every_layer(found: DiscoveryRun) -> None:
     for layer in layers_of(found):
         texts, ended = layer.candidates.prefixes(np.arange(layer.candidates.size))
         words = texts[ended]
@@ -124,15 +124,15 @@ def read(release: dict[str, Any]) -> ReleaseDocument:
 
 
 @pytest.fixture(scope="module")
-def documents(found: Discovery) -> dict[str, bytes]:
+def documents(found: DiscoveryRun) -> dict[str, bytes]:
     return {hashlib.sha256(content).hexdigest(): content for content in found.documents}
 
 
-def test_the_release_is_certified(found: Discovery, documents: dict[str, bytes]) -> None:
+def test_the_release_is_certified(found: DiscoveryRun, documents: dict[str, bytes]) -> None:
     assert certify(read(discovery_document(found)), documents).objections == ()
 
 
-def test_the_prefixes_of_a_release_are_the_roots_of_its_last_layer(found: Discovery) -> None:
+def test_the_prefixes_of_a_release_are_the_roots_of_its_last_layer(found: DiscoveryRun) -> None:
     """So a release tells nothing that devices were not told, and whoever has the documents can check the list."""
     last = layers_of(found)[-1]
     prefixes = {kept.prefix: kept for kept in found.release.prefixes}
@@ -211,7 +211,9 @@ TAMPERED: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 @pytest.mark.parametrize("lie", TAMPERED)
-def test_a_lie_about_a_layer_or_a_word_is_objected_to(found: Discovery, documents: dict[str, bytes], lie: str) -> None:
+def test_a_lie_about_a_layer_or_a_word_is_objected_to(
+    found: DiscoveryRun, documents: dict[str, bytes], lie: str
+) -> None:
     release = copy.deepcopy(discovery_document(found))
     TAMPERED[lie](release)
     assert certify(read(release), documents).objections
@@ -295,7 +297,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 def test_no_more_prefixes_are_kept_than_a_document_has_room_for(
-    population: Population, found: Discovery, monkeypatch: pytest.MonkeyPatch
+    population: Population, found: DiscoveryRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = [layer.kept for layer in found.release.layers]
     assert max(kept) > 2, "else the limit below would change nothing"

@@ -25,7 +25,7 @@ from neologue.aggregation.masked_group import GroupSum, Stage
 from neologue.device.masked import Ballot, Identity, Member
 from neologue.entropy import Entropy
 from neologue.errors import MaskingError
-from neologue.masking.agreement import Request, Survivors
+from neologue.masking.agreement import ShareRequest, Survivors
 from neologue.masking.messages import Delivery
 from neologue.masking.roster import Roster
 from neologue.masking.terms import Promise, Terms
@@ -90,7 +90,7 @@ class Twins(Member):
         return self._both(Survivors.number, super().confirm, message)
 
     def unmask(self, message: bytes) -> bytes:
-        return self._both(Request.number, super().unmask, message)
+        return self._both(ShareRequest.number, super().unmask, message)
 
     def _both(self, number: int, answer: Callable[[bytes], bytes], message: bytes) -> bytes:
         # In Java the message says how it is answered.

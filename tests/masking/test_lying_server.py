@@ -16,8 +16,8 @@ from groups import CAMPAIGN, ISSUER, Run, ballot, identity, name, promise_of, so
 from neologue.aggregation.masked_group import Stage
 from neologue.device.masked import Identity, Member
 from neologue.errors import MaskingError
-from neologue.masking.agreement import Confirmation, Request, Survivors, signed_shared
-from neologue.masking.messages import Deal, Delivery, Kind, MaskedVector, Unmasking
+from neologue.masking.agreement import Confirmation, ShareRequest, Survivors, signed_shared
+from neologue.masking.messages import Deal, Delivery, MaskedVector, ShareKind, Unmasking
 from neologue.masking.roster import Advertisement, Roster
 from neologue.masking.terms import MaskingGroup, Promise, Terms
 from neologue.masking.voucher import vouch
@@ -45,7 +45,7 @@ class LyingServer:
         """By device whose vector has come, whom it was told to have shared."""
         self.signed: dict[int, bytes] = {}
         self.confirmed: dict[int, tuple[frozenset[int], bytes]] = {}
-        self.given: dict[tuple[int, Kind], set[int]] = {}
+        self.given: dict[tuple[int, ShareKind], set[int]] = {}
         """Who has given a share of which secret of a device."""
 
     def deliver(self, index: int, shared: frozenset[int]) -> None:
@@ -61,22 +61,24 @@ class LyingServer:
 
     def ask(self, index: int, signers: Collection[int]) -> None:
         signatures = {other: self.confirmed[other][1] for other in signers if other in self.confirmed}
-        answer = self.members[index].unmask(Request(index, signatures).body(self.group))
+        answer = self.members[index].unmask(ShareRequest(index, signatures).body(self.group))
         for owner, (kind, _) in zip(self.around[index], Unmasking.parse(answer, self.group).shares, strict=True):
             if kind:
                 self.given.setdefault((owner, kind), set()).add(index)
 
-    def knows(self, owner: int, kind: Kind) -> bool:
+    def knows(self, owner: int, kind: ShareKind) -> bool:
         return len(self.given.get((owner, kind), ())) >= self.group.neighbourhood.threshold
 
     def parts(self) -> list[set[int]]:
         """The smallest sets of devices whose votes it can sum: with all masks gone, or cancelled by each other."""
-        readable = {index for index in self.masked if self.knows(index, Kind.SEED)}
+        readable = {index for index in self.masked if self.knows(index, ShareKind.SEED)}
         hidden = {
             index: {
                 other
                 for other in self.around[index]
-                if other in self.masked[index] and not self.knows(index, Kind.KEY) and not self.knows(other, Kind.KEY)
+                if other in self.masked[index]
+                and not self.knows(index, ShareKind.KEY)
+                and not self.knows(other, ShareKind.KEY)
             }
             for index in readable
         }
@@ -150,8 +152,8 @@ def test_a_victim_that_is_left_out_stays_under_its_own_mask(server: LyingServer)
     told_little(server)
     survivors = server.everybody - {VICTIM}
     try_all(server, dict.fromkeys(survivors, survivors))
-    assert server.knows(VICTIM, Kind.KEY)
-    assert not server.knows(VICTIM, Kind.SEED)
+    assert server.knows(VICTIM, ShareKind.KEY)
+    assert not server.knows(VICTIM, ShareKind.SEED)
     assert all(part == survivors for part in server.parts())
 
 
@@ -178,7 +180,11 @@ def test_no_lie_parts_the_group(data: st.DataObject) -> None:
     told = {index: server.everybody - data.draw(st.sampled_from(endings)) for index in server.everybody}
     try_all(server, {index: survivors & server.masked.keys() for index, survivors in told.items()})
     assert all(len(part) >= server.group.quorum for part in server.parts())
-    assert not [index for index in server.everybody if server.knows(index, Kind.SEED) and server.knows(index, Kind.KEY)]
+    assert not [
+        index
+        for index in server.everybody
+        if server.knows(index, ShareKind.SEED) and server.knows(index, ShareKind.KEY)
+    ]
 
 
 class TestRosters:

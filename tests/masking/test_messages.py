@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from groups import ISSUER, ISSUERS, LAYER, identity, some_terms
 from neologue.errors import MaskingError, ParameterError
-from neologue.masking.agreement import Confirmation, Request, Survivors
+from neologue.masking.agreement import Confirmation, ShareRequest, Survivors
 from neologue.masking.graph import circle, neighbours_at
 from neologue.masking.keys import PublicKeys, pairwise_mask_key, seal, self_mask_key, tag, unseal
-from neologue.masking.messages import SEALED_BYTES, Deal, Delivery, Kind, MaskedVector, Sharing, Unmasking
+from neologue.masking.messages import SEALED_BYTES, Deal, Delivery, MaskedVector, ShareKind, Sharing, Unmasking
 from neologue.masking.roster import Advertisement, Roster, roster_digest
 from neologue.masking.terms import MaskingGroup, Promise, Terms
 from neologue.masking.vote_packing import pack, unpack
@@ -54,9 +54,9 @@ EXAMPLES: dict[str, tuple[bytes, Callable[[bytes], object]]] = {
     ),
     "survivors": (Survivors(2, SIGNATURES).body(COHORT), lambda body: Survivors.parse(body, COHORT)),
     "confirmation": (Confirmation(2, b"signed".ljust(64)).body(COHORT), lambda body: Confirmation.parse(body, COHORT)),
-    "request": (Request(2, SIGNATURES).body(COHORT), lambda body: Request.parse(body, COHORT)),
+    "request": (ShareRequest(2, SIGNATURES).body(COHORT), lambda body: ShareRequest.parse(body, COHORT)),
     "unmasking": (
-        Unmasking(2, ((Kind.NEITHER, 0), *((Kind.SEED, 2**254),) * (DEGREE - 1))).body(COHORT),
+        Unmasking(2, ((ShareKind.NEITHER, 0), *((ShareKind.SEED, 2**254),) * (DEGREE - 1))).body(COHORT),
         lambda body: Unmasking.parse(body, COHORT),
     ),
 }
@@ -76,7 +76,7 @@ def again(message: object) -> bytes:
             return message.body(TERMS)
         case Roster():
             return message.body()
-        case Sharing() | Delivery() | MaskedVector() | Survivors() | Confirmation() | Request() | Unmasking():
+        case Sharing() | Delivery() | MaskedVector() | Survivors() | Confirmation() | ShareRequest() | Unmasking():
             return message.body(COHORT)
     raise AssertionError(message)
 
@@ -268,7 +268,7 @@ class TestKeys:
     def test_masks_and_tags_are_of_one_roster(self) -> None:
         rosters = (ROSTER, *OTHER_ROSTERS)
         assert len({self_mask_key(1, roster, 4) for roster in rosters}) == len(rosters)
-        assert len({tag(1, roster, Kind.SEED, 4, 7) for roster in rosters}) == len(rosters)
+        assert len({tag(1, roster, ShareKind.SEED, 4, 7) for roster in rosters}) == len(rosters)
 
 
 class TestSignatures:

@@ -21,12 +21,12 @@ from neologue.device.masked import Ballot, Identity, Member
 from neologue.entropy import SeededEntropy
 from neologue.errors import MaskingError
 from neologue.masking import shamir
-from neologue.masking.agreement import Confirmation, Request, Survivors, signed_survivors
+from neologue.masking.agreement import Confirmation, ShareRequest, Survivors, signed_survivors
 from neologue.masking.field import to_bytes
 from neologue.masking.graph import circle, neighbours_at
 from neologue.masking.keys import PublicKeys, mask_pair, pairwise_mask_key, seal, self_mask_key, tag
 from neologue.masking.masks import add_mask, subtract_mask
-from neologue.masking.messages import Deal, Delivery, Kind, MaskedVector, Sharing, Unmasking
+from neologue.masking.messages import Deal, Delivery, MaskedVector, ShareKind, Sharing, Unmasking
 from neologue.masking.neighbourhood import Neighbourhood
 from neologue.masking.roster import Advertisement, Roster
 from neologue.masking.terms import MaskingGroup, Terms
@@ -64,7 +64,7 @@ class Story:
     vectors: dict[int, tuple[MaskedVector, frozenset[int]]] = field(default_factory=dict)
     """By device its masked vector, and for whom it has put masks on."""
     confirmations: dict[frozenset[int], dict[int, bytes]] = field(default_factory=dict)
-    shares: dict[tuple[int, Kind], dict[int, int]] = field(default_factory=dict)
+    shares: dict[tuple[int, ShareKind], dict[int, int]] = field(default_factory=dict)
     """Of each secret of a device the shares at hand, by point."""
     keys: dict[int, X25519PrivateKey] = field(default_factory=dict)
     """The keys for masks of the server's own devices."""
@@ -99,7 +99,7 @@ class Story:
 
     def unmask(self, index: int, member: Member, survivors: frozenset[int]) -> None:
         signatures = dict(sorted(self.confirmations.get(survivors, {}).items()))
-        answer = Unmasking.parse(member.unmask(Request(index, signatures).body(self.group)), self.group)
+        answer = Unmasking.parse(member.unmask(ShareRequest(index, signatures).body(self.group)), self.group)
         for owner, (kind, share) in zip(self.around[index], answer.shares, strict=True):
             if kind:
                 self.shares.setdefault((owner, kind), {})[index + 1] = share
@@ -117,17 +117,17 @@ class Story:
         message = signed_survivors(self.digest, self.group, shared, survivors)
         self.confirmations.setdefault(survivors, {})[index] = identity(index).signer.sign(message)
 
-    def secret(self, owner: int, kind: Kind) -> int | None:
+    def secret(self, owner: int, kind: ShareKind) -> int | None:
         held, threshold = self.shares.get((owner, kind), {}), self.group.neighbourhood.threshold
         return shamir.reconstruct(held, threshold) if len(held) >= threshold else None
 
     def key(self, owner: int) -> X25519PrivateKey | None:
-        secret = self.secret(owner, Kind.KEY)
+        secret = self.secret(owner, ShareKind.KEY)
         return self.keys.get(owner) if secret is None else mask_pair(secret, self.terms.digest)
 
     def bare_votes(self, victim: int) -> Counts | None:
         """The votes of one device, if all masks on its vector can be computed."""
-        seed = self.secret(victim, Kind.SEED)
+        seed = self.secret(victim, ShareKind.SEED)
         if victim not in self.vectors or seed is None:
             return None
         vector, shared = self.vectors[victim]
@@ -197,8 +197,8 @@ def two_rosters() -> Counts | None:
             tried(step, index, member)
     for index, member in there.items():
         tried(second.unmask, index, member, survivors)
-    for point, share in second.shares.get((VICTIM, Kind.KEY), {}).items():
-        first.shares.setdefault((VICTIM, Kind.KEY), {})[point] = share
+    for point, share in second.shares.get((VICTIM, ShareKind.KEY), {}).items():
+        first.shares.setdefault((VICTIM, ShareKind.KEY), {})[point] = share
     return first.bare_votes(VICTIM)
 
 
@@ -292,7 +292,7 @@ def keys_of_the_server() -> Counts | None:
     for index in story.around[VICTIM]:
         plain = to_bytes(1) + to_bytes(1)
         sealed = seal(plain, sealing[index], roster[VICTIM].keys.sealing, story.digest, index, VICTIM)
-        tags = (tag(1, story.digest, kind, index, VICTIM) for kind in (Kind.SEED, Kind.KEY))
+        tags = (tag(1, story.digest, kind, index, VICTIM) for kind in (ShareKind.SEED, ShareKind.KEY))
         deals.append(Deal(sealed, (next(tags), next(tags))))
     answer = victim.mask(Delivery(VICTIM, EVERYBODY, tuple(deals)).body(story.group))
     story.vectors[VICTIM] = MaskedVector.parse(answer, story.group), EVERYBODY
@@ -353,7 +353,7 @@ def sum_of(story: Story, counted: Collection[int]) -> Counts:
     total: Entries = np.zeros(story.terms.entries, story.group.entry_dtype)
     for index in counted:
         total += unpack(story.vectors[index][0].packed, story.group.bits, story.terms.entries)
-        seed = story.secret(index, Kind.SEED)
+        seed = story.secret(index, ShareKind.SEED)
         assert seed is not None
         subtract_mask(total, self_mask_key(seed, story.digest, index))
         for other in story.around[index]:

@@ -18,7 +18,7 @@ from neologue.release.codec import Provenance, decode_release, release_document
 from neologue.release.facts import MASKED, privacy_facts, release_facts
 from neologue.release.foreseen import foreseen_charge, foreseen_facts
 from neologue.release.layer_archive import by_digest
-from neologue.simulation.discovery_run import Discovery
+from neologue.simulation.discovery_run import DiscoveryRun
 
 Json = dict[str, Any]
 
@@ -42,27 +42,27 @@ def people() -> Population:
     return Population.from_words({user: words or {"bb": 1} for user, words in held.items()})
 
 
-def run(measuring: int = 0, seed: int | None = 1, **changes: object) -> Discovery:
+def run(measuring: int = 0, seed: int | None = 1, **changes: object) -> DiscoveryRun:
     settings: Json = {"name": "neologue", "users": USERS - measuring, **SMALL} | changes
     measure = Measuring(measuring) if measuring else None
     return discover(people(), Campaign.from_profile(**settings), seed=seed, measure=measure)
 
 
 @pytest.fixture(scope="module")
-def drawn() -> Discovery:
+def drawn() -> DiscoveryRun:
     return run()
 
 
-def document_of(discovery: Discovery, fidelity: str = "fast") -> Json:
+def document_of(discovery: DiscoveryRun, fidelity: str = "fast") -> Json:
     said = release_document(discovery.release, Provenance("people", fidelity, discovery.seed))
     return dict(json.loads(json.dumps(said)))
 
 
-def certified(document: Json, discovery: Discovery) -> Certification:
+def certified(document: Json, discovery: DiscoveryRun) -> Certification:
     return certify(decode_release(json.dumps(document).encode(), "release.json"), by_digest(discovery.documents))
 
 
-def lied(discovery: Discovery, change: Callable[[Json], object]) -> Certification:
+def lied(discovery: DiscoveryRun, change: Callable[[Json], object]) -> Certification:
     """A lie, with the statement that follows from it."""
     document = document_of(discovery)
     change(document)
@@ -71,13 +71,13 @@ def lied(discovery: Discovery, change: Callable[[Json], object]) -> Certificatio
     return certified(document | {"privacy": privacy_statement(facts, read.provenance.source)}, discovery)
 
 
-def test_layers_count_what_was_planned_however_many_users_they_have(drawn: Discovery) -> None:
+def test_layers_count_what_was_planned_however_many_users_they_have(drawn: DiscoveryRun) -> None:
     planned = planned_reports(1000, 1e-6)
     assert [(layer.asked, layer.reports) for layer in drawn.release.layers] == [(1000, planned)] * 3
     assert {word.word for word in drawn.release.words} >= {"abba", "cab", "cabbac"}
 
 
-def test_the_claim_is_for_readers_and_for_nobody_who_knows_more(drawn: Discovery) -> None:
+def test_the_claim_is_for_readers_and_for_nobody_who_knows_more(drawn: DiscoveryRun) -> None:
     # As if devices had reported: then the disk and the server are observers, too.
     facts = replace(release_facts(drawn.release), exposure=Exposure(disk=20))
     statement: Json = privacy_statement(facts, Source.DEVICES)
@@ -102,20 +102,20 @@ def foreseen_filled() -> Any:  # noqa: ANN401
     return foreseen_facts(campaign, None, Exposure())
 
 
-def test_a_disk_that_has_whole_layers_still_knows_the_slots(drawn: Discovery) -> None:
+def test_a_disk_that_has_whole_layers_still_knows_the_slots(drawn: DiscoveryRun) -> None:
     statement: Json = privacy_statement(release_facts(drawn.release), Source.DEVICES)
     reader, disk, _ = statement["trust"]["observers"]
     assert disk["user_epsilon"] == statement["user_central"]["joint"] > reader["user_epsilon"]
 
 
-def test_what_is_foreseen_is_what_comes(drawn: Discovery) -> None:
+def test_what_is_foreseen_is_what_comes(drawn: DiscoveryRun) -> None:
     campaign = drawn.release.campaign
     foreseen = foreseen_facts(campaign, None, Exposure())
     assert foreseen.allocation == release_facts(drawn.release).allocation
     assert foreseen_charge(campaign, None).allocation == release_facts(drawn.release).charged.allocation
 
 
-def test_a_release_with_drawn_slots_is_certified(drawn: Discovery) -> None:
+def test_a_release_with_drawn_slots_is_certified(drawn: DiscoveryRun) -> None:
     found = certified(document_of(drawn), drawn)
     assert found.objections == ()
     assert found.passed
@@ -141,7 +141,7 @@ def test_layers_that_fill_up_claim_nothing_and_say_why() -> None:
     assert certified(document_of(filled), filled).passed
 
 
-def test_a_layer_with_more_users_than_planned_withdraws_the_claim(drawn: Discovery) -> None:
+def test_a_layer_with_more_users_than_planned_withdraws_the_claim(drawn: DiscoveryRun) -> None:
     def overflow(document: Json) -> None:
         document["layers"][2]["reports"] += 1
 
@@ -166,17 +166,17 @@ LIES: dict[str, Callable[[Json], object]] = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_lies_about_slots_are_objected_to(lie: str, drawn: Discovery) -> None:
+def test_lies_about_slots_are_objected_to(lie: str, drawn: DiscoveryRun) -> None:
     assert certified(document_of(drawn), drawn).passed
     assert lied(drawn, LIES[lie]).objections
 
 
-def test_masked_groups_claim_nothing(drawn: Discovery) -> None:
+def test_masked_groups_claim_nothing(drawn: DiscoveryRun) -> None:
     release = replace(drawn.release, exposure=Exposure(masked=GroupRules(size=40, smallest=20)))
     assert release_facts(release).allocation.reason == MASKED
 
 
-def test_nothing_published_depends_on_how_many_users_a_layer_had(drawn: Discovery) -> None:
+def test_nothing_published_depends_on_how_many_users_a_layer_had(drawn: DiscoveryRun) -> None:
     """Two runs with other slots have the same numbers everywhere but in votes and what follows from them."""
     other = run(seed=2)
 

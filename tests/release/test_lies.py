@@ -33,7 +33,7 @@ from neologue.release.layer_archive import by_digest
 from neologue.release.operator_word import OF_ALL, WHOSE
 from neologue.release.planting import planting_in
 from neologue.release.signature import sign_document
-from neologue.simulation.discovery_run import Discovery
+from neologue.simulation.discovery_run import DiscoveryRun
 
 Json = dict[str, Any]
 Change = Callable[[Json], object]
@@ -81,7 +81,7 @@ RUNS = {
 
 
 @cache
-def discovery(kind: str) -> Discovery:
+def discovery(kind: str) -> DiscoveryRun:
     run = RUNS[kind]
     lots = random.Random(7)
     held = {f"user {n}": {word: 1 for word, share in run.shares.items() if lots.random() < share} for n in range(3000)}

@@ -8,7 +8,7 @@ import pytest
 
 from neologue.discovery.result import ReleasedWord
 from neologue.errors import ReleaseError
-from neologue.release.comparison import Kind, compare_releases
+from neologue.release.comparison import ChangeKind, compare_releases
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ def word(text: str, estimate: float, error: float) -> ReleasedWord:
 
 def changes(
     before: list[ReleasedWord], after: list[ReleasedWord], users: tuple[int, int] = (1000, 1000)
-) -> dict[str, Kind]:
+) -> dict[str, ChangeKind]:
     first, second = Document("a", users[0], tuple(before)), Document("b", users[1], tuple(after))
     return {change.word: change.kind for change in compare_releases(first, second)}  # type: ignore[arg-type]
 
@@ -35,17 +35,17 @@ def test_words_are_new_gone_risen_fallen_or_steady() -> None:
     before = [word("up", 100, 10), word("down", 200, 10), word("same", 100, 10), word("gone", 50, 5)]
     after = [word("up", 200, 10), word("down", 100, 10), word("same", 115, 10), word("new", 50, 5)]
     assert changes(before, after) == {
-        "new": Kind.NEW,
-        "up": Kind.RISEN,
-        "down": Kind.FALLEN,
-        "same": Kind.STEADY,
-        "gone": Kind.GONE,
+        "new": ChangeKind.NEW,
+        "up": ChangeKind.RISEN,
+        "down": ChangeKind.FALLEN,
+        "same": ChangeKind.STEADY,
+        "gone": ChangeKind.GONE,
     }
 
 
 def test_releases_of_other_sizes_are_compared_by_shares() -> None:
-    assert changes([word("x", 100, 5)], [word("x", 1000, 50)], (1000, 10_000)) == {"x": Kind.STEADY}
-    assert changes([word("x", 100, 5)], [word("x", 100, 5)], (1000, 10_000)) == {"x": Kind.FALLEN}
+    assert changes([word("x", 100, 5)], [word("x", 1000, 50)], (1000, 10_000)) == {"x": ChangeKind.STEADY}
+    assert changes([word("x", 100, 5)], [word("x", 100, 5)], (1000, 10_000)) == {"x": ChangeKind.FALLEN}
 
 
 def test_the_largest_changes_come_first_and_kinds_in_their_order() -> None:

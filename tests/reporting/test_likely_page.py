@@ -7,12 +7,12 @@ from neologue import Alphabet, Campaign, Population, Vocabulary, discover
 from neologue.reporting.discovery_report import discovery_report
 from neologue.reporting.likely_view import likely_view
 from neologue.reporting.simulated_release import discovery_document
-from neologue.simulation.discovery_run import Discovery
+from neologue.simulation.discovery_run import DiscoveryRun
 from neologue.simulation.likely_trace import LikelyTrace, Place
 
 USERS = 6000
 HOSTILE = "<b>&amp;"
-Run = tuple[Discovery, LikelyTrace]
+Run = tuple[DiscoveryRun, LikelyTrace]
 
 
 @pytest.fixture(scope="module")

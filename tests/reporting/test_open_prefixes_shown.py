@@ -11,7 +11,7 @@ from neologue.discovery.blind_spots import sure_share
 from neologue.reporting.discovery_report import discovery_report
 from neologue.reporting.sentences import PREFIX_NOTE, sure_lines
 from neologue.reporting.simulated_release import discovery_document
-from neologue.simulation.discovery_run import Discovery
+from neologue.simulation.discovery_run import DiscoveryRun
 from neologue.simulation.likely_trace import LikelyTrace
 
 USERS = 6000
@@ -19,7 +19,7 @@ TITLE = "Prefixes whose words were not all asked about"
 
 
 @pytest.fixture(scope="module")
-def run() -> tuple[Discovery, LikelyTrace]:
+def run() -> tuple[DiscoveryRun, LikelyTrace]:
     """Two layers, which do not reach the end of a word that is spelled like no other."""
     odd = np.random.default_rng(7).random(USERS) < 0.25
     population = Population.from_words({str(n): {"yeet": 1} | ({"xqzjkv": 1} if odd[n] else {}) for n in range(USERS)})
@@ -37,7 +37,7 @@ def run() -> tuple[Discovery, LikelyTrace]:
 
 
 def test_the_terminal_lists_them_and_says_from_which_share_on_nothing_is_missed(
-    run: tuple[Discovery, LikelyTrace], capsys: pytest.CaptureFixture[str]
+    run: tuple[DiscoveryRun, LikelyTrace], capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = run[0]
     assert "xqzjkv" not in {word.word for word in found.release.words}
@@ -48,7 +48,7 @@ def test_the_terminal_lists_them_and_says_from_which_share_on_nothing_is_missed(
     assert "No blind spots" in printed
 
 
-def test_the_page_has_them(run: tuple[Discovery, LikelyTrace]) -> None:
+def test_the_page_has_them(run: tuple[DiscoveryRun, LikelyTrace]) -> None:
     found, traced = run
     page = discovery_report(found, discovery_document(found), traced, "neologue discover")
     assert TITLE in page
@@ -57,7 +57,7 @@ def test_the_page_has_them(run: tuple[Discovery, LikelyTrace]) -> None:
 
 
 def test_the_share_is_rounded_up_and_says_nothing_where_nothing_is_promised(
-    run: tuple[Discovery, LikelyTrace],
+    run: tuple[DiscoveryRun, LikelyTrace],
 ) -> None:
     release = run[0].release
     (line,) = sure_lines(release)

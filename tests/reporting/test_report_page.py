@@ -19,7 +19,7 @@ from neologue.reporting.html_page import embedded_json, visible
 from neologue.reporting.simulated_release import discovery_document
 from neologue.reporting.svg import INK, WORD, plot
 from neologue.reporting.trie_data import trie_data
-from neologue.simulation.discovery_run import Discovery
+from neologue.simulation.discovery_run import DiscoveryRun
 from neologue.simulation.likely_trace import LikelyTrace
 from neologue.simulation.trie_trace import TrieTrace
 
@@ -30,7 +30,7 @@ USERS = 1500
 
 
 @pytest.fixture(scope="module")
-def run() -> tuple[Discovery, TrieTrace]:
+def run() -> tuple[DiscoveryRun, TrieTrace]:
     """Users who all hold words that look like markup, and one who holds another word."""
     held = {f"user {n}": dict.fromkeys(HOSTILE, 1) for n in range(USERS)}
     held["user 0"] = {RARE: 1}
@@ -54,7 +54,7 @@ def run() -> tuple[Discovery, TrieTrace]:
 
 
 @pytest.fixture(scope="module")
-def page(run: tuple[Discovery, TrieTrace]) -> str:
+def page(run: tuple[DiscoveryRun, TrieTrace]) -> str:
     """The page of that run."""
     discovery, trie_trace = run
     return discovery_report(discovery, discovery_document(discovery), trie_trace, COMMAND)
@@ -166,7 +166,7 @@ class TestPage:
         assert "{{7*7}}" in page
         assert page.count("</script>") == 2
 
-    def test_it_says_what_the_release_says(self, run: tuple[Discovery, TrieTrace], read: Reader) -> None:
+    def test_it_says_what_the_release_says(self, run: tuple[DiscoveryRun, TrieTrace], read: Reader) -> None:
         score = run[0].score
         cards = [" ".join(card.text.split()) for card in read.all("dd") if "div" in card.within]
         assert cards[0].startswith(f"{100 * score.coverage:.1f} %")
@@ -197,13 +197,13 @@ class TestPage:
         assert len(tables) == len(boxes) == 6
         assert all(box.attributes["tabindex"] == "0" and box.attributes["aria-label"] for box in boxes)
 
-    def test_without_scripts_there_is_an_outline(self, run: tuple[Discovery, TrieTrace], read: Reader) -> None:
+    def test_without_scripts_there_is_an_outline(self, run: tuple[DiscoveryRun, TrieTrace], read: Reader) -> None:
         assert "hidden" in read.the("div", id="explorer").attributes
         assert "hidden" not in read.the("div", id="outline").attributes
         firsts = {summary.text.strip()[0] for summary in read.all("summary")}
         assert firsts >= {word[0] for word in HOSTILE}
 
-    def test_the_same_run_gives_the_same_bytes(self, run: tuple[Discovery, TrieTrace], page: str) -> None:
+    def test_the_same_run_gives_the_same_bytes(self, run: tuple[DiscoveryRun, TrieTrace], page: str) -> None:
         discovery, trie_trace = run
         again = TrieTrace(["</script>"])
         again.layers = trie_trace.layers
@@ -242,7 +242,7 @@ def nodes(data: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, bool, int
 
 
 class TestTrie:
-    def test_the_page_holds_the_data_whole(self, run: tuple[Discovery, TrieTrace], read: Reader) -> None:
+    def test_the_page_holds_the_data_whole(self, run: tuple[DiscoveryRun, TrieTrace], read: Reader) -> None:
         discovery, trie_trace = run
         data = trie_data(trie_trace.layers, discovery.release.words, discovery.truth, USERS)
         embedded = read.the("script", id="trie-data").text
@@ -250,7 +250,7 @@ class TestTrie:
         assert not set(embedded) & set("<>&")
 
     def test_words_and_prefixes_have_the_votes_estimates_and_truth_of_the_run(
-        self, run: tuple[Discovery, TrieTrace]
+        self, run: tuple[DiscoveryRun, TrieTrace]
     ) -> None:
         discovery, trie_trace = run
         data: Any = trie_data(trie_trace.layers, discovery.release.words, discovery.truth, USERS)
@@ -270,7 +270,7 @@ class TestTrie:
         assert data["words"] == len(released)
         assert data["shown"] == data["kept"] == sum(len(layer.kept.index) for layer in trie_trace.layers)
 
-    def test_a_real_word_that_died_is_there_with_what_it_lacked(self, run: tuple[Discovery, TrieTrace]) -> None:
+    def test_a_real_word_that_died_is_there_with_what_it_lacked(self, run: tuple[DiscoveryRun, TrieTrace]) -> None:
         discovery, trie_trace = run
         data: Any = trie_data(trie_trace.layers, discovery.release.words, discovery.truth, USERS)
         (died,) = [
@@ -284,7 +284,7 @@ class TestTrie:
         assert RARE.startswith(fate.prefix)
 
     def test_its_size_is_bounded_and_the_most_widely_held_words_come_first(
-        self, run: tuple[Discovery, TrieTrace], monkeypatch: pytest.MonkeyPatch
+        self, run: tuple[DiscoveryRun, TrieTrace], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         discovery, trie_trace = run
         words = discovery.release.words

@@ -7,13 +7,13 @@ import pytest
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
 from neologue.reporting.sentences import left_out_lines
 from neologue.reporting.simulated_release import discovery_document, truth_document
-from neologue.simulation.discovery_run import Discovery
+from neologue.simulation.discovery_run import DiscoveryRun
 from neologue.simulation.left_out import LeftOut
 
 USERS = 1600
 
 
-def run(words: dict[str, int], fidelity: str = "fast", case: str = "fold", punctuation: str = "strip") -> Discovery:
+def run(words: dict[str, int], fidelity: str = "fast", case: str = "fold", punctuation: str = "strip") -> DiscoveryRun:
     """Users of whom half type these words, and half others that become the same."""
     louder = {word.capitalize() + "!": times for word, times in words.items()}
     users = {f"u{number}": words if number % 2 else louder for number in range(USERS)}

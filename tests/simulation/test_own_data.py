@@ -12,7 +12,7 @@ from neologue.release.certification import certify
 from neologue.release.codec import decode_release, release_text
 from neologue.release.layer_archive import by_digest
 from neologue.reporting.simulated_release import discovery_document, truth_document
-from neologue.simulation.discovery_run import Discovery
+from neologue.simulation.discovery_run import DiscoveryRun
 
 USERS = 3000
 Typed = dict[str, dict[str, int]]
@@ -32,7 +32,7 @@ def fixed_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SecretSeed, "draw", lambda: SecretSeed(2**100 + 7))
 
 
-def run(users: Typed, fidelity: str = "fast", seed: int | None = None) -> Discovery:
+def run(users: Typed, fidelity: str = "fast", seed: int | None = None) -> DiscoveryRun:
     alphabet = Alphabet("abehistv")
     # Few candidates, so that real devices make their reports in a moment.
     campaign = Campaign.from_profile(
@@ -47,7 +47,7 @@ def run(users: Typed, fidelity: str = "fast", seed: int | None = None) -> Discov
     return discover(Population.from_words(users), campaign, fidelity=fidelity, seed=seed)
 
 
-def text(discovery: Discovery) -> bytes:
+def text(discovery: DiscoveryRun) -> bytes:
     return release_text(discovery_document(discovery)).encode()
 
 

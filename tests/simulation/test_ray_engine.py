@@ -25,7 +25,7 @@ from neologue.errors import DataError, EngineError
 from neologue.populations.counting import Counters, Users
 from neologue.populations.population import Population
 from neologue.populations.record_table import Columns
-from neologue.simulation.discovery_run import Discovery, discover
+from neologue.simulation.discovery_run import DiscoveryRun, discover
 from neologue.simulation.engine import Engine, LocalEngine
 from neologue.simulation.layer_work import Held
 from neologue.simulation.ray_engine import RayEngine
@@ -93,12 +93,12 @@ def population() -> Population:
     return Population.embedded("id", users=USERS)
 
 
-def found(population: Population, fidelity: str, engine: Engine) -> Discovery:
+def found(population: Population, fidelity: str, engine: Engine) -> DiscoveryRun:
     campaign = Campaign.from_profile(users=population.users, known=population.known, depth=5, epsilon=8.0)
     return discover(population, campaign, fidelity=fidelity, seed=5, engine=engine)
 
 
-def outcome(discovery: Discovery) -> tuple[object, ...]:
+def outcome(discovery: DiscoveryRun) -> tuple[object, ...]:
     """All that the files of a discovery are made from."""
     release = discovery.release
     return release.words, release.layers, discovery.score, discovery.truth, discovery.population, discovery.users

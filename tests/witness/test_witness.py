@@ -13,7 +13,7 @@ from neologue.transparency.checkpoint import Checkpoint, campaign_origin, log_ve
 from neologue.transparency.merkle import prove_consistency, tree_root
 from neologue.transparency.signed_note import Note, parse_signatures
 from neologue.transparency.tiles import subtrees_of_entries
-from neologue.witness.witness import Answer, Witness
+from neologue.witness.witness import Witness, WitnessResponse
 from neologue.witness.witness_app import describe
 from neologue.witness.witness_file import Fork, WitnessFile
 
@@ -54,7 +54,7 @@ def witness(file: WitnessFile, forks: Seen) -> Witness:
     return Witness(file, [log_verifier(KEY)], lambda: NOW, forks.append)
 
 
-def cosigned(answer: Answer, file: WitnessFile, entries: Sequence[bytes], origin: str = ORIGIN) -> bool:
+def cosigned(answer: WitnessResponse, file: WitnessFile, entries: Sequence[bytes], origin: str = ORIGIN) -> bool:
     """Whether the answer is a right co-signature."""
     assert answer.status == 200, answer.body
     found = note_of(entries, origin).with_signatures(parse_signatures(answer.body)).cosignature_by(file.key)
@@ -76,8 +76,10 @@ def test_the_tree_of_a_campaign_is_cosigned_apart(witness: Witness, file: Witnes
 
 def test_whoever_does_not_know_what_was_cosigned_last_is_told(witness: Witness) -> None:
     witness.add_checkpoint(request(HONEST[:3], 0))
-    assert witness.add_checkpoint(request(HONEST[:5], 0)) == Answer(409, "3\n", SIZE_MEDIA)
-    assert witness.add_checkpoint(request(HONEST[:2], 2)) == Answer(409, "3\n", SIZE_MEDIA), "it does not go back"
+    assert witness.add_checkpoint(request(HONEST[:5], 0)) == WitnessResponse(409, "3\n", SIZE_MEDIA)
+    assert witness.add_checkpoint(request(HONEST[:2], 2)) == WitnessResponse(409, "3\n", SIZE_MEDIA), (
+        "it does not go back"
+    )
 
 
 def test_a_fork_is_not_cosigned(witness: Witness, file: WitnessFile) -> None:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from neologue.errors import MaskingError
 from neologue.masking import shamir
-from neologue.masking.agreement import Confirmation, Request, Survivors, signed_shared, signed_survivors
+from neologue.masking.agreement import Confirmation, ShareRequest, Survivors, signed_shared, signed_survivors
 from neologue.masking.graph import circle, neighbours_at
 from neologue.masking.keys import mask_pair, pairwise_mask_key, self_mask_key, tag
 from neologue.masking.masks import add_mask, subtract_mask
-from neologue.masking.messages import Deal, Delivery, Kind, MaskedVector, Sharing, Unmasking
+from neologue.masking.messages import Deal, Delivery, MaskedVector, ShareKind, Sharing, Unmasking
 from neologue.masking.neighbourhood import LARGEST_GROUP
 from neologue.masking.roster import Advertisement, Roster, roster_digest
 from neologue.masking.terms import MaskingGroup, Terms
@@ -181,7 +181,7 @@ class GroupServer:
             case Stage.CONFIRMING if index in self._arrived:
                 return Survivors(index, self._arrived).body(self._group)
             case Stage.UNMASKING if index in self._confirmed:
-                return Request(index, self._confirmed).body(self._group)
+                return ShareRequest(index, self._confirmed).body(self._group)
         return None
 
     def receive(self, device: bytes, message: bytes) -> None:
@@ -284,7 +284,7 @@ class GroupServer:
         given = {
             owner: (kind, share)
             for owner, (kind, share) in zip(around, unmasking.shares, strict=True)
-            if kind is not Kind.NEITHER
+            if kind is not ShareKind.NEITHER
         }
         for owner, (kind, share) in given.items():
             if kind is not self._wanted_share(owner):
@@ -314,11 +314,11 @@ class GroupServer:
         """What a device that has shared gave one of its neighbours."""
         return self._shared[owner].deal(bisect_left(self._neighbours[owner], holder))
 
-    def _wanted_share(self, owner: int) -> Kind:
+    def _wanted_share(self, owner: int) -> ShareKind:
         """Of which secret of a device shares are asked for."""
         if owner not in self._shared:
-            return Kind.NEITHER
-        return Kind.SEED if owner in self._arrived else Kind.KEY
+            return ShareKind.NEITHER
+        return ShareKind.SEED if owner in self._arrived else ShareKind.KEY
 
     # How it goes on
 
@@ -406,7 +406,7 @@ class GroupServer:
     def _is_secret(self, owner: int, secret: int) -> bool:
         """Whether this is what a device has vouched for, before anybody could know it."""
         if owner in self._arrived:
-            return tag(secret, self._roster, Kind.SEED, owner, owner) == self._shared[owner].seed_tag
+            return tag(secret, self._roster, ShareKind.SEED, owner, owner) == self._shared[owner].seed_tag
         public = mask_pair(secret, self.terms.digest).public_key().public_bytes_raw()
         return public == self._advertised[owner].keys.masking
 

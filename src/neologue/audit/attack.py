@@ -44,7 +44,7 @@ class Chance:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class AttackResult:
     """What the reports prove about ε."""
 
     event: str
@@ -76,7 +76,7 @@ class Attack(ABC):
         """What there is to see in some reports, each by a device that holds these candidates, in order."""
 
     @abstractmethod
-    def evidence(self, seen: Columns, risk: float) -> Evidence:
+    def evidence(self, seen: Columns, risk: float) -> AttackResult:
         """The lower bound of ε, which is above the true one with at most this risk."""
 
     @abstractmethod

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from neologue.audit.attack import Attack, Columns, Evidence
+from neologue.audit.attack import Attack, AttackResult, Columns
 from neologue.audit.coincidences import Coincidence
 from neologue.audit.selection_attack import SelectionAttack
 from neologue.audit.unary_attack import UnaryAttack
@@ -85,7 +85,7 @@ class Audit:
     reports: int
     reports_needed: int
     """From how many on an ε that is 5 % too large is seen in 95 of 100 audits."""
-    evidence: Evidence
+    evidence: AttackResult
     coincidences: tuple[Coincidence, ...]
     """Those that fresh randomness does not explain."""
 

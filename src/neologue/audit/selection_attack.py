@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from neologue.audit.attack import DEVIATIONS, UNLUCKY, Attack, Chance, Columns, Evidence, Held
+from neologue.audit.attack import DEVIATIONS, UNLUCKY, Attack, AttackResult, Chance, Columns, Held
 from neologue.audit.coincidences import Coincidence, fingerprint, matches, overlaps, repeats, ties
 from neologue.audit.mean_bounds import least_mean, least_share, margin
 from neologue.protocol.layer import Layer
@@ -81,7 +81,7 @@ class SelectionAttack(Attack):
         single = (votes[first] == 1) & (votes[second] == 1)
         return int(single.sum()), int((single & (positions[first] == positions[second])).sum())
 
-    def evidence(self, seen: Columns, risk: float) -> Evidence:
+    def evidence(self, seen: Columns, risk: float) -> AttackResult:
         """The share of words that their own subset contains, from the votes for all words held."""
         votes = np.minimum(seen["report"][:, 0], self.most_votes)
         total, of = int(votes.sum()), len(votes) * self.bound
@@ -89,7 +89,7 @@ class SelectionAttack(Attack):
             least = least_share(total, of, risk)
         else:
             least = self._own(least_mean(votes / self.bound, self.most_votes / self.bound, risk))
-        return Evidence(
+        return AttackResult(
             "a subset with the one word and without the other",
             Chance(total, of, max(0.0, least)),
             Chance(max(0, of - total) * self.size, of * (self.domain - 1), self._rarer(least)),

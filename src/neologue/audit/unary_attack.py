@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neologue.audit.attack import DEVIATIONS, UNLUCKY, Attack, Chance, Columns, Evidence, Held
+from neologue.audit.attack import DEVIATIONS, UNLUCKY, Attack, AttackResult, Chance, Columns, Held
 from neologue.audit.coincidences import Coincidence, fingerprint, overlaps, repeats, ties
 from neologue.audit.mean_bounds import largest_mean, least_mean, margin
 from neologue.protocol.layer import Layer
@@ -64,7 +64,7 @@ class UnaryAttack(Attack):
             "shared": np.array(shared, np.int64).reshape(-1, 4),
         }
 
-    def evidence(self, seen: Columns, risk: float) -> Evidence:
+    def evidence(self, seen: Columns, risk: float) -> AttackResult:
         """The mean share of pairs whose word held has its vote and the other not, against the reverse."""
         held, noise = seen["held"], seen["noise"]
         counted = held + noise <= self.most_ones
@@ -73,7 +73,7 @@ class UnaryAttack(Attack):
         wrong = counted * (self.bound - held) * noise
         least = least_mean(right / pairs, 1.0, risk / 2)
         largest = largest_mean(wrong / pairs, self.largest, risk / 2)
-        return Evidence(
+        return AttackResult(
             "a vote for the one word and none for the other",
             Chance(int(right.sum()), pairs * len(held), max(0.0, least)),
             Chance(int(wrong.sum()), pairs * len(held), largest),

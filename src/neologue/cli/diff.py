@@ -38,22 +38,22 @@ def diff(before: Path, after: Path, top: int, as_json: bool) -> None:
 
 def _show(changes: "list[WordChange]", top: int) -> None:
     from neologue.cli.terminal import print_line, show_table
-    from neologue.release.comparison import Kind
+    from neologue.release.comparison import ChangeKind
 
     titles = {
-        Kind.NEW: "New words",
-        Kind.RISEN: "Risen",
-        Kind.FALLEN: "Fallen",
-        Kind.GONE: "Not released any more",
+        ChangeKind.NEW: "New words",
+        ChangeKind.RISEN: "Risen",
+        ChangeKind.FALLEN: "Fallen",
+        ChangeKind.GONE: "Not released any more",
     }
-    counts = {kind: sum(change.kind is kind for change in changes) for kind in Kind}
+    counts = {kind: sum(change.kind is kind for change in changes) for kind in ChangeKind}
     columns = ("word", "before", "after", "difference", "95 % interval")
     for kind, title in titles.items():
         rows = [_row(change) for change in changes if change.kind is kind][:top]
         rest = f", the first {len(rows)} of {counts[kind]:,}" if counts[kind] > len(rows) else ""
         if rows:
             show_table(f"{title}{rest}", columns, rows, numbers=range(1, len(columns)))
-    print_line(", ".join(f"{counts[kind]:,} {kind.value}" for kind in Kind) + ". Shares of users, in per cent.")
+    print_line(", ".join(f"{counts[kind]:,} {kind.value}" for kind in ChangeKind) + ". Shares of users, in per cent.")
 
 
 def _row(change: "WordChange") -> tuple[str, ...]:

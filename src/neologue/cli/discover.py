@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from neologue.cli.terminal import LineProgress
     from neologue.populations.population import Population
     from neologue.reporting.discovery_report import Traced
-    from neologue.simulation.discovery_run import Discovery
+    from neologue.simulation.discovery_run import DiscoveryRun
     from neologue.simulation.engine import Engine
     from neologue.simulation.journal import Journal
 
@@ -266,7 +266,9 @@ def _name(data: Sequence[Path]) -> str:
     return "the standard input" if str(data[0]) == "-" else ", ".join(path.name for path in data)
 
 
-def _make_report(discovery: "Discovery", document: dict[str, Any], traced: "Traced", progress: "LineProgress") -> str:
+def _make_report(
+    discovery: "DiscoveryRun", document: dict[str, Any], traced: "Traced", progress: "LineProgress"
+) -> str:
     from neologue.reporting.discovery_report import discovery_report
 
     progress.print_line("Drawing the report …")

@@ -12,13 +12,13 @@ from neologue.privacy.scale import grade
 from neologue.privacy.statement import PrivacyFacts
 from neologue.release.planting import planting_lines
 from neologue.reporting.sentences import PREFIX_NOTE, interval_note, privacy_lines, summary, sure_lines
-from neologue.simulation.discovery_run import Discovery
+from neologue.simulation.discovery_run import DiscoveryRun
 
 SHOWN_WORDS = 20
 SHOWN_PREFIXES = 10
 
 
-def show_discovery(discovery: Discovery, document: Mapping[str, Any]) -> None:
+def show_discovery(discovery: DiscoveryRun, document: Mapping[str, Any]) -> None:
     """Print the top words, a summary and the privacy statement."""
     words = discovery.release.words
     measured = measured_cells(discovery.release)

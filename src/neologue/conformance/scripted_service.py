@@ -45,7 +45,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Request:
+class DeviceRequest:
     """What a device asked."""
 
     method: str
@@ -86,7 +86,7 @@ class ScriptedService:
         self.campaign_id = b"conformance kit!"
         self.secret = bytes(32)
         self.address = ""
-        self.requests: list[Request] = []
+        self.requests: list[DeviceRequest] = []
         self.final: dict[bytes, bytes] = {}
         """By serial, the reports that count."""
         self.told: dict[str, Any] = {}
@@ -119,7 +119,7 @@ class ScriptedService:
         """How many requests there were for a path, or one that begins like it."""
         return sum(request.path.startswith(path) for request in self.requests)
 
-    def answer(self, request: Request) -> Reply:
+    def answer(self, request: DeviceRequest) -> Reply:
         """The answer to a request."""
         with self._turn:
             self.requests.append(request)
@@ -128,7 +128,7 @@ class ScriptedService:
                     return scripted.popleft()(lambda: self._answer(request))
             return self._answer(request)
 
-    def _answer(self, request: Request) -> Reply:
+    def _answer(self, request: DeviceRequest) -> Reply:
         try:
             match request.method, request.path:
                 case "POST", "/v1/check-in":
@@ -172,7 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._reply(self.rfile.read(int(self.headers.get("Content-Length", 0))))
 
     def _reply(self, body: bytes) -> None:
-        request = Request(self.command, self.path, body, self.headers.get("Content-Type", ""))
+        request = DeviceRequest(self.command, self.path, body, self.headers.get("Content-Type", ""))
         try:
             reply = self.service.answer(request)
         except CutError:

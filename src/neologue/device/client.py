@@ -29,7 +29,7 @@ from neologue.device.participation import GroupOutcome, Participation, Refused, 
 from neologue.device.policy import SWITCHED_OFF, Policy
 from neologue.device.release_check import ReleaseCheck, check_release
 from neologue.device.sending_time import SendingTime
-from neologue.device.spending_record import Answer, SpendingRecord
+from neologue.device.spending_record import AnsweredCampaign, SpendingRecord
 from neologue.device.tick import OUT, REFUSED_DELAY, State, Tick, refusal_tick
 from neologue.device.transport import OCTETS, HttpTransport, Response, Transport
 from neologue.errors import (
@@ -432,5 +432,5 @@ class Client:
         self._record.confirm(campaign)
         return True
 
-    def _answer(self, campaign: bytes) -> Answer | None:
+    def _answer(self, campaign: bytes) -> AnsweredCampaign | None:
         return next((answer for answer in self._record.answers() if answer.campaign_id == campaign), None)

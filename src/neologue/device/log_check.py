@@ -4,12 +4,12 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 from neologue.device.log_record import LogRecord
-from neologue.device.spending_record import Answer
+from neologue.device.spending_record import AnsweredCampaign
 from neologue.transparency.log_entry import Deed
 from neologue.transparency.read_log import ReadLog
 
 
-def check_log(log: ReadLog, campaign: str, answers: Sequence[Answer], record: LogRecord) -> Iterator[str]:
+def check_log(log: ReadLog, campaign: str, answers: Sequence[AnsweredCampaign], record: LogRecord) -> Iterator[str]:
     """What is wrong with a log, in sentences: nothing if it has what this device was asked in a campaign.
 
     The log must also go on from the newest checkpoint that this device has seen of it.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from neologue.entropy import Entropy, SecureEntropy
 from neologue.errors import MaskingError
 from neologue.masking import field, shamir
-from neologue.masking.agreement import Confirmation, Request, Survivors, signed_shared, signed_survivors
+from neologue.masking.agreement import Confirmation, ShareRequest, Survivors, signed_shared, signed_survivors
 from neologue.masking.keys import (
     KEY_BYTES,
     PublicKeys,
@@ -28,7 +28,7 @@ from neologue.masking.keys import (
     unseal,
 )
 from neologue.masking.masks import add_mask, subtract_mask
-from neologue.masking.messages import Deal, Delivery, Kind, MaskedVector, Sharing, Unmasking
+from neologue.masking.messages import Deal, Delivery, MaskedVector, ShareKind, Sharing, Unmasking
 from neologue.masking.roster import Advertisement, Roster
 from neologue.masking.terms import MaskingGroup, Promise, Terms
 from neologue.masking.vote_packing import pack
@@ -102,13 +102,13 @@ class Member:
         self._issuers = Issuers(identity.campaign_id, promise.issuers)
         self._signer = identity.signer
         self._sealing = X25519PrivateKey.from_private_bytes(self._entropy.octets(KEY_BYTES))
-        self._secrets = {Kind.SEED: field.draw(self._entropy), Kind.KEY: field.draw(self._entropy)}
-        self._masking = mask_pair(self._secrets[Kind.KEY], terms.digest)
+        self._secrets = {ShareKind.SEED: field.draw(self._entropy), ShareKind.KEY: field.draw(self._entropy)}
+        self._masking = mask_pair(self._secrets[ShareKind.KEY], terms.digest)
         self._advertised = self._sign_keys(identity.voucher)
         self._roster: Roster | None = None
         self._shared: frozenset[int] | None = None
         """The devices of the whole group that have shared, once the votes are masked for them."""
-        self._held: dict[int, dict[Kind, int]] = {}
+        self._held: dict[int, dict[ShareKind, int]] = {}
         """By neighbour that has shared, its shares; nothing if they can't be read."""
         self._survivors: frozenset[int] | None = None
         """The one set of survivors that this device has signed."""
@@ -137,7 +137,7 @@ class Member:
             seed_tag, key_tag = (tag(share, roster.digest, kind, index, other) for kind, share in pair.items())
             deals.append(Deal(sealed, (seed_tag, key_tag)))
         self._roster = roster
-        seed_tag = tag(self._secrets[Kind.SEED], roster.digest, Kind.SEED, index, index)
+        seed_tag = tag(self._secrets[ShareKind.SEED], roster.digest, ShareKind.SEED, index, index)
         return Sharing(index, seed_tag, b"".join(map(bytes, deals))).body(group)
 
     def mask(self, message: bytes) -> bytes:
@@ -171,7 +171,7 @@ class Member:
         self._ballot.group = self._terms.group_id
         self._shared, self._held = delivery.shared, held
         entries = votes.astype(group.entry_dtype)
-        add_mask(entries, self_mask_key(self._secrets[Kind.SEED], roster.digest, index))
+        add_mask(entries, self_mask_key(self._secrets[ShareKind.SEED], roster.digest, index))
         for other, key in keys.items():
             (add_mask if index < other else subtract_mask)(entries, key)
         signature = self._signer.sign(signed_shared(roster.digest, group, delivery.shared))
@@ -208,18 +208,18 @@ class Member:
         if self._survivors is None:
             raise MaskingError("this device gives no shares away before it has signed the survivors")
         group, index, survivors = roster.group, roster.index, self._survivors
-        request = Request.parse(message, group)
+        request = ShareRequest.parse(message, group)
         _check_index(request.index, index)
         if len(request.signatures) < group.quorum:
             raise MaskingError(
                 f"{len(request.signatures):,} devices have signed the survivors, and it takes {group.quorum:,}"
             )
         self._check_signatures(request.signatures, self._signed_survivors(roster, shared, survivors))
-        shares: list[tuple[Kind, int]] = []
+        shares: list[tuple[ShareKind, int]] = []
         for other in roster.neighbours:
-            kind = Kind.SEED if other in survivors else Kind.KEY
+            kind = ShareKind.SEED if other in survivors else ShareKind.KEY
             held = self._held.get(other)
-            shares.append((kind, held[kind]) if held else (Kind.NEITHER, 0))
+            shares.append((kind, held[kind]) if held else (ShareKind.NEITHER, 0))
         return Unmasking(index, tuple(shares)).body(group)
 
     def _sign_keys(self, voucher: bytes) -> Advertisement:
@@ -256,7 +256,7 @@ class Member:
     def _signed_survivors(roster: Roster, shared: frozenset[int], survivors: frozenset[int]) -> bytes:
         return signed_survivors(roster.digest, roster.group, shared, survivors)
 
-    def _open(self, deal: Deal, roster: Roster, other: int) -> dict[Kind, int]:
+    def _open(self, deal: Deal, roster: Roster, other: int) -> dict[ShareKind, int]:
         """The shares in a deal; none if the neighbour has sealed nonsense, which must not stop the others."""
         digest, index = roster.digest, roster.index
         try:
@@ -264,7 +264,7 @@ class Member:
             seed, key = field.from_bytes(plain[: field.ELEMENT_BYTES]), field.from_bytes(plain[field.ELEMENT_BYTES :])
         except MaskingError:
             return {}
-        opened = {Kind.SEED: seed, Kind.KEY: key}
+        opened = {ShareKind.SEED: seed, ShareKind.KEY: key}
         tags = tuple(tag(share, digest, kind, other, index) for kind, share in opened.items())
         return opened if tags == deal.tags else {}
 

@@ -18,7 +18,7 @@ from neologue.device.masked import Ballot, Identity, Member
 from neologue.device.spending_record import SpendingRecord
 from neologue.device.transport import OCTETS, SMALL_ANSWER, Response, Transport
 from neologue.errors import LaterError, MaskingError, PolicyError
-from neologue.masking.agreement import Request, Survivors
+from neologue.masking.agreement import ShareRequest, Survivors
 from neologue.masking.messages import Delivery
 from neologue.masking.neighbourhood import LARGEST_GROUP
 from neologue.masking.roster import ADVERTISED_BYTES, Roster
@@ -153,7 +153,7 @@ class Participation:
                 seat.message = masked
             case Survivors.number:
                 seat.message = seat.member.confirm(message)
-            case Request.number:
+            case ShareRequest.number:
                 seat.message = seat.member.unmask(message)
             case _:
                 raise bad_answer()

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from neologue.device.spending_record import Answer
+from neologue.device.spending_record import AnsweredCampaign
 from neologue.errors import ParameterError, ReleaseError, SignatureError
 from neologue.masking.rules import GroupRules
 from neologue.masking.terms import Promise
@@ -38,7 +38,7 @@ class ReleaseCheck:
 
 
 def check_release(
-    content: bytes, answers: Sequence[Answer], signers: Callable[[bytes | None], Collection[bytes]]
+    content: bytes, answers: Sequence[AnsweredCampaign], signers: Callable[[bytes | None], Collection[bytes]]
 ) -> ReleaseCheck:
     """Whether a release has the layer that this device answered, as it was told.
 
@@ -61,7 +61,7 @@ def check_release(
         raise ReleaseError("the release is not what a campaign publishes: get it anew from the operator") from None
 
 
-def _objections(release: Mapping[str, Any], answer: Answer, keys: Sequence[bytes]) -> Iterator[str]:
+def _objections(release: Mapping[str, Any], answer: AnsweredCampaign, keys: Sequence[bytes]) -> Iterator[str]:
     yield from _wrong_signature(release, keys)
     measurement = release["measurement"]
     digests = [layer["digest"] for layer in release["layers"]] + ([measurement["digest"]] if measurement else [])

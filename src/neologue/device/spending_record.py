@@ -78,7 +78,7 @@ _KIND: Final = FileKind(
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnsweredCampaign:
     """One campaign that this device took part in."""
 
     campaign_id: bytes
@@ -185,7 +185,7 @@ class SpendingRecord:
         with self._file.transaction() as db:
             return round_up(_spent_epsilon(db))
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[AnsweredCampaign]:
         """All campaigns that this device took part in, by day."""
         with self._file.transaction() as db:
             rows = db.execute(
@@ -215,9 +215,9 @@ def _answer(
     stated: float | None,
     bound: int | None,
     masked: bytes | None,
-) -> Answer:
+) -> AnsweredCampaign:
     promise = None if masked is None else Promise.parse(masked)
-    return Answer(campaign, layer, epsilon, day, bool(confirmed), operator, stated, bound, promise)
+    return AnsweredCampaign(campaign, layer, epsilon, day, bool(confirmed), operator, stated, bound, promise)
 
 
 def _spent_epsilon(db: sqlite3.Connection, besides: bytes = b"") -> Fraction:

@@ -76,7 +76,7 @@ class Confirmation:
 
 
 @dataclass(frozen=True)
-class Request:
+class ShareRequest:
     """Who has confirmed the survivors: with enough of them a device gives its shares away."""
 
     number: ClassVar[int] = 8

@@ -26,7 +26,7 @@ SEALED_BYTES: Final = 2 * ELEMENT_BYTES + SEAL_BYTES
 DEAL_BYTES: Final = SEALED_BYTES + 2 * TAG_BYTES
 
 
-class Kind(IntEnum):
+class ShareKind(IntEnum):
     """Of which of its two secrets a device's neighbour gives a share."""
 
     NEITHER = 0
@@ -142,7 +142,7 @@ class Unmasking:
     number: ClassVar[int] = 9
 
     index: int
-    shares: tuple[tuple[Kind, int], ...]
+    shares: tuple[tuple[ShareKind, int], ...]
     """For each neighbour the kind of share, and the share; 0 if there is none."""
 
     @classmethod
@@ -151,9 +151,9 @@ class Unmasking:
         degree = group.neighbourhood.degree
         reader = Reader(cls.number, body, group.terms, INDEX_BYTES + degree * (1 + ELEMENT_BYTES))
         index = reader.index(group)
-        shares: list[tuple[Kind, int]] = []
+        shares: list[tuple[ShareKind, int]] = []
         for _ in range(degree):
-            kind = Kind(reader.choice(len(Kind)))
+            kind = ShareKind(reader.choice(len(ShareKind)))
             shares.append((kind, from_bytes(reader.take(ELEMENT_BYTES)) if kind else 0))
         reader.end()
         return cls(index, tuple(shares))

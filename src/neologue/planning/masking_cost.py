@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from neologue.aggregation.masked_group import GroupServer
 from neologue.device.masked import Ballot, Identity, Member
-from neologue.masking.agreement import Request, Survivors, signed_shared, signed_survivors
+from neologue.masking.agreement import ShareRequest, Survivors, signed_shared, signed_survivors
 from neologue.masking.messages import Deal, Delivery, Sharing
 from neologue.masking.roster import Roster
 from neologue.masking.rules import GroupRules
@@ -110,6 +110,6 @@ def device_seconds(group: MaskingGroup) -> float:
     survivors = Survivors(0, {index: signer.sign(shared) for index, signer in enumerate(signers)}).body(group)
     timed(lambda: first.confirm(survivors))
     agreed = signed_survivors(roster.digest, group, everybody, everybody)
-    request = Request(0, {index: signer.sign(agreed) for index, signer in enumerate(signers)}).body(group)
+    request = ShareRequest(0, {index: signer.sign(agreed) for index, signer in enumerate(signers)}).body(group)
     timed(lambda: first.unmask(request))
     return took

@@ -16,7 +16,7 @@ from neologue.errors import ReleaseError
 from neologue.release.codec import ReleaseDocument
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     """What became of a word between two releases."""
 
     NEW = "new"
@@ -34,7 +34,7 @@ class WordChange:
     """A word in two releases, in shares of their users."""
 
     word: str
-    kind: Kind
+    kind: ChangeKind
     before: float | None
     after: float | None
     difference: float | None = None
@@ -60,7 +60,7 @@ def compare_releases(before: ReleaseDocument, after: ReleaseDocument) -> list[Wo
         _changed(text, earlier.get(text), later.get(text), before.users, after.users)
         for text in earlier.keys() | later.keys()
     ]
-    order = list(Kind)
+    order = list(ChangeKind)
     return sorted(changes, key=lambda change: (order.index(change.kind), -change.weight, change.word))
 
 
@@ -70,11 +70,11 @@ def _changed(
     first = None if before is None else before.estimate / users_before
     second = None if after is None else after.estimate / users_after
     if before is None or first is None:
-        return WordChange(text, Kind.NEW, None, second)
+        return WordChange(text, ChangeKind.NEW, None, second)
     if after is None or second is None:
-        return WordChange(text, Kind.GONE, first, None)
+        return WordChange(text, ChangeKind.GONE, first, None)
     difference = second - first
     low = difference - math.hypot(second - after.low / users_after, before.high / users_before - first)
     high = difference + math.hypot(after.high / users_after - second, first - before.low / users_before)
-    kind = Kind.RISEN if low > 0 else Kind.FALLEN if high < 0 else Kind.STEADY
+    kind = ChangeKind.RISEN if low > 0 else ChangeKind.FALLEN if high < 0 else ChangeKind.STEADY
     return WordChange(text, kind, first, second, difference, low, high)

@@ -19,7 +19,7 @@ from neologue.reporting.html_page import render
 from neologue.reporting.likely_view import likely_view
 from neologue.reporting.sentences import PREFIX_NOTE, interval_note, privacy_lines, summary, sure_lines
 from neologue.reporting.trie_view import trie_view
-from neologue.simulation.discovery_run import Discovery
+from neologue.simulation.discovery_run import DiscoveryRun
 from neologue.simulation.likely_trace import LikelyTrace
 from neologue.simulation.trie_trace import TrieTrace
 
@@ -30,7 +30,7 @@ Traced = TrieTrace | LikelyTrace
 """How a discovery asked, as far as its page shows it."""
 
 
-def discovery_report(discovery: Discovery, document: Mapping[str, Any], traced: Traced, command: str) -> str:
+def discovery_report(discovery: DiscoveryRun, document: Mapping[str, Any], traced: Traced, command: str) -> str:
     """The page of a discovery; `document` is its release.json, and `command` is how to run it again."""
     words, layers, truth = discovery.release.words, discovery.release.layers, discovery.truth
     view = likely_view(discovery, traced) if isinstance(traced, LikelyTrace) else trie_view(discovery, traced)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from neologue.reporting.discovery_plots import growth_of_words, layer_labels, places_by_layer
 from neologue.reporting.fates import MOST_MISSED, Fate, most_missed
 from neologue.reporting.view import View
-from neologue.simulation.discovery_run import Discovery
+from neologue.simulation.discovery_run import DiscoveryRun
 from neologue.simulation.likely_trace import LikelyLayerTrace, LikelyTrace, Place
 
 MOST_KEPT = 40
@@ -56,7 +56,7 @@ class NearLine:
 
 
 @dataclass(frozen=True)
-class AskedLayer:
+class LayerView:
     """What one layer asked, kept and dropped."""
 
     label: str
@@ -69,7 +69,7 @@ class AskedLayer:
     near: tuple[NearLine, ...]
 
 
-def likely_view(discovery: Discovery, traced: LikelyTrace) -> View:
+def likely_view(discovery: DiscoveryRun, traced: LikelyTrace) -> View:
     """How likely strings were asked about."""
     holders = np.array([discovery.truth.get(word, 0) for word in traced.words.tolist()], np.int64)
     facts = [layer for layer in discovery.release.layers if layer.decided]
@@ -96,15 +96,15 @@ def _shares(traced: LikelyTrace, holders: NDArray[np.int64]) -> Mapping[str, lis
 
 
 def _asked_layer(
-    discovery: Discovery, traced: LikelyTrace, number: int, label: str, holders: NDArray[np.int64]
-) -> AskedLayer:
+    discovery: DiscoveryRun, traced: LikelyTrace, number: int, label: str, holders: NDArray[np.int64]
+) -> LayerView:
     layer = traced.layers[number]
     since = Counter(
         word.since
         for word in discovery.release.words
         if (word.pass_number, word.layer) == (layer.pass_number, layer.number)
     )
-    return AskedLayer(
+    return LayerView(
         label=label,
         fresh=layer.fresh,
         again=layer.again,
@@ -157,7 +157,7 @@ def _near(traced: LikelyTrace, layer: LikelyLayerTrace, holders: NDArray[np.int6
     )
 
 
-def _fates(discovery: Discovery, traced: LikelyTrace) -> list[Fate]:
+def _fates(discovery: DiscoveryRun, traced: LikelyTrace) -> list[Fate]:
     """The most widely held words that were missed, each with its end."""
     truth = discovery.truth
     row_of = {word: row for row, word in enumerate(traced.words.tolist())}

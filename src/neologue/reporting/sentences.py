@@ -14,13 +14,13 @@ from neologue.privacy.statement import APPLIES_TO, SERVER, VOUCHED, Source
 
 if TYPE_CHECKING:
     from neologue.campaign.campaign import Campaign
-    from neologue.simulation.discovery_run import Discovery
+    from neologue.simulation.discovery_run import DiscoveryRun
     from neologue.simulation.left_out import LeftOut
 
 ON_DEVICES = APPLIES_TO[Source.DEVICES]
 
 
-def summary(discovery: "Discovery") -> list[str]:
+def summary(discovery: "DiscoveryRun") -> list[str]:
     """The run in a few sentences."""
     release, score = discovery.release, discovery.score
     campaign, parameters = release.campaign, release.campaign.parameters
@@ -94,7 +94,7 @@ def what_finds_more(k: int, layer_size: int, most_users: float) -> str:
     return "more users, a larger ε or a smaller k find more."
 
 
-def left_out_lines(discovery: "Discovery") -> list[str]:
+def left_out_lines(discovery: "DiscoveryRun") -> list[str]:
     """What could not be found, of what users hold beside known words; nothing if it is nothing."""
     left, campaign = discovery.left_out, discovery.release.campaign
     return [*_unspellable_lines(left, campaign), *_old_lines(left, campaign.parameters.days)]

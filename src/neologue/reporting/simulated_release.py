@@ -4,20 +4,20 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from neologue.release.codec import Provenance, release_document
-from neologue.simulation.discovery_run import Discovery
+from neologue.simulation.discovery_run import DiscoveryRun
 
 TRUTH_FORMAT = 1
 CONFIDENTIAL = "As confidential as the data: exact figures of what users hold, which no privacy statement covers."
 MADE_UP = "Exact figures of what users hold, which no privacy statement covers; these users are simulated."
 
 
-def discovery_document(discovery: Discovery) -> dict[str, object]:
+def discovery_document(discovery: DiscoveryRun) -> dict[str, object]:
     """The release of the discovery as plain values."""
     provenance = Provenance(discovery.public_population, discovery.fidelity, discovery.seed)
     return release_document(discovery.release, provenance)
 
 
-def truth_document(discovery: Discovery, release: Mapping[str, object]) -> dict[str, object]:
+def truth_document(discovery: DiscoveryRun, release: Mapping[str, object]) -> dict[str, object]:
     """What is known exactly, as plain values; `release` is the document that it belongs to."""
     return {
         "format": TRUTH_FORMAT,

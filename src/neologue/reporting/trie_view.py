@@ -10,14 +10,14 @@ from neologue.reporting.fates import MOST_MISSED, fates
 from neologue.reporting.html_page import embedded_json
 from neologue.reporting.trie_data import trie_data
 from neologue.reporting.view import View
-from neologue.simulation.discovery_run import Discovery
+from neologue.simulation.discovery_run import DiscoveryRun
 from neologue.simulation.trie_trace import LayerTrace, TrieTrace
 
 OUTLINED_PREFIXES = 6
 OUTLINED_WORDS = 4
 
 
-def trie_view(discovery: Discovery, traced: TrieTrace) -> View:
+def trie_view(discovery: DiscoveryRun, traced: TrieTrace) -> View:
     """How a trie grew."""
     words, truth = discovery.release.words, discovery.truth
     trie = trie_data(traced.layers, words, truth, discovery.users)

@@ -28,7 +28,7 @@ from neologue.simulation.scoring import Score, score, true_holders, words_below_
 
 
 @dataclass(frozen=True)
-class Discovery:
+class DiscoveryRun:
     """A release, and how it came about."""
 
     release: Release
@@ -80,7 +80,7 @@ def discover(
     trace: Trace = no_trace,
     engine: Engine | None = None,
     measure: Measuring | None = None,
-) -> Discovery:
+) -> DiscoveryRun:
     """Find the new words of a population, and compare them with what its users hold.
 
     Every user is asked at most once: users who measure take no part in the campaign. The same arguments with a seed
@@ -120,7 +120,7 @@ def discover(
     progress.on_scoring()
     holders, by_layer = users.holders(campaign_users)
     truth = true_holders(population.words, holders, state.first)
-    return Discovery(
+    return DiscoveryRun(
         release=release,
         score=score(release, truth, words_below_k(release, population.words, by_layer)),
         population=population.description,

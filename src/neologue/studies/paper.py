@@ -17,7 +17,7 @@ from neologue.privacy.cost import central_epsilon
 from neologue.privacy.statement import Source, privacy_statement
 from neologue.randomizers.thresholds import LARGEST_EPSILON
 from neologue.release.facts import release_facts
-from neologue.simulation.discovery_run import Discovery, discover
+from neologue.simulation.discovery_run import DiscoveryRun, discover
 from neologue.studies.held_out import SEED_APART, HeldOut, held_out
 from neologue.studies.method import Advance, ignore_progress
 from neologue.studies.study_progress import StudyProgress
@@ -171,7 +171,7 @@ def _production(study: PaperStudy, run: PaperRun, advance: Advance) -> PaperResu
 _RUN = {"targets": _trial, "unknown": _production}
 
 
-def _result(study: PaperStudy, run: PaperRun, found: Discovery) -> PaperResult:
+def _result(study: PaperStudy, run: PaperRun, found: DiscoveryRun) -> PaperResult:
     score, setting = found.score, run.setting
     spent = _foreseen_cost(study, setting.passes, setting.epsilon) if setting.epsilon < NO_PRIVACY else None
     return PaperResult(run, score.coverage, score.precision, score.words_released, score.words_true, spent)

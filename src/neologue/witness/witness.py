@@ -22,7 +22,7 @@ _CAMPAIGN: Final = re.compile("/[0-9a-f]{32}", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Answer:
+class WitnessResponse:
     """An HTTP response."""
 
     status: int
@@ -39,21 +39,21 @@ class Witness:
         """`on_fork` is called with every fork that is shown to it."""
         self._file, self._logs, self._clock, self._on_fork = file, logs, clock, on_fork
 
-    def add_checkpoint(self, request: bytes) -> Answer:
+    def add_checkpoint(self, request: bytes) -> WitnessResponse:
         """Co-sign a checkpoint, or say why not."""
         try:
             wanted = AddCheckpoint.parse(request)
             note = Note.parse(wanted.note)
             checkpoint = Checkpoint.parse(note.text)
         except LogError as error:
-            return Answer(400, f"{error}\n")
+            return WitnessResponse(400, f"{error}\n")
         log = self._log_of(checkpoint.origin)
         if log is None:
-            return Answer(404, f"this witness does not follow the log {checkpoint.origin[:200]}\n")
+            return WitnessResponse(404, f"this witness does not follow the log {checkpoint.origin[:200]}\n")
         if not note.signed_by(NoteKey(checkpoint.origin, ED25519, log.public)):
-            return Answer(403, "the checkpoint is not signed by its log\n")
+            return WitnessResponse(403, "the checkpoint is not signed by its log\n")
         if wanted.old > checkpoint.size:
-            return Answer(400, "the old size is larger than the checkpoint\n")
+            return WitnessResponse(400, "the old size is larger than the checkpoint\n")
         with self._file.transaction() as rows:
             fork = self._fork_of(rows, log) or self._find_fork(rows, checkpoint, note)
             return _forked(fork) if fork else self._cosign(rows, wanted, checkpoint, note)
@@ -83,18 +83,18 @@ class Witness:
                 fork = self._keep_fork(rows, Fork(origin, newest[0].size, bytes(newest[1]), bytes(note)))
         return fork is None
 
-    def _cosign(self, rows: WitnessRows, wanted: AddCheckpoint, checkpoint: Checkpoint, note: Note) -> Answer:
+    def _cosign(self, rows: WitnessRows, wanted: AddCheckpoint, checkpoint: Checkpoint, note: Note) -> WitnessResponse:
         newest = rows.newest(checkpoint.origin)
         size, root = (newest[0].size, newest[0].root) if newest else (0, b"")
         if wanted.old != size:
-            return Answer(409, f"{size}\n", SIZE_MEDIA)
+            return WitnessResponse(409, f"{size}\n", SIZE_MEDIA)
         try:
             check_consistency(size, root, checkpoint.size, checkpoint.root, wanted.path)
         except LogError as error:
-            return Answer(422, f"{error}\n")
+            return WitnessResponse(422, f"{error}\n")
         rows.keep(checkpoint, note)
         line = cosign_note(note.text, self._file.name, self._file.private, int(self._clock()))
-        return Answer(200, str(line))
+        return WitnessResponse(200, str(line))
 
     def _find_fork(self, rows: WitnessRows, checkpoint: Checkpoint, note: Note) -> Fork | None:
         """Whether a checkpoint contradicts one of the same size, which is kept then."""
@@ -120,8 +120,8 @@ class Witness:
         return None
 
 
-def _forked(fork: Fork) -> Answer:
-    return Answer(
+def _forked(fork: Fork) -> WitnessResponse:
+    return WitnessResponse(
         409,
         f"the log {fork.origin} was forked: it has signed two checkpoints that contradict each other, which this "
         f"witness keeps, from {fork.size:,} entries on; nothing of its operator is co-signed any more\n",

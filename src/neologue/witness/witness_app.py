@@ -17,7 +17,7 @@ from neologue.transparency.add_checkpoint import MOST_REQUEST_BYTES, PATH
 from neologue.transparency.log_source import open_log
 from neologue.transparency.trust import Server
 from neologue.witness.following import look
-from neologue.witness.witness import Answer, Witness
+from neologue.witness.witness import Witness, WitnessResponse
 from neologue.witness.witness_file import Fork, WitnessFile
 
 CHECKPOINTS: Final = "/checkpoints/"
@@ -34,16 +34,16 @@ def witness_app(witness: Witness, file: WitnessFile, logs: Sequence[Server], pau
             async with asyncio.timeout(_SECONDS_TO_SEND):
                 body = await _body(request)
         except TimeoutError:
-            return _respond(Answer(408, "the request did not arrive in time\n"))
+            return _respond(WitnessResponse(408, "the request did not arrive in time\n"))
         if body is None:
-            return _respond(Answer(413, "a request to co-sign is shorter\n"))
+            return _respond(WitnessResponse(413, "a request to co-sign is shorter\n"))
         return _respond(await run_in_threadpool(witness.add_checkpoint, body))
 
     async def checkpoint(request: Request) -> Response:
         return _respond(await run_in_threadpool(_newest, file, request.path_params["origin"]))
 
     async def status(request: Request) -> Response:
-        return _respond(Answer(200, await run_in_threadpool(describe, file)))
+        return _respond(WitnessResponse(200, await run_in_threadpool(describe, file)))
 
     async def follow(server: Server) -> None:
         assert server.url is not None
@@ -94,15 +94,17 @@ def describe(file: WitnessFile) -> str:
     )
 
 
-def _newest(file: WitnessFile, origin: str) -> Answer:
+def _newest(file: WitnessFile, origin: str) -> WitnessResponse:
     with file.transaction() as rows:
         newest = rows.newest(origin)
     return (
-        Answer(404, "nothing of that log was co-signed\n") if newest is None else Answer(200, bytes(newest[1]).decode())
+        WitnessResponse(404, "nothing of that log was co-signed\n")
+        if newest is None
+        else WitnessResponse(200, bytes(newest[1]).decode())
     )
 
 
-def _respond(answer: Answer) -> Response:
+def _respond(answer: WitnessResponse) -> Response:
     return Response(answer.body, answer.status, {"Cache-Control": "no-store"}, answer.media)
 
 

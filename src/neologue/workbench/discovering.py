@@ -27,7 +27,7 @@ SHOWN_WORDS = 20
 
 
 @dataclass(frozen=True, repr=False)
-class Discovery(discovery_run.Discovery):
+class Discovery(discovery_run.DiscoveryRun):
     """The words of a discovery with their estimates, its score against the truth, and its release.
 
     >>> from neologue import Population, discover

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from neologue.device.library import Library
 from neologue.device.masked import Ballot, Identity, Member
 from neologue.entropy import SeededEntropy
-from neologue.masking.agreement import Request, Survivors
+from neologue.masking.agreement import ShareRequest, Survivors
 from neologue.masking.messages import Delivery
 from neologue.masking.roster import Roster
 from neologue.masking.terms import Promise, Terms
@@ -110,7 +110,7 @@ class MaskedCampaign:
             Roster.number: member.share,
             Delivery.number: member.mask,
             Survivors.number: member.confirm,
-            Request.number: member.unmask,
+            ShareRequest.number: member.unmask,
         }
         message = member.advertise()
         while True:
