@@ -15,6 +15,7 @@ SMALL_LAYERS: dict[str, Any] = {
     "largest_silence_ratio": 1e9,
     "fewest_noise_votes": 0.0,
     "allow_targets": True,
+    "allow_unlogged_lists": True,
 }
 """No limit on what a report says of one word: layers of a few candidates have no noise that would hide it."""
 STRANGER = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))

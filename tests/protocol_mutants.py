@@ -504,6 +504,12 @@ for _rule, _limit in LIMITS.items():
     MUTANTS.append(Mutant(_rule, "_".join(_limit), _limits(**_limit), "policy.json"))
 
 
+@mutant("P16", "policy.json")
+def any_list_of_words_is_answered(patch: Patch) -> None:
+    made = GENERATOR["FILES"]["policy.json"].__globals__
+    patch.setitem(made, "Policy", lambda **given: Policy(**given | {"allow_unlogged_lists": True}))
+
+
 @mutant("P1", "policy.json")
 def any_epsilon_will_do(patch: Patch) -> None:
     patch.setattr(policy, "SMALLEST_EPSILON", 0.0)

@@ -326,15 +326,24 @@ def refusals() -> Vector:
 # What the usual policy refuses
 
 
-def policy_case(name: str, rule: str, layer: Layer | ClosedLayer, *spent: float) -> Vector:
+def policy_case(name: str, rule: str, layer: Layer | ClosedLayer, *spent: float, unlogged_lists: bool = True) -> Vector:
     """A layer, and whether a device that knows the operator, and has spent so much before, answers it."""
-    policy = Policy(operators=frozenset({OPERATOR.public_key().public_bytes_raw()}))
+    policy = Policy(
+        operators=frozenset({OPERATOR.public_key().public_bytes_raw()}), allow_unlogged_lists=unlogged_lists
+    )
     refused = False
     try:
         policy.check(invite(bytes(16), layer, OPERATOR), sum(map(Fraction, spent), Fraction(0)))
     except PolicyError:
         refused = True
-    return {"name": name, "rule": rule, "layer": json.loads(layer.document), "spent": [*spent], "refused": refused}
+    return {
+        "name": name,
+        "rule": rule,
+        "layer": json.loads(layer.document),
+        "spent": [*spent],
+        "unlogged_lists": unlogged_lists,
+        "refused": refused,
+    }
 
 
 def boundless() -> LikelyLayer:
@@ -390,6 +399,8 @@ def policy() -> list[Vector]:
         policy_case("3 noise votes", "P14", extending(frontier=strings(["ab", "bc", "ca", "cc"]), extension=4)),
         policy_case("fewer than 3 noise votes", "P14", extending(frontier=strings(["ab", "bc", "ca"]), extension=4)),
         policy_case("a closed list with little noise", "P14", closed(words=strings(["abc", "cab"]))),
+        policy_case("a closed list that no log shows", "P16", closed(), unlogged_lists=False),
+        policy_case("an open layer that no log shows", "P16", extending(), unlogged_lists=False),
     ]
 
 

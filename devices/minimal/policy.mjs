@@ -1,4 +1,4 @@
-// The limits of the owner (P1 to P15), at their defaults. Quotients are compared exactly.
+// The limits of the owner (P1 to P16), at their defaults. Quotients are compared exactly.
 
 import { refuseIf } from "./layer.mjs";
 import { ONE, Unary, exact } from "./unary.mjs";
@@ -11,7 +11,7 @@ export const LARGEST_KNOWN = 2 ** 24;
 export const MOST_KNOWN_WORDS = 2 ** 20;
 
 /** Refuse a layer beyond a limit, of a device that has spent these ε before. Nothing here looks at a word. */
-export function checkLayer(layer, spent) {
+export function checkLayer(layer, spent, allowsLists = false) {
   const { bound, cohort, depth, randomizer, targets } = layer.document;
   const { epsilon } = layer;
   refuseIf(!(epsilon >= 0.001 && epsilon <= 20), "its ε (P1)");
@@ -31,6 +31,7 @@ export function checkLayer(layer, spent) {
   refuseIf(isAbove(ONE / 2n, noise, layer.closed ? 50 : 22_100), "a vote that says too much (P12)");
   refuseIf(isAbove(ONE - noise, ONE / 2n, 4), "silence that says too much (P13)");
   refuseIf((BigInt(layer.asked) * noise) << GRAIN < ONE * grains(3), "less noise than 3 votes (P14)");
+  refuseIf(layer.closed && !allowsLists, "a list of words that no log shows (P16)");
 }
 
 /** Refuse too many known words before they are parsed (P15). */

@@ -97,7 +97,7 @@ const CHECKS = {
   },
   *policy(cases) {
     for (const one of cases.filter(({ layer }) => layer.randomizer !== "subset-selection")) {
-      yield [one.name, one.refused, refuses(() => checkLayer(readLayer(canonical(one.layer)), one.spent))];
+      yield [one.name, one.refused, refuses(() => checkLayer(readLayer(canonical(one.layer)), one.spent, one.unlogged_lists))];
     }
   },
   *documents(cases) {

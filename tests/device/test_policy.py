@@ -465,6 +465,7 @@ def test_a_whole_number_out_of_range_is_named_with_its_value(name: str, value: A
         ({"operators": [bytes(32)]}, "operators must be a frozenset of public keys, not list"),
         ({"enabled": "no"}, "enabled must be True or False, not 'no'"),
         ({"allow_targets": 1}, "allow targets must be True or False, not 1"),
+        ({"allow_unlogged_lists": 1}, "allow unlogged lists must be True or False, not 1"),
         ({"largest_vote_ratio": 0.5}, "largest vote ratio must be a number from 1 to 1,000,000,000, not 0.5"),
         ({"largest_closed_vote_ratio": math.nan}, "largest closed vote ratio must be a number from 1"),
         ({"largest_silence_ratio": True}, "largest silence ratio must be a number from 1 .* not True"),

@@ -61,7 +61,7 @@ def test_the_table_says_what_a_vote_says_and_what_the_default_policy_does(row: l
         *map(written, (float(channel.vote_ratio), float(vote), float(channel.silence_ratio), float(noise))),
         share(posteriors[0], 1),
         share(posteriors[1], 3),
-        f"refused: {refused}" if refused else "answered",
+        f"refused: {refused}" if refused else "answered, if logged" if closed else "answered",
     ]
 
 

@@ -90,7 +90,13 @@ def test_the_same_layers_are_refused_for_the_same_limit_by_default(java: JavaMac
         limits = [limit for limit in asdict(Policy()) if limit in expected]
         assert message == re.sub("|".join(limits) or "$", lambda found: camel_case(found[0]), expected)
         verdicts |= set(limits or ["answered"])
-    assert verdicts >= {"answered", "largest_closed_vote_ratio", "largest_silence_ratio", "fewest_noise_votes"}
+    assert verdicts >= {
+        "answered",
+        "largest_closed_vote_ratio",
+        "largest_silence_ratio",
+        "fewest_noise_votes",
+        "allow_unlogged_lists",
+    }
 
 
 def test_the_default_limits_are_those_of_python() -> None:

@@ -16,7 +16,7 @@ WORDS = [a + b for a in LETTERS for b in LETTERS]
 
 
 def is_answered(epsilon: float) -> bool:
-    """Whether a device answers a long closed list by default."""
+    """Whether a device answers a long closed list, of an owner who allows that it is in no log."""
     layer = ClosedLayer(
         layer_size=1000,
         alphabet=Alphabet(LETTERS),
@@ -28,7 +28,7 @@ def is_answered(epsilon: float) -> bool:
         known=Vocabulary.empty(),
     )
     try:
-        default_policy().check(invite(campaign_id(1), layer, OPERATOR))
+        default_policy(allow_unlogged_lists=True).check(invite(campaign_id(1), layer, OPERATOR))
     except PolicyError:
         return False
     return True

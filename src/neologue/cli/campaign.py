@@ -193,6 +193,12 @@ def create(
         _print_server_privacy(definition)
     if targets:
         click.echo("Devices refuse a list of targets unless their owners allow it (allow_targets).", err=True)
+    if definition.get("measure_devices") and not definition.get("rehearsal"):
+        click.echo(
+            "Devices measure only if witnesses co-sign the log and the devices demand that (quorum), or their owners "
+            "allow lists without it (allow_unlogged_lists).",
+            err=True,
+        )
 
 
 def _print_server_privacy(body: dict[str, Any]) -> None:

@@ -95,6 +95,13 @@ def policy_options(command: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--allow-targets", is_flag=True, default=None, help="Answer an operator who lists the words that count."
             ),
+            click.option(
+                "--allow-unlogged-lists",
+                is_flag=True,
+                default=None,
+                help="Answer an operator who asks about a list of whole words, as to measure a release, also if no log "
+                "that witnesses co-sign has the list.",
+            ),
         )
     ):
         command = option(command)

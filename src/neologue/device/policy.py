@@ -92,6 +92,8 @@ class Policy:
     """The fewest votes that chance alone must give, on average, for what is asked about; 0 asks for none."""
     allow_targets: bool = False
     """Whether an operator may list the only words that count."""
+    allow_unlogged_lists: bool = False
+    """Whether an operator may ask about a list of whole words that is in no log which a quorum co-signed."""
     most_known_words: int = MOST_KNOWN_WORDS
     """The most known words of a layer."""
     largest_known: int = LARGEST_KNOWN
@@ -116,6 +118,7 @@ class Policy:
                 raise ParameterError("recovery names a key that is not one of the operators: add it to both")
         _check_switch("enabled", self.enabled)
         _check_switch("allow targets", self.allow_targets)
+        _check_switch("allow unlogged lists", self.allow_unlogged_lists)
         _check_limit("largest epsilon", self.largest_epsilon)
         _check_limit("largest user epsilon", self.largest_user_epsilon)
         _check_limit("lifetime epsilon", self.lifetime_epsilon)
@@ -308,6 +311,12 @@ class Policy:
                 f"{asked:,} candidates are so few that chance gives {float(noise):,.3g} votes, below the "
                 f"{self.fewest_noise_votes:,.6g}",
                 "fewest_noise_votes",
+            )
+        if isinstance(layer, ClosedLayer) and not self.quorum and not self.allow_unlogged_lists:
+            yield (
+                f"nothing shows that others can see the list of {len(layer.words):,} words that the operator asks "
+                "about: its owner can demand a log that witnesses co-sign (quorum), or allow such lists "
+                "(allow_unlogged_lists)"
             )
 
 

@@ -87,6 +87,7 @@ def simulated_policy(operator: bytes) -> Policy:
         largest_silence_ratio=Policy.largest_vote_ratio,
         fewest_noise_votes=0.0,
         allow_targets=True,
+        allow_unlogged_lists=True,
     )
 
 

@@ -83,6 +83,19 @@ def test_each_limit_alone_refuses_it_and_says_what_the_owner_can_change(limit: s
         alone.check(invite(campaign_id(1), questionnaire(), OPERATOR))
 
 
+def test_a_list_is_answered_only_if_a_log_shows_it_or_the_owner_allows_it() -> None:
+    """Within all other limits: what others can see of it is what is asked here."""
+    fillers = ["".join(ALPHABET.characters[index // 26**place % 26] for place in range(3)) for index in range(700)]
+    listed = questionnaire("unary", 4.5, words=strings(sorted({*QUESTIONS, *fillers})))
+    with pytest.raises(PolicyError, match=r"the list of 740 words .*\(quorum\), or allow .*\(allow_unlogged_lists\)"):
+        default_policy().check(invite(campaign_id(1), listed, OPERATOR))
+    key, witness = bytes(32), bytes(range(32))
+    demanding = default_policy(logs=frozenset({key}), witnesses=frozenset({witness}), quorum=1)
+    assert answers(demanding, listed), "that the log has the layer is checked by the client, which has the proof"
+    assert not answers(default_policy(logs=frozenset({key}), witnesses=frozenset({witness})), listed)
+    assert answers(default_policy(allow_unlogged_lists=True), listed)
+
+
 def test_a_questionnaire_padded_with_other_words_is_refused_for_what_a_vote_says() -> None:
     padding = ["".join(ALPHABET.characters[index // 26**place % 26] for place in range(5)) for index in range(70_000)]
     padded = questionnaire("unary", words=strings(sorted({*QUESTIONS, *padding})))
@@ -122,6 +135,7 @@ def test_the_limits_that_are_off_in_tests_are_those_on_an_answer() -> None:
         "largest_silence_ratio",
         "fewest_noise_votes",
         "allow_targets",
+        "allow_unlogged_lists",
     }
 
 

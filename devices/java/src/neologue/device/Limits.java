@@ -42,6 +42,8 @@ public final class Limits {
     public double fewestNoiseVotes = 3;
     /** Whether an operator may list the only words that count. */
     public boolean allowTargets = false;
+    /** Whether an operator may ask about a list of whole words that is in no log which a quorum co-signed. */
+    public boolean allowUnloggedLists = false;
     /** The public keys, in hexadecimal, of those who may vouch for devices of groups; if empty, whom the operator names. */
     public List<String> issuers = Collections.emptyList();
     /** The fewest devices whose votes may be summed under masks; 0 answers layers without masks too. */

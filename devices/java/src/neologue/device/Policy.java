@@ -222,6 +222,10 @@ public final class Policy {
                         + digits(channel.noise(layer.asked()), 3)
                         + " votes, below the " + digits(limits.fewestNoiseVotes, 6),
                 "fewestNoiseVotes"));
+        refuse(layer.isClosed() && limits.quorum == 0 && !limits.allowUnloggedLists,
+                "nothing shows that others can see the list of " + many(layer.asked()) + " words that the operator asks "
+                        + "about: its owner can demand a log that witnesses co-sign (quorum), or allow such lists "
+                        + "(allowUnloggedLists)");
     }
 
     private static void refuse(boolean bad, String complaint) {

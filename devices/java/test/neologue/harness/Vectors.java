@@ -381,7 +381,8 @@ final class Vectors {
             Layer layer = LayerDocument.read(vector.object("layer").canonical());
             boolean refused = false;
             try {
-                PolicyProbe.check(layer, (List<?>) vector.get("spent"));
+                PolicyProbe.check(
+                        layer, (List<?>) vector.get("spent"), (Boolean) vector.get("unlogged_lists"));
             } catch (RefusalException error) {
                 refused = true;
             }
