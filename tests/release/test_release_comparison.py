@@ -9,6 +9,7 @@ import pytest
 from neologue.discovery.result import ReleasedWord
 from neologue.errors import ReleaseError
 from neologue.release.comparison import ChangeKind, compare_releases
+from neologue.release.trends import word_trends
 
 
 @dataclass(frozen=True)
@@ -71,3 +72,28 @@ def test_the_interval_of_a_difference_holds_for_19_of_20() -> None:
         assert change.high is not None
         held += change.low <= 0.03 <= change.high
     assert abs(held / pairs - 0.95) < 4 * math.sqrt(0.95 * 0.05 / pairs)
+
+
+def test_a_word_is_compared_with_the_latest_release_that_has_it() -> None:
+    releases = [
+        Document("a", 1000, (word("back", 100, 5), word("gone", 40, 5), word("up", 100, 5))),
+        Document("b", 2000, (word("up", 200, 5),)),
+        Document("c", 1000, (word("up", 300, 5), word("back", 101, 5), word("new", 20, 5))),
+    ]
+    trends = {trend.word: trend for trend in word_trends(releases)}  # type: ignore[arg-type]
+    assert {text: trend.change.kind for text, trend in trends.items()} == {
+        "new": ChangeKind.NEW,
+        "up": ChangeKind.RISEN,
+        "back": ChangeKind.STEADY,
+        "gone": ChangeKind.GONE,
+    }
+    assert list(trends) == ["new", "up", "back", "gone"]
+    assert [point and point.share for point in trends["up"].points] == [0.1, 0.1, 0.3]
+    assert [point and point.share for point in trends["back"].points] == [0.1, None, 0.101]
+    assert trends["up"].change.before == pytest.approx(0.1)
+    assert trends["gone"].change.before == pytest.approx(0.04)
+
+
+def test_one_release_has_no_trend() -> None:
+    with pytest.raises(ValueError, match="at least 2 releases, not 1"):
+        word_trends([Document("a", 1000, ())])  # type: ignore[list-item]

@@ -29,7 +29,7 @@ from .office import TAG, TAGGED, Office, office, release_tags
 
 TAGS = f"/campaigns/{quote(TAGGED, safe='')}"
 OF_OPERATORS = ("/create", "/campaigns/open", "/campaigns/open/trie", "/campaigns/open/abort", TAGS, f"{TAGS}/trie")
-OF_BOTH = ("/", "/transparency", f"{TAGS}/words", f"{TAGS}/privacy", f"{TAGS}/review")
+OF_BOTH = ("/", "/transparency", "/trends", f"{TAGS}/words", f"{TAGS}/privacy", f"{TAGS}/review")
 ASSETS = {
     "/static/dashboard.css": "text/css; charset=utf-8",
     "/static/progress.js": "text/javascript; charset=utf-8",
@@ -397,7 +397,9 @@ def test_progress_is_told_as_it_changes_and_streams_end_by_themselves(
     after = desk.ask("GET", "/campaigns/watched/progress", operator).body.decode()
     assert "0 of 202 reports" in before.body.decode()
     assert "20 of 202 reports" in after
-    assert re.findall("^event: (.*)$", after, re.M) == ["state", "now", "layers", "announcement"]
+    events = re.findall("^event: (.*)$", after, re.M)
+    assert events[:5] == ["state", "now", "timeline", "layers", "announcement"]
+    assert set(events[5:]) <= {"timeline"}, "time goes on in the chart, and nothing else has changed"
     assert after.startswith("retry: ")
 
 
@@ -420,7 +422,7 @@ def test_only_so_many_streams_last_and_none_longer_than_the_service(
         wait_until(lambda: progress_stream._open_streams)
         second = desk.ask("GET", path, cookie).body.decode()
         assert second.startswith(f"retry: {progress_stream.BUSY_RETRY_MILLISECONDS}\n")
-        assert re.findall("^event: (.*)$", second, re.M) == ["state", "now", "layers", "announcement"]
+        assert re.findall("^event: (.*)$", second, re.M) == ["state", "now", "timeline", "layers", "announcement"]
         assert not first.done()
         services[0].stopping = True
         assert first.result(300).body.decode().startswith(f"retry: {progress_stream.RETRY_MILLISECONDS}\n")

@@ -167,6 +167,8 @@ def test_the_browser_joins_as_one_more_device_and_is_counted(entered: Running, b
     driver.find_element(By.ID, "type").send_keys("yeet lol ")
     click_on(driver.find_element(By.ID, "answer"))
     says("The report was counted")
+    wait_until(lambda: "Your report was added to the sum" in driver.find_element(By.ID, "outcome").text, PATIENCE)
+    assert "yeet" not in driver.find_element(By.ID, "outcome").text, "nothing is said of words before they are decided"
     assert browser.complaints() == []
 
 

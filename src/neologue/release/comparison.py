@@ -57,16 +57,17 @@ def compare_releases(before: ReleaseDocument, after: ReleaseDocument) -> list[Wo
     earlier = {word.word: word for word in before.words}
     later = {word.word: word for word in after.words}
     changes = [
-        _changed(text, earlier.get(text), later.get(text), before.users, after.users)
+        change_of_word(text, earlier.get(text), later.get(text), before.users, after.users)
         for text in earlier.keys() | later.keys()
     ]
     order = list(ChangeKind)
     return sorted(changes, key=lambda change: (order.index(change.kind), -change.weight, change.word))
 
 
-def _changed(
+def change_of_word(
     text: str, before: ReleasedWord | None, after: ReleasedWord | None, users_before: int, users_after: int
 ) -> WordChange:
+    """What became of one word; None where a release does not have it."""
     first = None if before is None else before.estimate / users_before
     second = None if after is None else after.estimate / users_after
     if before is None or first is None:

@@ -24,6 +24,7 @@ from neologue.web import (
     progress_stream,
     review_page,
     sign_in,
+    trends_page,
     words_page,
 )
 from neologue.web.page import Page, error_page, page_route
@@ -35,6 +36,7 @@ PAGES: tuple[Page, ...] = (
     *words_page.PAGES,
     *review_page.PAGES,
     *privacy_page.PAGES,
+    *trends_page.PAGES,
     *log_page.PAGES,
     *creation_page.PAGES,
 )

@@ -23,6 +23,7 @@ from neologue.service.campaigns.expected_end import ExpectedEnd, expected_end
 from neologue.service.storage.states import CampaignState, LayerState
 from neologue.service.worker import Worker
 from neologue.web.page import Page, PageRequest, render_fragment
+from neologue.web.timeline import Timeline
 
 STREAM_SECONDS: Final = 5.0
 """How long a stream lasts."""
@@ -47,6 +48,7 @@ class ProgressView:
     label: str
     """The name of the current layer."""
     end: ExpectedEnd
+    timeline: Timeline | None
 
     @property
     def current_layer(self) -> LayerView | None:
@@ -99,9 +101,12 @@ def campaign_progress(service: Worker, entry: CampaignRow) -> ProgressView:
     with service.database.reading() as db:
         rows = campaign_store.layers_of(db, entry.id)
     layers = [LayerView.of(layer, SLOTS) for layer in rows]
-    # To the minute, so that a page is told of it when it has changed, and not with every look.
-    end = expected_end(entry.definition, rows, service.context.clock()).to_the_minute()
-    return ProgressView(CampaignView.of(entry), layers, _layer_label(service, entry, len(layers)), end)
+    now = service.context.clock()
+    # To the minute, so that an open page is sent a new one only when it has changed.
+    end = expected_end(entry.definition, rows, now).to_the_minute()
+    campaign = CampaignView.of(entry)
+    timeline = Timeline.of(campaign, layers, end, now)
+    return ProgressView(campaign, layers, _layer_label(service, entry, len(layers)), end, timeline)
 
 
 def stream_progress(request: PageRequest) -> Response:
@@ -137,6 +142,7 @@ def _current_events(request: PageRequest) -> dict[str, str]:
     return {
         "state": progress.campaign.state,
         "now": render_fragment("current_layer.html", progress=progress),
+        "timeline": render_fragment("timeline.html", timeline=progress.timeline),
         "layers": render_fragment("layers.html", progress=progress),
         "announcement": progress.announcement,
     }

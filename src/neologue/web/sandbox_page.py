@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from neologue.errors import CampaignError
 from neologue.protocol.credential import Credential, issue
+from neologue.service.api.responses import answer
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.collect.layer_cache import ServedLayer
@@ -22,9 +23,12 @@ from neologue.web import session
 from neologue.web.campaign_trie import campaign_trie
 from neologue.web.page import PAGE_HEADERS, Page, PageRequest, html_response, page_route, redirect, render_page
 from neologue.web.progress_stream import campaign_progress
+from neologue.web.sandbox_vote import vote_progress
 
 HOME = "/sandbox"
 DEMO = "/device/demo.html"
+VOTE = f"{HOME}/vote"
+"""Where the demo page asks what became of the browser's report."""
 LINK_SECONDS = 600.0
 """How long the link that signs somebody in is valid."""
 MOST_TRIES = 2000
@@ -56,6 +60,8 @@ class SandboxPages:
     """The word of each such campaign."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _credential: Credential | None = None
+    _layer_index: int = 0
+    """The layer that invites the credential."""
 
     def routes(self, service: Worker) -> list[BaseRoute]:
         """The routes of these pages."""
@@ -74,6 +80,7 @@ class SandboxPages:
             Page("GET", HOME, self._show_home),
             Page("GET", f"{HOME}/findings", self._show_findings, for_script=True),
             Page("POST", f"{HOME}/join", self._join),
+            Page("GET", VOTE, self._show_vote, for_script=True),
             Page("POST", f"{HOME}/word", self._try_word),
             Page("GET", f"{HOME}/word/{{name}}", self._show_word),
             Page("GET", f"{HOME}/word/{{name}}/findings", self._show_word_findings, for_script=True),
@@ -119,9 +126,16 @@ class SandboxPages:
         with self._lock:
             credential = self._invited_credential(request.service, joinable)
         operator = request.service.context.keys.public.hex()
-        values = urlencode({"operator": operator, "credential": credential.text})
+        values = urlencode({"operator": operator, "credential": credential.text, "follow": VOTE})
         # Browsers don't send the fragment behind # to a server.
         return Response(status_code=303, headers={**PAGE_HEADERS, "Location": f"{DEMO}#{values}"})
+
+    def _show_vote(self, request: PageRequest) -> Response:
+        """What became of the browser's report, for the demo page."""
+        _, joinable = self._campaigns(request)
+        if self._credential is None:
+            raise CampaignError("this browser has not joined yet: open the sandbox and join")
+        return answer(vote_progress(request.service.database, joinable, self._credential, self._layer_index))
 
     def _try_word(self, request: PageRequest) -> Response:
         """Have some simulated people type a word, and show what becomes of it."""
@@ -148,8 +162,8 @@ class SandboxPages:
             return self._credential
         for _ in range(MOST_TRIES if service.layer_cache.campaign(joinable.id) else 0):
             credential = issue(joinable.id, service.context.keys.issuer)
-            if isinstance(service.layer_cache.layer_for(credential), ServedLayer):
-                self._credential = credential
+            if isinstance(invited := service.layer_cache.layer_for(credential), ServedLayer):
+                self._credential, self._layer_index = credential, invited.layer_index
                 return credential
         raise CampaignError(
             f"the campaign {joinable.name!r} is {joinable.state} and invites nobody at the moment: try again in a few "

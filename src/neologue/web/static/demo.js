@@ -3,6 +3,7 @@ import { Device } from "./neologue-device.js";
 
 const SHOWN_VOTES = 500;
 const LONGEST_WAIT = 30; // seconds after which the page asks for another click instead
+const FOLLOW_SECONDS = 3; // between two questions about what became of a report
 const EDGES = /^[\p{P}\p{S}]+|[\p{P}\p{S}]+$/gu;
 
 const part = (id) => document.getElementById(id);
@@ -11,6 +12,8 @@ const number = (value, digits = 4) => value.toLocaleString("en-US", { maximumSig
 let device = null;
 let noted = new Map();
 let timer = null;
+let followed = ""; // where to ask what became of a report, in a sandbox
+let following = null;
 let running = 0;
 
 /** Show what happened, also to screen readers. */
@@ -111,6 +114,36 @@ async function show() {
   part("spent").textContent = `ε spent so far, in all campaigns: ${number(await device.spent())}.`;
 }
 
+/** Say what became of the report, as the service of a sandbox tells, until its words are released. */
+async function follow(meaning, words) {
+  if (!followed) return;
+  clearTimeout(following);
+  const reply = await fetch(followed).catch(() => null);
+  if (!reply?.ok) return;
+  const { state, reports, needed, kept } = await reply.json();
+  const noise = Math.sqrt(reports * meaning.chanceOther * (1 - meaning.chanceOther));
+  part("outcome").hidden = false;
+  part("outcome-sum").textContent = {
+    waiting: "The service has your report, and waits for the next one: it stores only sums of several reports.",
+    added:
+      `Your report was added to the sum of its layer and deleted. The sum has ${number(reports, 9)} of ` +
+      `${number(needed, 9)} reports; the layer is decided when all have come.`,
+    decided: `The layer was decided by the sum of ${number(reports, 9)} reports. These beginnings of words stand out:`,
+    released: `The campaign is over. Your report was one of ${number(reports, 9)} in its layer. The words are released:`,
+  }[state];
+  const own = words.map((word) => {
+    const longest = kept.filter((text) => word.startsWith(text)).sort((a, b) => b.length - a.length)[0];
+    if (longest === word) return `“${word}” stands out: enough people reported it.`;
+    return longest
+      ? `Of “${word}”, the beginning “${longest}” stands out: enough people reported words that begin so.`
+      : `Nothing of “${word}” stands out. Your vote is one; noise alone moves the sum of votes for a word by about ` +
+          `${number(noise, 2)}.`;
+  });
+  if (["decided", "released"].includes(state))
+    part("outcome-own").replaceChildren(...own.map((text) => element("li", text)));
+  if (state !== "released") following = setTimeout(() => follow(meaning, words), 1000 * FOLLOW_SECONDS);
+}
+
 /** Show the bytes that were sent, and what their reader can conclude. */
 async function showReport(bytes, words) {
   const meaning = await device.explain(bytes);
@@ -135,6 +168,7 @@ async function showReport(bytes, words) {
   part("report-own").replaceChildren(...own);
   const more = names.length > SHOWN_VOTES ? ` and ${number(names.length - SHOWN_VOTES, 9)} more` : "";
   part("report-votes").textContent = names.slice(0, SHOWN_VOTES).join(", ") + more;
+  await follow(meaning, words);
 }
 
 async function answer() {
@@ -182,8 +216,11 @@ part("opt-out").addEventListener(
   "click",
   handler(async () => {
     clearTimeout(timer);
+    clearTimeout(following);
     await device.optOut();
     noted = new Map();
+    part("outcome").hidden = true;
+    part("outcome-own").replaceChildren();
     part("type").value = "";
     say("you have opted out, and all words are forgotten");
   }),
@@ -195,7 +232,10 @@ part("forget-me").addEventListener(
     await device.forgetMe();
     noted = new Map();
     part("type").value = "";
+    clearTimeout(following);
     part("report").hidden = true;
+    part("outcome").hidden = true;
+    part("outcome-own").replaceChildren();
     part("joined").textContent = "";
     say("everything is erased except what was spent");
   }),
@@ -213,6 +253,8 @@ const given = new URLSearchParams(location.hash.slice(1));
 part("server").value = given.get("server") ?? location.origin;
 part("operator").value = given.get("operator") ?? "";
 part("credential").value = given.get("credential") ?? "";
+// Only an address of this very service: a link must not make the page ask anybody else.
+followed = /^\/[a-z]+\/vote$/.test(given.get("follow") ?? "") ? given.get("follow") : "";
 if (given.size > 0) history.replaceState(null, "", location.pathname);
 
 await handler(async () => {

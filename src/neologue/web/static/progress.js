@@ -8,6 +8,7 @@ const announcement = /** @type {HTMLElement} */ (document.getElementById("announ
 if (["draft", "running", "paused"].includes(live.dataset.state ?? ""))
   listen(live.dataset.events ?? "", {
     now: (html) => replace("now", html),
+    timeline: (html) => replace("timeline", html),
     layers: (html) => replace("layers", html),
     announcement: (sentence) => {
       announcement.textContent = sentence;
