@@ -100,7 +100,7 @@ for command in (status, wait, repeat, words, influence, export, review):
 @click.option(
     "--alphabet",
     shell_complete=complete_from(alphabet_names),
-    help="Name of an alphabet, with +emoji behind it if emoji are words  [default: by language or profile]",
+    help="A built-in alphabet, with +emoji after its name to include emoji  [default: by language or profile]",
 )
 @CASE
 @PUNCTUATION
@@ -130,8 +130,12 @@ for command in (status, wait, repeat, words, influence, export, review):
 @click.option(
     "--answer-seconds", type=float, help="How long an invited device keeps its place, 30 or more  [default: 300]"
 )
-@click.option("--measure-devices", type=int, help="How many devices count the released words instead.")
-@click.option("--measure-rate", type=float, help="The chance with which each word of such a device is sampled.")
+@click.option(
+    "--measure-devices",
+    type=int,
+    help="The number of devices that count the released words.",
+)
+@click.option("--measure-rate", type=float, help="The chance with which each word of a device that counts is sampled.")
 @click.option(
     "--largest-closed-vote-ratio",
     type=float,
@@ -156,7 +160,7 @@ def create(
 ) -> None:
     """Create a campaign. No device is asked before the campaign is started.
 
-    One whose release could cost a whole user a central ε above 10 is not created, unless --yes accepts it.
+    A campaign whose release could cost a whole user a central ε above 10 is not created, unless --yes accepts it.
     """
     service.require_token()
     require_masks(given)
@@ -282,7 +286,7 @@ def abort(service: ServiceClient, name: str, yes: bool) -> None:
 
 @campaign.command()
 @NAME
-@click.option("--count", type=click.IntRange(1), required=True, help="How many credentials.")
+@click.option("--count", type=click.IntRange(1), required=True, help="The number of credentials.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="A new file, one credential per line.")
 @click.pass_obj
 def credentials(service: ServiceClient, name: str, count: int, out: Path) -> None:

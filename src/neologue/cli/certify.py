@@ -21,7 +21,7 @@ FAILED = 1
 
 
 @click.command()
-@click.argument("release", type=click.Path(path_type=Path))
+@click.argument("release", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option(
     "--verify",
     type=click.Path(path_type=Path),
@@ -30,7 +30,7 @@ FAILED = 1
 @click.option(
     "--succession",
     type=click.Path(path_type=Path),
-    help="How keys have taken its place since: what `neologue key show --out` writes.",
+    help="The keys that have replaced it since: the file that `neologue key show --out` writes.",
 )
 @click.option("--recovery", help="The digest of the recovery key, in hex, if the succession revokes a key.")
 @click.option(
@@ -219,10 +219,10 @@ def _printable(text: str) -> str:
 @click.option("--recovery", is_flag=True, help="A recovery key, which revokes an operator key that was stolen.")
 @click.argument("path", type=click.Path(path_type=Path))
 def keygen(path: Path, recovery: bool) -> None:
-    """Make a key pair to sign releases: PATH, to be kept secret, and PATH.pub, for everyone.
+    """Make a key pair that signs releases: keep PATH secret, and give PATH.pub to everyone.
 
-    With --recovery it is one to revoke a service's operator key with: keep PATH and a copy where no service is,
-    register PATH.pub with `neologue key recovery`, and let devices pin the digest that is printed, from the start.
+    With --recovery, the pair revokes a service's operator key. Keep PATH and a copy of it on machines without a
+    service, register PATH.pub with `neologue key recovery`, and let devices pin the printed digest from the start.
     """
     from neologue.protocol.succession import recovery_digest
     from neologue.release.signature import generate_key, public_key

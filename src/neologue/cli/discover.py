@@ -94,7 +94,7 @@ REPEATED = (
 @click.option(
     "--sampler",
     type=click.Choice(["greedy", "random"]),
-    help="Which words go into a report if there are too many.",
+    help="Which words of a user go into a report if there are too many.",
 )
 @RANDOMIZER
 @RULE
@@ -113,7 +113,7 @@ REPEATED = (
 @click.option(
     "--measure",
     is_flag=True,
-    help="Measure coverage and counts privately: other users, as many as a layer has, count the words found.",
+    help="Measure coverage and counts privately: further users, as many as in a layer, count the words found.",
 )
 @click.option("--measure-users", type=int, help="How many users measure; implies --measure.")
 @click.option(
@@ -159,17 +159,17 @@ REPEATED = (
     help="Charge the campaign to this ledger, and release nothing that its budget does not cover.",
 )
 @click.option("--population", help="The name of these users in the ledger; with --ledger.")
-@click.option("--campaign", help="The campaign's name in the ledger, new for each campaign; with --ledger.")
+@click.option("--campaign", help="The campaign's name in the ledger, a new one for each campaign; with --ledger.")
 @YES
 @click.option("--json", "as_json", is_flag=True, help="Print release.json instead of tables.")
-@click.option("--days", type=int, help="How many days of typing count (T); for DATA, the last ones.")
+@click.option("--days", type=int, help="How many days of typing count (T); with DATA, the last ones.")
 def discover(data: Sequence[Path], as_json: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
     """Find the new words of a population.
 
     DATA is a CSV, TSV, JSON lines or Parquet file with the columns user and word, and optionally count and day: a file,
-    several files, a pattern in quotes, a folder of Parquet files, or - for the standard input. Without it, users are
-    simulated who write a language with its real word frequencies. People of DATA whom the release could cost a central
-    ε above 10 are asked nothing, unless --yes accepts it.
+    several files, a pattern in quotes, a folder of Parquet files, or - for the standard input. Without DATA, the
+    users are simulated, with the real word frequencies of a language. If a release of DATA could cost a person a
+    central ε above 10, the command stops before anyone is asked, unless --yes accepts it.
     """
     # Mistakes are found before anything that takes long to import.
     wanted = _check_arguments(data, options)

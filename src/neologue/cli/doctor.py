@@ -25,7 +25,7 @@ MARKS = {"good": "ok      ", "doubtful": "doubtful", "unsafe": "UNSAFE  "}
 def doctor(context: click.Context, database: str, server: str | None, token: str | None, backups: Path | None) -> None:
     """Check a deployment and report errors, warnings and passed checks; exits with 1 if anything is unsafe.
 
-    With an operator's token the service says itself how it is deployed: proxies, file descriptors, privileges.
+    With an operator's token, it also asks the service how it is deployed: proxies, file descriptors, privileges.
     """
     from neologue.service.doctor import examine
     from neologue.service.storage.database import open_database, read_address

@@ -18,8 +18,9 @@ RELEASE = click.argument("release", type=click.Path(path_type=Path, exists=True,
 def explain(release: Path, out: Path) -> None:
     """Write one page for privacy and legal review of RELEASE, a release.json.
 
-    It says what was collected, what anyone can learn, how that compares with published deployments, what is kept, and
-    has an outline of an impact assessment and a consent text to start from. It is printable, and loads nothing.
+    The page says what was collected, what anyone can learn, how that compares with published deployments, and what is
+    kept. It has an outline of an impact assessment and a consent text to start from. It can be printed, and loads
+    nothing from elsewhere.
     """
     from neologue.release.codec import read_release_file
     from neologue.reporting.legal_page import legal_page
@@ -29,18 +30,18 @@ def explain(release: Path, out: Path) -> None:
 
 @click.command()
 @RELEASE
-@click.option("--name", required=True, help="What the deployment is called.")
+@click.option("--name", required=True, help="The name of the deployment.")
 @click.option("--curator", required=True, help="Who publishes it.")
-@click.option("--region", required=True, help="The region that it is about, or whose law applies.")
+@click.option("--region", required=True, help="The region whose people took part, or whose law applies.")
 @click.option("--published", required=True, help="The day on which it was published, such as 2026-01-31.")
 @click.option("--author", required=True, help="Who writes the entry.")
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("deployment.yaml"), show_default=True, help="The entry."
 )
 def registry(release: Path, name: str, curator: str, region: str, published: str, author: str, out: Path) -> None:
-    """Write RELEASE as an entry of the public registry of deployments (OpenDP), to be proposed there by you.
+    """Write RELEASE as an entry for OpenDP's public registry of deployments.
 
-    Read it before you send it: it is a draft.
+    The entry is a draft: read it, and propose it to the registry yourself.
     """
     from neologue.release.codec import read_release_file
     from neologue.reporting.registry_entry import Publication, registry_entry, to_yaml

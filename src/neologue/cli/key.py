@@ -43,7 +43,7 @@ def show(service: ServiceClient, as_json: bool, out: Path | None) -> None:
         click.echo(json.dumps({**public, "keys": keys}, indent=2))
         return
     show_table("Keys", ("purpose", "public key", "state", "wrapped", "since", "until"), [_row(each) for each in keys])
-    recovery = public["recovery"] or "none is registered, so that a stolen operator key can't be revoked"
+    recovery = public["recovery"] or "none is registered, so a stolen operator key can't be revoked"
     click.echo(f"recovery key: {recovery}")
 
 
@@ -51,7 +51,7 @@ def show(service: ServiceClient, as_json: bool, out: Path | None) -> None:
 @click.argument("purpose", type=click.Choice(["operator", "issuer", "ticket"]))
 @click.pass_obj
 def rotate(service: ServiceClient, purpose: str) -> None:
-    """Put a new key in the place of the one in force; campaigns go on.
+    """Replace the key in force by a new one, while campaigns go on.
 
     A new operator key is signed by the old one, and devices follow it when they next check in. Credentials of an old
     issuer key hold until their campaigns are over, tickets of an old ticket key until the next rotation.
@@ -65,7 +65,7 @@ def rotate(service: ServiceClient, purpose: str) -> None:
 @click.argument("public", type=click.Path(path_type=Path))
 @click.pass_obj
 def recovery(service: ServiceClient, public: Path) -> None:
-    """Register the recovery key by its PUBLIC file, what `neologue keygen --recovery` has written with .pub, once."""
+    """Register the recovery key, once: PUBLIC is the .pub file that `neologue keygen --recovery` wrote."""
     from neologue.protocol.succession import recovery_digest
     from neologue.release.signature import public_key
 
@@ -77,7 +77,7 @@ def recovery(service: ServiceClient, public: Path) -> None:
 @key.command()
 @click.pass_obj
 def prepare(service: ServiceClient) -> None:
-    """Prepare a key to succeed one that will be revoked, and print its public key, for a recovery key elsewhere."""
+    """Prepare the key that succeeds a key to be revoked, and print its public half, to be signed on another machine."""
     click.echo(service.request_json("POST", "keys", "successor")["operator"])
 
 
@@ -94,8 +94,8 @@ def prepare(service: ServiceClient) -> None:
 def revoke(service: ServiceClient, recovery_file: Path | None, statement: Path | None, revoked: str | None) -> None:
     """Revoke an operator key that was stolen: devices never trust it again, whatever it has signed.
 
-    The key in force is succeeded by a new one, one that was replaced before by the one in force. Devices follow when
-    they next check in, if they have pinned the recovery key.
+    If it is the key in force, a new key succeeds it; if it was replaced before, the key in force does. Devices follow
+    when they next check in, if they have pinned the recovery key.
     """
     if (recovery_file is None) == (statement is None):
         raise ParameterError("give --recovery to sign a revocation here, or --statement with one that was signed")

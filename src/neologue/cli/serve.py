@@ -29,8 +29,8 @@ SECONDS_TO_STOP = 30
     envvar="NEOLOGUE_WRAPPING_KEY",
     show_envvar=True,
     metavar="SOURCE",
-    help="The source of the key under which the service's keys are wrapped: file:PATH, env:NAME, command:COMMAND or "
-    "none.  [default: a file beside the database, which is made; none for PostgreSQL]",
+    help="Where the key comes from that encrypts the service's keys: file:PATH, env:NAME, command:COMMAND or none.  "
+    "[default: a new file beside the database; none for PostgreSQL]",
 )
 @click.option(
     "--witnesses",
@@ -70,7 +70,7 @@ SECONDS_TO_STOP = 30
 @click.option(
     "--connections-per-address",
     type=click.IntRange(1),
-    help="The most of one address, without a proxy  [default: 1000]",
+    help="The most connections of one address, without a proxy  [default: 1000]",
 )
 @click.option("--requests-per-second", type=float, help="The most requests per second of one address  [default: 2000]")
 @click.option("--patience", type=float, help="Seconds that a report waits for its batch  [default: 2]")
@@ -87,10 +87,10 @@ def serve(
 ) -> None:
     """Run the service that collects from real devices, and its web pages.
 
-    The database is created if it does not exist; it holds the ledger too. Its keys are wrapped under a key that is not
-    in it: keep a copy of that, apart from backups of the database. The first start prints the token of the first
-    operator, once; this token also signs in to the web pages at the address of the service. On a terminal it prints
-    readable lines, elsewhere JSON.
+    The database is created if it does not exist. It holds the ledger too. Its keys are encrypted with a wrapping key
+    that is not in it: keep a copy of that key, apart from backups of the database. The first start prints the token
+    of the first operator, once; sign in with it to the web pages, at the address of the service. The service prints
+    readable lines on a terminal, and JSON elsewhere.
     """
     if ledger is not None:
         raise InputError(

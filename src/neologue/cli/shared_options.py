@@ -19,7 +19,7 @@ DATABASE = click.option(
     show_default=True,
     envvar="NEOLOGUE_DATABASE",
     show_envvar=True,
-    help="A file; postgresql://… for several workers and machines; or @FILE, which has either of them in it.",
+    help="A SQLite file, postgresql://… for several workers and machines, or @FILE: a file that contains one of these.",
 )
 
 
@@ -72,7 +72,7 @@ PROFILE = click.option(
     default="neologue",
     show_default=True,
     shell_complete=complete_from(profile_names),
-    help="Named parameters.",
+    help="A named set of parameters: neologue profiles lists them.",
 )
 
 
@@ -104,12 +104,12 @@ CANDIDATES = click.option("--candidates", type=int, help="The most candidates vo
 TARGETS = click.option(
     "--targets",
     type=click.Path(path_type=Path),
-    help="Contribute only words of this file, to try parameters without learning unknown words.",
+    help="Report only words of this file, to try parameters without learning unknown words.",
 )
 ALPHABET = click.option(
     "--alphabet",
     shell_complete=complete_from(alphabet_names),
-    help="Name of an alphabet, with +emoji behind it if emoji are words, or a text file to take the characters from  "
+    help="A built-in alphabet, with +emoji after its name to include emoji, or a text file with the characters  "
     "[default: by profile and language]",
 )
 KNOWN = click.option(
@@ -125,26 +125,27 @@ CASE = click.option(
 PUNCTUATION = click.option(
     "--punctuation",
     type=click.Choice(["strip", "keep"]),
-    help="Take off signs around a word and read ’ as ', or count words as they are typed  [default: the profile's]",
+    help="Remove signs around a word and read ’ as ', or count words as they are typed  [default: the profile's]",
 )
 WORDS_PER_USER = click.option("--words-per-user", type=int, help="The most words in one report (B).")
 DEPTH = click.option("--depth", type=int, help="The longest word that counts (D).")
-PASSES = click.option("--passes", type=int, help="How many tries are grown.")
+PASSES = click.option("--passes", type=int, help="The number of passes, each over all lengths of words.")
 LAYERS = click.option(
     "--layers",
     type=int,
-    help="Ask about the likeliest strings in so many layers of equal size: 4 by default. More layers reach longer "
-    "words that are spelled like no other, and find somewhat fewer of the rest.",
+    help="The number of layers, of equal size, that ask about the likeliest strings; 4 by default. More layers find "
+    "longer words of unusual spelling, and somewhat fewer other words.",
 )
 ALLOCATION = click.option(
     "--allocation",
     type=click.Choice(["drawn", "filled"]),
-    help="How users come into layers: by slots that no reader learns, which hides more, or until a layer has enough.",
+    help="How users are assigned to layers: by random slots that no reader learns, which is more private, or in the "
+    "order in which they come, until a layer has enough.",
 )
 RANDOMIZER = click.option(
     "--randomizer",
     shell_complete=complete_from(randomizer_names),
-    help="What a device does to its words: unary or subset-selection.",
+    help="How a device randomizes its words: unary or subset-selection.",
 )
 RULE = click.option(
     "--rule", shell_complete=complete_from(rule_names), help="Which prefixes are kept: top or significant."
@@ -152,16 +153,19 @@ RULE = click.option(
 K_ANONYMITY = click.option(
     "--k-anonymity",
     type=int,
-    help="Publish a word that fewer than k users of a layer report with probability at most 1-α, in all.",
+    help="k: a word that fewer than k users of a layer report is published with a probability of at most 1-α, over the "
+    "whole release.",
 )
 ALPHA = click.option("--alpha", type=float, help="The probability with which k-anonymity holds (α).")
 UNIQUE_CHANCE = click.option(
     "--unique-chance",
     type=float,
-    help="Show a word that one user alone reports with at most this probability; 0 promises nothing.",
+    help="The largest probability with which a word that only one user reports is shown; 0 promises nothing.",
 )
 HOSTILE_DEVICES = click.option(
-    "--hostile-devices", type=int, help="How many hostile devices in any one layer --unique-chance allows for."
+    "--hostile-devices",
+    type=int,
+    help="The most hostile devices in a layer with which --unique-chance holds.",
 )
 DELTA = click.option("--delta", type=float, help="The δ of the central privacy statement.")
 CENTRAL_EPSILON = click.option(
@@ -176,7 +180,11 @@ CENTRAL_UNIT = click.option(
     type=click.Choice(["item", "user"]),
     help="What --central-epsilon protects: one word, or a whole user  [default: item]",
 )
-COLLUDERS = click.option("--colluders", type=float, help="Assumed share of reports that add no privacy.")
+COLLUDERS = click.option(
+    "--colluders",
+    type=float,
+    help="The assumed share of reports that add no privacy.",
+)
 
 
 def choose_alphabet(wanted: str | None, of_profile: str, language: str) -> "Alphabet":

@@ -12,7 +12,7 @@ from neologue.cli.service_client import AS_JSON, NAME, SERVER, TOKEN, ServiceCli
 @TOKEN
 @click.pass_context
 def token(context: click.Context, server: str, token: str | None) -> None:
-    """Make and revoke the tokens of a live service, one for each person. Only operators may."""
+    """Make and revoke the tokens of a live service, one for each person. This needs an operator's token."""
     context.obj = ServiceClient(server, token)
 
 

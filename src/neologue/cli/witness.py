@@ -12,25 +12,26 @@ FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 
 @click.group()
 def witness() -> None:
-    """Co-sign the logs of operators, so that nobody can be shown another one."""
+    """Co-sign the logs of operators, so that everybody is shown the same log."""
 
 
 @witness.command()
 @FILE
-@click.option("--name", help="What the witness is called, such as witness.example/w1; when FILE is made.")
+@click.option("--name", help="The name of the witness, such as witness.example/w1; needed when FILE is made.")
 @click.option(
     "--log",
     "logs",
     multiple=True,
     required=True,
     metavar="VKEY[@URL]",
-    help="The verifier key of a log to follow, and where it is if it is to be looked at; for each log.",
+    help="The verifier key of a log to follow, and its address if the witness should check what it shows; once for "
+    "each log.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8090, show_default=True, help="The port; 0 for any free one."
 )
-@click.option("--every", type=click.FloatRange(0.1), default=60.0, show_default=True, help="Seconds between two looks.")
+@click.option("--every", type=click.FloatRange(0.1), default=60.0, show_default=True, help="Seconds between checks.")
 def run(file: Path, name: str | None, logs: tuple[str, ...], host: str, port: int, every: float) -> None:
     """Follow logs and co-sign them, with everything in FILE, which is made with a new key if it does not exist.
 
