@@ -21,7 +21,7 @@ FAILED = 1
 
 
 @click.command()
-@click.argument("release", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("release", type=click.Path(path_type=Path))
 @click.option(
     "--verify",
     type=click.Path(path_type=Path),
@@ -72,6 +72,14 @@ def certify(
 
     Exits with 1 if a claim is not covered or a document is missing, and with 2 if a file can't be read.
     """
+    # Mistakes are found before anything that takes long to import.
+    check_trust_has_a_log(log, trust)
+    if measurement is not None and log is None:
+        raise ParameterError("--measurement is about evidence in the log: give the log with --log")
+    if verify is None and succession is not None:
+        raise ParameterError("--succession continues a key that you trust: give that with --verify")
+    release.open("rb").close()
+
     from neologue.release.certification import certify as check_claims
     from neologue.release.codec import read_release_file
     from neologue.release.key_file import read_succession
@@ -79,11 +87,6 @@ def certify(
     from neologue.release.signature import public_key, signing_key
     from neologue.transparency.read_log import ReadLog
 
-    check_trust_has_a_log(log, trust)
-    if measurement is not None and log is None:
-        raise ParameterError("--measurement is about evidence in the log: give the log with --log")
-    if verify is None and succession is not None:
-        raise ParameterError("--succession leads on from a key that you trust: give that with --verify")
     key = public_key(verify) if verify else None
     document = read_release_file(release)
     if key is not None and succession is not None:
