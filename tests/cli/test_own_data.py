@@ -10,9 +10,13 @@ import pytest
 from click.testing import Result
 
 from neologue.populations.streams import SecretSeed
+from neologue.privacy.statement import NAMED_IN_RECORDS
 from neologue.simulation.layer_tallies import SimulatedUsers
 
 Neologue = Callable[..., Result]
+
+PUBLISHED = ("words.csv", "prefixes.csv", "words.dic", "words.aff", "release.json", "layers.zip")
+"""The files that may be published."""
 
 
 @pytest.fixture
@@ -51,6 +55,9 @@ def test_a_release_has_no_seed_and_no_exact_figure_and_the_truth_is_beside_it(
     assert told in " ".join(result.stderr.split())
     assert "Randomized by the system's entropy" in result.stdout
     assert "only against readers of the release" in " ".join(result.stdout.split())
+    assert "keep this summary as confidential as the data" in " ".join(result.stdout.split())
+    assert NAMED_IN_RECORDS in release["privacy"]["trust"]["assumptions"]
+    assert release["population"]["users"] == 1500, "which is why it can't be protected who is in the file"
     with zipfile.ZipFile(tmp_path / "layers.zip") as archive:
         layers = [archive.read(name).decode() for name in archive.namelist()]
     texts = [path.read_text("utf-8") for path in tmp_path.iterdir() if path.name != "layers.zip"]
@@ -59,17 +66,28 @@ def test_a_release_has_no_seed_and_no_exact_figure_and_the_truth_is_beside_it(
 
 
 def test_two_files_that_differ_in_a_pair_that_decides_nothing_give_the_same_bytes(
-    neologue: Neologue, typed: Path, few: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    neologue: Neologue,
+    typed: Path,
+    few: tuple[object, ...],
+    key: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(SecretSeed, "draw", lambda: SecretSeed(11))
-    more = tmp_path / typed.name
-    more.write_text(typed.read_text("utf-8") + "u17,hivtest,1\n", "utf-8")
-    releases = []
-    for number, data in enumerate((typed, more)):
+    data, more = tmp_path / "one" / typed.name, tmp_path / "other" / typed.name
+    for path, pair in ((data, ""), (more, "u17,hivtest,1\n")):
+        path.parent.mkdir()
+        long = "".join(f"u{user},zonkzonkquxqux,1\n" for user in range(1500))
+        path.write_text(typed.read_text("utf-8") + long + pair, "utf-8")
+    published = []
+    for number, path in enumerate((data, more)):
         out = tmp_path / f"found {number}"
-        assert neologue("discover", data, *few, "--alphabet", _letters(tmp_path), "--out", out).exit_code == 0
-        releases.append((out / "release.json").read_bytes())
-    assert releases[0] == releases[1]
+        signed = ("--alphabet", _letters(tmp_path), "--sign", key, "--out", out)
+        assert neologue("discover", path, *few, "--depth", 15, "--candidates", 500, *signed).exit_code == 0
+        published.append({name: (out / name).read_bytes() for name in PUBLISHED})
+    assert b"signature" in published[0]["release.json"]
+    assert published[0]["prefixes.csv"].count(b"\n") > 1, "prefixes are listed"
+    assert published[0] == published[1]
     exact = [read(tmp_path / f"found {number}" / "truth.json")["population"] for number in (0, 1)]
     assert exact[0] != exact[1]
 

@@ -1,8 +1,10 @@
 """k-anonymity: thresholds on votes, exactly, and what keeping the most voted is worth."""
 
 from bisect import bisect_left
+from dataclasses import replace
 from fractions import Fraction
 from math import comb
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.stats import binom, binomtest
 
+from neologue.campaign.profiles import profile
+from neologue.discovery.result import LayerFacts
 from neologue.privacy.anonymity import (
     AnonymityPromise,
     expected_kept,
@@ -21,9 +25,11 @@ from neologue.privacy.anonymity import (
     top_k,
     unique_threshold,
 )
+from neologue.privacy.statement import Exposure, privacy_statement
 from neologue.randomizers.channel import Channel
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
+from neologue.release.facts import privacy_facts
 
 FULL = SubsetSelection(1_000_000, 10.0, 60)
 """The full layer of gboard-2024, of 500,000 reports, which keeps 10,000 prefixes."""
@@ -303,3 +309,39 @@ def test_for_a_large_k_the_expected_number_is_never_understated(held: int) -> No
     channel = Unary(10_000, 6.0, 60).channel
     worst = largest_expectation(channel, 5_000, 10_000, held, 500, 200)
     assert worst <= expected_kept(channel, 5_000, 10_000, held, 500, 200) <= 2 * worst
+
+
+def votes_law(channel: Channel, reports: int, holders: int) -> NDArray[np.float64]:
+    """The chances of 0, 1, 2, … votes of a word that so many of a layer's users report."""
+    held = binom.pmf(np.arange(holders + 1), holders, float(channel.p))
+    noise = binom.pmf(np.arange(200), reports - holders, float(channel.q))
+    return np.asarray(np.convolve(held, noise))
+
+
+def test_the_expected_number_counts_words_that_only_the_votes_of_several_layers_release() -> None:
+    users, words, k, looks = 1400, 1000, 10, 2
+    parameters = replace(
+        profile("neologue").parameters, epsilon=8.0, layers=looks, allocation="filled", k_anonymity=k, unique_chance=0.0
+    )
+    channel, promise = Unary(words, 8.0, 60).channel, parameters.anonymity
+    # Nine users of the first layer report each word, and nobody of the second.
+    released, chances, law = 0.0, [], votes_law(channel, users, k - 1)
+    for look in range(1, looks + 1):
+        needed = promise.summed_votes_needed(channel, (users,) * look, looks - look)
+        chances.append(float(law[needed:].sum()))
+        released += words * chances[-1]
+        law = np.convolve(law[:needed], votes_law(channel, users, 0))
+    each_alone = expected_kept(channel, users, words, users * 60, k, promise.votes_for_k(channel, users))
+    assert released > 1.3 * looks * each_alone, "the test has power: layer by layer is too few"
+    layers = [
+        LayerFacts(1, number, 0, 0, words, users, users, 0, 0, 0, 0, decided=True, digest="00")
+        for number in range(1, looks + 1)
+    ]
+    facts = privacy_facts(parameters, layers, None, Exposure())
+    stated: Any = privacy_statement(facts)
+    assert released <= stated["k_anonymity"]["expected_below_k"] <= 3 * released
+    for chance, row in zip(chances, stated["thresholds"], strict=True):
+        assert chance <= row["below_k"] <= 1 - parameters.alpha
+    of_two_passes = [layers[0], replace(layers[0], pass_number=2)]
+    apart: Any = privacy_statement(privacy_facts(parameters, of_two_passes, None, Exposure()))["k_anonymity"]
+    assert apart["expected_below_k"] < released, "words of another pass are not judged again"

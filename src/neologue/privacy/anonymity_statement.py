@@ -3,7 +3,7 @@
 `docs/privacy/anonymity.md` has the proofs, and `docs/privacy/statement.md` describes every field.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -82,13 +82,11 @@ class _DecidedLayer:
         return max(enforced, law.k(self.randomizer, self.reports, self.frontier, self.promise.chance))
 
     def row(self, k: int) -> dict[str, object]:
-        """The votes needed, and with which chance those have them who should not."""
+        """The votes needed of what is new, and with which chance anything has its votes that should not."""
         channel, promise = self.randomizer.channel, self.promise
-        votes = np.array([promise.votes_needed(channel, self.reports)])
-        contributions = channel.trials(self.reports)
 
         def reached_by(holders: int) -> float:
-            return min(1.0, round_up(float(kept_chance(channel, contributions, min(holders, contributions), votes)[0])))
+            return min(1.0, round_up(max(self._chance(holders, *judged) for judged in self._judgements())))
 
         return {
             "reports": self.reports,
@@ -100,12 +98,37 @@ class _DecidedLayer:
             "below_k": reached_by(k - 1) if k else None,
         }
 
+    def _judgements(self) -> Iterator[tuple[tuple[Batch, ...], int]]:
+        """By the votes of which layers something is judged here, and the fewest that it needs.
+
+        What is asked about for the first time by those of this layer, what a layer before asked about by all since.
+        """
+        channel, following = self.randomizer.channel, self.shown.following
+        batches = (*self.shown.earlier, self.shown.batch)
+        for first in range(len(batches)):
+            judging = batches[first:]
+            reports = tuple(batch.reports for batch in judging)
+            needed = self.promise.summed_votes_needed(channel, reports, following)
+            if len(judging) == 1:  # words that are judged once more need more votes than prefixes
+                needed = min(needed, self.promise.votes_needed(channel, self.reports))
+            yield judging, needed
+
+    def _chance(self, holders: int, judging: Sequence[Batch], votes: int) -> float:
+        """That a candidate which so many users of some layers report has so many votes in them."""
+        contributions = self.randomizer.channel.trials(sum(batch.reports for batch in judging))
+        held = min(holders, contributions)
+        return float(kept_chance(self.randomizer.channel, contributions, held, np.array([votes]))[0])
+
     def expected_below(self, k: int) -> float:
         """At most how many strings that fewer than k users report are kept, on average."""
-        votes = self.promise.votes_needed(self.randomizer.channel, self.reports)
         most = self.candidates if self.frontier is None else min(self.candidates, self.frontier)
-        held = self.reports * self.randomizer.bound
-        return min(float(most), expected_kept(self.randomizer.channel, self.reports, self.candidates, held, k, votes))
+        return min(float(most), sum(self._expected_of(k, *judged) for judged in self._judgements()))
+
+    def _expected_of(self, k: int, judging: Sequence[Batch], votes: int) -> float:
+        """The same of what the first of some layers asked about, by the votes of all of them."""
+        reports = sum(batch.reports for batch in judging)
+        held = reports * self.randomizer.bound
+        return expected_kept(self.randomizer.channel, reports, judging[0].candidates, held, k, votes)
 
 
 def _k_anonymity(

@@ -72,6 +72,10 @@ SLOTS = (
     "in which layer a user was was drawn independently of everything else, and no reader learns it, nor how many users "
     "each layer had: layers counted planned numbers of reports, to which those of devices that hold nothing were added"
 )
+NAMED_IN_RECORDS = (
+    "which words people typed is protected, and not that they are in the records, nor on which days they typed: one "
+    "user more changes how many are asked, and a later last day changes which days count"
+)
 KNOWS_SLOTS = "this observer may know in which layer a user was"
 MEASURED = "the users who counted the released words are asked nothing else: the count is a layer of its own"
 
@@ -130,6 +134,10 @@ class LayerShown:
     kept: int
     """The prefixes and words that were kept."""
     fewest_votes: int
+    earlier: tuple[Batch, ...] = ()
+    """The layers of its pass before, if words that they asked about are judged again by the votes of all of them."""
+    following: int = 0
+    """How many layers of its pass may judge them once more."""
 
 
 @dataclass(frozen=True)
@@ -209,6 +217,7 @@ def privacy_statement(facts: PrivacyFacts, source: Source = Source.DEVICES) -> d
             "assumptions": [
                 ON_RECORDS if records else ON_DEVICES,
                 *ASSUMPTIONS,
+                *([NAMED_IN_RECORDS] if records else []),
                 *([MEASURED] if facts.measured else []),
                 *([] if facts.allocation.reason else [SLOTS]),
                 *RANDOMIZERS[facts.mechanism].assumptions,

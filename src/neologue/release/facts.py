@@ -1,6 +1,6 @@
 """The facts that the privacy of a run follows from."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from neologue.campaign.allocation import counted_in_batches, planned_allocation
 from neologue.campaign.parameters import Parameters
@@ -26,13 +26,7 @@ def privacy_facts(
 ) -> PrivacyFacts:
     """The facts of a run whose layers are decided; of an undecided layer nothing is published."""
     layers = tuple(layers)
-    shown = tuple(
-        LayerShown(
-            Batch(layer.reports, layer.candidates), layer.kept + layer.words + layer.doubtful, layer.fewest_votes
-        )
-        for layer in layers
-        if layer.decided
-    )
+    shown = tuple(_shown(parameters, layer, layers) for layer in layers if layer.decided)
     withheld = tuple(Batch(layer.reports, layer.candidates) for layer in layers if layer.reports and not layer.decided)
     allocation = _allocation(parameters, layers, measurement, exposure)
     measured: tuple[Batch, ...] = ()
@@ -40,6 +34,20 @@ def privacy_facts(
         counted = (Batch(measurement.reports, measurement.candidates),)
         measured, withheld = (counted, withheld) if measurement.decided else ((), withheld + counted)
     return facts_of(parameters, shown, exposure=exposure, withheld=withheld, measured=measured, allocation=allocation)
+
+
+def _shown(parameters: Parameters, layer: LayerFacts, layers: Sequence[LayerFacts]) -> LayerShown:
+    """What was published of a layer, and the layers by whose votes its words are judged too."""
+    batch = Batch(layer.reports, layer.candidates)
+    kept = layer.kept + layer.words + layer.doubtful
+    if parameters.layers is None:
+        return LayerShown(batch, kept, layer.fewest_votes)
+    earlier = tuple(
+        Batch(before.reports, before.candidates)
+        for before in layers
+        if before.pass_number == layer.pass_number and before.layer < layer.layer
+    )
+    return LayerShown(batch, kept, layer.fewest_votes, earlier, max(0, parameters.layers - layer.layer))
 
 
 def _allocation(

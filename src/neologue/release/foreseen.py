@@ -14,7 +14,13 @@ from neologue.release.facts import facts_of, hidden_allocation
 
 def foreseen_facts(campaign: Campaign, measuring: Measuring | None, exposure: Exposure) -> PrivacyFacts:
     """The facts of a run that collects all that the campaign allows, seen by the observers of this exposure."""
-    shown = tuple(LayerShown(batch, 0, 0) for batch in foreseen_collection(campaign).batches)
+    batches, layers = foreseen_collection(campaign).batches, campaign.parameters.layers
+    shown = tuple(LayerShown(batch, 0, 0) for batch in batches)
+    if layers is not None:
+        shown = tuple(
+            LayerShown(batch, 0, 0, batches[place - place % layers : place], layers - 1 - place % layers)
+            for place, batch in enumerate(batches)
+        )
     measured = () if measuring is None else (foreseen_batch(campaign, measuring),)
     allocation = foreseen_allocation(campaign, measuring, exposure)
     return facts_of(campaign.parameters, shown, exposure=exposure, measured=measured, allocation=allocation)

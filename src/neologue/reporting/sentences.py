@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 ON_DEVICES = APPLIES_TO[Source.DEVICES]
 
 
+CONFIDENTIAL_SUMMARY = (
+    "The population, the coverage and what was left out are exact figures, which no privacy statement covers: keep "
+    "this summary as confidential as the data."
+)
+
+
 def summary(discovery: "DiscoveryRun") -> list[str]:
     """The run in a few sentences."""
     release, score = discovery.release, discovery.score
@@ -58,6 +64,7 @@ def summary(discovery: "DiscoveryRun") -> list[str]:
         f"Simulated with fidelity {discovery.fidelity}, seed {discovery.seed}."
         if discovery.seed is not None
         else f"Randomized by the system's entropy, fidelity {discovery.fidelity}.",
+        *([CONFIDENTIAL_SUMMARY] if discovery.real_people else []),
     ]
 
 
