@@ -10,15 +10,22 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from neologue.conformance.scripted_log import WITNESSES
 from neologue.errors import InputError
 from neologue.service.api.deployment_api import DeploymentView
 from neologue.service.doctor import examine
 from neologue.service.finding import Finding
+from neologue.service.log import log_store
+from neologue.service.log.log_publisher import LogPublisher
 from neologue.service.ops import confinement
 from neologue.service.ops.confinement import Confinement, read_confinement
+from neologue.service.ops.service_keys import load_keys
 from neologue.service.service_checks import _connections, _way, check_confinement
 from neologue.service.storage.database import open_database, read_address
 from neologue.service.storage.migrations import migrate
+from neologue.service.witness_checks import check_witnesses
+from neologue.transparency.log_entry import Deed, LogEntry
+from neologue.transparency.signed_note import COSIGNATURE, NoteKey, cosign_note
 
 from .serving import served
 
@@ -171,3 +178,42 @@ def test_the_address_of_a_database_can_be_in_a_file(tmp_path: Path) -> None:
             read_address(f"@{file}")
     with pytest.raises(InputError, match="can't be read"):
         read_address(f"@{tmp_path}/none")
+
+
+def test_witnesses_that_are_behind_are_named_and_too_few_are_an_error(tmp_path: Path) -> None:
+    keys = [
+        NoteKey(f"w{n}.example", COSIGNATURE, witness.public_key().public_bytes_raw())
+        for n, witness in enumerate(WITNESSES, 1)
+    ]
+    lines = "".join(f"witness {key.name} {key} http://127.0.0.1:{n}\n" for n, key in enumerate(keys, 1))
+    file = tmp_path / "witnesses"
+    file.write_text(f"{lines}group them 2 w1.example w2.example w3.example\nquorum them\n")
+    with closing(open_database(str(tmp_path / "service.db"))) as database:
+        migrate(database)
+        private = load_keys(database, "none").log
+
+        def found(witnesses: Path | None = file) -> list[tuple[str, str]]:
+            with database.reading() as db:
+                checked = list(check_witnesses(db, witnesses))
+            assert [each for each in examine(database, witnesses=witnesses) if each in checked] == checked
+            return told(checked)
+
+        assert found(None)[0][0] == "doubtful"
+        assert found() == [("good", "3 of 3 witnesses have co-signed all of the log")], "which has nothing yet"
+        with database.transaction() as db:
+            log_store.append(db, LogEntry(Deed.KNOWN, bytes(32)))
+        LogPublisher(database, private).publish()
+        assert [verdict for verdict, _ in found()] == ["doubtful", "doubtful", "doubtful", "unsafe"]
+        with database.transaction() as db:
+            (checkpoint,) = log_store.not_cosigned(db, keys[0].public)
+            for key, witness in zip(keys[:2], WITNESSES, strict=False):
+                line = cosign_note(checkpoint.note.text, key.name, witness, 1000)
+                log_store.keep_cosignature(db, checkpoint.tree, checkpoint.size, key.public, str(line))
+        behind, enough = found()
+        assert behind[0] == "doubtful"
+        assert "w3.example has not co-signed 1 of the 1 trees of the log" in behind[1]
+        assert enough == ("good", "2 of 3 witnesses have co-signed all of the log")
+        file.write_text(f"{lines}quorum w1.example\n")
+        assert found() == [("good", "1 of 1 witnesses have co-signed all of the log")]
+        file.write_text(f"{lines}group them 1 w1.example w2.example\nquorum them\n")
+        assert "are no majority" in found()[0][1]

@@ -21,8 +21,20 @@ MARKS = {"good": "ok      ", "doubtful": "doubtful", "unsafe": "UNSAFE  "}
 @click.option(
     "--backups", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The folder that backups are in."
 )
+@click.option(
+    "--witnesses",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The file that names the witnesses of the log, as of `serve --witnesses`.",
+)
 @click.pass_context
-def doctor(context: click.Context, database: str, server: str | None, token: str | None, backups: Path | None) -> None:
+def doctor(
+    context: click.Context,
+    database: str,
+    server: str | None,
+    token: str | None,
+    backups: Path | None,
+    witnesses: Path | None,
+) -> None:
     """Check a deployment and report errors, warnings and passed checks; exits with 1 if anything is unsafe.
 
     With an operator's token, it also asks the service how it is deployed: proxies, file descriptors, privileges.
@@ -34,7 +46,7 @@ def doctor(context: click.Context, database: str, server: str | None, token: str
     if not address.startswith(("postgresql:", "postgres:")) and not Path(address.removeprefix("sqlite:///")).exists():
         raise InputError(f"there is no database {database}: start the service once, or name the one it uses")
     with closing(open_database(database)) as opened:
-        findings = examine(opened, server, token, backups)
+        findings = examine(opened, server, token, backups, witnesses)
     for finding in findings:
         click.echo(f"{MARKS[finding.verdict]}  {finding.what}")
     if any(finding.verdict == "unsafe" for finding in findings):

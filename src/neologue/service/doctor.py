@@ -17,6 +17,7 @@ from neologue.service.ops.wrapping_key import key_file_of
 from neologue.service.service_checks import SECONDS_OFF, check_confinement, check_service, is_here
 from neologue.service.storage.database import Connection, Database, SqliteDatabase
 from neologue.service.storage.states import OVER, CampaignState
+from neologue.service.witness_checks import check_witnesses
 
 FREE_BYTES = 1 << 30
 SMALL_BATCH = 20
@@ -26,9 +27,13 @@ COPIES = (".db", ".dump")
 
 
 def examine(
-    database: Database, server: str | None = None, token: str | None = None, backups: Path | None = None
+    database: Database,
+    server: str | None = None,
+    token: str | None = None,
+    backups: Path | None = None,
+    witnesses: Path | None = None,
 ) -> list[Finding]:
-    """Check a database, the ledger in it, its backups and a running service at an address.
+    """Check a database, the ledger in it, its backups, the witnesses in a file and a running service at an address.
 
     An operator's token lets the service say how it is deployed.
     """
@@ -36,6 +41,7 @@ def examine(
     try:
         with database.reading() as db:
             findings += [*_storage(database, db), *_keys(database, db), *_people(db), *_campaigns(db), *_ledger(db)]
+            findings += check_witnesses(db, witnesses)
     except (StorageError, LedgerError) as error:
         findings.append(Finding("unsafe", str(error)))
     findings += _backups(backups, database)

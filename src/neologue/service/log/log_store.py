@@ -167,6 +167,12 @@ def not_cosigned(db: Connection, witness: bytes) -> list[StoredCheckpoint]:
     return [checkpoint for checkpoint in found if checkpoint is not None]
 
 
+def signed_trees(db: Connection) -> int:
+    """How many trees have a checkpoint."""
+    ((count,),) = db.execute("SELECT COUNT(DISTINCT tree) FROM log_checkpoints")
+    return int(count)
+
+
 def last_cosigned(db: Connection, tree: bytes, witness: bytes) -> int:
     """The size of the last checkpoint that a witness has co-signed, as far as this service knows; 0 if none."""
     ((size,),) = db.execute("SELECT MAX(size) FROM log_cosignatures WHERE tree = ? AND witness = ?", (tree, witness))
