@@ -560,6 +560,26 @@ def clocks_that_are_ahead_are_believed(patch: Patch) -> None:
     patch.setattr("neologue.transparency.inclusion_proof.is_past", lambda *_: True)
 
 
+@mutant("V5", "log.json")
+def a_larger_tree_is_not_compared(patch: Patch) -> None:
+    def check(really: Callable[..., None], known: Checkpoint, newest: Checkpoint, fetch: Callable[..., bytes]) -> None:
+        if newest.size <= known.size:
+            really(known, newest, fetch)
+
+    made = GENERATOR["FILES"]["log.json"].__globals__
+    patch.setitem(made, "check_goes_on", partial(check, made["check_goes_on"]))
+
+
+@mutant("V5", "log.json")
+def a_log_may_go_back(patch: Patch) -> None:
+    def check(really: Callable[..., None], known: Checkpoint, newest: Checkpoint, fetch: Callable[..., bytes]) -> None:
+        if newest.size >= known.size:
+            really(known, newest, fetch)
+
+    made = GENERATOR["FILES"]["log.json"].__globals__
+    patch.setitem(made, "check_goes_on", partial(check, made["check_goes_on"]))
+
+
 @mutant("V4", "log.json")
 def the_tree_of_the_campaign_need_not_be_cosigned(patch: Patch) -> None:
     def count(really: Callable[..., int], proof: TreeProof, checkpoint: Checkpoint, *given: object) -> int:

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from neologue.aggregation.masked_group import GroupServer, GroupSum, Stage
 from neologue.device.contribution import contribute, counting_words, held_prefixes
+from neologue.device.log_record import check_goes_on
 from neologue.device.masked import Ballot, Identity, Member
 from neologue.entropy import Entropy, SeededEntropy
-from neologue.errors import DocumentError, LogError, SignatureError
+from neologue.errors import DocumentError, LaterError, LogError, SignatureError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, extensions, root, strings
 from neologue.language.likely_candidates import LikelyCandidates, RootRound
@@ -1064,11 +1065,18 @@ def growth_case(name: str, log: VectorLog, known: Checkpoint) -> Vector:
         if tile.level is not None:
             numbers = range(tile.index * 256, tile.index * 256 + tile.width)
             tiles[tile.path] = b"".join(subtrees(8 * tile.level, number) for number in numbers).hex()
-    goes_on = tree_root(min(known.size, size), subtrees) == known.root and known.size <= size
+    newest = log.checkpoint(0)
+    try:
+        check_goes_on(known, newest, lambda path: bytes.fromhex(tiles[path]))
+        goes_on = True
+    except (LogError, LaterError):
+        goes_on = False
+    if goes_on != (known.size <= size and tree_root(min(known.size, size), subtrees) == known.root):
+        raise ValueError(f"{name!r} is told otherwise by the whole tree")
     return {
         "name": name,
         "known": _checkpoint(known),
-        "next": _checkpoint(log.checkpoint(0)),
+        "next": _checkpoint(newest),
         "tiles": tiles,
         "goes_on": goes_on,
     }

@@ -1,6 +1,8 @@
 """A device whose policy demands witnesses: it answers what is in the log for everybody, and nothing else."""
 
-from collections.abc import Iterator
+import base64
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +10,12 @@ import pytest
 
 from invitations import OPERATOR, policy
 from layers import small_layer
-from neologue.conformance.scripted_log import WITNESSES
+from neologue.conformance.scripted_log import WITNESSES, ScriptedLog
 from neologue.device import Client
 from neologue.device.tick import State
-from neologue.errors import ParameterError
+from neologue.errors import LogError, ParameterError
 from neologue.transparency.checkpoint import operator_origin
+from neologue.transparency.evidence import VERIFIERS, Expected, binding_of
 from sending import AT_ONCE
 from small_service import running
 from transparency.logged_service import TODAY, LoggedService
@@ -187,3 +190,71 @@ def test_a_policy_that_demands_too_much_or_of_nobody_is_refused() -> None:
         policy(witnesses=frozenset(KEYS), quorum=4)
     with pytest.raises(ParameterError, match="logs"):
         policy(witnesses=frozenset(KEYS), quorum=2)
+
+
+IMAGE, VENDOR = bytes([7]) * 48, bytes([8]) * 32
+
+
+def evidence(
+    kind: str = "a quote of tests", image: bytes = IMAGE, vendor: bytes = VENDOR, binding: bytes = b""
+) -> bytes:
+    parts = {"image": image, "vendor": vendor, "binding": binding}
+    return json.dumps(
+        {"kind": kind, **{name: base64.b64encode(part).decode() for name, part in parts.items()}}
+    ).encode()
+
+
+def verify_quote(parts: Mapping[str, bytes], expected: Expected) -> None:
+    if parts != {"image": expected.measurement, "vendor": expected.root, "binding": expected.binding}:
+        raise LogError("the evidence does not show what is expected")
+
+
+def attesting(service: LoggedService, folder: Path) -> Client:
+    return client(service, folder, measurements=frozenset({IMAGE, bytes(48)}), vendors=frozenset({VENDOR}))
+
+
+def test_a_service_whose_evidence_verifies_is_answered(
+    service: LoggedService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(VERIFIERS, "a quote of tests", verify_quote)
+    service.documents["/log/evidence"] = evidence(binding=binding_of(service.log.key))
+    with attesting(service, tmp_path) as device:
+        assert device.tick().state is State.FINAL
+
+
+@pytest.mark.parametrize(
+    ("shown", "sentence"),
+    [
+        (evidence(binding=binding_of(bytes(32))), "does not show what is expected"),
+        (evidence(binding=binding_of(ScriptedLog(bytes(16)).key), image=bytes(47)), "does not show what is expected"),
+        (evidence(binding=binding_of(ScriptedLog(bytes(16)).key), vendor=bytes(32)), "does not show what is expected"),
+        (evidence("a promise"), "no verifier of evidence 'a promise'"),
+        (evidence("sev-snp"), "lacks 'vcek'"),
+        (b"nonsense", "no evidence of where a service runs"),
+    ],
+)
+def test_other_evidence_is_refused_before_the_layer_is_fetched(
+    shown: bytes, sentence: str, service: LoggedService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(VERIFIERS, "a quote of tests", verify_quote)
+    service.documents["/log/evidence"] = shown
+    with attesting(service, tmp_path) as device:
+        tick = device.tick()
+    assert tick.state is State.REFUSED
+    assert sentence in tick.message
+    assert not service.bodies
+    assert service.asked("/v1/layers") == 0
+
+
+def test_without_evidence_a_device_that_demands_it_waits(service: LoggedService, tmp_path: Path) -> None:
+    with attesting(service, tmp_path) as device:
+        assert device.tick().state is State.LATER
+    assert service.asked("/v1/layers") == 0
+
+
+def test_evidence_is_not_asked_for_unless_the_policy_demands_it(service: LoggedService, tmp_path: Path) -> None:
+    with client(service, tmp_path) as device:
+        assert device.tick().state is State.FINAL
+    assert service.asked("/log/evidence") == 0
+    with pytest.raises(ParameterError, match="measurements need vendors, logs and a quorum"):
+        policy(measurements=frozenset({IMAGE}), vendors=frozenset({VENDOR}))

@@ -116,6 +116,26 @@ def test_without_its_check_a_device_reads_what_a_rule_refuses(rule: str, monkeyp
         assert any(map(read, wrong))
 
 
+def test_without_its_check_a_device_reads_lists_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    lists = [bytes.fromhex(case["known_document"]) for case in GENERATOR["FILES"]["refusals.json"]()["known"]]
+
+    def read(content: bytes) -> bool:
+        try:
+            documents.read_known(content)
+        except DocumentError:
+            return False
+        return True
+
+    assert not any(map(read, lists))
+    monkeypatch.setattr(Vocabulary, "digest", property(lambda _known: _Anything()))
+    assert any(map(read, lists))
+
+
+def test_documents_with_too_many_items_are_refused_before_they_are_parsed() -> None:
+    with pytest.raises(DocumentError, match=f"more than {documents.MOST_ITEMS:,} commas"):
+        documents.read_layer(b"," * (documents.MOST_ITEMS + 1))
+
+
 def test_lists_of_known_words_are_refused_by_a_vector_each() -> None:
     for case in GENERATOR["FILES"]["refusals.json"]()["known"]:
         content = bytes.fromhex(case["known_document"])

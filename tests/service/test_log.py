@@ -161,7 +161,8 @@ def test_the_code_that_runs_is_told_once(town: Town, publisher: LogPublisher) ->
 
 def test_evidence_is_told_and_nonsense_is_refused(town: Town, tmp_path: Path) -> None:
     (tmp_path / "evidence").write_text('{"kind": "sev-snp"}')
-    log_software(town.database, str(tmp_path / "evidence"))
+    shown = log_software(town.database, str(tmp_path / "evidence"))
+    assert shown == (tmp_path / "evidence").read_bytes()
     assert deeds(town)[-1].deed is Deed.EVIDENCE
     (tmp_path / "evidence").write_text("nonsense")
     with pytest.raises(LogError, match="no evidence"):

@@ -98,7 +98,9 @@ def test_devices_are_asked_with_one_of_three_witnesses_down(url: str, key: bytes
         down = WitnessFile(tmp_path / "w3.db", "w3.example")
         lines = f"{first.line}{second.line}witness w3.example {down.key} http://127.0.0.1:{free_port()}\n"
         file = policy_file(tmp_path, lines, ["w1.example", "w2.example", "w3.example"])
-        service = stack.enter_context(served(url, wrapping_key="none", witnesses=file))
+        evidence = tmp_path / "evidence"
+        evidence.write_text('{"kind": "sev-snp"}')
+        service = stack.enter_context(served(url, wrapping_key="none", witnesses=file, evidence=str(evidence)))
         body = msgspec.to_builtins(definition(rehearsal=True, devices=3000))
         assert service.ask("POST", "/v1/campaigns", body).status == 201
         assert service.ask("POST", "/v1/campaigns/small/start").status == 200
@@ -134,6 +136,8 @@ def test_devices_are_asked_with_one_of_three_witnesses_down(url: str, key: bytes
         assert reply.headers["access-control-allow-origin"] == "*"
         assert service.ask("GET", "/log/checkpoint").headers["cache-control"] == "public, max-age=2"
         assert service.ask("GET", "/log/tile/0/9").status == 404
+        shown = service.ask("GET", "/log/evidence")
+        assert (shown.body, shown.headers["cache-control"]) == (evidence.read_bytes(), "public, max-age=2")
 
 
 def test_nobody_is_asked_when_one_witness_is_down_and_one_was_lied_to(

@@ -93,6 +93,13 @@ def policy_options(command: Callable[..., None]) -> Callable[..., None]:
                 help="The fewest votes that chance alone must give.  [default: 3]",
             ),
             click.option(
+                "--measurement",
+                nargs=2,
+                metavar="IMAGE ROOT",
+                help="Answer only a service that evidence shows to run this image: its measurement, and the SHA-256 of "
+                "the hardware vendor's root certificate, both hexadecimal; needs --witnesses.",
+            ),
+            click.option(
                 "--allow-targets", is_flag=True, default=None, help="Answer an operator who lists the words that count."
             ),
             click.option(
@@ -151,6 +158,7 @@ def _policy(
     operator: tuple[str, ...] = (),
     issuer: tuple[str, ...] = (),
     witnesses: Path | None = None,
+    measurement: tuple[str, str] | None = None,
     **limits: float | None,
 ) -> "Policy":
     from neologue.device import Policy
@@ -163,6 +171,13 @@ def _policy(
     issuers = frozenset(_parse_hex(text, "an issuer's public key") for text in issuer)
     given: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
     trust = read_trust(witnesses)
+    if measurement is not None:
+        image, root = measurement
+        try:
+            given["measurements"] = frozenset({bytes.fromhex(image)})
+        except ValueError:
+            raise ParameterError(f"the measurement of an image is hexadecimal, not {image[:80]!r}") from None
+        given["vendors"] = frozenset({_parse_hex(root, "the digest of a vendor's root certificate")})
     return Policy(
         operators=operators,
         recovery=recovery,

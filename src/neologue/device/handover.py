@@ -25,6 +25,7 @@ SOON: Final = 1.0
 _CARRIED: Final = re.compile(
     r"POST /v1/(?:check-in|reports)|GET /v1/(?:layers|known)/[0-9a-f]{64}"
     r"|GET /log/(?:campaigns/[0-9a-f]{32}/)?tile/[0-9]{1,2}/(?:x[0-9]{3}/)*[0-9]{3}(?:\.p/[0-9]{1,3})?"
+    r"|GET /log/evidence"
 )
 """What is carried: a group of masked votes needs a network, because others wait for each of its messages."""
 

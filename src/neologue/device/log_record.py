@@ -9,14 +9,16 @@ There is no file as long as no proof was demanded.
 import hashlib
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Final
 
 from neologue.device.membership import AnsweredInvitation
 from neologue.device.policy import Policy
-from neologue.errors import LaterError, LogError, MembershipError, PolicyError
+from neologue.errors import InputError, LaterError, LogError, MembershipError, PolicyError
 from neologue.sqlite_file import FileKind, VersionedFile
 from neologue.transparency.checkpoint import Checkpoint
+from neologue.transparency.evidence import MOST_BYTES, Evidence, Expected, binding_of
 from neologue.transparency.inclusion_proof import InclusionProof
 from neologue.transparency.log_entry import Deed, LogEntry
 from neologue.transparency.log_source import CAMPAIGNS
@@ -24,6 +26,7 @@ from neologue.transparency.merkle import tree_root
 from neologue.transparency.tiles import MOST_TILE_BYTES, Fetch, subtrees_of_tiles
 
 LOG_PATH: Final = "/log/"
+EVIDENCE_PATH: Final = f"{LOG_PATH}evidence"
 _PATIENCE: Final = 10.0
 
 _KIND: Final = FileKind(
@@ -75,9 +78,11 @@ class LogRecord:
             proof = InclusionProof.parse(asked.proof)
             entry = LogEntry(Deed.OPENED, asked.layer, campaign, proof.layer, promise)
             witnesses = sorted(policy.witnesses)
-            _, (operator, own) = proof.check(entry, sorted(policy.logs), witnesses, policy.quorum, now)
+            log, (operator, own) = proof.check(entry, sorted(policy.logs), witnesses, policy.quorum, now)
             for checkpoint, folder in ((operator, LOG_PATH), (own, f"{LOG_PATH}{CAMPAIGNS}/{campaign.hex()}/")):
                 self._follow(checkpoint, partial(_get_tile, get, folder))
+            if policy.measurements:
+                _check_evidence(log, policy, get)
         except LogError as error:
             raise PolicyError(f"this device does not answer: {error}") from None
 
@@ -95,7 +100,7 @@ class LogRecord:
         """Take in a checkpoint that witnesses have co-signed, if it goes on from the newest one."""
         known = self.newest(checkpoint.origin)
         if known is not None:
-            _check_goes_on(known, checkpoint, fetch)
+            check_goes_on(known, checkpoint, fetch)
         file = VersionedFile(_KIND, self._path, _PATIENCE)
         with file.transaction() as db:
             file.prepare(db)
@@ -114,7 +119,25 @@ def _get_tile(get: Callable[[str, int], bytes], folder: str, path: str) -> bytes
     return get(folder + path, MOST_TILE_BYTES)
 
 
-def _check_goes_on(known: Checkpoint, checkpoint: Checkpoint, fetch: Fetch) -> None:
+def _check_evidence(log: bytes, policy: Policy, get: Callable[[str, int], bytes]) -> None:
+    """Raise a LogError unless evidence shows that one of the policy's images holds the key of a log."""
+    evidence = Evidence.parse(get(EVIDENCE_PATH, MOST_BYTES))
+    complaint = ""
+    for measurement, root in product(sorted(policy.measurements), sorted(policy.vendors)):
+        try:
+            evidence.verify(Expected(measurement, root, binding_of(log)))
+        except InputError as error:
+            complaint = str(error)
+        else:
+            return
+    raise LogError(complaint)
+
+
+def check_goes_on(known: Checkpoint, checkpoint: Checkpoint, fetch: Fetch) -> None:
+    """Raise a LaterError if a checkpoint is older than a known one, and a LogError unless it goes on from it.
+
+    `fetch` gives the tile at a path.
+    """
     if checkpoint.size < known.size:
         raise LaterError(
             f"the log {checkpoint.origin} is shown with {checkpoint.size:,} entries, and this device has seen "

@@ -104,6 +104,10 @@ class Policy:
     """The raw public keys of witnesses of these logs."""
     quorum: int = 0
     """How many of the witnesses must have co-signed that the layer is in a log; with 0, it need be in none."""
+    measurements: frozenset[bytes] = frozenset()
+    """The measurements of images of which one must run the service, by evidence; with none, no evidence is needed."""
+    vendors: frozenset[bytes] = frozenset()
+    """The SHA-256 of root certificates of which one must vouch for the hardware of such evidence."""
 
     def __post_init__(self) -> None:
         for name, owner in _KEY_HOLDERS.items():
@@ -138,6 +142,13 @@ class Policy:
         check_whole("quorum", self.quorum, 0, len(self.witnesses))
         if self.quorum and not self.logs:
             raise ParameterError("a quorum of witnesses needs a log that they are witnesses of: add its key to logs")
+        for vendor in self.vendors:
+            check_bytes("the digest of a vendor's root certificate", vendor, DIGEST_BYTES)
+        if self.measurements and not (self.vendors and self.quorum):
+            raise ParameterError(
+                "evidence speaks for the key of a log, by the hardware of a vendor: measurements need vendors, logs "
+                "and a quorum"
+            )
 
     @property
     def pins(self) -> Mapping[bytes, bytes | None]:

@@ -120,7 +120,7 @@ class Worker:
         name = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
         self.coordinator = Coordinator(self._storage, keys, self.ledger, name)
         log_earlier_campaigns(self.database, keys)
-        log_software(self.database, settings.evidence)
+        evidence = log_software(self.database, settings.evidence)
         self.trust = trust = read_trust(settings.witnesses)
         """The witnesses of the log."""
         self.layer_cache = LayerCache(self.database, keys, clock, trust.quorum)
@@ -181,7 +181,7 @@ class Worker:
         )
         self._requests = Limit(settings.requests_per_second, 2 * settings.requests_per_second)
         self._failures = Limit(settings.failures_per_minute / 60, settings.failures_per_minute)
-        log_routes = LogRoutes(self.database, self.threads, trust.quorum)
+        log_routes = LogRoutes(self.database, self.threads, trust.quorum, evidence)
         routes = [*device_routes.routes(), *group_routes.routes(), *log_routes.routes(), *operator_router.routes()]
         self._app = Starlette(
             routes=[*routes, *self._routes(), *more(self)],

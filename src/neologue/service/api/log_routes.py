@@ -15,6 +15,8 @@ from neologue.transparency.log_source import DOCUMENTS
 from neologue.transparency.tiles import CHECKPOINT
 
 LOG: Final = "/log/"
+EVIDENCE: Final = "evidence"
+"""Where devices find the evidence of this service; what it was before, auditors find among the documents."""
 _IMMUTABLE: Final = "public, max-age=31536000, immutable"
 _FRESH: Final = "public, max-age=2"
 _TEXT: Final = "text/plain; charset=utf-8"
@@ -24,9 +26,10 @@ _BYTES: Final = "application/octet-stream"
 class LogRoutes:
     """Serves the log."""
 
-    def __init__(self, database: Database, threads: Threads, quorum: int) -> None:
-        """Serve checkpoints that so many witnesses have co-signed."""
+    def __init__(self, database: Database, threads: Threads, quorum: int, evidence: bytes | None = None) -> None:
+        """Serve checkpoints that so many witnesses have co-signed, and the evidence of where the service runs."""
         self._database, self._threads, self._quorum = database, threads, quorum
+        self._evidence = evidence
 
     def routes(self) -> list[Route]:
         """The routes."""
@@ -37,14 +40,16 @@ class LogRoutes:
         content = await self._threads.run(self._read, path)
         if content is None:
             return failure(404, "unknown", "the log has no such file")
-        is_checkpoint = path.endswith(CHECKPOINT)
+        changes = path == EVIDENCE or path.endswith(CHECKPOINT)
         tag = hashlib.sha256(content).hexdigest()
-        headers = {"Cache-Control": _FRESH if is_checkpoint else _IMMUTABLE, "ETag": f'"{tag}"'}
+        headers = {"Cache-Control": _FRESH if changes else _IMMUTABLE, "ETag": f'"{tag}"'}
         if request.headers.get("If-None-Match") == headers["ETag"]:
             return Response(status_code=304, headers=headers)
-        text = is_checkpoint or path.startswith(DOCUMENTS)
+        text = changes or path.startswith(DOCUMENTS)
         return Response(content, headers=headers, media_type=_TEXT if text else _BYTES)
 
     def _read(self, path: str) -> bytes | None:
+        if path == EVIDENCE:
+            return self._evidence
         with self._database.reading() as db:
             return read_file(db, path, self._quorum)

@@ -42,14 +42,16 @@ def wheel_files(wheel: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in names}
 
 
-def log_software(database: Database, evidence: str | None = None) -> None:
-    """Tell the log which code runs, and the evidence in a file of where it does, unless it knows."""
+def log_software(database: Database, evidence: str | None = None) -> bytes | None:
+    """Tell the log which code runs, and the evidence in a file of where it does, unless it knows; that evidence."""
     said = {"version": neologue.__version__, "package": package_digest(installed_files())}
     _tell(database, Deed.SOFTWARE, canonical_json(said))
-    if evidence is not None:
-        document = Path(evidence).read_bytes()
-        Evidence.parse(document)  # refuses what nobody could verify
-        _tell(database, Deed.EVIDENCE, document)
+    if evidence is None:
+        return None
+    document = Path(evidence).read_bytes()
+    Evidence.parse(document)  # refuses what nobody could verify
+    _tell(database, Deed.EVIDENCE, document)
+    return document
 
 
 def _tell(database: Database, deed: Deed, document: bytes) -> None:
