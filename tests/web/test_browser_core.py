@@ -415,6 +415,8 @@ def test_the_default_limits_are_those_of_python(core: Browser) -> None:
     others = {"operators", "recovery", "issuers", "smallestGroup", "largestMasked"}
     # It doesn't yet refuse lists that no log shows (P16); docs/device-policy.md says so.
     others |= {"allowUnloggedLists"}
+    # Nor does it look at evidence of where a service runs (V6); docs/transparency.md says so.
+    others |= {"measurements", "vendors"}
     python = set(map(camel_case, asdict(Policy()))) - others
     assert told == {name: value for name, value in limits_of(Policy()).items() if name in python}
 
