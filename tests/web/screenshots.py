@@ -38,9 +38,9 @@ LARGEST = 150_000
 """Bytes of a picture."""
 
 
-def crowd() -> Iterator[dict[str, int]]:
+def crowd(seed: int) -> Iterator[dict[str, int]]:
     """What the owner of each device has typed."""
-    population = Population.embedded("en", DEVICES, known=Vocabulary.builtin("en"), seed=5)
+    population = Population.embedded("en", DEVICES, known=Vocabulary.builtin("en"), seed=seed)
     for span in population.spans(0, DEVICES):
         held = population.draw(*span)
         for user in range(held.users):
@@ -73,7 +73,6 @@ def open_layer(desk: Office, identity: bytes) -> int:
 
 def gallery(visitor: Visitor, folder: Path) -> None:
     """Take every page of a released campaign in every size and colour."""
-    driver = visitor.driver
     campaign = f"/campaigns/{NAME}"
     paths = {
         "campaigns": "/",
@@ -83,20 +82,34 @@ def gallery(visitor: Visitor, folder: Path) -> None:
         "words": f"{campaign}/words",
         "review": f"{campaign}/review",
         "privacy": f"{campaign}/privacy",
-        "draft": "/campaigns/autumn",
-        "edit": "/campaigns/autumn/edit",
+        "trends": "/trends",
+        "transparency": "/transparency",
+        "draft": "/campaigns/winter",
+        "edit": "/campaigns/winter/edit",
+        "abort": "/campaigns/winter/abort",
         "nothing": "/nope",
     }
     for name, path in paths.items():
         visitor.go(path)
-        for width in (390, 1100):
-            for scheme in ("light", "dark"):
-                adjust(visitor.browser, scheme, width, 900)
-                height = driver.execute_script("return document.documentElement.scrollHeight")
-                adjust(visitor.browser, scheme, width, min(6000, height))
-                driver.save_screenshot(str(folder / f"{name}-{width}-{scheme}.png"))
-                wide = driver.execute_script("return document.documentElement.scrollWidth")
-                assert wide <= width, f"{path} is {wide} wide on a screen of {width}"
+        if name == "trie":
+            visitor.shows("#status", "first characters")
+        every_size(visitor.browser, folder, name)
+    visitor.driver.delete_all_cookies()
+    visitor.go("/sign-in")
+    every_size(visitor.browser, folder, "sign-in")
+
+
+def every_size(browser: Browser, folder: Path, name: str) -> None:
+    """Take the page that is open, in every size and colour; it must not be wider than the screen."""
+    driver = browser.driver
+    for width in (390, 1100):
+        for scheme in ("light", "dark"):
+            adjust(browser, scheme, width, 900)
+            height = driver.execute_script("return document.documentElement.scrollHeight")
+            adjust(browser, scheme, width, min(6000, height))
+            driver.save_screenshot(str(folder / f"{name}-{width}-{scheme}.png"))
+            wide = driver.execute_script("return document.documentElement.scrollWidth")
+            assert wide <= width, f"{name} is {wide} wide on a screen of {width}"
 
 
 def adjust(browser: Browser, scheme: str, width: int, height: int) -> None:
@@ -118,53 +131,70 @@ def look(browser: Browser, name: str, *, scheme: str, width: int, height: int) -
     assert path.stat().st_size < LARGEST, path
 
 
+def drawn(name: str) -> dict[str, Any]:
+    """The definition of a campaign for these devices."""
+    return {
+        "name": name,
+        "devices": DEVICES,
+        "language": "en",
+        "population": "keyboards",
+        "batch": 50,
+        "accept_weak_privacy": True,
+        "parameters": {"epsilon": 10.0, "depth": 10},
+    }
+
+
+def begin(desk: Office, name: str) -> bytes:
+    """Start a campaign, and wait for its first layer; its identity."""
+    identity = bytes.fromhex(desk.served.ask("POST", "/v1/campaigns", drawn(name)).json["id"])
+    desk.served.ask("POST", f"/v1/campaigns/{name}/start")
+    wait_until(lambda: desk.town.layer(identity))
+    return identity
+
+
+def finish(desk: Office, name: str, identity: bytes, devices: Iterator[dict[str, int]]) -> None:
+    """Let devices answer until a campaign is over."""
+    while desk.served.ask("GET", f"/v1/campaigns/{name}").json["state"] == "running":
+        answer(desk, identity, devices, 1.0)
+
+
 def main(folder_of_all: Path | None = None) -> None:
-    """Run a campaign, and look at it; with a folder, at every page."""
+    """Run two campaigns, and look at the first while it runs; with a folder, at every page."""
     with (
         tempfile.TemporaryDirectory() as folder,
         office(Path(folder), refresh=0.2) as desk,
         browsing(Path(folder) / "profile") as browser,
     ):
         desk.town.ledger.add_population("keyboards", Budget("item", 25.0, 1e-9))
-        visitor, devices = Visitor(browser, desk), crowd()
+        visitor, devices = Visitor(browser, desk), crowd(5)
         body = {"name": "ada", "role": "operator"}
         visitor.sign_in(desk.served.ask("POST", "/v1/tokens", body).json["token"])
-        drawn = {
-            "name": NAME,
-            "devices": DEVICES,
-            "language": "en",
-            "population": "keyboards",
-            "batch": 50,
-            "accept_weak_privacy": True,
-            "parameters": {"epsilon": 10.0, "depth": 10},
-        }
-        identity = bytes.fromhex(desk.served.ask("POST", "/v1/campaigns", drawn).json["id"])
-        desk.served.ask("POST", f"/v1/campaigns/{NAME}/start")
-        wait_until(lambda: desk.town.layer(identity))
+        identity = begin(desk, NAME)
+        while open_layer(desk, identity) < 2:
+            answer(desk, identity, devices, 1.0)
+        answer(desk, identity, devices, 0.62)
+        visitor.go(f"/campaigns/{NAME}")
         if folder_of_all:
-            draft = drawn | {"name": "autumn"}
-            assert desk.served.ask("POST", "/v1/campaigns", draft).status == 201
-            while desk.served.ask("GET", f"/v1/campaigns/{NAME}").json["state"] == "running":
-                answer(desk, identity, devices, 1.0)
             folder_of_all.mkdir(parents=True, exist_ok=True)
+            every_size(browser, folder_of_all, "running")
+        else:
+            look(browser, "dashboard-progress", scheme="light", width=1100, height=980)
+        finish(desk, NAME, identity, devices)
+        finish(desk, "autumn", begin(desk, "autumn"), crowd(6))
+        if folder_of_all:
+            assert desk.served.ask("POST", "/v1/campaigns", drawn("winter")).status == 201
             gallery(visitor, folder_of_all)
             return
         visitor.go("/create")
         visitor.fill(name="summer", devices="2000000")
         visitor.shows("#expected", "Report size")
         look(browser, "dashboard-create", scheme="light", width=1100, height=960)
-
-        visitor.go(f"/campaigns/{NAME}")
-        while open_layer(desk, identity) < 2:
-            answer(desk, identity, devices, 1.0)
-        answer(desk, identity, devices, 0.62)
-        look(browser, "dashboard-progress", scheme="light", width=1100, height=860)
-        while desk.served.ask("GET", f"/v1/campaigns/{NAME}").json["state"] == "running":
-            answer(desk, identity, devices, 1.0)
         visitor.go(f"/campaigns/{NAME}/words")
         look(browser, "dashboard-words", scheme="dark", width=1100, height=740)
         visitor.go(f"/campaigns/{NAME}/privacy")
         look(browser, "dashboard-privacy", scheme="light", width=1100, height=900)
+        visitor.go("/trends")
+        look(browser, "dashboard-trends", scheme="light", width=1100, height=900)
         visitor.go(f"/campaigns/{NAME}/trie")
         visitor.shows("#status", "first characters")
         first = visitor.driver.find_elements(By.CSS_SELECTOR, "#tree > li")

@@ -69,8 +69,8 @@ def summary(discovery: "DiscoveryRun") -> list[str]:
 
 
 PREFIX_NOTE = (
-    "About this many users type other words with this beginning than those found. Nobody was asked how these words go "
-    "on, or too few users type the same one."
+    "About this many users type words that begin like this and were not found. No layer asked how they continue, or "
+    "too few users type the same one."
 )
 
 

@@ -52,21 +52,28 @@ class Field:
 
 
 FIELDS: Final = (
-    Field("name", "Name", "Choose any; a name can’t be used twice.", required=True),
-    Field("devices", "Devices", "How many you expect to check in.", "whole", required=True, decides=("users",)),
-    Field("population", "Population", "Whose privacy budget in the ledger pays.", "choice"),
+    Field("name", "Name", "Any name that no other campaign has.", required=True),
+    Field(
+        "devices",
+        "Devices",
+        "The number of devices that you expect to check in.",
+        "whole",
+        required=True,
+        decides=("users",),
+    ),
+    Field("population", "Population", "The population in the ledger whose privacy budget pays.", "choice"),
     Field("language", "Language", "Sets the alphabet and the known words.", "choice", value="en"),
     Field(
         "privacy",
         "Level of privacy",
-        "A promise that the release keeps; the local ε follows from it and from the number of devices.",
+        "A promise that the release keeps. The local ε follows from it and from the number of devices.",
         "choice",
         decides=("promised_epsilon", "promised_unit", "delta"),
     ),
     Field(
         "epsilon",
         "Local ε of a word",
-        "Leave empty to have it chosen for the number of devices. A smaller ε is more private and finds fewer words.",
+        "Leave it empty to choose by the number of devices. A smaller ε is more private and finds fewer words.",
         "number",
         of_profile=True,
     ),
@@ -75,25 +82,29 @@ FIELDS: Final = (
     ),
 )
 ADVANCED_FIELDS: Final = (
-    Field("profile", "Profile", "Named parameters; the fields below override them.", "choice", value="neologue"),
-    Field("alphabet", "Alphabet", "Instead of the language’s.", "choice"),
+    Field(
+        "profile", "Profile", "A named set of parameters, which the fields below override.", "choice", value="neologue"
+    ),
+    Field("alphabet", "Alphabet", "The characters that words may have.", "choice"),
     Field("case", "Case", "Whether Yeet and YEET are counted as yeet.", "choice", of_profile=True),
-    Field("punctuation", "Punctuation", "Whether signs around a word are taken off.", "choice", of_profile=True),
-    Field("known", "Known words", "One per line, instead of the language’s.", "lines"),
+    Field("punctuation", "Punctuation", "Whether signs around a word are removed.", "choice", of_profile=True),
+    Field("known", "Known words", "One per line, in place of those of the language.", "lines"),
     Field("words_per_user", "Words per report", "The most words of one user (B).", "whole", of_profile=True),
     Field("depth", "Longest word", "In characters.", "whole", of_profile=True),
-    Field("passes", "Passes", "How many tries are grown.", "whole", of_profile=True),
+    Field(
+        "passes", "Passes", "How many times the campaign goes through all lengths of words.", "whole", of_profile=True
+    ),
     Field(
         "layers",
         "Layers",
-        "Ask about all strings that are likely enough, in so many layers of equal size; 3 or 4 are good.",
+        "The number of layers that ask about likely strings, each with as many devices; 3 or 4 are good.",
         "whole",
         of_profile=True,
     ),
     Field(
         "allocation",
         "End of layers",
-        "By their hours alone hides from readers who was in which layer: a smaller ε, but it takes longer.",
+        "If layers end by time alone, readers can’t tell who was in which layer: ε is smaller, but it takes longer.",
         "choice",
         of_profile=True,
     ),
@@ -108,14 +119,14 @@ ADVANCED_FIELDS: Final = (
     Field(
         "unique_chance",
         "Probability of a unique word",
-        "With which a word that one device alone reports is shown, at most; 0 promises nothing.",
+        "The largest probability that a word which one device alone reports is shown; 0 promises nothing.",
         "number",
         of_profile=True,
     ),
     Field(
         "hostile_devices",
         "Hostile devices",
-        "As many in one layer as that probability allows for.",
+        "The most hostile devices in a layer with which that probability holds.",
         "whole",
         of_profile=True,
     ),
@@ -123,7 +134,7 @@ ADVANCED_FIELDS: Final = (
     Field(
         "aggregation",
         "Aggregation",
-        "Secure aggregation costs devices more traffic; the price says what the server still learns.",
+        "Secure aggregation costs devices more traffic. The cost says what the server still learns.",
         "choice",
         value="ephemeral",
     ),
@@ -132,7 +143,7 @@ ADVANCED_FIELDS: Final = (
     Field(
         "measure_devices",
         "Measuring devices",
-        "These count the words found instead of finding words.",
+        "The number of devices that count the words found.",
         "whole",
         decides=("measure_users",),
     ),
@@ -148,7 +159,7 @@ CONSENT: Final = "accept_weak_privacy"
 """The checkbox that comes with the price of a campaign which protects no whole user."""
 _CHOICES: Final = {
     "privacy": (
-        ("", "none: as the fields say"),
+        ("", "none: set by the fields below"),
         *((name, f"{name}: {level.promise}") for name, level in LEVELS.items()),
     ),
     "aggregation": (
