@@ -14,7 +14,7 @@ from neologue.randomizers.closed import closed_domain
 
 @dataclass(frozen=True)
 class Measuring:
-    """So many users who take no part in the discovery, and how they sample their words."""
+    """How many users measure, taking no part in the discovery, and how they sample their words."""
 
     users: int
     rate: float = 1.0
@@ -31,7 +31,7 @@ class Measuring:
         return domain.randomizer.channel.vote_ratio
 
     def check(self, campaign: Campaign, users: int) -> None:
-        """Refuse to measure by too few to say anything of, or by somebody whom the campaign may ask too."""
+        """Refuse too few users for a measurement, and users whom the campaign may also ask."""
         parameters = campaign.parameters
         check_planned_promise(parameters, campaign.users, self.users)
         least = parameters.smallest_layer

@@ -38,11 +38,11 @@ class Budget:
                 raise ParameterError(f"the {name} of a budget must be a number above 0, not {epsilon}: 3 is usual")
 
     def allows(self, epsilon: float, local_epsilon: Decimal) -> bool:
-        """Whether so much may be spent, all in all."""
+        """Whether the population may spend this much over all campaigns."""
         return epsilon <= self.epsilon and self.allows_locally(local_epsilon)
 
     def allows_locally(self, local_epsilon: Decimal) -> bool:
-        """Whether the local ε may add up to so much."""
+        """Whether the local ε of all campaigns may add up to this much."""
         return self.local_epsilon is None or local_epsilon <= decimal(self.local_epsilon)
 
 

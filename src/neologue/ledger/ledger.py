@@ -58,7 +58,7 @@ class Ledger:
         self._store, self._clock = store, clock
 
     def add_population(self, name: str, budget: Budget) -> None:
-        """Declare people of whom none is in any other population of this ledger, nor asked outside of it."""
+        """Add people, of whom nobody may be in another population of the ledger or take part in uncharged campaigns."""
         with self._store.transaction() as db:
             self.add_population_in(db, name, budget)
 
@@ -155,7 +155,7 @@ class Ledger:
         ledger_rows.change_charge(db, charge, ChargeState.SETTLED, collection, ended_day=ended, told=told)
 
     def settle_elsewhere(self, campaign: str, collection: Collection) -> None:
-        """Record what a campaign collected that ran elsewhere, by its release, which has told what it told."""
+        """Record what a campaign that ran elsewhere has collected, as its release states."""
         with self._store.transaction() as db:
             self.settle_elsewhere_in(db, campaign, collection)
 
@@ -203,7 +203,7 @@ class Ledger:
         )
 
     def abandon(self, campaign: str) -> None:
-        """Give back what a planned campaign was charged: nobody was asked, nor will be."""
+        """Refund the charge of a planned campaign for which nobody was asked or will be asked."""
         with self._store.transaction() as db:
             self.abandon_in(db, campaign)
 

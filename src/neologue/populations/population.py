@@ -86,7 +86,7 @@ class Population(ABC):
         raise ParameterError(f"the words of {self.public_description} are in another form; read them in this one")
 
     def secretly_ordered(self, seed: SecretSeed) -> "Population":
-        """The same users in an order that nobody can compute who does not know the seed.
+        """The same users in an order that nobody can compute without the seed.
 
         Users who are made up, each by the same law, have no order that would tell anything.
         """

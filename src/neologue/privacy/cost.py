@@ -85,7 +85,7 @@ def cost(collection: Collection, delta: float) -> Cost:
 
 
 def central_epsilon(collection: Collection, delta: float, unit: str) -> float:
-    """The smallest ε that is proved for a unit, `item` or `user`: as of `cost`, without the work for the other.
+    """The smallest central ε that is proved for a unit: an `item` or a whole `user`.
 
     >>> from neologue import Batch, Collection, central_epsilon
     >>> five_layers = Collection("unary", epsilon=7.0, words_per_user=60, batches=(Batch(200_000, 500_000),) * 5)
