@@ -1,4 +1,4 @@
-"""The pictures of docs/report.md, of a run of a million users: `cd tests && python -m web.report_screenshots`."""
+"""The pictures of docs/report.md, of runs of 100,000 users: `cd tests && python -m web.report_screenshots`."""
 
 import subprocess
 import sys
@@ -8,14 +8,22 @@ from pathlib import Path
 from .chromium import browsing
 from .screenshots import look
 
+USERS = "100000"
+
+
+def report(folder: Path, *options: str) -> str:
+    """Run a discovery; the address of its report."""
+    command = [sys.executable, "-m", "neologue", "discover", "--users", USERS, "--out", str(folder), *options]
+    subprocess.run(command, check=True)
+    return (folder / "report.html").as_uri()
+
 
 def main() -> None:
-    """Run the discovery, and look at its report."""
+    """Run a discovery of likely strings and one that grows a trie, and look at their reports."""
     with tempfile.TemporaryDirectory() as folder, browsing(Path(folder) / "profile") as browser:
-        found = Path(folder) / "found"
-        subprocess.run([sys.executable, "-m", "neologue", "discover", "--out", str(found)], check=True)
-        browser.visit((found / "report.html").as_uri())
+        browser.visit(report(Path(folder) / "likely"))
         look(browser, "report-light", scheme="light", width=1100, height=1280)
+        browser.visit(report(Path(folder) / "trie", "--rule", "top"))
         browser.run(
             "document.getElementById('query').value = 'lol';"
             "document.getElementById('search').requestSubmit();"
