@@ -9,7 +9,7 @@ from neologue.cli.service_client import TOKEN
 from neologue.cli.shared_options import DATABASE
 from neologue.errors import InputError
 
-MARKS = {"good": "ok      ", "doubtful": "doubtful", "unsafe": "UNSAFE  "}
+MARKS = {"good": "ok     ", "doubtful": "warning", "unsafe": "ERROR  "}
 
 
 @click.command()
