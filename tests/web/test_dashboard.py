@@ -175,7 +175,7 @@ def test_a_beginning_that_goes_on_in_other_ways_shows_the_share_of_users(visitor
     visitor.shows("#tree", "x")
     visitor.part("#query").send_keys("x" + Keys.ENTER)
     visitor.driver.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
-    visitor.shows("#tree", "% of users go on in other ways")
+    visitor.shows("#tree", "% of users have other words")
 
 
 def test_the_trie_is_explored_by_keyboard(visitor: Visitor, desk: Office) -> None:

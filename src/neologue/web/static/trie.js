@@ -62,7 +62,7 @@ function item({ text, below, estimate, share }) {
   if (estimate !== null) shown.className += " is-word";
   const figures = [];
   if (estimate !== null) figures.push(`word, ${whole(estimate)} users`);
-  if (share !== null) figures.push(`${percent(share)} of users go on in other ways`);
+  if (share !== null) figures.push(`${percent(share)} of users have other words`);
   if (below) figures.push(`${whole(below)} below`);
   row.append(make("span", "twist", below ? "▸" : ""), shown, make("span", "figures", figures.join(" · ")));
   row.firstElementChild?.setAttribute("aria-hidden", "true");
