@@ -125,11 +125,13 @@ def check(
     asked must be in the operator's log, for everybody to see. Nothing of the device is sent anywhere.
     Exits with 1 if something is wrong, and with 2 if the file can't be read.
     """
+    from neologue.device.release_check import LARGEST_RELEASE
     from neologue.release.key_file import read_succession
 
     if not folder.is_dir():
         raise ParameterError(f"there is no folder {folder}: give the one in which the device keeps its files")
-    content = release.read_bytes()
+    with release.open("rb") as file:
+        content = file.read(LARGEST_RELEASE + 1)
     check_trust_has_a_log(log, trust)
     if succession is not None and not operator:
         raise ParameterError("--succession leads on from a key that you trust: give it with --operator")

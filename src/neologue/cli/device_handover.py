@@ -31,7 +31,7 @@ def carry(server: str, ca_file: Path | None, out: Path, request: Path) -> None:
     from neologue.device.handover import HandedRequest
     from neologue.device.handover import carry as carried
 
-    handed = HandedRequest.parse(request.read_bytes())
+    handed = HandedRequest.parse(_read(request))
     with HttpTransport(server, ca_file=ca_file) as transport:
         out.write_bytes(carried(handed, transport))
 
@@ -47,11 +47,19 @@ def answer(folder: Path, key_file: Path | None, out: Path, carried: Path, **opti
     _step(folder, key_file, carried, out, **options)
 
 
+def _read(path: Path) -> bytes:
+    """What is in a file that somebody else has carried, and no more than such a file may have."""
+    from neologue.device.handover import LARGEST_FILE
+
+    with path.open("rb") as file:
+        return file.read(LARGEST_FILE + 1)
+
+
 def _step(folder: Path, key_file: Path | None, carried: Path | None, out: Path, **options: Any) -> None:  # noqa: ANN401
     """Take one step with files in the place of a network; without anything to ask, no file is left."""
     from neologue.device.handover import HandoverTransport
 
-    transport = HandoverTransport(None if carried is None else carried.read_bytes())
+    transport = HandoverTransport(None if carried is None else _read(carried))
     with opened_client(folder, key_file, transport, **options) as client:
         done = client.tick()
     out.unlink(missing_ok=True)

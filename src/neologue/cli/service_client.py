@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import click
 
 from neologue.errors import InputError
+from neologue.one_address import send_request
 
 SECONDS = 120
 
@@ -74,11 +75,11 @@ class ServiceClient:
             method=method,
         )
         try:
-            with urllib.request.urlopen(request, timeout=SECONDS) as response:
-                content: bytes = response.read()
-                return content.decode()
+            with send_request(request, SECONDS) as response:
+                return response.read().decode()
         except urllib.error.HTTPError as error:
-            raise InputError(_error_message(error)) from error
+            with error:
+                raise InputError(self._error_message(error)) from error
         except (OSError, http.client.HTTPException, UnicodeError) as error:
             reason = getattr(error, "reason", error)
             raise InputError(f"{self._server} can't be reached ({reason}): start it with neologue serve") from error
@@ -91,13 +92,17 @@ class ServiceClient:
         except ValueError as error:
             raise InputError(f"{self._server} does not answer like a neologue service: check --server") from error
 
-
-def _error_message(error: urllib.error.HTTPError) -> str:
-    try:
-        message = json.loads(error.read())["error"]["message"]
-    except (ValueError, KeyError, TypeError):
-        return f"the service answered {error.code}: {error.reason}"
-    return str(message)
+    def _error_message(self, error: urllib.error.HTTPError) -> str:
+        if 300 <= error.code < 400:
+            return (
+                f"{self._server} sends requests on to another address, where a token does not follow: "
+                "give the address of the service itself with --server"
+            )
+        try:
+            message = json.loads(error.read())["error"]["message"]
+        except (ValueError, KeyError, TypeError):
+            return f"the service answered {error.code}: {error.reason}"
+        return str(message)
 
 
 def format_time(seconds: float) -> str:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from neologue.device.transport import JSON, SMALL_ANSWER, Response, Transport
+from neologue.device.transport import JSON, OCTETS, SMALL_ANSWER, Response, Transport
 from neologue.errors import DocumentError, LaterError, OversizeError, ParameterError
 from neologue.protocol.documents import LARGEST_DOCUMENT, known_digest
 from neologue.protocol.limits import LARGEST_KNOWN
@@ -22,6 +22,7 @@ FORMAT: Final = 1
 LARGEST_FILE: Final = 1 << 26
 SOON: Final = 1.0
 """Seconds: a step is taken again as soon as its answer has come."""
+_KINDS: Final = (JSON, OCTETS)
 _CARRIED: Final = re.compile(
     r"POST /v1/(?:check-in|reports)|GET /v1/(?:layers|known)/[0-9a-f]{64}"
     r"|GET /log/(?:campaigns/[0-9a-f]{32}/)?tile/[0-9]{1,2}/(?:x[0-9]{3}/)*[0-9]{3}(?:\.p/[0-9]{1,3})?"
@@ -50,9 +51,9 @@ class HandedRequest:
         try:
             told = _read_file(content)
             request = cls(told["method"], told["path"], base64.b64decode(told["body"], validate=True), told["type"])
-            if not _CARRIED.fullmatch(f"{request.method} {request.path}") or not isinstance(request.kind, str):
+            if not _CARRIED.fullmatch(f"{request.method} {request.path}") or request.kind not in _KINDS:
                 raise ValueError
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, RecursionError):
             raise ParameterError("the file has no request of a device: have the device write it again") from None
         return request
 
@@ -140,5 +141,5 @@ def _read_answers(content: bytes) -> dict[str, Response]:
             )
             for answer in _read_file(content)["answers"]
         }
-    except (KeyError, TypeError, ValueError, RecursionError):
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
         raise ParameterError("the file has no answers that were carried: have the request carried again") from None

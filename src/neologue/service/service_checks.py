@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from neologue.one_address import send_request
 from neologue.service.api.deployment_api import DeploymentView
 from neologue.service.finding import Finding, Verdict
 from neologue.service.ops.confinement import Confinement
@@ -56,7 +57,7 @@ def check_service(server: str, token: str | None) -> Iterator[Finding]:
     try:
         with _ask(server, "/readyz") as answer:
             date = answer.headers.get("Date")
-    except (OSError, ValueError) as error:
+    except (OSError, http.client.HTTPException, ValueError) as error:
         yield Finding("unsafe", f"{server} is not ready ({_reason(error)}): start it, or look into its log")
         return
     yield Finding("good", f"{server} is ready")
@@ -72,7 +73,7 @@ def check_service(server: str, token: str | None) -> Iterator[Finding]:
     try:
         with _ask(server, "/v1/deployment", token) as answer:
             deployment = msgspec.json.decode(answer.read(), type=DeploymentView)
-    except (OSError, ValueError) as error:
+    except (OSError, http.client.HTTPException, ValueError) as error:
         yield Finding(
             "unsafe", f"{server} does not say how it is deployed ({_reason(error)}): is the token an operator's?"
         )
@@ -132,7 +133,7 @@ def _certificate(host: str, port: int) -> Iterator[Finding]:
             context.wrap_socket(line, server_hostname=host) as wrapped,
         ):
             ends = ssl.cert_time_to_seconds(str((wrapped.getpeercert() or {})["notAfter"]))
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
         yield Finding("unsafe", f"the certificate of {host} can't be checked ({_reason(error)})")
         return
     days = (ends - time.time()) / 86_400
@@ -146,8 +147,11 @@ def _certificate(host: str, port: int) -> Iterator[Finding]:
 def _ask(server: str, path: str, token: str | None = None) -> "http.client.HTTPResponse":
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     request = urllib.request.Request(f"{server.rstrip('/')}{path}", headers=headers)
-    answer: http.client.HTTPResponse = urllib.request.urlopen(request, timeout=PATIENCE)
-    return answer
+    try:
+        return send_request(request, PATIENCE)
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise
 
 
 def _reason(error: Exception) -> object:

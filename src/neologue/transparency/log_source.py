@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from neologue.errors import LaterError, LogError
+from neologue.one_address import send_request
 from neologue.transparency.tiles import MOST_FILE_BYTES, Fetch
 from neologue.transparency.trust import SCHEMES
 
@@ -37,8 +38,8 @@ def document_path(digest: bytes) -> str:
 
 def _get(address: str) -> bytes:
     try:
-        with urllib.request.urlopen(address, timeout=SECONDS) as answer:
-            content: bytes = answer.read(MOST_FILE_BYTES + 1)
+        with send_request(urllib.request.Request(address), SECONDS) as answer:
+            content = answer.read(MOST_FILE_BYTES + 1)
     except urllib.error.HTTPError as error:
         error.close()
         if error.code == 404:
@@ -46,13 +47,21 @@ def _get(address: str) -> bytes:
         raise LaterError(f"{address} can't be read now ({error.code}); try again") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise LaterError(f"{address} can't be reached ({type(error).__name__}); try again") from None
-    if len(content) > MOST_FILE_BYTES:
-        raise LogError(f"{address} is longer than a file of a log")
-    return content
+    return _checked(content, address)
 
 
 def _read(folder: Path, path: str) -> bytes:
+    place = folder / path
     try:
-        return (folder / path).read_bytes()
+        if not place.is_file():
+            raise FileNotFoundError
+        with place.open("rb") as file:
+            return _checked(file.read(MOST_FILE_BYTES + 1), str(place))
     except OSError:
-        raise LogError(f"the log has no file {folder / path}: it is cut, or elsewhere") from None
+        raise LogError(f"the log has no file {place}: it is cut, or elsewhere") from None
+
+
+def _checked(content: bytes, place: str) -> bytes:
+    if len(content) > MOST_FILE_BYTES:
+        raise LogError(f"{place} is longer than a file of a log")
+    return content

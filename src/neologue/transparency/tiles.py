@@ -23,6 +23,9 @@ MOST_LEVEL: Final = 63
 MOST_ENTRY_BYTES: Final = (1 << 16) - 1
 MOST_TILE_BYTES: Final = TILE_WIDTH * HASH_BYTES
 MOST_FILE_BYTES: Final = TILE_WIDTH * (2 + MOST_ENTRY_BYTES)
+MOST_READ_ENTRIES: Final = 1 << 22
+MOST_READ_BYTES: Final = 1 << 29
+"""The most of a log that is read as a whole: whoever serves one may give entries without an end."""
 
 Fetch = Callable[[str], bytes]
 """Gives the file of a log at a path below it; raises a LogError or a LaterError if it can't."""
@@ -125,11 +128,18 @@ def subtrees_of_tiles(size: int, fetch: Fetch) -> Subtrees:
 
 
 def read_entries(size: int, fetch: Fetch) -> list[bytes]:
-    """All entries of a log of this size, not verified."""
+    """All entries of a log of this size, not verified; a LogError if they are more than are read."""
+    if size > MOST_READ_ENTRIES:
+        raise LogError(f"a log of {size:,} entries is longer than the {MOST_READ_ENTRIES:,} that are read")
     entries: list[bytes] = []
+    left = MOST_READ_BYTES
     for index in range(-(-size // TILE_WIDTH)):
         width = min(TILE_WIDTH, size - index * TILE_WIDTH)
-        entries += unpack_entries(fetch(Tile(None, index, width).path), width)
+        content = fetch(Tile(None, index, width).path)
+        left -= len(content)
+        if left < 0:
+            raise LogError(f"the entries of the log have more than the {MOST_READ_BYTES >> 20:,} MiB that are read")
+        entries += unpack_entries(content, width)
     return entries
 
 

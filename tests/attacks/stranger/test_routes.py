@@ -1,4 +1,4 @@
-"""Every route of the service: who is let in, and the headers of what is answered. A route that is not listed here fails."""
+"""Every route of the service: who is let in, and the headers of what is answered. One that is not listed here fails."""
 
 import re
 from collections.abc import Iterator
@@ -131,7 +131,7 @@ class Doors:
             headers["Authorization"] = f"Bearer {self.tokens[role]}"
         elif role is not None:
             cookie = self.cookies[role]
-        return self.office.ask(method, path, cookie, **headers)
+        return self.office.ask(method, path, cookie, None, **headers)
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,10 @@ HMAC-SHA256 of `id.timestamp.body` with the shared secret. They name the campaig
 import base64
 import hashlib
 import hmac
+import http.client
 import json
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from neologue.errors import InputError
+from neologue.one_address import send_request
 from neologue.service.log import log_store
 from neologue.service.log.log_store import OPERATOR_TREE
 from neologue.service.storage.database import Connection, Database
@@ -52,7 +55,11 @@ def check_webhook(url: str, secret: bytes) -> None:
     parts = urlsplit(url)
     is_here = parts.hostname in ("localhost", "127.0.0.1", "::1")
     if not parts.hostname or parts.scheme not in ("https", "http") or (parts.scheme == "http" and not is_here):
-        raise InputError(f"a webhook needs an https:// address, or http:// on this machine, not {url!r}")
+        # The path of an address may be a secret.
+        given = f"{parts.scheme}://{parts.hostname or ''}"
+        raise InputError(f"a webhook needs an https:// address, or http:// on this machine, not {given!r}")
+    if parts.username is not None or parts.password is not None:
+        raise InputError("the address of a webhook has a user or a password: what it is told is signed, leave them out")
     if len(secret) < SHORTEST_SECRET:
         raise InputError(
             f"the secret of a webhook needs {SHORTEST_SECRET} bytes or more, not {len(secret)}: openssl rand -hex 32"
@@ -65,18 +72,16 @@ def sign(secret: bytes, event_id: str, timestamp: int, body: bytes) -> str:
     return "v1," + base64.b64encode(hmac.new(secret, signed, hashlib.sha256).digest()).decode()
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: object) -> None:
-        """Who answers with another address has not accepted anything."""
-
-
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> bool:
     """Send a request over HTTP."""
     wanted = urllib.request.Request(url, body, dict(headers), method="POST")
     try:
-        with urllib.request.build_opener(_NoRedirects).open(wanted, timeout=SECONDS) as answer:
-            return 200 <= int(answer.status) < 300
-    except OSError:  # an HTTP error is one too
+        with send_request(wanted, SECONDS) as answer:
+            return 200 <= answer.status < 300
+    except urllib.error.HTTPError as error:  # also who answers with another address
+        error.close()
+        return False
+    except (OSError, http.client.HTTPException):
         return False
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from neologue.errors import LaterError, LogError
+from neologue.one_address import send_request
 from neologue.transparency.add_checkpoint import PATH, SIZE_MEDIA
 from neologue.transparency.checkpoint import parse_size
 from neologue.transparency.signed_note import NoteSignature, parse_signatures
@@ -35,7 +36,7 @@ class WitnessClient:
         media = {"Content-Type": "text/plain; charset=utf-8"}
         wanted = urllib.request.Request(self._address, request, media, method="POST")
         try:
-            with urllib.request.urlopen(wanted, timeout=self._seconds) as answer:
+            with send_request(wanted, self._seconds) as answer:
                 content = answer.read(_MOST_ANSWER_BYTES + 1)
         except urllib.error.HTTPError as error:
             with error:
