@@ -55,6 +55,7 @@ GET /campaigns/{name}/review/history
 GET /campaigns/{name}/review/export
 GET /campaigns/{name}/privacy
 GET /transparency
+GET /trends
 """
 """For operators and analysts."""
 OPERATORS = """
