@@ -58,6 +58,10 @@ def wrong_chain(chain: Sequence[AskedLayer], document: ReleaseDocument) -> Itera
         last = each.facts.layer == document.parameters.layers
         if (_likely(each).asked.rounds[-1].prefix_limit == NO_PREFIXES) != last:
             yield f"the document of {each.name} asks about prefixes in the last layer of a pass, or about none before"
+        if last and each.facts.kept:
+            yield f"{each.name} kept {each.facts.kept:,} prefixes, and asks about none"
+        if not (each.facts.kept or each.facts.words) and each.facts.fewest_votes:
+            yield f"{each.name} kept nothing, and its fewest votes are {each.facts.fewest_votes:,}"
         if len(_likely(each).asked.rounds) != each.facts.layer:
             yield f"the document of {each.name} does not have one round for each layer of its pass so far"
     if not chain:
@@ -132,7 +136,7 @@ def _wrong_words(each: AskedLayer, earlier: Sequence[AskedLayer], document: Rele
         since = reports[part - 1 :] if part else []
         asked_by = (*since, each.facts.reports)
         needed = document.anonymity.summed_votes_needed(channel, asked_by, left)
-        if not needed <= word.votes <= channel.trials(sum(asked_by)):
+        if not max(needed, each.facts.fewest_votes) <= word.votes <= channel.trials(sum(asked_by)):
             yield f"word {number} has {word.votes:,} votes, which {each.name} would not release"
             continue
         fitting.setdefault(asked_by, []).append((f"word {number}", word))
