@@ -26,6 +26,8 @@ from .test_demo_page import CONTRAST, LEAST_CONTRAST
 TAGS = f"/campaigns/{quote(TAGGED, safe='')}"
 PAGES = (
     "/",
+    "/trends",
+    "/transparency",
     "/create",
     TAGS,
     f"{TAGS}/trie",
