@@ -24,10 +24,9 @@ from neologue.device.masked import Ballot, Identity, Member
 from neologue.entropy import Entropy, SeededEntropy
 from neologue.errors import DocumentError, LaterError, LogError, SignatureError
 from neologue.language.alphabet import Alphabet
-from neologue.language.candidates import Candidates, extensions, root, strings
+from neologue.language.candidates import Candidates, root, strings
 from neologue.language.likely_candidates import LikelyCandidates, RootRound
 from neologue.language.likely_strings import NEVER, NO_PREFIXES
-from neologue.language.lists import Lists
 from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.vocabulary import Vocabulary
 from neologue.language.word_form import WordForm, without_capitals
@@ -182,11 +181,9 @@ def candidate_case(
     frontier: list[str],
     extension: int,
     words: list[str],
-    lists: Lists | None = None,
-    doubtful: tuple[str, ...] = (),
 ) -> Vector:
     """Where each word falls, and what some candidates stand for."""
-    candidates = Candidates(alphabet, strings(frontier), extension, lists, strings(doubtful))
+    candidates = Candidates(alphabet, strings(frontier), extension)
     index = candidates.index(strings(words)).tolist()
     shown = sorted({0, 1, candidates.size // 2, candidates.size - 1, *(place for place in index if place >= 0)})
     prefixes, ended = candidates.prefixes(np.array(shown))
@@ -195,8 +192,6 @@ def candidate_case(
         "alphabet": alphabet.characters,
         "frontier": frontier,
         "extension": extension,
-        **told_lists(lists),
-        "doubtful": list(doubtful),
         "size": candidates.size,
         "words": [{"word": w, "candidate": None if i < 0 else i} for w, i in zip(words, index, strict=True)],
         "candidates": [
@@ -206,22 +201,9 @@ def candidate_case(
     }
 
 
-def lists_of(rows: list[list[int]], ways: list[int]) -> Lists:
-    """Lists of the numbers of extensions, and how many of its list each prefix has."""
-    return Lists(tuple(np.array(row, np.int64) for row in rows), np.array(ways, np.int64))
-
-
-def told_lists(lists: Lists | None) -> Vector:
-    """What a device is told of them."""
-    return {
-        "listed": None if lists is None else [row.tolist() for row in lists.rows],
-        "ways": None if lists is None else lists.ways.tolist(),
-    }
-
-
 def candidates() -> list[Vector]:
     """Vectors of words and candidates."""
-    ab, hundred, visible = Alphabet("ab"), Alphabet(HUNDRED), Alphabet.named("ascii")
+    ab, hundred = Alphabet("ab"), Alphabet(HUNDRED)
     wide = Alphabet("aé｡𐐀")
     return [
         candidate_case("first layer", ab, ["a", "b"], 1, ["a", "aa", "aab", "ab", "abba", "b", "ba", "bb", "c", "ac"]),
@@ -238,61 +220,6 @@ def candidates() -> list[Vector]:
             2,
             ["A", "Az", "zzzz", "hello", "Ёж", "да", "нет", "xЯa", "яяя", "q"],
         ),
-        # After b a word goes on by bb, ends, or goes on by aa; after a it ends one character later, or goes on by ab.
-        candidate_case(
-            "listed extensions, others for each last character",
-            ab,
-            ["ab", "ba", "bb"],
-            2,
-            ["ab", "abaa", "abbb", "ba", "baa", "bab", "baab", "baaba", "bb", "bbaa", "bbbba", "aa"],
-            lists_of([[1, 3, 4], [6, 0, 2]], [2, 3, 3]),
-        ),
-        candidate_case(
-            "lists by code point, not by UTF-16 unit",
-            wide,
-            ["a｡", "a𐐀"],
-            1,
-            ["a｡", "a｡a", "a𐐀", "a𐐀a", "a𐐀｡"],
-            lists_of([[2], [3, 1]], [1, 2]),
-        ),
-        candidate_case(
-            "words asked about again, behind all others",
-            wide,
-            ["aé｡", "a𐐀a"],
-            1,
-            ["a", "aé", "aé｡", "aé｡a", "a｡", "a𐐀", "a𐐀a", "é", "｡", "𐐀"],
-            None,
-            ("a", "aé", "a｡", "a𐐀", "𐐀"),
-        ),
-        candidate_case(
-            "words asked about again behind listed extensions",
-            ab,
-            ["ab", "ba", "bb"],
-            2,
-            ["a", "b", "ab", "aba", "ba", "baa", "bbbba"],
-            lists_of([[4], [6, 0, 2]], [1, 1, 3]),
-            ("b",),
-        ),
-        # 8 of 94 characters have some 2^52 extensions, the last of which is eight times the last character.
-        candidate_case(
-            "listed extensions with numbers of 16 digits",
-            visible,
-            ["foo", "xyz"],
-            8,
-            ["foo", "foobar", "foo~~~~~~~~", "foo~~~~~~~~~", "xyz", "xyz12345678", "xyz1234567", "bar"],
-            lists_of(numbered(visible, 8, [["~~~~~~~~", "", "bar"], ["", "12345678", "zzzz"]]), [3, 3]),
-        ),
-    ]
-
-
-def numbered(alphabet: Alphabet, extension: int, tails: list[list[str]]) -> list[list[int]]:
-    """The numbers of these extensions, row by row."""
-    characters = alphabet.size - 1
-    below = [extensions(characters, left) for left in range(extension - 1, -1, -1)]
-    places = {character: place for place, character in enumerate(alphabet.characters)}
-    return [
-        [sum(1 + places[character] * step for character, step in zip(tail, below, strict=False)) for tail in row]
-        for row in tails
     ]
 
 
@@ -404,8 +331,6 @@ def told(layer: Layer) -> Vector:
         "alphabet": layer.alphabet.characters,
         "frontier": layer.frontier.tolist(),
         "extension": layer.extension,
-        **told_lists(layer.lists),
-        "doubtful": layer.doubtful.tolist(),
         "depth": layer.depth,
         "randomizer": layer.mechanism,
         "epsilon": repr(layer.epsilon),
@@ -457,13 +382,6 @@ def reports() -> list[Vector]:
 
     typed = {"bead": 2, "beaded": 1, "bed": 9, "abc": 1, "fa": 4, "face": 1, "be\u0301e": 3, "faceless": 7, " be ": 1}
     hundred = Alphabet(HUNDRED)
-    # Rows for a, b, e and é. Among what is typed, be and abc go on in ways that are not listed, and fa in one that is
-    # listed, but for ca alone.
-    listed: dict[str, Any] = {
-        "frontier": strings(["ab", "be", "bé", "ca", "fa"]),
-        "extension": 2,
-        "lists": lists_of([[22, 0, 30], [56, 1], [13, 5, 9], [41, 33, 0]], [2, 3, 3, 3, 1]),
-    }
     large = layer(
         "unary",
         alphabet=hundred,
@@ -484,14 +402,6 @@ def reports() -> list[Vector]:
             layer("subset-selection", "random", targets=frozenset({"bead", "fa", "é"})),
             typed,
             Recorded(25),
-        ),
-        report_case("unary, listed extensions", layer("unary", **listed), typed, Recorded(27)),
-        report_case("subset selection, listed extensions", layer("subset-selection", **listed), typed, Recorded(28)),
-        report_case(
-            "unary, words asked about again",
-            layer("unary", frontier=strings(["bea", "fac"]), doubtful=strings(["fa", "é"])),
-            typed,
-            Recorded(29),
         ),
         report_case(
             "unary, words in a form",
@@ -871,7 +781,7 @@ def documents() -> list[Vector]:
             ExtendingLayer(**open_settings, frontier=strings(["\t", '"', "\\", "\x7f", "é"]), epsilon=0.1),
         ),
         document_case(
-            "listed extensions, found words, targets, a form",
+            "found words, targets, a form",
             ExtendingLayer(
                 **open_settings,
                 form=WordForm("AaÉé", '!"𐐁𐐂'),
@@ -879,8 +789,6 @@ def documents() -> list[Vector]:
                 epsilon=10.0,
                 found=Vocabulary(["𐐀", "｡"]),
                 targets=frozenset({"a", "é"}),
-                lists=lists_of([[1, 0], [2]], [2, 1]),
-                doubtful=strings(["a", "é", "𐐀"]),
             ),
         ),
         document_case(

@@ -10,12 +10,10 @@ const VERSION = 2;
 const LARGEST = 2 ** 24;
 const COMMON = "alphabet bound cohort depth epsilon known randomizer replaced stripped targets version";
 const FINDING = `${COMMON} found layer pass sampler`;
-const EXTENDING = `${FINDING} extension frontier`;
 const KINDS = {
   closed: `${COMMON} rate words`,
   likely: `${FINDING} again backoffs contexts costs even_costs limits prefix_limits root_costs roots symbols`,
-  extending: EXTENDING,
-  listed: `${EXTENDING} doubtful listed ways`,
+  extending: `${FINDING} extension frontier`,
 };
 
 const whole = (value) => Number.isInteger(value) && value >= 1 && value < 2 ** 31;
@@ -27,13 +25,11 @@ const decimal = (value) => text(value) && value === shortest(Number(value));
 const FIELDS = {
   ...Object.fromEntries("bound cohort depth layer pass extension".split(" ").map((name) => [name, whole])),
   ...Object.fromEntries("alphabet replaced stripped".split(" ").map((name) => [name, text])),
-  ...Object.fromEntries("frontier found words contexts symbols doubtful".split(" ").map((name) => [name, listOf(text)])),
+  ...Object.fromEntries("frontier found words contexts symbols".split(" ").map((name) => [name, listOf(text)])),
   ...Object.fromEntries("backoffs costs limits prefix_limits again".split(" ").map((name) => [name, listOf(cost)])),
   ...Object.fromEntries("root_costs even_costs".split(" ").map((name) => [name, listOf(listOf(cost))])),
   roots: listOf(listOf(text)),
   targets: (value) => value === null || listOf(text)(value),
-  listed: (value) => value === null,
-  ways: (value) => value === null,
   known: matching(/^[0-9a-f]{64}$/),
   randomizer: matching(/^[a-z-]{1,32}$/),
   sampler: matching(/^(greedy|random)$/),
@@ -107,9 +103,8 @@ function readClosed(layer) {
 
 function readFinding(layer, kind) {
   const { document, symbols } = layer;
-  const { found, frontier, doubtful, roots } = document;
+  const { found, frontier, roots } = document;
   refuseIf(!ascend(found) || !found.every((word) => word && formOf(word) === word), "its found words (F5)");
-  refuseIf(doubtful?.length, "a second look");
   if (kind === "likely") {
     checkModel(document, symbols);
     checkRounds(document, symbols);

@@ -150,7 +150,7 @@ class TestEmbeddedPopulation:
         }
         facts = ("pass", "layer", "length", "extension", "candidates", "asked", "reports")
         assert {frozenset(layer) for layer in document["layers"]} == {
-            frozenset({*facts, "kept", "words", "doubtful", "fewest_votes", "decided", "digest"})
+            frozenset({*facts, "kept", "words", "fewest_votes", "decided", "digest"})
         }
         assert set(document["privacy"]) == {
             "applies_to",

@@ -24,7 +24,6 @@ from neologue.populations.lexicon import Lexicon
 from neologue.populations.population import Population
 from neologue.privacy.statement import Exposure
 from neologue.protocol.layer import ExtendingLayer
-from neologue.randomizers.channel import Floats
 from neologue.release.certification import certify
 from neologue.release.codec import decode_release, release_text
 from neologue.release.facts import facts_of
@@ -40,18 +39,17 @@ STEPS = 3
 SHARES = {"a": 0.5, "abc": 0.4, "cab": 0.3}
 
 
-def select_podium(layer: ExtendingLayer, tally: Tally, campaign: Campaign, expected: Floats | None) -> Selection:
+def select_podium(layer: ExtendingLayer, tally: Tally, campaign: Campaign) -> Selection:
     """The three with the most votes."""
-    assert expected is None, "the rule does not weigh candidates"
     return select_largest(np.arange(len(tally.votes)), tally.votes, STEPS, layer)
 
 
 def foresee_podium(campaign: Campaign) -> ForeseenCuts:
     """One cut for all candidates."""
-    return ForeseenCuts(Cut(1.0, STEPS), Cut(1.0, STEPS), together=True, least_weight=1.0)
+    return ForeseenCuts(Cut(1.0, STEPS), Cut(1.0, STEPS), together=True)
 
 
-PODIUM = Rule(select_podium, foresee_podium, top.surely_enough, weighs=False, keeps_most_voted=True)
+PODIUM = Rule(select_podium, foresee_podium, top.surely_enough, keeps_most_voted=True)
 
 
 @pytest.fixture

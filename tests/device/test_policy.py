@@ -19,8 +19,7 @@ from neologue.campaign.profiles import PROFILES
 from neologue.device.policy import Policy, epsilon_of, round_up
 from neologue.errors import ParameterError, PolicyError
 from neologue.language.alphabet import Alphabet
-from neologue.language.candidates import Candidates, extensions, root, strings
-from neologue.language.lists import Lists
+from neologue.language.candidates import Candidates, root, strings
 from neologue.language.vocabulary import Vocabulary
 from neologue.layout.schedule import foreseen_collection
 from neologue.protocol.invitation import MOST_PROOF_BYTES, Invitation, invite
@@ -317,41 +316,6 @@ def test_an_extension_that_makes_countless_candidates_is_refused_without_countin
 def test_a_huge_alphabet_is_refused_without_counting_candidates() -> None:
     asked = invitation(frontier=["\u4e00"], alphabet=Alphabet("".join(map(chr, range(0x4E00, 0x9FFF)))), extension=2)
     assert "1 prefixes and up to 2 of 20,992 symbols make more than" in refusal(asked, policy())
-
-
-def test_listed_extensions_are_all_that_count_towards_the_largest_layer() -> None:
-    lists = Lists((np.array([90, 0, 2]), np.array([5, 6, 7, 88572])), np.array([3, 4, 2]))
-    asked = invitation(frontier=["ab", "ac", "bb"], extension=10, lists=lists)
-    policy(largest_layer=9).check(asked)
-    assert "3 prefixes with 9 listed extensions make more than the 8" in refusal(asked, policy(largest_layer=8))
-
-
-@pytest.mark.usefixtures("nothing_is_made")
-def test_huge_lists_are_refused_without_a_report_being_made() -> None:
-    frontier = ["".join(letters) for letters in product("abc", repeat=8)]
-    lists = Lists((np.arange(2558), np.arange(2558), np.arange(2558)), np.full(len(frontier), 2558))
-    asked = invitation(frontier=frontier, extension=8, lists=lists)
-    assert "6,561 prefixes with 16,783,038 listed extensions make more than the 16,777,216" in refusal(asked, policy())
-
-
-@pytest.mark.usefixtures("nothing_is_made")
-@pytest.mark.parametrize("extension", [34, 40, 1_000_000, 2**31 - 1])
-def test_a_few_of_countless_extensions_are_no_layer(extension: int) -> None:
-    assert extensions(3, 33) <= 2**53 < extensions(3, 34)
-    lists = Lists((np.array([0, 1]), np.array([0, 1])), np.array([2, 2]))
-    assert isinstance(invitation(extension=33, lists=lists).layer, Layer)
-    with pytest.raises(ParameterError, match="listed extensions must be some of those there are"):
-        invitation(extension=extension, lists=lists)
-
-
-@pytest.mark.usefixtures("nothing_is_made")
-def test_lists_altered_on_the_way_are_refused() -> None:
-    signed, *others = (
-        invitation(frontier=["ab", "bb"], extension=2, lists=Lists((np.array(row),), np.array(ways)))
-        for row, ways in (([0, 4], [2, 1]), ([0, 5], [2, 1]), ([0, 4], [1, 2]))
-    )
-    for other in others:
-        assert "signature is not the operator's" in refusal(replace(signed, layer=other.layer), policy())
 
 
 @pytest.mark.usefixtures("nothing_is_made")

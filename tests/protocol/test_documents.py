@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,8 +15,7 @@ from closed import small_closed_layer
 from layers import small_layer
 from neologue.errors import DocumentError, ParameterError
 from neologue.language.alphabet import Alphabet
-from neologue.language.candidates import last_characters, strings
-from neologue.language.lists import Lists
+from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol import documents
 from neologue.protocol.canonical import canonical
@@ -44,17 +42,12 @@ characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 
 @st.composite
 def layers(draw: st.DrawFn) -> ExtendingLayer:
-    """Layers with any characters, numbers and lists."""
+    """Layers with any characters and numbers."""
     alphabet = Alphabet("".join(draw(st.sets(characters, min_size=2, max_size=12))))
     length = draw(st.integers(1, 3))
     prefix = st.text(alphabet.characters, min_size=length, max_size=length)
     frontier = strings(sorted(draw(st.sets(prefix, min_size=1, max_size=6))))
-    shorter = st.text(alphabet.characters, max_size=length - 1).filter(lambda word: alphabet.spells(word, length))
     extension = draw(st.integers(1, 3))
-    lasts, members = last_characters(frontier)
-    ways = draw(st.lists(st.integers(1, alphabet.size), min_size=len(frontier), max_size=len(frontier)))
-    rows = [np.array(draw(st.permutations(range(alphabet.size))), np.int64) for _ in lasts]
-    lists = Lists.cut(rows, np.array(ways, np.int64), members)
     return ExtendingLayer(
         pass_number=draw(st.integers(1, 100)),
         number=draw(st.integers(1, 100)),
@@ -70,8 +63,6 @@ def layers(draw: st.DrawFn) -> ExtendingLayer:
         known=KNOWN,
         found=Vocabulary(draw(st.lists(st.text(characters), max_size=3))),
         targets=draw(st.none() | st.frozensets(st.text(characters), max_size=3)),
-        lists=draw(st.sampled_from([None, lists])),
-        doubtful=strings(sorted(draw(st.sets(shorter, max_size=4)))),
     )
 
 
@@ -79,6 +70,12 @@ def test_a_document_of_another_version_is_refused_by_its_number() -> None:
     older = small_layer(["ab"]).document.replace(b'"version":2', b'"version":1')
     with pytest.raises(DocumentError, match="of version 1 of the protocol, and this neologue speaks version 2; update"):
         read_layer(older)
+
+
+@pytest.mark.parametrize("field", [{"doubtful": []}, {"listed": None}, {"ways": [1]}], ids=str)
+def test_a_document_that_lists_extensions_or_words_in_doubt_is_of_an_older_version(field: dict[str, object]) -> None:
+    with pytest.raises(DocumentError, match="made by an older version: it lists extensions"):
+        read_layer(told(small_layer(["ab"]), **field))
 
 
 @pytest.mark.parametrize(
@@ -102,10 +99,6 @@ def test_a_layer_reads_back_from_its_document(layer: ExtendingLayer) -> None:
     assert (read.pass_number, read.number, read.layer_size) == (layer.pass_number, layer.number, layer.layer_size)
     assert read.frontier.tolist() == layer.frontier.tolist()
     assert (read.found.words, read.targets, read.epsilon) == (layer.found.words, layer.targets, layer.epsilon)
-    assert (read.lists is None) == (layer.lists is None)
-    if read.lists and layer.lists:
-        assert list(map(np.ndarray.tolist, read.lists.rows)) == list(map(np.ndarray.tolist, layer.lists.rows))
-        assert read.lists.ways.tolist() == layer.lists.ways.tolist()
     assert known_digest(layer.document) == KNOWN.digest
 
 
@@ -222,12 +215,6 @@ def test_a_document_with_a_byte_changed_is_refused_or_that_of_another_layer(data
         {"bound": 1.0},
         {"bound": True},
         {"cohort": "100"},
-        {"doubtful": ["b", "a"]},
-        {"doubtful": ["a", "a"]},
-        {"doubtful": ["ab"]},
-        {"doubtful": [SECRET]},
-        {"doubtful": None},
-        {"doubtful": ...},
         {"epsilon": 3.0},
         {"epsilon": "3"},
         {"epsilon": "3.00"},
@@ -248,21 +235,6 @@ def test_a_document_with_a_byte_changed_is_refused_or_that_of_another_layer(data
         {"frontier": [["ab"]]},
         {"known": "00"},
         {"known": None},
-        {"listed": []},
-        {"listed": [[0]]},
-        {"ways": [1, 1]},
-        {"listed": [], "ways": []},
-        {"listed": [[]], "ways": [0, 0]},
-        {"listed": [[], []], "ways": [0, 0]},
-        {"listed": [[0], [0]], "ways": [1]},
-        {"listed": [[0], [0]], "ways": [1, 1, 1]},
-        {"listed": [[0], [0]], "ways": [0, 1]},
-        {"listed": [[0, 1], [0]], "ways": [1, 1]},
-        {"listed": [[0], [0]], "ways": [1, 2]},
-        {"listed": [[0], [99]], "ways": [1, 1]},
-        {"listed": [[0], [-1]], "ways": [1, 1]},
-        {"listed": [[0], [1, 1]], "ways": [1, 2]},
-        {"listed": [[0]], "ways": [1, 1]},
         {"randomizer": "x" * 33},
         {"sampler": "best"},
         {"targets": ["b", "a"]},

@@ -182,10 +182,8 @@ def ways(characters: int, symbols: int) -> int:
 def candidate(word: str, told: Case) -> int | None:
     if "roots" in told:
         return PlainLikely(told).index(word)
-    alphabet, frontier, extension, listed = (told[key] for key in ("alphabet", "frontier", "extension", "listed"))
+    alphabet, frontier, extension = (told[key] for key in ("alphabet", "frontier", "extension"))
     depth = len(frontier[0])
-    if word in told["doubtful"]:
-        return number_of_candidates(told) - len(told["doubtful"]) + int(told["doubtful"].index(word))
     if word[:depth] not in frontier:
         return None
     tail, way = word[depth : depth + extension], 0
@@ -194,26 +192,20 @@ def candidate(word: str, told: Case) -> int | None:
             return None
         way += 1 + alphabet.index(character) * ways(len(alphabet), extension - place - 1)
     rank: int = frontier.index(word[:depth])
-    if listed is None:
-        return rank * ways(len(alphabet), extension) + way
-    row = listed[sorted({prefix[-1] for prefix in frontier}).index(word[depth - 1])][: told["ways"][rank]]
-    return sum(told["ways"][:rank]) + row.index(way) if way in row else None
+    return rank * ways(len(alphabet), extension) + way
 
 
 def number_of_candidates(told: Case) -> int:
     if "roots" in told:
         return len(PlainLikely(told).candidates)
-    every = ways(len(told["alphabet"]), told["extension"])
-    extending = len(told["frontier"]) * every if told["ways"] is None else sum(told["ways"])
-    return extending + len(told["doubtful"])
+    return len(told["frontier"]) * ways(len(told["alphabet"]), told["extension"])
 
 
 @named(committed("candidates.json"))
 def test_candidates_are_as_described(case: Case) -> None:
-    alphabet, frontier, doubtful = (case[key] for key in ("alphabet", "frontier", "doubtful"))
+    alphabet, frontier = case["alphabet"], case["frontier"]
     assert list(alphabet) == sorted(alphabet)
     assert frontier == sorted(frontier)
-    assert doubtful == sorted(doubtful)
     assert case["size"] == number_of_candidates(case)
     for entry in case["words"]:
         assert candidate(entry["word"], case) == entry["candidate"]

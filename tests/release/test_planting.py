@@ -138,7 +138,7 @@ def test_the_margin_of_chance_holds_and_is_not_wide(mean: float, nats: float) ->
     assert most <= stats.poisson.isf(np.exp(-nats), mean) * 1.1 + 4
 
 
-FACTS = LayerFacts(1, 1, 1, 2, CANDIDATES, REPORTS, REPORTS, 50, 2, 0, 30, decided=True)
+FACTS = LayerFacts(1, 1, 1, 2, CANDIDATES, REPORTS, REPORTS, 50, 2, 30, decided=True)
 
 
 def word(votes: int) -> ReleasedWord:

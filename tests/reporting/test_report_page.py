@@ -36,7 +36,6 @@ def run() -> tuple[DiscoveryRun, TrieTrace]:
     held["user 0"] = {RARE: 1}
     population = Population.from_words(held)
     alphabet = Alphabet("".join(sorted(set("".join((*HOSTILE, RARE))))))
-    # No known word is spelled like markup, so layers that list likely ways would not ask about some of these words.
     campaign = Campaign.from_profile(
         case="keep",
         punctuation="keep",
@@ -47,7 +46,6 @@ def run() -> tuple[DiscoveryRun, TrieTrace]:
         epsilon=8.0,
         words_per_user=10,
         layers=None,
-        adaptive=False,
     )
     trie_trace = TrieTrace(population.words)
     return discover(population, campaign, seed=1, trace=trie_trace.trace), trie_trace

@@ -28,7 +28,6 @@ PARAMETERS: dict[str, Any] = {
     "words_per_user": 5,
     # All ways to go on are asked about, as 2 known words tell nothing of how words are spelled.
     "layers": None,
-    "adaptive": False,
 }
 
 

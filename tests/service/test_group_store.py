@@ -104,7 +104,7 @@ def test_groups_of_decided_layers_share_the_risk_too(store: GroupStore, database
     nothing = np.empty(0, np.int64)
     with database.transaction() as db:
         campaign_store.close_layer(db, CAMPAIGN, 0)
-        decision = Decision(10, True, nothing, nothing, nothing, nothing, nothing)
+        decision = Decision(10, True, nothing, nothing, nothing)
         assert campaign_store.settle_layer(db, CAMPAIGN, 0, decision, LayerOutcome(None, []))
     add_layer(database, layer_size=10, layer_index=1, layer=small_layer(["a", "b"], extension=3))
     assert state(store, TERMS[0].group_id) is None

@@ -133,7 +133,6 @@ def test_a_hostile_device_speaks_for_its_whole_group() -> None:
         reports=1000,
         kept=4,
         words=2,
-        doubtful=0,
         fewest_votes=60,
         decided=True,
     )

@@ -53,7 +53,6 @@ PLANNED: dict[str, Any] = {
     "allocation": "drawn",
     "epsilon": 8.0,
     "delta": 1e-6,
-    "adaptive": True,
 }
 
 

@@ -8,14 +8,13 @@ import pytest
 
 from neologue.campaign.campaign import Campaign
 from neologue.errors import LanguageError, ParameterError
-from neologue.language.candidates import extensions
 from neologue.studies.ablation import Ablation, AblationOutcome, AblationResult, AblationRun, AblationStudy, ablate
 from neologue.studies.factors import Factor, Variation, factors, select_factors
 
 FACTORS = factors()
 TOLD = (
-    *("sampler", "passes", "layers", "words per user (B)", "local ε", "frontier", "alphabet", "starting length"),
-    *("adaptive layers", "threshold", "second look", "population", "language"),
+    *("sampler", "passes", "layers", "words per user (B)", "local ε", "frontier", "alphabet", "threshold"),
+    *("population", "language"),
 )
 
 
@@ -38,24 +37,15 @@ def test_every_variation_makes_a_campaign() -> None:
             Campaign.from_profile(users=variation.users or 1_000_000, **changes)
 
 
-def test_what_a_trie_alone_has_is_varied_in_a_trie() -> None:
-    """Likely strings are asked about without these parameters, so that a change to them would change nothing."""
-    for key in ("starting-length", "adaptive-layers", "second-look"):
-        assert all(dict(variation.changes)["layers"] is None for variation in of(key).variations)
+def test_a_trie_and_several_numbers_of_layers_are_tried() -> None:
     tried = [dict(variation.changes).get("layers", 4) for variation in of("layers").variations]
     assert tried == [4, None, 2, 3, 6]
-
-
-def test_the_starting_length_is_set_by_what_just_fits() -> None:
-    three, two = (dict(variation.changes)["candidates"] for variation in of("starting-length").variations)
-    assert three == 71 * extensions(71, 2)
-    assert two == three - 1
 
 
 def test_every_name_can_be_typed() -> None:
     keys = [factor.key for factor in FACTORS]
     assert all(re.fullmatch("[a-z-]+", key) for key in keys)
-    assert {"words-per-user", "local-epsilon", "second-look"} <= set(keys)
+    assert {"words-per-user", "local-epsilon", "population"} <= set(keys)
     assert select_factors(keys, FACTORS) == FACTORS
 
 
@@ -70,7 +60,7 @@ def test_names_that_do_not_exist_are_refused() -> None:
 def test_what_several_factors_are_measured_against_is_run_once() -> None:
     study = AblationStudy(factors=FACTORS, seeds=(1, 2))
     others = sum(len(factor.others) for factor in FACTORS)
-    assert len(study.runs) == len(set(study.runs)) == 2 * (1 + others + 2)
+    assert len(study.runs) == len(set(study.runs)) == 2 * (1 + others)
 
 
 def imagined(study: AblationStudy, coverage: dict[str, float]) -> dict[str, Any]:
@@ -96,7 +86,7 @@ def test_gains_are_paired_by_seed() -> None:
 
 
 def test_a_real_study_goes_on_where_it_was_broken_off() -> None:
-    changes = (("layers", None), ("adaptive", False), ("candidates", 10_000), ("frontier", 1_000))
+    changes = (("layers", None), ("rule", "top"), ("candidates", 10_000), ("frontier", 1_000))
     impossible = Variation("too narrow", changes)
     study = AblationStudy(
         factors=(of("sampler"), Factor("limit", "what fits", Variation("as it is"), (impossible,))),

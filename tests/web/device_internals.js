@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources 6f215205935a8375ccda176402ccef0961203db0a8bf642e8140e1d5b912b770 */
+/* neologue device, Apache-2.0, built from devices/web: sources c68cd926ac5b4a441107c08775b20f8afcece98b9889747ab63e10b8d49eba00 */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)
@@ -133,48 +133,27 @@ function extensions(characters, symbols, most = Infinity) {
   }
   return count2;
 }
-function lastCharacters(frontier) {
-  return [...new Set(frontier.map(lastCharacter))].sort((a, b) => a.codePointAt(0) - b.codePointAt(0));
-}
-function lastCharacter(prefix) {
-  return [...prefix].at(-1);
-}
 var Candidates = class {
-  constructor(alphabet, frontier, extension, lists, doubtful) {
+  constructor(alphabet, frontier, extension) {
     this.alphabet = alphabet;
     this.frontier = frontier;
     this.extension = extension;
-    this.lists = lists;
-    this.doubtful = doubtful;
     const characters = alphabet.characters.length;
     this.#below = Array.from({ length: extension }, (_, position) => extensions(characters, extension - 1 - position));
+    this.#ways = extensions(characters, extension);
     this.#length = [...frontier[0]].length;
-    this.#rows = new Map(lists && lastCharacters(frontier).map((character, row) => [character, lists.rows[row]]));
-    const every = extensions(characters, extension);
-    let start = 0;
-    this.#starts = [0, ...frontier.map((_, rank) => start += lists ? lists.ways[rank] : every)];
   }
   /** T(m-1), …, T(0). */
   #below;
+  /** T(m). */
+  #ways;
   #length;
-  /** The list for each last character, if there are lists. */
-  #rows;
-  /** The first candidate of each prefix, and the first behind them all. */
-  #starts;
   get size() {
-    return this.#extending + this.doubtful.length;
-  }
-  /** How many of the candidates extend a prefix: all but the doubtful words, which are behind them. */
-  get #extending() {
-    return this.#starts.at(-1);
+    return this.frontier.length * this.#ways;
   }
   /** The candidate that a word of the alphabet belongs to, or -1. */
   index(word) {
     const characters = [...word];
-    if (characters.length < this.#length) {
-      const position = find(this.doubtful, word, compare);
-      return position < 0 ? -1 : this.#extending + position;
-    }
     const head = characters.slice(0, this.#length).join("");
     const rank = find(this.frontier, head, compare);
     if (rank < 0) return -1;
@@ -184,17 +163,12 @@ var Candidates = class {
       if (code === 0) return -1;
       way += 1 + (code - 1) * this.#below[position];
     }
-    if (this.lists) way = this.#rows.get(lastCharacter(head)).indexOf(way);
-    const candidate = this.#starts[rank] + way;
-    return way >= 0 && candidate < this.#starts[rank + 1] ? candidate : -1;
+    return rank * this.#ways + way;
   }
   /** The prefix of a candidate, and whether the word ends there, in ⊥. */
   prefix(candidate) {
-    if (candidate >= this.#extending) return { prefix: this.doubtful[candidate - this.#extending], ends: true };
-    const rank = atMost(this.#starts, candidate);
-    let prefix = this.frontier[rank];
-    let way = candidate - this.#starts[rank];
-    if (this.lists) way = this.#rows.get(lastCharacter(prefix))[way];
+    let prefix = this.frontier[Math.floor(candidate / this.#ways)];
+    let way = candidate % this.#ways;
     for (const below of this.#below) {
       if (way === 0) return { prefix, ends: true };
       prefix += this.alphabet.characters[Math.floor((way - 1) / below)];
@@ -452,22 +426,19 @@ var OPEN_FIELDS = {
   bound: wholeNumber(1, 2147483647),
   cohort: wholeNumber(1, 2147483647),
   depth: wholeNumber(1, 2147483647),
-  doubtful: listOf(text),
   epsilon: decimal,
   extension: wholeNumber(1, 2147483647),
   found: listOf(text),
   frontier: listOf(text),
   known: matching(/^[0-9a-f]{64}$/),
   layer: wholeNumber(1, 2147483647),
-  listed: nullable(listOf(listOf(wholeNumber(0, 9007199254740992)))),
   pass: wholeNumber(1, 2147483647),
   randomizer: matching(/^[a-z-]{1,32}$/),
   replaced: text,
   sampler: matching(/^[a-z-]{1,32}$/),
   stripped: text,
   targets: nullable(listOf(text)),
-  version: equal(2),
-  ways: nullable(listOf(wholeNumber(1, 2147483647)))
+  version: equal(2)
 };
 var LIKELY_FIELDS = {
   again: listOf(wholeNumber(0, 16384)),
@@ -1180,8 +1151,6 @@ var LARGEST_DOCUMENT = 1 << 24;
 var LARGEST_LAYER = 1 << 27;
 var MOST_ITEMS = 1 << 21;
 var MOST_CHARACTERS = 1 << 24;
-var MOST_EXTENSIONS = 2 ** 53;
-var MOST_NUMBERED = 1n << 62n;
 var DEEPEST = 64;
 var COMMA = 44;
 var RANDOMIZERS = {
@@ -1254,51 +1223,27 @@ var FindingLayer = class extends LayerBase {
   }
 };
 var OpenLayer = class extends FindingLayer {
-  #lists;
   #candidates = null;
   constructor(document, digest) {
     super(document, digest);
-    const { frontier, listed, ways, doubtful } = document;
+    const { frontier } = document;
     checkRoom(frontier);
     const width = this.width;
     if (width < 1 || !ascends(frontier)) throw unusable("frontier");
     if (!frontier.every((prefix) => [...prefix].length === width && this.alphabet.expresses(prefix))) {
       throw unusable("frontier");
     }
-    this.#lists = listed && ways && { rows: listed, ways };
-    if ((listed || ways) && !(this.#lists && this.#fit(this.#lists))) throw unusable("list of extensions");
-    checkRoom(doubtful);
-    if (!ascends(doubtful) || !doubtful.every((word) => this.alphabet.complaint(word, width - 1) === null)) {
-      throw unusable("list of doubtful words");
-    }
   }
   get size() {
-    const { frontier, extension, ways, doubtful } = this.document;
-    const every = extensions(this.alphabet.characters.length, extension, LARGEST_LAYER);
-    return (ways ? ways.reduce((sum3, each) => sum3 + each, 0) : frontier.length * every) + doubtful.length;
+    const { frontier, extension } = this.document;
+    return frontier.length * extensions(this.alphabet.characters.length, extension, LARGEST_LAYER);
   }
   get width() {
     return [...this.document.frontier[0] ?? ""].length;
   }
   get candidates() {
-    const { frontier, extension, doubtful } = this.document;
-    return this.#candidates ??= new Candidates(this.alphabet, frontier, extension, this.#lists, doubtful);
-  }
-  /** Whether each prefix has a part of a list, each list is as long as the largest of them, and names each way once. */
-  #fit({ rows, ways }) {
     const { frontier, extension } = this.document;
-    const characters = this.alphabet.characters.length;
-    const every = extensions(characters, extension, MOST_EXTENSIONS);
-    const lasts = lastCharacters(frontier);
-    if (ways.length !== frontier.length || rows.length !== lasts.length) return false;
-    const longest = /* @__PURE__ */ new Map();
-    frontier.forEach((prefix, rank) => {
-      const end = lastCharacter(prefix);
-      longest.set(end, Math.max(longest.get(end) ?? 0, ways[rank]));
-    });
-    return every <= MOST_EXTENSIONS && BigInt(every) * BigInt(characters) <= MOST_NUMBERED && rows.every(
-      (row, index) => row.length === longest.get(lasts[index]) && new Set(row).size === row.length && row.every((way) => way < every)
-    );
+    return this.#candidates ??= new Candidates(this.alphabet, frontier, extension);
   }
 };
 var LikelyLayer = class extends FindingLayer {

@@ -165,9 +165,8 @@ def test_candidates(core: Browser) -> None:
         core,
         """
         return (await vectors("candidates")).map((one) => {
-          const { alphabet, frontier, extension, listed, ways, doubtful, words, candidates } = one;
-          const lists = listed && { rows: listed, ways };
-          const made = new device.Candidates(new device.Alphabet(alphabet), frontier, extension, lists, doubtful);
+          const { alphabet, frontier, extension, words, candidates } = one;
+          const made = new device.Candidates(new device.Alphabet(alphabet), frontier, extension);
           const prefixes = candidates.map(({ candidate }) => made.prefix(candidate));
           return [made.size, words.map(({ word }) => made.index(word)), prefixes];
         });

@@ -31,7 +31,7 @@ KINDS: dict[str, dict[str, Any]] = {
 def foreseen_release(drawn: Definition) -> Release:
     """The release of a campaign whose layers went just as foreseen."""
     layers = (
-        LayerFacts(1, number, 1, 1, batch.candidates, batch.reports, batch.reports, 0, 0, 0, 0, decided=True)
+        LayerFacts(1, number, 1, 1, batch.candidates, batch.reports, batch.reports, 0, 0, 0, decided=True)
         for number, batch in enumerate(foreseen_collection(drawn.campaign).batches, 1)
     )
     return Release(drawn.campaign, tuple(layers), (), exposure=drawn.aggregator.exposure)

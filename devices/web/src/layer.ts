@@ -4,7 +4,7 @@
  * All is bounded before it is parsed, and nothing is quoted in an error.
  */
 
-import { Candidates, type Lists, extensions, lastCharacter, lastCharacters } from "./candidates";
+import { Candidates, extensions } from "./candidates";
 import { RefusalError, unusable } from "./errors";
 import type { FieldCheck } from "./field_checks";
 import {
@@ -27,9 +27,6 @@ export const LARGEST_DOCUMENT = 1 << 24;
 export const LARGEST_LAYER = 1 << 27;
 const MOST_ITEMS = 1 << 21;
 const MOST_CHARACTERS = 1 << 24;
-/** Lists name extensions by their numbers, which are below this; and those after all characters below the other. */
-const MOST_EXTENSIONS = 2 ** 53;
-const MOST_NUMBERED = 1n << 62n;
 const DEEPEST = 64;
 const COMMA = 0x2c;
 
@@ -131,30 +128,22 @@ export abstract class FindingLayer<Document extends OpenDocument | LikelyDocumen
 }
 
 export class OpenLayer extends FindingLayer<OpenDocument> {
-  readonly #lists: Lists | null;
   #candidates: Candidates | null = null;
 
   constructor(document: OpenDocument, digest: Uint8Array) {
     super(document, digest);
-    const { frontier, listed, ways, doubtful } = document;
+    const { frontier } = document;
     checkRoom(frontier);
     const width = this.width;
     if (width < 1 || !ascends(frontier)) throw unusable("frontier");
     if (!frontier.every((prefix) => [...prefix].length === width && this.alphabet.expresses(prefix))) {
       throw unusable("frontier");
     }
-    this.#lists = listed && ways && { rows: listed, ways };
-    if ((listed || ways) && !(this.#lists && this.#fit(this.#lists))) throw unusable("list of extensions");
-    checkRoom(doubtful);
-    if (!ascends(doubtful) || !doubtful.every((word) => this.alphabet.complaint(word, width - 1) === null)) {
-      throw unusable("list of doubtful words");
-    }
   }
 
   get size(): number {
-    const { frontier, extension, ways, doubtful } = this.document;
-    const every = extensions(this.alphabet.characters.length, extension, LARGEST_LAYER);
-    return (ways ? ways.reduce((sum, each) => sum + each, 0) : frontier.length * every) + doubtful.length;
+    const { frontier, extension } = this.document;
+    return frontier.length * extensions(this.alphabet.characters.length, extension, LARGEST_LAYER);
   }
 
   get width(): number {
@@ -162,30 +151,8 @@ export class OpenLayer extends FindingLayer<OpenDocument> {
   }
 
   get candidates(): Candidates {
-    const { frontier, extension, doubtful } = this.document;
-    return (this.#candidates ??= new Candidates(this.alphabet, frontier, extension, this.#lists, doubtful));
-  }
-
-  /** Whether each prefix has a part of a list, each list is as long as the largest of them, and names each way once. */
-  #fit({ rows, ways }: Lists): boolean {
     const { frontier, extension } = this.document;
-    const characters = this.alphabet.characters.length;
-    const every = extensions(characters, extension, MOST_EXTENSIONS);
-    const lasts = lastCharacters(frontier);
-    if (ways.length !== frontier.length || rows.length !== lasts.length) return false;
-    const longest = new Map<string, number>();
-    frontier.forEach((prefix, rank) => {
-      const end = lastCharacter(prefix);
-      longest.set(end, Math.max(longest.get(end) ?? 0, ways[rank]!));
-    });
-    return (
-      every <= MOST_EXTENSIONS &&
-      BigInt(every) * BigInt(characters) <= MOST_NUMBERED &&
-      rows.every(
-        (row, index) =>
-          row.length === longest.get(lasts[index]!) && new Set(row).size === row.length && row.every((way) => way < every),
-      )
-    );
+    return (this.#candidates ??= new Candidates(this.alphabet, frontier, extension));
   }
 }
 

@@ -7,14 +7,12 @@ export interface OpenDocument {
   readonly bound: number;
   readonly cohort: number;
   readonly depth: number;
-  readonly doubtful: string[];
   readonly epsilon: string;
   readonly extension: number;
   readonly found: string[];
   readonly frontier: string[];
   readonly known: string;
   readonly layer: number;
-  readonly listed: number[][] | null;
   readonly pass: number;
   readonly randomizer: string;
   readonly replaced: string;
@@ -22,7 +20,6 @@ export interface OpenDocument {
   readonly stripped: string;
   readonly targets: string[] | null;
   readonly version: 2;
-  readonly ways: number[] | null;
 }
 
 export const OPEN_FIELDS = {
@@ -30,14 +27,12 @@ export const OPEN_FIELDS = {
   bound: wholeNumber(1, 2147483647),
   cohort: wholeNumber(1, 2147483647),
   depth: wholeNumber(1, 2147483647),
-  doubtful: listOf(text),
   epsilon: decimal,
   extension: wholeNumber(1, 2147483647),
   found: listOf(text),
   frontier: listOf(text),
   known: matching(/^[0-9a-f]{64}$/),
   layer: wholeNumber(1, 2147483647),
-  listed: nullable(listOf(listOf(wholeNumber(0, 9007199254740992)))),
   pass: wholeNumber(1, 2147483647),
   randomizer: matching(/^[a-z-]{1,32}$/),
   replaced: text,
@@ -45,7 +40,6 @@ export const OPEN_FIELDS = {
   stripped: text,
   targets: nullable(listOf(text)),
   version: equal(2),
-  ways: nullable(listOf(wholeNumber(1, 2147483647))),
 } as const satisfies Readonly<Record<keyof OpenDocument, FieldCheck>>;
 
 export interface LikelyDocument {

@@ -29,8 +29,6 @@ MOST_SYMBOLS = 4096
 """For more symbols the tables of a device have room for hardly any context."""
 CANDIDATES_PER_USER = 160
 """With so many likely strings for each user of a campaign nothing is missed that they could show."""
-DOUBTFUL_SHARE = 16
-"""At most one in so many candidates of a layer is a word that is asked about again."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +77,8 @@ class Campaign:
                 parameter="alphabet",
             )
         widest = self.parameters.frontier * self.alphabet.size
-        extends_all = self.parameters.layers is None and not self.parameters.adaptive
-        if extends_all and widest > self.largest_layer:
+        keeps_most_voted = self.parameters.layers is None and self.parameters.rule != LAYERED_RULE
+        if keeps_most_voted and widest > self.largest_layer:
             raise ParameterError(
                 f"a frontier of {self.parameters.frontier:,} prefixes and {self.alphabet.size} symbols make {widest:,} "
                 f"candidates, more than the {self.largest_layer:,} allowed: allow more, or keep fewer prefixes",
@@ -140,15 +138,15 @@ class Campaign:
         return most if self.parameters.layers is None else min(most, CANDIDATES_PER_USER * self.users)
 
     @property
+    def widest_frontier(self) -> int:
+        """The most prefixes that a layer of a trie keeps: the next one has room for all extensions by one symbol."""
+        return min(self.parameters.frontier, self.largest_layer // self.alphabet.size)
+
+    @property
     def most_roots(self) -> int:
         """The most prefixes that a layer of likely strings keeps: a document has room for those of all rounds."""
         rounds = max(1, (self.parameters.layers or 1) - 1)
         return min(self.parameters.frontier, (MOST_OPENINGS // self.alphabet.size - 1) // rounds)
-
-    @property
-    def most_doubtful(self) -> int:
-        """The most words that a layer is asked about again: by far most candidates are for prefixes."""
-        return min(self.parameters.doubtful, self.largest_layer // DOUBTFUL_SHARE)
 
     @property
     def epsilon(self) -> float:

@@ -18,10 +18,8 @@ class Changes(TypedDict, total=False):
     candidates: int
     report_bytes: int
     smallest_layer: int
-    adaptive: bool
     false_prefixes: float
     false_words: float
-    doubtful: int
     k_anonymity: int
     alpha: float
     unique_chance: float

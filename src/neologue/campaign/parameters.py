@@ -49,17 +49,13 @@ class Parameters:
     candidates: int
     """The most candidates voted on in a layer; bounds the work and the size of a report."""
     report_bytes: int
-    """The longest report that a device may be asked for, where layers are sized to the data."""
+    """The longest report that a device may be asked for."""
     smallest_layer: int
     """The fewest reports from which a layer is decided; with fewer, nothing of it is released."""
-    adaptive: bool
-    """Whether layers extend by as many characters, and get as many users, as suits the data."""
     false_prefixes: float
     """The expected share of noise among kept prefixes, for the rule `significant`."""
     false_words: float
     """The expected share of noise among released words, for the rule `significant`."""
-    doubtful: int
-    """The most words that a layer is asked about again because the one before was in doubt; for `significant`."""
 
     k_anonymity: int
     """Prefixes and words that fewer than k users of their layer report are kept with a chance of at most 1-α, over the
@@ -80,7 +76,7 @@ class Parameters:
     nothing."""
     layers: int | None = None
     """How many layers a pass has, which ask about all strings that are likely enough and judge words by all their
-    votes; None grows a trie by some symbols a layer."""
+    votes; None grows a trie by one symbol a layer."""
     allocation: str = "filled"
     """How users come into the layers of a pass: until one has enough (filled), or each by a slot that no reader learns,
     where layers count planned numbers of reports, some of them made up (drawn, if there are `layers` and something is
@@ -119,7 +115,6 @@ class Parameters:
                     "leave out layers, or choose that rule",
                     parameter="layers",
                 )
-        check_whole("doubtful words", self.doubtful, 0, LARGEST_LAYER, parameter="doubtful")
         check_whole("k", self.k_anonymity, 0, MOST_IN_A_PROMISE, parameter="k_anonymity")
         check_alpha(self.alpha)
         check_unique_chance(self.unique_chance)
@@ -141,8 +136,8 @@ class Parameters:
     def drawn(self) -> bool:
         """Whether users come into layers by slots.
 
-        A trie has as many layers, and as large ones, as votes make it. Nor are slots drawn where nothing is proved of
-        them: made-up reports would cost precision for nothing.
+        A trie has as many layers as votes make it. Nor are slots drawn where nothing is proved of them: made-up reports
+        would cost precision for nothing.
         """
         return self.allocation == "drawn" and self.layers is not None and hides_layers(self.randomizer)
 

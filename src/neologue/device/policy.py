@@ -277,10 +277,7 @@ class Policy:
         else:
             assert isinstance(layer, ExtendingLayer)
             symbols = f"{layer.extension:,} of {layer.alphabet.size:,} symbols"
-            lists = layer.lists
-            ways = f"and up to {symbols}" if lists is None else f"with {lists.ways.sum():,} listed extensions"
-            again = f", and {len(layer.doubtful):,} words asked about again," if len(layer.doubtful) else ""
-            asked = f"{len(layer.frontier):,} prefixes {ways}{again}"
+            asked = f"{len(layer.frontier):,} prefixes and up to {symbols}"
         if not _fits(layer, self.largest_layer):
             yield _over_limit(f"{asked} make more than the {self.largest_layer:,} candidates", "largest_layer")
         size = HEADER_BYTES + layer.randomizer.payload_bytes
@@ -379,9 +376,6 @@ def _fits(layer: Layer | ClosedLayer, most: int) -> bool:
     """Whether a layer has at most so many candidates; stops early, since every symbol at least doubles them."""
     if not isinstance(layer, ExtendingLayer):
         return layer.randomizer.candidates <= most
-    most -= len(layer.doubtful)
-    if layer.lists is not None:
-        return bool(layer.lists.ways.sum() <= most)
     extensions = 1
     for _ in range(layer.extension):
         extensions = 1 + (layer.alphabet.size - 1) * extensions

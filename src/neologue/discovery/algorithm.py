@@ -14,12 +14,10 @@ from neologue.campaign.campaign import Campaign
 from neologue.discovery.decision import Decision, OnLayer, Question
 from neologue.discovery.estimates import VoteLaw, estimate_holders
 from neologue.discovery.result import LayerFacts, Release, ReleasedWord
-from neologue.language.candidates import Strings, root, strings
-from neologue.language.spelling import Spelling
+from neologue.language.candidates import Strings, root
 from neologue.language.vocabulary import Vocabulary
-from neologue.layout.schedule import Schedule
+from neologue.layout.schedule import trie_layer_size
 from neologue.protocol.layer import ExtendingLayer
-from neologue.randomizers.channel import Floats
 
 
 def discover(
@@ -28,27 +26,50 @@ def discover(
     """Grow a trie from votes, layer by layer and pass by pass; return the words that it ends in."""
     words: dict[str, ReleasedWord] = {}
     facts: list[LayerFacts] = []
-    parameters = campaign.parameters
-    known = Spelling.of(campaign.alphabet, campaign.known.words)
-    for pass_number in range(1, parameters.passes + 1):
-        unasked = campaign.users - sum(layer.asked for layer in facts)
-        schedule = Schedule(campaign, pass_number, Vocabulary(words), unasked // (parameters.passes + 1 - pass_number))
-        frontier, shares, spelling = root(campaign.alphabet), known.beginning(), known
-        doubtful, doubts = strings([]), np.empty(0)
-        while layer := schedule.next(frontier, shares, spelling, doubtful):
-            decision = yield Question(campaign, layer, shares, spelling, doubts)
+    for pass_number in range(1, campaign.parameters.passes + 1):
+        found, frontier = Vocabulary(words), root(campaign.alphabet)
+        for number in range(1, campaign.parameters.depth + 1):
+            layer = _next_layer(campaign, pass_number, number, frontier, found)
+            if layer is None:
+                break
+            decision = yield Question(campaign, layer)
             prefixes, ended = layer.candidates.prefixes(decision.index)
             released = _released(layer, decision, prefixes.tolist(), ended, campaign.users)
             words.update((word.word, word) for word in released)
-            going_on = np.flatnonzero(~ended)
-            going_on = going_on[np.argsort(prefixes[going_on])]
-            frontier, shares = prefixes[going_on], _shares(layer, decision.votes, decision.reports)[going_on]
-            spelling = known.learning(frontier, shares) if len(frontier) else known
-            doubtful, doubts = _doubtful(layer, decision)
-            facts.append(_facts(layer, decision, len(frontier), len(released), len(doubtful)))
+            frontier = prefixes[~ended]
+            facts.append(_facts(layer, decision, len(frontier), len(released)))
             on_layer(facts[-1], len(words))
     ranked = sorted(words.values(), key=lambda word: (-word.estimate, word.word))
     return Release(campaign, tuple(facts), tuple(ranked))
+
+
+def _next_layer(
+    campaign: Campaign, pass_number: int, number: int, frontier: Strings, found: Vocabulary
+) -> ExtendingLayer | None:
+    """The layer that extends a frontier by one symbol; None if there is nothing to extend, or too few users to ask."""
+    if not len(frontier):
+        return None
+    layer_size = trie_layer_size(campaign, len(frontier), pass_number, number)
+    if layer_size is None:
+        return None
+    parameters = campaign.parameters
+    return ExtendingLayer(
+        pass_number=pass_number,
+        number=number,
+        layer_size=layer_size,
+        alphabet=campaign.alphabet,
+        frontier=frontier,
+        extension=1,
+        depth=parameters.depth,
+        mechanism=parameters.randomizer,
+        epsilon=campaign.epsilon,
+        bound=parameters.words_per_user,
+        sampler=parameters.sampler,
+        known=campaign.known,
+        found=found,
+        targets=campaign.targets,
+        form=campaign.form,
+    )
 
 
 def _released(
@@ -66,21 +87,7 @@ def _released(
     ]
 
 
-def _doubtful(layer: ExtendingLayer, decision: Decision) -> tuple[Strings, Floats]:
-    """The words to ask about again, in order, and their shares of users; not those that no device would contribute."""
-    words = layer.candidates.prefixes(decision.doubtful)[0]
-    counting = np.flatnonzero([layer.counts(word) for word in words.tolist()])
-    order = counting[np.argsort(words[counting])]
-    return strings(words[order].tolist()), _shares(layer, decision.doubts, decision.reports)[order]
-
-
-def _shares(layer: ExtendingLayer, votes: NDArray[np.int64], reports: int) -> Floats:
-    """The estimated share of users who hold each of some candidates, at least one of those asked."""
-    return np.maximum(layer.randomizer.channel.estimate(votes, reports), 1.0) / max(reports, 1)
-
-
-def _facts(layer: ExtendingLayer, decision: Decision, kept: int, words: int, doubtful: int) -> LayerFacts:
-    shown = [int(votes.min()) for votes in (decision.votes, decision.doubts) if len(votes)]
+def _facts(layer: ExtendingLayer, decision: Decision, kept: int, words: int) -> LayerFacts:
     return LayerFacts(
         pass_number=layer.pass_number,
         layer=layer.number,
@@ -91,8 +98,7 @@ def _facts(layer: ExtendingLayer, decision: Decision, kept: int, words: int, dou
         reports=decision.reports,
         kept=kept,
         words=words,
-        doubtful=doubtful,
-        fewest_votes=min(shown, default=0),
+        fewest_votes=min(decision.votes.tolist(), default=0),
         decided=decision.made,
         digest=layer.digest.hex(),
     )

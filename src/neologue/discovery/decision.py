@@ -8,12 +8,10 @@ from numpy.typing import NDArray
 
 from neologue.campaign.campaign import Campaign
 from neologue.discovery.result import LayerFacts
-from neologue.discovery.selection import RULES, select
+from neologue.discovery.selection import select
 from neologue.discovery.selection.selected import Selection
 from neologue.discovery.tally import Tally
-from neologue.language.spelling import Spelling
 from neologue.protocol.layer import ExtendingLayer, Layer
-from neologue.randomizers.channel import Floats
 
 Trace = Callable[[Layer, Tally, Selection], None]
 """Called with every decided layer, including the votes of dropped candidates, of all layers that they are judged by.
@@ -42,10 +40,6 @@ class Decision:
     votes: NDArray[np.int64]
     thresholds: NDArray[np.int64]
     """For each the fewest votes that would have done."""
-    doubtful: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    """The words that are not kept, but asked about again, in order."""
-    doubts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    """Their votes."""
     carried: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     """The votes so far of all words that the next layer asks about again, in its order.
 
@@ -72,24 +66,13 @@ class Question:
 
     campaign: Campaign
     layer: ExtendingLayer
-    shares: Floats
-    """The share of users who seem to hold each prefix of the frontier."""
-    spelling: Spelling
-    doubts: Floats
-    """The share of users who seem to hold each doubtful word that is asked about again."""
 
     def decide(self, tally: Tally, trace: Trace = no_trace) -> Decision:
         """Apply the campaign's rule to the votes."""
-        parameters = self.campaign.parameters
         nothing = np.empty(0, np.int64)
         if tally.reports < self.campaign.fewest_reports(self.layer.randomizer.candidates):
             return Decision(tally.reports, made=False, index=nothing, votes=nothing, thresholds=nothing)
-        expected = None
-        if RULES[parameters.rule].weighs:
-            candidates = self.layer.candidates
-            extending = np.repeat(self.shares, candidates.ways) * self.spelling.after(candidates)
-            expected = np.append(extending, self.doubts)
-        selection = select(self.layer, tally, self.campaign, expected)
+        selection = select(self.layer, tally, self.campaign)
         trace(self.layer, tally, selection)
         return Decision(
             tally.reports,
@@ -97,6 +80,4 @@ class Question:
             index=selection.index,
             votes=tally.votes[selection.index],
             thresholds=selection.thresholds,
-            doubtful=selection.doubtful,
-            doubts=tally.votes[selection.doubtful],
         )

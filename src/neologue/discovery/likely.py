@@ -284,7 +284,6 @@ def _facts(question: LikelyQuestion, decision: Decision, kept: int, words: int, 
         reports=decision.reports,
         kept=kept,
         words=words,
-        doubtful=0,  # which words are asked about again follows from what they cost, and tells nothing of their votes
         fewest_votes=fewest_votes,
         decided=decision.made,
         digest=layer.digest.hex(),

@@ -62,8 +62,6 @@ class LayerFacts:
     """The prefixes that go on."""
     words: int
     """The words that end here."""
-    doubtful: int
-    """The words that the next layer is asked about again."""
     fewest_votes: int
     """The fewest votes of what was kept; 0 if nothing was."""
     decided: bool

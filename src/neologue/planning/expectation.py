@@ -53,8 +53,8 @@ class Forecast:
     """How many words are released, false ones included."""
     false_words: float
     rarest_share: float | None
-    """A word that this share of users reports is found with a chance of 95 %, whatever its spelling and company, unless
-    it goes on in a way that a layer doesn't list; None if not even one that everybody reports is."""
+    """A word that this share of users reports is found with a chance of 95 %, whatever its spelling and company; None
+    if not even one that everybody reports is."""
     groups: tuple[ForeseenGroup, ...]
     report_bytes: int
     """The longest report that a device sends."""

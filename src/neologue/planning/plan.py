@@ -9,7 +9,6 @@ from neologue.campaign.largest_epsilon import largest_epsilon
 from neologue.campaign.local_epsilon import LARGEST_CHOSEN_EPSILON, SMALLEST_CHOSEN_EPSILON
 from neologue.campaign.privacy_level import LEVELS, PrivacyLevel
 from neologue.discovery.selection import RULES
-from neologue.discovery.selection.selected import room
 from neologue.errors import ParameterError
 from neologue.masking.rules import GroupRules
 from neologue.planning.expectation import Forecast
@@ -116,7 +115,7 @@ class Plan:
         parameters = self.campaign.parameters
         if not RULES[parameters.rule].keeps_most_voted or not candidates_matter(parameters.randomizer):
             return None
-        widest = room(self.campaign) * self.campaign.alphabet.size
+        widest = self.campaign.widest_frontier * self.campaign.alphabet.size
         reports = min(layer.batch.reports for layer in self.facts.layers)
         return reader_epsilon(replace(self.facts, layers=(LayerShown(Batch(reports, widest), 0, 0),)), "item")
 

@@ -25,7 +25,7 @@ SMALLEST_CUT = 1e-6
 """How many false ones are as good as none."""
 ROUNDS = 100
 KINDS_A_DECADE = 10
-"""How finely candidates are told apart by holders and weight where only their number matters."""
+"""How finely candidates are told apart by holders where only their number matters."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class _Threshold:
     """Where a rule draws the line in one layer."""
 
     chance: float
-    """Votes that noise reaches with at most this chance suffice, times a candidate's weight."""
+    """Votes that noise reaches with at most this chance suffice."""
     edge: int = 0
     """With fewer votes nothing is kept, for want of room, and with exactly so many by lots."""
     lots: float = 1.0
@@ -54,13 +54,9 @@ class ForeseenDecision:
     noise: tuple[float, float]
     """How many others are kept: ending in ⊥, and going on."""
     sure: tuple[int, int]
-    """The votes that suffice at the least weight."""
+    """The votes that suffice."""
     fewest: int
-    """The votes with which a word of the greatest weight is kept."""
-    doubtful: Floats
-    """The chance of each true candidate of being a word to ask about again."""
-    doubtful_noise: float
-    """How many others are."""
+    """The votes with which a word may be kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,53 +83,35 @@ class ForeseenVotes:
         """The votes that the promises of k-anonymity and of unique words call for."""
         return self.campaign.anonymity.votes_needed(self.law.channel, self.law.reports)
 
-    def worth(self, shares: Floats) -> Floats:
-        """What candidates are worth to the significance rule that so many users should hold."""
-        return self._noise.worth(shares * self.law.reports * self.law.channel.gain)
-
-    def decide(
-        self, holders: Floats, present: Floats, ends: NDArray[np.bool_], weights: Floats, totals: Floats
-    ) -> ForeseenDecision:
+    def decide(self, holders: Floats, present: Floats, ends: NDArray[np.bool_], totals: Floats) -> ForeseenDecision:
         """Which candidates are kept with which chance; `totals` are all that end and all that go on."""
         rule = self._rule
         if rule.together:
-            everything = self._settle(holders, present, weights, float(totals.sum()), rule.prefixes)
+            everything = self._settle(holders, present, float(totals.sum()), rule.prefixes)
             thresholds = [everything, everything]
         else:
             thresholds = [
-                self._settle(holders[members], present[members], weights[members], float(total), cut)
+                self._settle(holders[members], present[members], float(total), cut)
                 for members, total, cut in ((ends, totals[0], rule.words), (~ends, totals[1], rule.prefixes))
             ]
         chances = np.empty(len(holders))
         for members, threshold in zip((ends, ~ends), thresholds, strict=True):
-            chances[members] = self._kept(threshold, weights[members], holders[members])
+            chances[members] = self._kept(threshold, holders[members])
         others = np.maximum(totals - [present[ends].sum(), present[~ends].sum()], 0)
         noise = [
-            float(rest * self._kept(threshold, np.ones(1), np.zeros(1))[0])
+            float(rest * self._kept(threshold, np.zeros(1))[0])
             for rest, threshold in zip(others, thresholds, strict=True)
         ]
-        sure = [
-            max(int(self._least(np.array([threshold.chance * rule.least_weight]))[0]), threshold.sure)
-            for threshold in thresholds
-        ]
-        heaviest = np.array([thresholds[0].chance * weights[ends].max(initial=1.0)])
-        fewest = max(int(self._least(heaviest)[0]), thresholds[0].edge)
-        doubtful, doubtful_noise = np.zeros(len(holders)), 0.0
-        if rule.doubtful_level is not None:
-            loosely = Cut(rule.doubtful_level, math.inf)
-            loose = self._settle(holders[ends], present[ends], weights[ends], float(totals[0]), loosely)
-            doubtful[ends] = np.maximum(self._kept(loose, weights[ends], holders[ends]) - chances[ends], 0.0)
-            doubtful_noise = max(0.0, float(others[0] * self._kept(loose, np.ones(1), np.zeros(1))[0]) - noise[0])
-            room_for = self.campaign.most_doubtful / max(float(present @ doubtful) + doubtful_noise, 1.0)
-            doubtful, doubtful_noise = doubtful * min(room_for, 1.0), doubtful_noise * min(room_for, 1.0)
-        return ForeseenDecision(chances, (noise[0], noise[1]), (sure[0], sure[1]), fewest, doubtful, doubtful_noise)
+        sure = [max(self._least(threshold.chance), threshold.sure) for threshold in thresholds]
+        fewest = max(self._least(thresholds[0].chance), thresholds[0].edge)
+        return ForeseenDecision(chances, (noise[0], noise[1]), (sure[0], sure[1]), fewest)
 
-    def _settle(self, holders: Floats, present: Floats, weights: Floats, total: float, cut: Cut) -> _Threshold:
+    def _settle(self, holders: Floats, present: Floats, total: float, cut: Cut) -> _Threshold:
         """The threshold at which the rule's equation holds, and no more are kept than may be."""
-        kinds = _group_alike(holders, weights, present, total, self._rule.least_weight)
+        alike, numbers = _group_alike(holders, present, total)
 
         def kept(threshold: _Threshold) -> float:
-            return float(kinds.numbers @ self._kept(threshold, kinds.weights, kinds.holders))
+            return float(numbers @ self._kept(threshold, alike))
 
         smallest = SMALLEST_CUT / max(total, 1.0)
         settled = _Threshold(cut.level)
@@ -150,39 +128,28 @@ class ForeseenVotes:
         above, all_of_them = kept(replace(settled, edge=edge + 1)), kept(replace(settled, edge=edge))
         return replace(settled, edge=edge, lots=(cut.most - above) / (all_of_them - above))
 
-    def _kept(self, threshold: _Threshold, weights: Floats, holders: Floats) -> Floats:
+    def _kept(self, threshold: _Threshold, holders: Floats) -> Floats:
         """The chance of being kept."""
-        least, edge, lots = self._least(threshold.chance * weights), threshold.edge, threshold.lots
-        tied = self.law.at_least(np.maximum(least, edge), holders)
+        least, edge, lots = self._least(threshold.chance), threshold.edge, threshold.lots
+        tied = self._at_least(max(least, edge), holders)
         if lots == 1:
             return tied
-        return lots * tied + (1 - lots) * self.law.at_least(np.maximum(least, edge + 1), holders)
+        return lots * tied + (1 - lots) * self._at_least(max(least, edge + 1), holders)
 
-    def _least(self, chances: Floats) -> NDArray[np.int64]:
-        """The fewest votes that noise reaches with at most each of these chances, and that anonymity permits."""
-        return np.maximum(self._noise.fewest(chances), self.anonymous)
+    def _at_least(self, votes: int, holders: Floats) -> Floats:
+        return self.law.at_least(np.full(len(holders), votes), holders)
 
-
-@dataclass(frozen=True, eq=False)
-class _Kinds:
-    """Candidates that are alike: their holders, their weight and their number."""
-
-    holders: Floats
-    weights: Floats
-    numbers: Floats
+    def _least(self, chance: float) -> int:
+        """The fewest votes that noise reaches with at most this chance, and that anonymity permits."""
+        return max(int(self._noise.fewest(np.array([chance]))[0]), self.anonymous)
 
 
-def _group_alike(holders: Floats, weights: Floats, present: Floats, total: float, least_weight: float) -> _Kinds:
-    """Candidates that are held and weighed about alike, taken together; those that nobody holds come last."""
-    size, weight = (
-        np.round(np.log10(value) * KINDS_A_DECADE).astype(np.int64)
-        for value in (holders + 1e-3, weights / least_weight)
-    )
-    kind = (size + 3 * KINDS_A_DECADE) * (weight.max(initial=0) + 1) + weight
+def _group_alike(holders: Floats, present: Floats, total: float) -> tuple[Floats, Floats]:
+    """How many users hold candidates that about as many hold, and how many these are; those of nobody come last."""
+    kind = np.round(np.log10(holders + 1e-3) * KINDS_A_DECADE).astype(np.int64) + 3 * KINDS_A_DECADE
     numbers = np.bincount(kind, present)
     some = np.flatnonzero(numbers)
-    return _Kinds(
+    return (
         np.append(np.bincount(kind, present * holders)[some] / numbers[some], 0.0),
-        np.append(np.bincount(kind, present * weights)[some] / numbers[some], 1.0),
         np.append(numbers[some], max(0.0, total - float(present.sum()))),
     )

@@ -11,7 +11,6 @@ from neologue.campaign.campaign import Campaign
 from neologue.errors import LanguageError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings, strings
-from neologue.language.spelling import Spelling
 from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.spelling_training import learn_spelling
 from neologue.language.vocabulary import Vocabulary
@@ -59,11 +58,6 @@ class Lexicon:
             campaign.alphabet,
             campaign.known,
         )
-
-    @cached_property
-    def spelling(self) -> Spelling:
-        """How the known words are spelled."""
-        return Spelling.of(self.alphabet, self.known.words)
 
     @cached_property
     def costs(self) -> SpellingCosts:

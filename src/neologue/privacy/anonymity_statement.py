@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from neologue.privacy.statement import LayerShown
 
 K_COVERS = (
-    "over all layers, passes and second looks of the release together: released words, and prefixes and words in doubt "
+    "over all layers, passes and looks of the release together: released words, and prefixes "
     "that devices are told, each by the users of a layer whose report speaks of it; made-up votes count as holders"
 )
 UNIQUE_COVERS = (
-    "over all layers, passes and second looks of the campaign together: a word that one user of a layer alone reports, "
+    "over all layers, passes and looks of the campaign together: a word that one user of a layer alone reports, "
     "and every beginning of it that this user alone reports, in whatever devices are told, in the release, and in what "
     "pages, logs and metrics show; not in the sums that the service works on"
 )

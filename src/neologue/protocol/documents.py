@@ -20,7 +20,6 @@ import numpy as np
 from neologue.errors import DocumentError, LanguageError, ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.likely_candidates import LikelyCandidates, RootRound
-from neologue.language.lists import Integers, Lists
 from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.vocabulary import Vocabulary
 from neologue.language.word_form import WordForm
@@ -145,6 +144,11 @@ def _match(document: bytes) -> tuple[LayerKind, str]:
             f"the document is of version {int(version[1])} of the protocol, and this neologue speaks version "
             f"{PROTOCOL_VERSION}; update whichever is older"
         )
+    if re.search(rb'"(?:doubtful|listed|ways)":', document):
+        raise DocumentError(
+            "the document was made by an older version: it lists extensions of prefixes or words in doubt, which no "
+            "layer has any more; take the neologue that made it"
+        )
     raise DocumentError(f"the bytes are not the document of a layer in version {PROTOCOL_VERSION} of the protocol")
 
 
@@ -162,22 +166,13 @@ def _build(kind: LayerKind, values: dict[str, Any], known: Vocabulary) -> Layer 
         if kind == "likely":
             asked = _likely_candidates(attributes["alphabet"], values)
             return LikelyLayer(known=known, asked=asked, **attributes)
-        lists = _lists(attributes.pop("lists.rows"), attributes.pop("lists.ways"))
-        return ExtendingLayer(known=known, lists=lists, **attributes)
+        return ExtendingLayer(known=known, **attributes)
     except ParameterError as error:  # a layer's own complaints quote nothing
         raise DocumentError(f"the document describes no layer: {error}") from None
     except (LanguageError, ValueError):  # an alphabet's do, and so do those about numbers
         raise DocumentError(
             "the document describes no layer: its alphabet, what it replaces or strips, or a number can't be used"
         ) from None
-
-
-def _lists(rows: tuple[Integers, ...] | None, ways: Integers | None) -> Lists | None:
-    if rows is None and ways is None:
-        return None
-    if rows is None or ways is None:
-        raise ParameterError("it must have both lists and the ways of each prefix, or neither")
-    return Lists(rows, ways)
 
 
 def _likely_candidates(alphabet: Alphabet, values: dict[str, Any]) -> LikelyCandidates:

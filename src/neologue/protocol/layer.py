@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
-from neologue.language.candidates import Candidates, Strings, extensions, last_characters, strings
+from neologue.language.candidates import Candidates, Strings
 from neologue.language.likely_candidates import LikelyCandidates
-from neologue.language.lists import Lists, can_be_listed
 from neologue.language.vocabulary import Vocabulary
 from neologue.language.word_form import AS_TYPED, WordForm
 from neologue.protocol.layer_fields import LayerKind, write_document
@@ -115,10 +114,6 @@ class ExtendingLayer(Layer):
 
     frontier: Strings
     extension: int
-    lists: Lists | None = None
-    """The extensions that are voted on; all if None."""
-    doubtful: Strings = field(default_factory=lambda: strings([]))
-    """Words that are asked about again, sorted, all shorter than the prefixes."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -129,23 +124,11 @@ class ExtendingLayer(Layer):
             raise ParameterError("a layer's prefixes must be of one length and of its alphabet")
         if self.extension < 1:
             raise ParameterError("a layer extends by at least 1 symbol")
-        if self.lists is not None and not _are_lists(self.lists, self):
-            raise ParameterError(
-                "a layer's listed extensions must be some of those there are, each once, for each last character of "
-                "its prefixes just as many as one of them is asked about, and at least 1 for each"
-            )
-        doubtful = self.doubtful.tolist()
-        if doubtful != sorted(set(doubtful)) or not all(
-            self.alphabet.spells(word, len(prefixes[0]) - 1) for word in doubtful
-        ):
-            raise ParameterError(
-                "a layer's doubtful words must be of its alphabet and shorter than its prefixes, each once and in order"
-            )
 
     @cached_property
     def candidates(self) -> Candidates:
         """Z_i, in canonical order."""
-        return Candidates(self.alphabet, self.frontier, self.extension, self.lists, self.doubtful)
+        return Candidates(self.alphabet, self.frontier, self.extension)
 
     @property
     def beginnings(self) -> Strings:
@@ -153,9 +136,8 @@ class ExtendingLayer(Layer):
         return self.frontier
 
     def beginning_of(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The prefix of the frontier that each of some candidates extends; -1 for words in doubt."""
-        extending = np.searchsorted(np.cumsum(self.candidates.ways), index, "right")
-        return np.where(index < self.candidates.extending, extending, -1)
+        """The prefix of the frontier that each of some candidates extends."""
+        return index // self.candidates.ways
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -189,14 +171,3 @@ class LikelyLayer(Layer):
         roots = np.full(len(index), -1, np.int64)
         roots[fresh] = self.asked.fresh.roots.of(self.asked.prefixes(index[fresh])[0])
         return roots
-
-
-def _are_lists(lists: Lists, layer: ExtendingLayer) -> bool:
-    """Whether these are valid lists of extensions for a layer."""
-    characters = layer.alphabet.size - 1
-    if any(numbers.dtype != np.int64 or numbers.ndim != 1 for numbers in (*lists.rows, lists.ways)):
-        return False
-    if not (can_be_listed(characters, layer.extension) and lists.serve(last_characters(layer.frontier)[1])):
-        return False
-    every = extensions(characters, layer.extension)
-    return all(row.min() >= 0 and row.max() < every and len(np.unique(row)) == len(row) for row in lists.rows)

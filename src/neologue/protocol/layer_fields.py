@@ -16,7 +16,6 @@ from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings, strings
 from neologue.language.likely_strings import NEVER
-from neologue.language.lists import MOST_EXTENSIONS
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.canonical import canonical
 from neologue.protocol.limits import DEEPEST, SAMPLERS
@@ -95,7 +94,6 @@ _TEXTS: Final = _perhaps_empty(_TEXT)
 _SET: Final = replace(_TEXTS, schema={**_TEXTS.schema, "uniqueItems": True})
 _NONEMPTY: Final = replace(_SET, schema={**_SET.schema, "minItems": 1})
 _WHOLE: Final = _whole(1, LARGEST_NUMBER, r"(?:0|[1-9][0-9]{0,9})")
-_EXTENSION: Final = _whole(0, MOST_EXTENSIONS, r"(?:0|[1-9][0-9]{0,15})")
 _COST: Final = _whole(0, NEVER, r"(?:0|[1-9][0-9]{0,5})")
 _NAME: Final = _matching("[a-z-]{1,32}")
 _DIGEST: Final = _matching("[0-9a-f]{64}")
@@ -155,7 +153,6 @@ LAYER_FIELDS: Final = (
     LayerField("contexts", "candidates.spelling.contexts", _NONEMPTY, list, None, _LIKELY),
     LayerField("costs", "candidates.spelling.costs", _list(_COST), np.ndarray.tolist, None, _LIKELY),
     LayerField("depth", "depth", _WHOLE),
-    LayerField("doubtful", "doubtful", _SET, np.ndarray.tolist, read_strings, _OPEN),
     LayerField("epsilon", "epsilon", _DECIMAL, _decimal, float),
     LayerField(
         "even_costs",
@@ -178,14 +175,6 @@ LAYER_FIELDS: Final = (
     LayerField("known", "known", _DIGEST, lambda known: known.digest, None),
     LayerField("layer", "number", _WHOLE, kinds=_EITHER),
     LayerField("limits", _ROUNDS, _list(_COST), lambda rounds: [each.limit for each in rounds], None, _LIKELY),
-    LayerField(
-        "listed",
-        "lists.rows",
-        _nullable(_list(_list(_EXTENSION))),
-        lambda rows: [row.tolist() for row in rows],
-        lambda rows: tuple(np.array(row, np.int64) for row in rows),
-        _OPEN,
-    ),
     LayerField("pass", "pass_number", _WHOLE, kinds=_EITHER),
     LayerField(
         "prefix_limits", _ROUNDS, _list(_COST), lambda rounds: [each.prefix_limit for each in rounds], None, _LIKELY
@@ -209,14 +198,6 @@ LAYER_FIELDS: Final = (
     LayerField("symbols", "candidates.spelling.symbols", _list(_TEXT), list, None, _LIKELY),
     LayerField("targets", "targets", _nullable(_SET), sorted, frozenset),
     LayerField("version", "", _VERSION, read=None),
-    LayerField(
-        "ways",
-        "lists.ways",
-        _nullable(_list(_WHOLE)),
-        np.ndarray.tolist,
-        lambda ways: np.array(ways, np.int64),
-        _OPEN,
-    ),
     LayerField("words", "words", _NONEMPTY, np.ndarray.tolist, read_strings, _CLOSED),
 )
 """In the order of their names, which is their order in a document."""

@@ -16,7 +16,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from neologue.campaign.allocation import counted_in_batches
-from neologue.campaign.campaign import MOST_USERS, largest_layer
+from neologue.campaign.campaign import MOST_USERS
 from neologue.campaign.parameters import Parameters
 from neologue.campaign.promise import fewest_reports
 from neologue.discovery.estimates import VoteLaw
@@ -24,8 +24,6 @@ from neologue.discovery.measurement import figures
 from neologue.discovery.result import ReleasedWord
 from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
-from neologue.language.candidates import extensions
-from neologue.layout.shape import ways_asked
 from neologue.privacy.cost import central_epsilon
 from neologue.privacy.statement import PrivacyFacts, privacy_statement
 from neologue.protocol.closed_layer import check_rate
@@ -150,13 +148,11 @@ def _impossible(document: ReleaseDocument) -> Iterator[str]:
         planned = counted_in_batches(parameters, layer.asked, document.exposure.disk)
         if not int(layer.decided) <= layer.reports <= max(document.users, planned):
             yield f"{layer_name(layer)} has {layer.reports:,} reports from {document.users:,} users"
-        if min(layer.asked, layer.kept, layer.words, layer.doubtful, layer.fewest_votes) < 0:
+        if min(layer.asked, layer.kept, layer.words, layer.fewest_votes) < 0:
             yield f"{layer_name(layer)} has a number below 0"
         if parameters.layers is not None and (layer.length or layer.extension):
             yield f"{layer_name(layer)} asks about what is likely, and extends {layer.length:,} characters"
-        elif parameters.layers is None and (
-            min(layer.length, layer.extension) < 1 or layer.length + layer.extension > parameters.depth + 1
-        ):
+        elif parameters.layers is None and (layer.extension != 1 or not 1 <= layer.length <= parameters.depth):
             yield f"{layer_name(layer)} extends {layer.length:,} characters by {layer.extension:,}, beyond the depth"
     measurement = document.measurement
     if measurement and not (
@@ -201,11 +197,9 @@ def _wrong_layers(document: ReleaseDocument) -> Iterator[str]:
         fewest = fewest_reports(parameters, layer.candidates)
         if layer.decided != (layer.reports >= fewest):
             yield f"{layer_name(layer)} has {layer.reports:,} reports, and {fewest:,} decide a layer"
-        if layer.kept > parameters.frontier or layer.kept + layer.words + layer.doubtful > layer.candidates:
+        if layer.kept > parameters.frontier or layer.kept + layer.words > layer.candidates:
             yield f"{layer_name(layer)} kept {layer.kept:,} prefixes and {layer.words:,} words, more than it may"
-        if parameters.layers is None and layer.doubtful > parameters.doubtful:
-            yield f"{layer_name(layer)} is in doubt about {layer.doubtful:,} words, above {parameters.doubtful:,}"
-        if not layer.decided and layer.kept + layer.words + layer.doubtful + layer.fewest_votes:
+        if not layer.decided and layer.kept + layer.words + layer.fewest_votes:
             yield f"{layer_name(layer)} is not decided, but something of it was kept"
     pass_number, number = 1, 0
     for layer in document.layers:
@@ -220,25 +214,17 @@ def _wrong_layers(document: ReleaseDocument) -> Iterator[str]:
 
 def _wrong_trie(document: ReleaseDocument) -> Iterator[str]:
     """Layers that do not extend what the one before kept."""
-    parameters = document.parameters
     if document.prefixes:
         yield f"it lists {len(document.prefixes):,} prefixes that words lie behind, and a trie asks about all of them"
     firsts = {layer.pass_number: layer for layer in reversed(document.layers)}
     characters = document.alphabet.symbols - 1
-    largest = largest_layer(parameters)
-
-    def candidates(prefixes: int, extension: int, doubtful: int = 0) -> int:
-        every = extensions(characters, extension)
-        asked = ways_asked(prefixes, characters, largest - doubtful, extension) if parameters.adaptive else every
-        return prefixes * asked + doubtful
-
     for first in firsts.values():
-        if first.length != 1 or first.candidates != candidates(characters, first.extension):
+        if first.length != 1 or first.candidates != characters * document.alphabet.symbols:
             yield f"{layer_name(first)} does not begin with the {characters:,} characters of the alphabet"
     for before, after in pairwise(document.layers):
         if before.pass_number == after.pass_number and (
             after.length != before.length + before.extension
-            or after.candidates != candidates(before.kept, after.extension, before.doubtful)
+            or after.candidates != before.kept * document.alphabet.symbols
         ):
             yield f"{layer_name(after)} does not follow from the {before.kept:,} prefixes that the layer before it kept"
 
@@ -257,7 +243,7 @@ def _wrong_words(document: ReleaseDocument) -> Iterator[str]:
     for key in listed.keys() - layers.keys():
         yield f"words are listed for pass {key[0]} layer {key[1]}, which is not there"
     for key, layer in layers.items():
-        if not layer.decided or not (layer.kept or layer.words or layer.doubtful):
+        if not layer.decided or not (layer.kept or layer.words):
             continue
         assert parameters.epsilon is not None
         channel = randomizer(
@@ -271,16 +257,11 @@ def _wrong_words(document: ReleaseDocument) -> Iterator[str]:
         for number, word in listed.get(key, []):
             if word.since != word.layer:
                 yield f"word {number} is judged since layer {word.since}, and only {layer_name(layer)} asked about it"
-        before = layers.get((layer.pass_number, layer.layer - 1))
-        again = before.doubtful if before else 0
-        short = sum(len(word.word) < layer.length for _, word in listed.get(key, []))
-        if again and short > again:
-            yield f"{layer_name(layer)} released {short:,} words of earlier layers, and {again:,} were in doubt"
         fitting = []
         for number, word in listed.get(key, []):
             if not max(least, layer.fewest_votes) <= word.votes <= channel.trials(layer.reports):
                 yield f"word {number} has {word.votes:,} votes, which {layer_name(layer)} would not release"
-            elif not (1 if again else layer.length) <= len(word.word) < layer.length + layer.extension:
+            elif not layer.length <= len(word.word) < layer.length + layer.extension:
                 yield f"word {number} has {len(word.word)} characters and can't end in {layer_name(layer)}"
             else:
                 fitting.append((f"word {number}", word))

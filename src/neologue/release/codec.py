@@ -29,6 +29,7 @@ from neologue.release.older_formats import (
     FORMAT_WITH_SCORE,
     LACKING_PARAMETERS,
     PER_PASS_FORMATS,
+    check_trie,
     promise_of_format,
     said_in_format,
 )
@@ -303,6 +304,7 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
         )
     try:
         said = digest(whole)
+        check_trie(whole, source)
         stated = (LACKING_PARAMETERS if whole["format"] in PER_PASS_FORMATS else {}) | whole["parameters"]
         parameters = msgspec.convert({field.name: stated[field.name] for field in fields(Parameters)}, Parameters)
         provenance = Provenance(

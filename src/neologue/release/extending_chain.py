@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from neologue.campaign.promise import fewest_users
-from neologue.language.candidates import Strings, extensions, root, strings
+from neologue.language.candidates import Strings, root, strings
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.layer import ExtendingLayer, Layer
 from neologue.release.asked_layer import AskedLayer, layer_name
@@ -25,9 +25,7 @@ def contradicted_facts(each: AskedLayer) -> Iterator[str]:
         "users asked": (layer.layer_size, facts.asked),
     }
     if layer.extension == facts.extension:
-        every = extensions(layer.alphabet.size - 1, layer.extension)
-        ways = len(layer.frontier) * every if layer.lists is None else int(layer.lists.ways.sum())
-        asked["candidates"] = (ways + len(layer.doubtful), facts.candidates)
+        asked["candidates"] = (layer.candidates.size, facts.candidates)
     for what, (told, stated) in asked.items():
         if told != stated:
             yield f"the document of {each.name} has {told:,} as {what}, and the release states {stated:,}"
@@ -41,19 +39,15 @@ def wrong_chain(chain: Sequence[AskedLayer], document: ReleaseDocument) -> Itera
             yield f"the devices of {each.name} were told other words as found before than the release has"
         if each.facts.layer == 1 and not np.array_equal(_extending(each).frontier, root(each.layer.alphabet)):
             yield f"the document of {each.name} does not begin with the characters of the alphabet"
-        if each.facts.layer == 1 and len(_extending(each).doubtful):
-            yield f"the document of {each.name} asks again about words, and nothing was asked before"
     for before, after in pairwise(chain):
         if before.facts.pass_number != after.facts.pass_number:
             continue
         asked, now = _extending(before), _extending(after)
-        if len(now.frontier) != before.facts.kept or len(now.doubtful) != before.facts.doubtful:
+        if len(now.frontier) != before.facts.kept:
             yield f"the document of {after.name} does not ask about as much as the layer before it kept"
         end = before.facts.length + before.facts.extension
         if now.candidates.length != end or not _asked(asked, now.frontier):
             yield f"the document of {after.name} has prefixes that the layer before it did not ask about"
-        if not _asked(asked, now.doubtful) or any(len(word) >= end for word in now.doubtful):
-            yield f"the document of {after.name} is in doubt about words that the layer before it did not ask about"
     yield from _wrong_words(chain, document)
 
 
@@ -86,19 +80,13 @@ def unfinished_passes(document: ReleaseDocument) -> Iterator[str]:
     """Passes after whose last layer the algorithm would have gone on."""
     parameters = document.parameters
     equal = document.users // (parameters.passes * parameters.depth)
-    unasked = document.users
     for pass_number in range(1, parameters.passes + 1):
         layers = [layer for layer in document.layers if layer.pass_number == pass_number]
-        share = unasked // (parameters.passes + 1 - pass_number)
-        left = share - sum(layer.asked for layer in layers)
-        unasked -= sum(layer.asked for layer in layers)
-        next_size = left if parameters.adaptive else equal
-        goes_on = not layers or (layers[-1].kept > 0 and layers[-1].length + layers[-1].extension <= parameters.depth)
+        goes_on = not layers or (layers[-1].kept > 0 and layers[-1].length < parameters.depth)
         prefixes = layers[-1].kept if layers else document.alphabet.symbols - 1
-        if goes_on and next_size >= fewest_users(parameters, prefixes * document.alphabet.symbols):
+        if goes_on and equal >= fewest_users(parameters, prefixes * document.alphabet.symbols):
             last = f"its layer {layers[-1].layer} kept {layers[-1].kept:,} prefixes" if layers else "it has no layer"
-            yield f"pass {pass_number} is not at its end: {last}, and {left:,} of its users were not asked"
+            yield f"pass {pass_number} is not at its end: {last}, and the {equal:,} users of the next were not asked"
         for layer in layers:
-            fits = layer.asked <= share if parameters.adaptive else layer.asked == equal
-            if not fits:
+            if layer.asked != equal:
                 yield f"{layer_name(layer)} asked {layer.asked:,} users, which is not its share of {document.users:,}"

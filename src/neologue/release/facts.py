@@ -39,7 +39,7 @@ def privacy_facts(
 def _shown(parameters: Parameters, layer: LayerFacts, layers: Sequence[LayerFacts]) -> LayerShown:
     """What was published of a layer, and the layers by whose votes its words are judged too."""
     batch = Batch(layer.reports, layer.candidates)
-    kept = layer.kept + layer.words + layer.doubtful
+    kept = layer.kept + layer.words
     if parameters.layers is None:
         return LayerShown(batch, kept, layer.fewest_votes)
     earlier = tuple(

@@ -12,7 +12,7 @@ most m·c/(p - q) times that, exactly. The published one is the unbiased one kep
 threshold lies below it, so hostile votes raise it no further above what honest devices would have said without bias.
 
 **Words that nobody holds.** Everything kept in a layer has at least the fewest votes kept there, and a word is kept in
-every layer of its path, or in doubt there, which counts as kept. For each layer there is a fewest number of hostile
+every layer of its path. For each layer there is a fewest number of hostile
 reports with which noise and they reach these votes with a chance of at least one half. With fewer the odds in that
 layer are against it. A threshold that noise reaches by itself, as where the best are kept whatever they mean, takes
 none. Where a campaign asks about what is likely, a word has no path: it takes the votes of a released word in the

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from neologue.errors import ReleaseError
 from neologue.privacy.anonymity import AnonymityPromise
 
 FORMAT_WITH_SCORE = 1
@@ -21,9 +23,23 @@ LACKING_PARAMETERS = {
     "layers": None,
 }
 """The parameters that they lack, with values that promise nothing."""
+DROPPED_PARAMETERS = {"adaptive": False, "doubtful": 0}
+"""The parameters of tries that they have and nothing else has any more, with values that can still be certified."""
 NOT_STATED = ("unique_words", "thresholds")
 K_COVERS = "released words, and prefixes and words in doubt that devices are told, by holders in their cohort"
 K_STATED = ("k", "alpha", "covers", "printed_lemma", "reasons")
+
+
+def check_trie(whole: Mapping[str, Any], source: Path | str) -> None:
+    """Refuse a release whose trie grew by several symbols a layer, or that asked again about words in doubt."""
+    stated = {name: value for name, value in whole["parameters"].items() if name in DROPPED_PARAMETERS}
+    if whole["format"] in PER_PASS_FORMATS and stated == DROPPED_PARAMETERS:
+        return
+    if stated or any("doubtful" in layer for layer in whole["layers"]):
+        raise ReleaseError(
+            f"{source} was made by an older version: its layers may extend prefixes by several symbols and ask again "
+            "about words in doubt, which nothing here can compute again; certify it with neologue 0.2"
+        )
 
 
 def promise_of_format(number: int, promise: AnonymityPromise) -> AnonymityPromise:
@@ -50,8 +66,8 @@ def said_in_format(number: int, said: Mapping[str, Any]) -> dict[str, Any]:
     lacking = ("simulated",) if number == FORMAT_WITH_SCORE else ()
     return {
         **_without(said, "campaign", "prefixes", "warnings", "planting", *lacking),
-        "parameters": _without(said["parameters"], *LACKING_PARAMETERS),
-        "layers": [_without(layer, "digest") for layer in said["layers"]],
+        "parameters": _without(said["parameters"], *LACKING_PARAMETERS) | DROPPED_PARAMETERS,
+        "layers": [_without(layer, "digest") | {"doubtful": 0} for layer in said["layers"]],
         "words": [_without(word, "since") for word in said["words"]],
         "measurement": measurement and _without(measurement, "digest"),
     }

@@ -93,8 +93,7 @@ DAYS = OperatorWord(
 LIMITS = OperatorWord(
     "limits",
     "the limits by which layers were laid out and prefixes kept, as far as the layers do not show them: profile, "
-    "adaptive, candidates, report_bytes, frontier, smallest_layer, false_prefixes, false_words, doubtful, "
-    "promised_epsilon, promised_unit",
+    "candidates, report_bytes, frontier, smallest_layer, false_prefixes, false_words, promised_epsilon, promised_unit",
     NOBODY,
 )
 DESCRIPTION = OperatorWord(

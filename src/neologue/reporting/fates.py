@@ -26,7 +26,7 @@ class Fate:
     """None if it was so far from being kept that its votes were not remembered."""
     needed: int | None
     asked: bool = True
-    """Whether the layer asked about it; the ways to go on that it listed may not have been this word's."""
+    """Whether the layer asked about it."""
 
 
 def most_missed(truth: Mapping[str, int], found: Collection[str], most: int) -> list[str]:
@@ -42,7 +42,6 @@ def fates(layers: Sequence[LayerTrace], truth: Mapping[str, int], found: Collect
         candidates = layer.kept.candidates
         numbers = candidates.index(strings(missed))
         lost = (numbers >= 0) & ~np.isin(numbers, layer.kept.index)
-        began = np.isin(strings(missed).astype(candidates.frontier.dtype), candidates.frontier)
         dropped = dict(zip(layer.dropped.index.tolist(), range(len(layer.dropped.index)), strict=True))
         for index in np.flatnonzero(lost).tolist():
             word, row = missed[index], dropped.get(int(numbers[index]))
@@ -51,8 +50,4 @@ def fates(layers: Sequence[LayerTrace], truth: Mapping[str, int], found: Collect
             )
             prefix = word[: layer.length + layer.extension]
             ends[word] = Fate(word, truth[word], layer.pass_number, layer.number, prefix, votes, needed)
-        for index in np.flatnonzero((numbers < 0) & began).tolist():
-            word = missed[index]
-            prefix = word[: layer.length + layer.extension]
-            ends[word] = Fate(word, truth[word], layer.pass_number, layer.number, prefix, None, None, asked=False)
     return [ends[word] for word in missed if word in ends]

@@ -36,8 +36,9 @@ def check_memory(campaign: Campaign, threads: int, free: int | None = None) -> N
 
 def largest_layer(campaign: Campaign) -> int:
     """The largest possible number of candidates of a layer of the campaign."""
-    kept = campaign.parameters.frontier * campaign.alphabet.size
-    return campaign.largest_layer if campaign.parameters.adaptive else min(campaign.largest_layer, kept)
+    if campaign.parameters.layers is not None:
+        return campaign.largest_layer
+    return max(campaign.alphabet.size - 1, campaign.widest_frontier) * campaign.alphabet.size
 
 
 def free_memory() -> int:

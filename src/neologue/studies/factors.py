@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from neologue.errors import ParameterError
 from neologue.language import builtin
-from neologue.language.candidates import extensions
-from neologue.language.word_form import without_capitals
 
 BASE_LANGUAGE = "en"
 LANGUAGES = ("de", "es", "fr", "id", "hi", "ru", "sv")
@@ -53,10 +51,6 @@ class Factor:
 def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) -> tuple[Factor, ...]:
     """All factors, with these languages and numbers of users to try."""
     as_it_is = Variation(AS_IT_IS)
-    trie = _variation("a trie", layers=None)
-    characters = without_capitals(builtin.alphabet(BASE_LANGUAGE)).size - 1
-    triples = characters * extensions(characters, 2)
-    fixed_frontier = 100_000
     return (
         Factor(
             "sampler",
@@ -72,9 +66,12 @@ def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) 
         ),
         Factor(
             "layers",
-            "how many layers ask about likely strings, or a trie that grows by some symbols a layer",
+            "how many layers ask about likely strings, or a trie that grows by one symbol a layer",
             as_it_is,
-            (trie, *(_variation(f"{layers} layers", layers=layers) for layers in (2, 3, 6))),
+            (
+                _variation("a trie", layers=None),
+                *(_variation(f"{layers} layers", layers=layers) for layers in (2, 3, 6)),
+            ),
         ),
         Factor(
             "words per user (B)",
@@ -101,19 +98,6 @@ def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) 
             tuple(Variation(name, alphabet=name) for name in ("en", "paper")),
         ),
         Factor(
-            "starting length",
-            "how many symbols the first layer of a trie decides at once; the limit on candidates is set where it just "
-            "fits, and one below",
-            _variation("three symbols", layers=None, candidates=triples),
-            (_variation("two symbols", layers=None, candidates=triples - 1),),
-        ),
-        Factor(
-            "adaptive layers",
-            "whether layers of a trie extend by as many symbols, and get as many users, as suits the words",
-            _variation(f"adaptive, {fixed_frontier:,} prefixes", layers=None, frontier=fixed_frontier),
-            (_variation("one symbol a layer, equal layers", layers=None, adaptive=False, frontier=fixed_frontier),),
-        ),
-        Factor(
             "threshold",
             "how many votes keep a prefix or a word",
             as_it_is,
@@ -131,12 +115,6 @@ def factors(languages: Iterable[str] = LANGUAGES, sizes: Iterable[int] = SIZES) 
                 _variation("5 % false words allowed", false_words=0.05),
                 _variation("5 % false prefixes allowed", false_prefixes=0.05),
             ),
-        ),
-        Factor(
-            "second look",
-            "whether words that a layer of a trie is in doubt about are asked about again in the next",
-            trie,
-            (_variation("every word is decided at once", layers=None, doubtful=0),),
         ),
         Factor(
             "population",

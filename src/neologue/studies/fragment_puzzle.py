@@ -173,7 +173,7 @@ def _significant(channel: Channel, votes: Integers, reports: int, level: float) 
     if not len(votes):
         return np.empty(0, np.int64)
     null = NullLaw.of(reports, float(channel.q), int(votes.max()))
-    return null.benjamini_hochberg(votes, np.ones(len(votes)), level).index
+    return null.benjamini_hochberg(votes, level).index
 
 
 def _texts(alphabet: Alphabet, symbols: Integers) -> Iterator[str]:

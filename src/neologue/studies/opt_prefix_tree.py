@@ -22,11 +22,11 @@ import numpy as np
 from neologue.campaign.profiles import NEOLOGUE
 from neologue.discovery.selection.significant import NullLaw
 from neologue.language.candidates import Candidates, extensions, root
-from neologue.layout.shape import longest_extension
 from neologue.populations.streams import Stream, generator
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
 from neologue.randomizers.unary import Unary
+from neologue.studies.longest_extension import longest_extension
 from neologue.studies.method import Advance, Found, Task, ignore_progress, rank_words
 from neologue.studies.oracles import Integers, draw_votes
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
@@ -120,7 +120,7 @@ class OptPrefixTree:
         passed = []
         for members, level in ((candidates.ended, self.false_words), (~candidates.ended, self.false_prefixes)):
             indices = np.flatnonzero(members)
-            passed.append(indices[null.benjamini_hochberg(votes[indices], np.ones(len(indices)), level).index])
+            passed.append(indices[null.benjamini_hochberg(votes[indices], level).index])
         words, prefixes = passed
         segment = extensions(task.alphabet.size - 1, self._extension(task, task.top, 1))
         most = max(task.top, self.dimension // segment)

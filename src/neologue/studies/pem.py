@@ -16,9 +16,9 @@ from typing import ClassVar
 import numpy as np
 
 from neologue.language.candidates import Candidates, root
-from neologue.layout.shape import longest_extension
 from neologue.populations.streams import Stream, generator
 from neologue.studies.blanket import shuffled_epsilon
+from neologue.studies.longest_extension import longest_extension
 from neologue.studies.method import Advance, Found, Task, ignore_progress, rank_words
 from neologue.studies.oracles import LocalHashing, draw_votes
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant

@@ -55,7 +55,6 @@ def test_how_many_words_they_can_plant_is_bounded_and_said() -> None:
         candidates=100_000,
         kept=10,
         words=5,
-        doubtful=0,
         fewest_votes=11,
         decided=True,
         digest=bytes(32).hex(),

@@ -9,25 +9,22 @@ from neologue.discovery.selection.significant import SIGNIFICANT
 from neologue.discovery.selection.top import TOP
 from neologue.discovery.tally import Tally
 from neologue.protocol.layer import ExtendingLayer
-from neologue.randomizers.channel import Floats
 from neologue.table import Table
 
 RULES: Table[Rule] = Table("rule is called", "neologue.discovery.selection", {"top": TOP, "significant": SIGNIFICANT})
 """By the names that `neologue.campaign.parameters.RULE_NAMES` permits."""
 
 
-def select(layer: ExtendingLayer, tally: Tally, campaign: Campaign, expected: Floats | None = None) -> Selection:
-    """Apply the campaign's rule to a layer; `expected` is each candidate's expected share of users, if known.
+def select(layer: ExtendingLayer, tally: Tally, campaign: Campaign) -> Selection:
+    """Apply the campaign's rule to a layer.
 
-    Nothing is kept or asked about again with fewer votes than k-anonymity and the promise of unique words call for,
-    whatever the rule.
+    Nothing is kept with fewer votes than k-anonymity and the promise of unique words call for, whatever the rule.
     """
-    selected = RULES[campaign.parameters.rule].select(layer, tally, campaign, expected)
+    selected = RULES[campaign.parameters.rule].select(layer, tally, campaign)
     least = campaign.anonymity.votes_needed(layer.randomizer.channel, tally.reports)
     enough = tally.votes[selected.index] >= least
     return Selection(
         selected.index[enough],
         np.maximum(selected.thresholds[enough], least),
         lambda others: np.maximum(selected.missing(others), least),
-        selected.doubtful[tally.votes[selected.doubtful] >= least],
     )

@@ -8,7 +8,7 @@ from neologue.discovery.result import LayerFacts
 from neologue.discovery.selection.selected import Selection
 from neologue.discovery.tally import Tally
 from neologue.protocol.layer import ExtendingLayer
-from neologue.randomizers.channel import Channel, Floats
+from neologue.randomizers.channel import Channel
 
 
 @dataclass(frozen=True)
@@ -31,23 +31,17 @@ class ForeseenCuts:
     """For those that go on."""
     together: bool
     """Whether all candidates compete for one cut, that of prefixes, wherever they end."""
-    least_weight: float
-    """The least that any candidate weighs, if all of them weigh 1 on average."""
-    doubtful_level: float | None = None
-    """The level at which words that are not kept are asked about again; None if none are."""
 
 
 @dataclass(frozen=True)
 class Rule:
     """A rule that decides which candidates of a layer are kept; k-anonymity comes on top of every rule."""
 
-    select: Callable[[ExtendingLayer, Tally, Campaign, Floats | None], Selection]
-    """The candidates kept, by their votes and by each one's expected share of users, if the rule weighs it."""
+    select: Callable[[ExtendingLayer, Tally, Campaign], Selection]
+    """The candidates kept, by their votes."""
     foresee: Callable[[Campaign], ForeseenCuts]
     """What a forecast needs to know of it."""
     surely_enough: Callable[[Campaign, LayerFacts, Channel, int], int]
     """The votes with which a word is kept in a layer, whatever else its reports say, so many of which are hostile."""
-    weighs: bool
-    """Whether candidates that more users should hold are judged less strictly."""
     keeps_most_voted: bool
     """Whether it keeps as many of the most voted as there is room for, whatever the votes are."""

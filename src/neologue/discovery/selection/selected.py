@@ -1,12 +1,11 @@
 """What a rule selects, and what every rule needs for it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neologue.campaign.campaign import Campaign
 from neologue.entropy import SeededEntropy
 from neologue.protocol.layer import Layer
 
@@ -21,14 +20,6 @@ class Selection:
     thresholds: Integers
     missing: Callable[[Integers], Integers]
     """For candidates that were not kept, the fewest votes that surely would have done, if no other had changed."""
-    doubtful: Integers = field(default_factory=lambda: np.empty(0, np.int64))
-    """The words among those not kept that are to be asked about again, in order."""
-
-
-def room(campaign: Campaign) -> int:
-    """The most prefixes that may be kept, so that the next layer fits, doubtful words and all."""
-    most = (campaign.largest_layer - campaign.most_doubtful) // campaign.alphabet.size
-    return min(campaign.parameters.frontier, most)
 
 
 def select_largest(index: Integers, votes: Integers, count: int, layer: Layer) -> Selection:

@@ -3,20 +3,15 @@
 A candidate that nobody holds has Bin(n, q) votes, so its p-value is P(Bin(n, q) ≥ v). The procedure of Benjamini and
 Hochberg (1995) on these p-values keeps the expected share of noise among the kept candidates at a stated level; the
 votes of different candidates are independent for unary. Candidates that end a word have a stricter level than those
-that go on: a false prefix costs a little work in the next layer, a false word is an error. A candidate that ends a word
-and passes the level of prefixes alone is a doubtful word: it goes on as a prefix does, and the next layer is asked
-about it again. What that layer's users say of it is judged by their votes alone, so a second look makes no error
-likelier.
+that go on: a false prefix costs a little work in the next layer, a false word is an error.
 
-Most of the millions of candidates are hopeless from the start, and testing them all alike makes it hard for
-the others. So each p-value is divided by a weight before the procedure, which keeps the level whatever the
-weights are as long as they average 1 and do not depend on this layer's votes (Genovese, Roeder and Wasserman
-2006). A fifth of the weight is the same for all; the rest follows how many holders a candidate should
-have, by the votes of its prefix in the layer before and the spelling of the known words and of all prefixes kept then.
+Most of the millions of likely strings are hopeless from the start, and testing them all alike makes it hard for
+the others. So where a campaign asks about these (`neologue.discovery.selection.summed`), each p-value is divided by a
+weight before the procedure, which keeps the level whatever the weights are as long as they average 1 and do not depend
+on the votes (Genovese, Roeder and Wasserman 2006). A fifth of the weight is the same for all.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +21,7 @@ from neologue import binom
 from neologue.campaign.campaign import Campaign
 from neologue.discovery.result import LayerFacts
 from neologue.discovery.selection.rule import Cut, ForeseenCuts, Rule
-from neologue.discovery.selection.selected import Integers, Selection, room, select_largest
+from neologue.discovery.selection.selected import Integers, Selection, select_largest
 from neologue.discovery.tally import Tally
 from neologue.protocol.layer import ExtendingLayer
 from neologue.randomizers.channel import Channel, Floats
@@ -37,35 +32,21 @@ DETECTABLE = 1e-3
 """The p-value at which more expected holders stop earning a candidate more weight: it will be seen anyway."""
 
 
-def select(layer: ExtendingLayer, tally: Tally, campaign: Campaign, expected: Floats | None) -> Selection:
-    """The words and prefixes that stand out from noise, each kind at its level, and the doubtful words."""
+def select(layer: ExtendingLayer, tally: Tally, campaign: Campaign) -> Selection:
+    """The words and prefixes that stand out from noise, each kind at its level."""
     parameters = campaign.parameters
     channel = layer.randomizer.channel
     null = NullLaw.of(channel.trials(tally.reports), float(channel.q), int(tally.votes.max(initial=0)))
-    worth = None if expected is None else null.worth(expected.ravel() * tally.reports * channel.gain)
     ended = layer.candidates.ended
 
-    def judge(members: NDArray[np.bool_]) -> Callable[[float], Selection]:
-        """Passes those of some candidates, at any level, that stand out among them."""
+    def judge(members: NDArray[np.bool_], level: float) -> Selection:
+        """Those of some candidates that stand out among them."""
         some = np.flatnonzero(members)
-        weights = np.ones(len(some)) if worth is None else mixed_weights(worth[some])
+        among = null.benjamini_hochberg(tally.votes[some], level)
+        return Selection(some[among.index], among.thresholds, among.missing)
 
-        def passed(level: float) -> Selection:
-            among = null.benjamini_hochberg(tally.votes[some], weights, level)
-            return Selection(
-                some[among.index], among.thresholds, lambda others: among.missing(np.searchsorted(some, others))
-            )
-
-        return passed
-
-    ending = judge(ended)
-    words, prefixes = ending(parameters.false_words), judge(~ended)(parameters.false_prefixes)
-    largest = select_largest(prefixes.index, tally.votes[prefixes.index], room(campaign), layer)
-    doubtful = np.empty(0, np.int64)
-    # Nobody is asked again where no layer follows.
-    if campaign.most_doubtful and len(largest.index) and layer.candidates.length + layer.extension <= layer.depth:
-        doubtful = np.setdiff1d(ending(parameters.false_prefixes).index, words.index)
-        doubtful = select_largest(doubtful, tally.votes[doubtful], campaign.most_doubtful, layer).index
+    words, prefixes = judge(ended, parameters.false_words), judge(~ended, parameters.false_prefixes)
+    largest = select_largest(prefixes.index, tally.votes[prefixes.index], campaign.widest_frontier, layer)
     needed = np.maximum(prefixes.thresholds[np.isin(prefixes.index, largest.index)], largest.thresholds)
     index = np.concatenate([words.index, largest.index])
     order = np.argsort(index)
@@ -77,15 +58,7 @@ def select(layer: ExtendingLayer, tally: Tally, campaign: Campaign, expected: Fl
         votes[~ends] = np.maximum(prefixes.missing(others[~ends]), largest.missing(others[~ends]))
         return votes
 
-    return Selection(index[order], np.concatenate([words.thresholds, needed])[order], missing, doubtful)
-
-
-def mixed_weights(worth: Floats) -> Floats:
-    """Weights that average 1: a part the same for all, the rest in proportion to what a candidate is worth."""
-    total = worth.sum()
-    if not total > 0:
-        return np.ones(len(worth))
-    return mix_weights(worth, len(worth) / total)
+    return Selection(index[order], np.concatenate([words.thresholds, needed])[order], missing)
 
 
 def mix_weights(worth: Floats, scale: float | Floats) -> Floats:
@@ -98,10 +71,8 @@ def foresee(campaign: Campaign) -> ForeseenCuts:
     parameters = campaign.parameters
     return ForeseenCuts(
         words=Cut(parameters.false_words, math.inf),
-        prefixes=Cut(parameters.false_prefixes, room(campaign)),
+        prefixes=Cut(parameters.false_prefixes, campaign.widest_frontier),
         together=False,
-        least_weight=EVEN_SHARE,
-        doubtful_level=parameters.false_prefixes if campaign.most_doubtful else None,
     )
 
 
@@ -144,24 +115,23 @@ class NullLaw:
         votes[beyond] = np.maximum(votes[beyond], binom.isf(chances[beyond], self.trials, self.noise) + 1)
         return votes
 
-    def benjamini_hochberg(self, votes: Integers, weights: Floats, level: float) -> Selection:
+    def benjamini_hochberg(self, votes: Integers, level: float) -> Selection:
         """The candidates whose votes noise does not explain, at an expected share of noise of `level`."""
-        values = self.tails[votes - self.lowest] / weights
+        values = self.tails[votes - self.lowest]
         small = np.flatnonzero(values <= level)
         ranked = np.sort(values[small])
         enough = np.flatnonzero(ranked * len(votes) <= level * np.arange(1, len(ranked) + 1))
         passed = int(enough[-1]) + 1 if len(enough) else 0
 
         def missing(others: Integers) -> Integers:
-            # One more that passes raises the cut for all. Lists of extensions may leave no candidates of a kind, and
-            # then there are no others either.
-            return self.fewest(level * (passed + 1) / max(len(votes), 1) * weights[others])
+            # One more that passes raises the cut for all.
+            return self.fewest(np.full(len(others), level * (passed + 1) / len(votes)))
 
         if not passed:
             return Selection(np.empty(0, np.int64), np.empty(0, np.int64), missing)
         cut = level * passed / len(votes)
         kept = small[values[small] <= cut]
-        return Selection(kept, np.minimum(self.fewest(cut * weights[kept]), votes[kept]), missing)
+        return Selection(kept, np.minimum(self.fewest(np.full(len(kept), cut)), votes[kept]), missing)
 
 
-SIGNIFICANT = Rule(select, foresee, surely_enough, weighs=True, keeps_most_voted=False)
+SIGNIFICANT = Rule(select, foresee, surely_enough, keeps_most_voted=False)

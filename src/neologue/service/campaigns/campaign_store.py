@@ -389,8 +389,6 @@ def _encode_decision(decision: Decision) -> bytes:
         index=decision.index,
         votes=decision.votes,
         thresholds=decision.thresholds,
-        doubtful=decision.doubtful,
-        doubts=decision.doubts,
     )
     return file.getvalue()
 
@@ -403,7 +401,5 @@ def _decode_decision(written: object, carried: Integers) -> Decision:
             index=stored["index"],
             votes=stored["votes"],
             thresholds=stored["thresholds"],
-            doubtful=stored["doubtful"],
-            doubts=stored["doubts"],
             carried=carried,
         )

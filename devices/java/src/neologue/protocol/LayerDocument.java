@@ -28,8 +28,6 @@ public final class LayerDocument {
             + "targets version ";
     private static final String FINDING = COMMON + "found layer pass sampler ";
     private static final String EXTENDING = FINDING + "extension frontier";
-    /** Lists of extensions and second looks are on their way out of the protocol; such documents have none. */
-    private static final String EXTENDING_WITH_LISTS = EXTENDING + " doubtful listed ways";
     private static final String LIKELY =
             FINDING + "again backoffs contexts costs even_costs limits prefix_limits root_costs roots symbols";
     private static final String CLOSED = COMMON + "rate words";
@@ -62,10 +60,7 @@ public final class LayerDocument {
         if (names.equals(fields(LIKELY)) && hasVersion()) {
             return new FindingLayer(this, likely());
         }
-        boolean withLists = names.equals(fields(EXTENDING_WITH_LISTS));
-        if ((names.equals(fields(EXTENDING)) || withLists) && hasVersion()) {
-            boolean lists = withLists && !(isNull("listed") && isNull("ways") && strings("doubtful").length == 0);
-            require(!lists, "list of extensions");
+        if (names.equals(fields(EXTENDING)) && hasVersion()) {
             return new FindingLayer(this, new ExtendedPrefixes(alphabet(), prefixes("frontier"), whole("extension")));
         }
         Object version = values.get("version");

@@ -116,9 +116,6 @@ final class Vectors {
 
     private void candidates() throws Exception {
         for (Values vector : Values.objects(read("candidates"))) {
-            if (hasLists(vector)) {
-                continue;
-            }
             ExtendedPrefixes candidates = new ExtendedPrefixes(
                     new Alphabet(vector.text("alphabet")), vector.strings("frontier"), vector.number("extension"));
             same(vector, "size", (long) vector.number("size"), candidates.size());
@@ -126,11 +123,6 @@ final class Vectors {
                 same(vector, word.text("word"), orNone(word), candidates.index(word.text("word")));
             }
         }
-    }
-
-    /** Whether a layer has what is on its way out of the protocol. */
-    private static boolean hasLists(Values layer) {
-        return layer.get("listed") != null || layer.get("doubtful") != null && layer.strings("doubtful").length > 0;
     }
 
     private static int orNone(Values word) {
@@ -182,9 +174,6 @@ final class Vectors {
     private void reports(String name, Object vectors) {
         for (Values vector : Values.objects(vectors)) {
             Values told = vector.object("layer");
-            if (hasLists(told)) {
-                continue;
-            }
             Layer layer = LayerDocument.read(told.canonical());
             same(vector, "digest", vector.text("digest"), Bytes.hex(layer.digest));
             Vocabulary known = known(vector);
@@ -242,9 +231,6 @@ final class Vectors {
                 Invitation masked = new Invitation(
                         invitation.layer, invitation.operator, vector.bytes("masked_signature"), null, promise);
                 same(vector, "signed for masks", promise != null, masked.isGenuine(vector.bytes("campaign"), signatures));
-            }
-            if (hasLists(told)) {
-                continue;
             }
             Vocabulary.read(vector.bytes("known_document"));
             Layer layer = LayerDocument.read(document);
