@@ -334,7 +334,7 @@ def test_the_expected_number_counts_words_that_only_the_votes_of_several_layers_
     each_alone = expected_kept(channel, users, words, users * 60, k, promise.votes_for_k(channel, users))
     assert released > 1.3 * looks * each_alone, "the test has power: layer by layer is too few"
     layers = [
-        LayerFacts(1, number, 0, 0, words, users, users, 0, 0, 0, 0, decided=True, digest="00")
+        LayerFacts(1, number, 0, 0, words, users, users, 0, 0, 0, decided=True, digest="00")
         for number in range(1, looks + 1)
     ]
     facts = privacy_facts(parameters, layers, None, Exposure())

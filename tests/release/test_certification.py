@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from neologue import Alphabet, Campaign, Measuring, Population, Vocabulary, discover
 from neologue.errors import ReleaseError, SignatureError
-from neologue.language.candidates import extensions
 from neologue.privacy.anonymity import AnonymityPromise
 from neologue.privacy.statement import Exposure, Source, privacy_statement
 from neologue.protocol.documents import read_layer
@@ -29,7 +28,7 @@ from neologue.release.codec import read_release_file, release_text
 from neologue.release.facts import privacy_facts
 from neologue.release.layer_archive import NAME, pack_documents, read_documents
 from neologue.release.layer_chain import document_digests
-from neologue.release.older_formats import LACKING_PARAMETERS
+from neologue.release.older_formats import DROPPED_PARAMETERS, LACKING_PARAMETERS
 from neologue.release.planting import planting_in
 from neologue.release.signature import sign_document
 from neologue.reporting.simulated_release import discovery_document
@@ -40,20 +39,21 @@ Tampering = Callable[[Json], object]
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 SHARES = {"abba": 0.6, "cab": 0.5, "bac": 0.4, "a": 0.3, "cc": 0.06, "cabbac": 0.5}
 SPELLED = Vocabulary(["bb", "abbacab", "cabbaca", "bacabba", "aabbacc"])
-"""Known words from which a layer can tell likely extensions."""
-LISTING: Json = {"alphabet": Alphabet(ascii_lowercase), "candidates": 8000, "known": SPELLED}
-"""Of the 26 · 703 ways to go on by two of 26 letters, a first layer with so few candidates lists less than half."""
-DOUBTING: Json = {"false_words": 1e-13, "false_prefixes": 0.5}
-"""Levels between which the rarest word, which ends in the first layer, is in doubt."""
+"""Known words by which others are spelled."""
 RUNS: dict[str, Json] = {
     "unary": {"name": "neologue"},
-    "unary with listed extensions": LISTING | {"name": "neologue", "passes": 2, "depth": 8},
+    "unary in two passes": {"name": "neologue", "passes": 2},
     "subset selection": {"name": "gboard-2024", "frontier": 12},
     "subset selection with k": {"name": "gboard-2024", "frontier": 4, "k_anonymity": 3},
-    "with colluders": LISTING | {"name": "neologue", "colluders": 0.3, "delta": 1e-6},
-    "with a second look": LISTING
-    | {"name": "neologue", "depth": 8, "k_anonymity": 0, "unique_chance": 0.0, **DOUBTING},
-    "what is likely": LISTING | {"name": "neologue", "layers": 3, "depth": 8, "candidates": 800},
+    "with colluders": {"name": "neologue", "colluders": 0.3, "delta": 1e-6},
+    "what is likely": {
+        "name": "neologue",
+        "alphabet": Alphabet(ascii_lowercase),
+        "known": SPELLED,
+        "layers": 3,
+        "depth": 8,
+        "candidates": 800,
+    },
     "measured": {"name": "neologue", "users": 2400},
     "subset selection, measured": {"name": "gboard-2024", "frontier": 12, "users": 2400},
 }
@@ -124,17 +124,10 @@ def test_a_real_release_is_covered_claim_by_claim(kind: str, releases: dict[str,
 
 
 def test_the_runs_here_differ_in_all_that_matters(releases: dict[str, Json]) -> None:
-    several = releases["unary with listed extensions"]["layers"]
-    for document in (releases["unary with listed extensions"], releases["with colluders"]):
-        first = document["layers"][0]
-        assert first["candidates"] < 26 * extensions(26, first["extension"])
-    assert several[2]["candidates"] < several[1]["kept"] * extensions(26, several[2]["extension"])
+    several = releases["unary in two passes"]["layers"]
     assert [(layer["pass"], layer["layer"]) for layer in several[:3]] == [(1, 1), (1, 2), (1, 3)]
     assert {layer["pass"] for layer in several} == {1, 2}
-    again = releases["with a second look"]
-    assert again["layers"][0]["doubtful"] > 0
-    assert any(len(word["word"]) < again["layers"][word["layer"] - 1]["length"] for word in again["words"])
-    assert len(releases["unary"]["layers"]) == 1
+    assert len(releases["unary"]["layers"]) == 4
     assert releases["subset selection"]["privacy"]["k_anonymity"]["k"] is None
     assert releases["subset selection with k"]["privacy"]["k_anonymity"]["k"] == 3
     assert {document["privacy"]["mechanism"] for document in releases.values()} == {"unary", "subset-selection"}
@@ -240,7 +233,7 @@ CAUGHT: dict[str, tuple[str, Tampering]] = {
     "fewer expected below k": ("unary", lower("privacy", "k_anonymity", "expected_below_k", by=0.5)),
     "k raised in the parameters": ("subset selection with k", put("parameters", "k_anonymity", value=400)),
     "reports raised": ("unary", add("layers", 0, "reports", more=1)),
-    "reports lowered": ("unary", add("layers", 0, "reports", more=-1500)),
+    "reports lowered": ("unary", add("layers", 0, "reports", more=-150)),
     "reports and users asked raised": (
         "unary",
         lambda document: document["layers"][0].update(asked=4000, reports=4000),
@@ -248,31 +241,7 @@ CAUGHT: dict[str, tuple[str, Tampering]] = {
     "reports lowered where no word ends": ("subset selection with k", add("layers", 1, "reports", more=-200)),
     "candidates more": ("unary", add("layers", 0, "candidates", more=1)),
     "candidates fewer": ("subset selection", add("layers", 1, "candidates", more=-4)),
-    "candidates as of one more listed extension": (
-        "unary with listed extensions",
-        add("layers", 0, "candidates", more=26),
-    ),
-    "candidates as of one listed extension less": (
-        "unary with listed extensions",
-        add("layers", 0, "candidates", more=-26),
-    ),
-    "candidates as if all extensions were listed": (
-        "unary with listed extensions",
-        lambda document: document["layers"][0].update(
-            candidates=26 * extensions(26, document["layers"][0]["extension"])
-        ),
-    ),
-    "candidates of a later layer as of one listed extension less": (
-        "unary with listed extensions",
-        lambda document: document["layers"][2].update(
-            candidates=document["layers"][2]["candidates"] - document["layers"][1]["kept"]
-        ),
-    ),
-    "a limit on candidates that calls for other lists": (
-        "unary with listed extensions",
-        put("parameters", "candidates", value=9000),
-    ),
-    "lists where layers are not adaptive": ("with colluders", put("parameters", "adaptive", value=False)),
+    "candidates of a later layer as of one prefix less": ("unary", add("layers", 2, "candidates", more=-4)),
     "more kept": ("subset selection", add("layers", 0, "kept", more=-1)),
     "fewer words in a layer": ("subset selection", add("layers", 0, "words", more=-1)),
     "fewest votes raised": ("unary", add("layers", 0, "fewest_votes", more=1)),
@@ -310,9 +279,6 @@ CAUGHT: dict[str, tuple[str, Tampering]] = {
     "a claim taken away": ("unary", lambda document: document["privacy"].pop("user_central")),
     "no claims": ("unary", put("privacy", value={})),
     "a smaller batch": ("unary", put("exposure", "disk", value=50)),
-    "fewer words in doubt": ("with a second look", put("layers", 0, "doubtful", value=0)),
-    "more words in doubt": ("with a second look", add("layers", 0, "doubtful", more=1)),
-    "more words in doubt than allowed": ("with a second look", put("parameters", "doubtful", value=0)),
     "a measurement taken away": ("measured", put("measurement", value=None)),
     "reports of a measurement raised": ("measured", add("measurement", "reports", more=1)),
     "reports and users of a measurement raised": (
@@ -504,7 +470,6 @@ def test_an_undecided_layer_is_covered_and_may_not_have_kept_anything(releases: 
         (("layers", 0, "reports"), 2**52),
         (("layers", 0, "asked"), -1),
         (("layers", 0, "kept"), -1),
-        (("layers", 0, "doubtful"), -1),
         (("exposure", "disk"), 0),
         (("exposure", "server"), -1),
         (("layers", 0, "fewest_votes"), -5),
@@ -628,6 +593,8 @@ def of_format_2(document: Json) -> Json:
         del old["measurement"]["digest"]
     for name in LACKING_PARAMETERS:
         del old["parameters"][name]
+    old["parameters"] |= DROPPED_PARAMETERS
+    old["layers"] = [layer | {"doubtful": 0} for layer in old["layers"]]
     for name in ("unique_words", "thresholds"):
         del old["privacy"][name]
     for central in (old["privacy"]["item_central"], old["privacy"]["user_central"]):
@@ -657,7 +624,27 @@ def older(document: Json, **changes: object) -> Json:
     return with_new_digest(old | {"format": 1, "score": None} | changes)
 
 
-TWO_PASSES = "unary with listed extensions"
+ADAPTIVE: dict[str, Tampering] = {
+    "of several symbols a layer": put("parameters", "adaptive", value=True),
+    "with words in doubt": put("parameters", "doubtful", value=20_000),
+}
+
+
+@pytest.mark.parametrize("change", ADAPTIVE)
+@pytest.mark.parametrize("number", [2, 3])
+def test_a_release_of_a_trie_that_is_no_more_is_refused_with_a_reason(
+    change: str, number: int, releases: dict[str, Json], place: Path
+) -> None:
+    document = copy.deepcopy(releases["unary"])
+    if number == 2:
+        document = of_format_2(document)
+    ADAPTIVE[change](document)
+    assert "was made by an older version: its layers may extend prefixes by several" in refused(
+        json.dumps(with_new_digest(document)), place
+    )
+
+
+TWO_PASSES = "unary in two passes"
 
 
 def with_votes_for_k(document: Json, passes: int) -> Json:

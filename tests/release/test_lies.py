@@ -42,8 +42,7 @@ KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 OBJECTED = "objected to"
 CAMPAIGN = "ab" * 16
 SPELLED = Vocabulary(["bb", "abbacab", "cabbaca", "bacabba", "aabbacc"])
-SMALL: Json = {"alphabet": Alphabet(ascii_lowercase), "candidates": 8000, "known": SPELLED, "depth": 8, "epsilon": 5.0}
-DOUBTING: Json = {"false_words": 1e-13, "false_prefixes": 0.5, "k_anonymity": 0}
+SMALL: Json = {"alphabet": Alphabet(ascii_lowercase), "candidates": 8000, "known": SPELLED, "depth": 7, "epsilon": 5.0}
 ODD = {"xqzjkvw": 0.5, "zzvqwpk": 0.3}
 SHARES = {"abba": 0.6, "cab": 0.5, "bac": 0.4, "a": 0.3, "cc": 0.06, "cabbac": 0.5}
 STORED = Exposure(disk=20)
@@ -66,7 +65,6 @@ class Run:
 RUNS = {
     "live": Run({"passes": 2}, measuring=600),
     "live, one pass": Run({}),
-    "live, in doubt": Run(DOUBTING),
     "live, masked": Run({}, exposure=replace(STORED, masked=MASKS)),
     "live, colluders": Run({"colluders": 0.9}),
     "live, targets": Run({"targets": frozenset(SHARES)}),
@@ -175,7 +173,7 @@ def leave_out_last_layer(document: Json) -> None:
 
 def end_there(document: Json) -> None:
     """Say that the last layer stated kept nothing, so that the algorithm ends."""
-    document["layers"][-1].update(kept=0, doubtful=0)
+    document["layers"][-1].update(kept=0)
 
 
 def exchange(*path: str | int) -> Change:
@@ -228,7 +226,7 @@ LIES: dict[str, tuple[str, Change, str]] = {
     "another pass of a layer": ("live", put("layers", 0, "pass", value=2), OBJECTED),
     "another number of a layer": ("live", put("layers", 0, "layer", value=2), OBJECTED),
     "another length": ("live", put("layers", 0, "length", value=2), OBJECTED),
-    "another extension": ("live", put("layers", 0, "extension", value=1), OBJECTED),
+    "another extension": ("live", put("layers", 0, "extension", value=2), OBJECTED),
     "other candidates": ("live", put("layers", 0, "candidates", value=7000), OBJECTED),
     "fewer users asked": (
         "live",
@@ -344,8 +342,7 @@ LIES: dict[str, tuple[str, Change, str]] = {
     "prefixes exchanged": ("live, likely", exchange("prefixes"), "votes"),
     "more prefixes kept": ("live", lambda document: document["layers"][0].update(kept=1), OBJECTED),
     "more words of a layer": ("live", put("layers", 0, "words", value=0), OBJECTED),
-    "other words in doubt": ("live, in doubt", put("layers", 0, "doubtful", value=0), OBJECTED),
-    "other fewest votes": ("live, in doubt", just_enough_votes, "votes"),
+    "other fewest votes": ("live", just_enough_votes, "votes"),
     "fewest votes that are too few": ("live", put("layers", 0, "fewest_votes", value=1), OBJECTED),
     "a layer undecided": ("live", put("layers", 0, "decided", value=False), OBJECTED),
     "more users": ("live, one pass", put("population", "users", value=3100), OBJECTED),
@@ -398,9 +395,7 @@ LIES: dict[str, tuple[str, Change, str]] = {
     "slots that were not drawn": ("live", put("parameters", "allocation", value="drawn"), OBJECTED),
     "another rule": ("live", put("parameters", "rule", value="top"), "thresholds"),
     "no colluders": ("live, colluders", put("parameters", "colluders", value=0.0), "colluders"),
-    "layers of equal size": ("live", put("parameters", "adaptive", value=False), OBJECTED),
-    "layers not of equal size": ("live, equal layers", put("parameters", "adaptive", value=True), "limits"),
-    "more room for candidates": ("live", put("parameters", "candidates", value=9000), OBJECTED),
+    "more room for candidates": ("live", put("parameters", "candidates", value=9000), "limits"),
     "longer reports": ("live", put("parameters", "report_bytes", value=20_000), "limits"),
     "a larger frontier": ("live", put("parameters", "frontier", value=300_000), "limits"),
     "a smaller frontier": ("live", put("parameters", "frontier", value=1), OBJECTED),
@@ -408,7 +403,6 @@ LIES: dict[str, tuple[str, Change, str]] = {
     "a larger smallest layer": ("live", put("parameters", "smallest_layer", value=2000), OBJECTED),
     "fewer false prefixes": ("live", put("parameters", "false_prefixes", value=0.01), "limits"),
     "fewer false words": ("live", put("parameters", "false_words", value=1e-4), "limits"),
-    "other room for doubt": ("live", put("parameters", "doubtful", value=0), "limits"),
     "another profile": ("live", put("profile", value="gboard-2024"), "limits"),
     # Who saw what
     "a server that saw whole layers": ("live", put("exposure", "server", value=None), OBJECTED),
@@ -565,12 +559,6 @@ CHAINS = {
         0,
         with_frontier(lambda prefixes: prefixes[:-1]),
         "pass 1 layer 1 does not begin with the characters of the alphabet",
-    ),
-    "a doubtful word that the layer before did not ask about": (
-        "live, in doubt",
-        2,
-        lambda layer: replace(layer, doubtful=strings(["zz"])),
-        "pass 1 layer 3 is in doubt about words that the layer before it did not ask about",
     ),
 }
 

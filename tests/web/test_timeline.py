@@ -18,7 +18,7 @@ def layer(index: int, opened: float, words: int | None, reports: int = 100) -> L
     facts = None
     if words is not None:
         counts: dict[str, Any] = dict.fromkeys(("length", "extension", "candidates", "asked", "reports", "kept"), 1)
-        facts = LayerFacts(1, index + 1, **counts, words=words, doubtful=0, fewest_votes=1, decided=True)
+        facts = LayerFacts(1, index + 1, **counts, words=words, fewest_votes=1, decided=True)
     state = "open" if words is None else "decided"
     return LayerView(index, state, 200, 10, reports, 0, 0.1, opened, opened + 500, 0, facts, [])
 

@@ -30,8 +30,6 @@ class ShownLayer:
     """The prefixes shown of the layer before, in order."""
     kept: NDArray[np.int64]
     dropped: NDArray[np.int64]
-    again: Mapping[str, int]
-    """The words dropped here that a later layer was asked about again and released, and which layer that was."""
 
     def living(self) -> Strings:
         """The prefixes shown that go on, in order."""
@@ -40,17 +38,16 @@ class ShownLayer:
 
     def words(self, released: Container[tuple[int, str]]) -> int:
         """How many released words are shown."""
-        kept, dropped = self.trie_trace.kept, self.trie_trace.dropped
+        kept = self.trie_trace.kept
         ending = kept.texts[self.kept[kept.ended[self.kept]]].tolist()
-        found = sum((self.trie_trace.pass_number, text) in released for text in ending)
-        return found + sum(text in self.again for text in dropped.texts[self.dropped].tolist())
+        return sum((self.trie_trace.pass_number, text) in released for text in ending)
 
 
 def trie_data(
     layers: Sequence[LayerTrace], words: Sequence[ReleasedWord], truth: Mapping[str, int], users: int
 ) -> dict[str, object]:
     """The shown part of the trie as plain values, in lists that a script walks from each prefix to its children."""
-    shown = list(_choose_shown(layers, _paths(layers, words), _released_later(layers, words)))
+    shown = list(_choose_shown(layers, _paths(layers, words)))
     released = {(word.pass_number, word.word) for word in words}
     held = strings(sorted(truth))
     return {
@@ -80,8 +77,6 @@ def _paths(layers: Sequence[LayerTrace], words: Iterable[ReleasedWord]) -> list[
             layer_index = indices[word.pass_number, number]
             stop = layers[layer_index].length + layers[layer_index].extension
             ends = len(word.word) < stop
-            if ends and number < word.layer:
-                break  # here it was dropped, and it has no place of its own below
             step = ending[layer_index][word.word] if ends else living[layer_index][word.word[:stop]]
             if step not in paths[layer_index]:
                 steps.append((layer_index, step))
@@ -93,26 +88,12 @@ def _paths(layers: Sequence[LayerTrace], words: Iterable[ReleasedWord]) -> list[
     return paths
 
 
-def _released_later(layers: Sequence[LayerTrace], words: Iterable[ReleasedWord]) -> list[dict[str, int]]:
-    """For each layer the words that end in it but were released by a later one, and by which."""
-    again: list[dict[str, int]] = [{} for _ in layers]
-    for word in words:
-        for number, layer in enumerate(layers):
-            if layer.pass_number == word.pass_number and len(word.word) < layer.length + layer.extension:
-                if layer.number < word.layer:
-                    again[number][word.word] = word.layer
-                break
-    return again
-
-
-def _choose_shown(
-    layers: Sequence[LayerTrace], paths: Sequence[set[int]], again: Sequence[Mapping[str, int]]
-) -> Iterator[ShownLayer]:
+def _choose_shown(layers: Sequence[LayerTrace], paths: Sequence[set[int]]) -> Iterator[ShownLayer]:
     share = MOST_BESIDE // max(len(layers), 1)
-    numbered = zip(layers, paths, again, strict=True)
+    numbered = zip(layers, paths, strict=True)
     for _, pass_number in groupby(numbered, key=lambda pair: pair[0].pass_number):
         parents: Strings | None = None
-        for layer, path, later in pass_number:
+        for layer, path in pass_number:
             if parents is None:
                 parents = np.unique(_heads(np.append(layer.kept.texts, layer.dropped.texts), layer.length))
             on_path = np.array(sorted(path), np.int64)
@@ -120,9 +101,8 @@ def _choose_shown(
             ends = ends[np.argsort(-layer.kept.votes[ends], kind="stable")[:share]]
             near = _under(layer.dropped, layer.length, parents)
             lacking = (layer.dropped.needed - layer.dropped.votes)[near]
-            found = near[np.isin(layer.dropped.texts[near], strings(list(later))) & layer.dropped.ended[near]]
-            near = np.union1d(found, near[np.argsort(lacking, kind="stable")[:share]])
-            shown = ShownLayer(layer, parents, np.concatenate([on_path, ends]), near, later)
+            near = near[np.argsort(lacking, kind="stable")[:share]]
+            shown = ShownLayer(layer, parents, np.concatenate([on_path, ends]), near)
             yield shown
             parents = shown.living()
 
@@ -163,11 +143,6 @@ def _layer(
             for position, (text, ends, enough) in enumerate(passed)
             if ends and enough and (layer.pass_number, text) not in released
         ],
-        "again": {
-            position: shown.again[text]
-            for position, (text, ends) in enumerate(zip(texts.tolist(), ended.tolist(), strict=True))
-            if ends and text in shown.again
-        },
     }
 
 

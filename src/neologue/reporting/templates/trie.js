@@ -55,11 +55,11 @@
   function voted(parent, number, place) {
     const layer = data.layers[number], next = data.layers[number + 1], tail = layer.tails[place];
     const votes = layer.votes[place], needed = layer.needed[place], passed = votes >= needed;
-    const ends = symbols(tail).length < layer.extension, known = layer.known.has(place), again = layer.again[place];
+    const ends = symbols(tail).length < layer.extension, known = layer.known.has(place);
     return {
-      text: parent.text + tail, tail, parent, ends, passed, known, again, votes, needed, at: layer,
+      text: parent.text + tail, tail, parent, ends, passed, known, votes, needed, at: layer,
       held: layer.held[place],
-      kind: again ? "word" : !passed || known ? "died" : ends ? "word" : "lived",
+      kind: !passed || known ? "died" : ends ? "word" : "lived",
       estimate: (votes - layer.noise) * layer.scale,
       margin: (votes - needed) / layer.deviation,
       layer: number + 1,
@@ -162,7 +162,7 @@
       : `in truth ${plural(node.held, "held word begins", "held words begin")} so`;
     return `layer ${layer}: ${plural(node.votes, "vote", "votes")}, ${whole(node.needed)} needed, `
       + `noise ${noise.toFixed(1)} ± ${deviation.toFixed(1)}; `
-      + (node.again ? `in doubt, asked about again and found in layer ${node.again}; ` : "") + truth;
+      + truth;
   }
 
   // The tree.
