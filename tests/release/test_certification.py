@@ -42,7 +42,7 @@ SPELLED = Vocabulary(["bb", "abbacab", "cabbaca", "bacabba", "aabbacc"])
 """Known words by which others are spelled."""
 RUNS: dict[str, Json] = {
     "unary": {"name": "neologue"},
-    "unary in two passes": {"name": "neologue", "passes": 2},
+    "unary in two passes": {"name": "neologue", "passes": 2, "epsilon": 4.0},
     "subset selection": {"name": "gboard-2024", "frontier": 12},
     "subset selection with k": {"name": "gboard-2024", "frontier": 4, "k_anonymity": 3},
     "with colluders": {"name": "neologue", "colluders": 0.3, "delta": 1e-6},
@@ -145,7 +145,8 @@ def add_word(document: Json) -> None:
 
 
 def rename_word(document: Json) -> None:
-    document["words"][0]["word"] = "bbbb"[: len(document["words"][0]["word"])]
+    """Another word that the first layer asked about."""
+    inside(document, ("words", [word["word"] for word in document["words"]].index("a")))["word"] = "c"
 
 
 def longer_word(document: Json) -> None:
@@ -244,7 +245,7 @@ CAUGHT: dict[str, tuple[str, Tampering]] = {
     "candidates of a later layer as of one prefix less": ("unary", add("layers", 2, "candidates", more=-4)),
     "more kept": ("subset selection", add("layers", 0, "kept", more=-1)),
     "fewer words in a layer": ("subset selection", add("layers", 0, "words", more=-1)),
-    "fewest votes raised": ("unary", add("layers", 0, "fewest_votes", more=1)),
+    "fewest votes raised": ("unary", add("layers", -1, "fewest_votes", more=1)),
     "fewest votes set to none": ("unary", put("layers", 0, "fewest_votes", value=0)),
     "a layer undecided": ("unary", put("layers", 0, "decided", value=False)),
     "a layer removed": ("subset selection", lambda document: document["layers"].pop(2)),
@@ -341,7 +342,7 @@ CONSISTENT: dict[str, tuple[str, Tampering]] = {
     "a word renamed": ("unary", rename_word),
     "a word added, and counted in its layer": (
         "unary",
-        lambda document: (document["words"].append(document["words"][-1] | {"word": "bcb"}), count_word(document)),
+        lambda document: (document["words"].append(document["words"][3] | {"word": "b"}), count_word(document)),
     ),
     "an interval narrowed as by a higher threshold": ("unary", lower("words", 0, "high", by=0.99)),
     "fewest votes lowered to what is just enough": ("subset selection", add("layers", 0, "fewest_votes", more=-1)),
@@ -407,9 +408,11 @@ def test_a_release_made_up_as_a_whole_is_refused_by_the_signature_alone(releases
     The same holds of an operator who lies: no figure of a release can show that so many devices reported.
     """
     document = sign_document(copy.deepcopy(releases["unary"]), KEY)
-    document["population"]["users"] = 3_000_000  # type: ignore[index]
+    document["population"]["users"] = 4 * 3_000_000  # type: ignore[index]
     document["words"] = []
-    document["layers"][0].update(asked=3_000_000, reports=3_000_000, words=0, fewest_votes=0)  # type: ignore[index]
+    del document["layers"][1:]  # type: ignore[attr-defined]
+    ended = {"kept": 0, "words": 0, "fewest_votes": 0}
+    document["layers"][0].update(asked=3_000_000, reports=3_000_000, **ended)  # type: ignore[index]
     (true,) = read_documents(place.parent / NAME, [releases["unary"]["layers"][0]["digest"]]).values()
     layer = replace(read_layer(true), layer_size=3_000_000)
     document["layers"][0]["digest"] = layer.digest.hex()  # type: ignore[index]
@@ -444,6 +447,7 @@ def test_what_is_wrong_is_named_without_a_word_of_the_release(releases: dict[str
 def test_an_undecided_layer_is_covered_and_may_not_have_kept_anything(releases: dict[str, Json], place: Path) -> None:
     document = copy.deepcopy(releases["unary"])
     document["words"] = []
+    del document["layers"][1:]
     document["layers"][0].update(reports=40, kept=0, words=0, fewest_votes=0, decided=False)
     place.write_text(json.dumps(document), "utf-8")
     read = read_release_file(place)
