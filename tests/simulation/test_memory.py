@@ -46,7 +46,7 @@ def test_a_machine_that_is_too_small_for_anything_is_told_so() -> None:
 
 
 def test_a_small_frontier_needs_little() -> None:
-    check_memory(campaign(frontier=10, candidates=10**8), 2, free=BASE + 10**6)
+    check_memory(campaign(frontier=10, candidates=10**8), 2, free=BASE + 2 * 10**6)
 
 
 def test_some_memory_is_free_here() -> None:
