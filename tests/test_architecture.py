@@ -37,7 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "testing": {"language", "protocol", "device"},
     "campaign": {"language", "randomizers", "masking", "privacy", "protocol"},
     "ledger": {"randomizers", "privacy"},
-    "layout": {"language", "randomizers", "privacy", "protocol", "campaign"},
+    "layout": {"language", "randomizers", "privacy", "campaign"},
     "discovery": {"language", "randomizers", "privacy", "protocol", "campaign", "layout"},
     "release": {
         "language", "randomizers", "transparency", "privacy", "protocol", "campaign", "layout", "discovery",
