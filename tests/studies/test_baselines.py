@@ -14,7 +14,7 @@ from neologue.studies.compare import METHODS
 from neologue.studies.fragment_puzzle import FragmentPuzzle
 from neologue.studies.method import Found, Method, Task
 from neologue.studies.opt_prefix_tree import OptPrefixTree
-from neologue.studies.outcome import outcome, truth_of
+from neologue.studies.outcome import WordUse, outcome, truth_of
 from neologue.studies.pem import Pem
 from neologue.studies.privacy_grant import PrivacyGrant
 from neologue.studies.user_samples import one_word, several_words
@@ -22,6 +22,7 @@ from neologue.studies.user_samples import one_word, several_words
 USERS = 30_000
 HEAVY = {"abba": 0.3, "cab": 0.25, "badge": 0.2, "face": 0.15, "deed": 0.1}
 KNOWN = "head"
+CENTRAL = ("partition-selection", "weighted-gaussian", "dp-sips", "mad", "mad2r")
 # Small trees, so that several layers are needed to reach the end of a word.
 FOUND_BY: dict[str, Method] = {
     **METHODS,
@@ -73,6 +74,10 @@ def test_what_many_hold_is_found_and_found_again(name: str, findings: dict[str, 
         ("triehh", PrivacyGrant(8.0, "central", "user")),
         ("partition-selection", PrivacyGrant(1.0, "central", "item")),
         ("partition-selection", PrivacyGrant(1.0, "central", "user")),
+        ("weighted-gaussian", PrivacyGrant(1.0, "central", "user")),
+        ("dp-sips", PrivacyGrant(1.0, "central", "item")),
+        ("mad", PrivacyGrant(1.0, "central", "user")),
+        ("mad2r", PrivacyGrant(1.0, "central", "user")),
     ],
 )
 def test_a_central_budget_is_kept(name: str, budget: PrivacyGrant, task: Task) -> None:
@@ -81,7 +86,8 @@ def test_a_central_budget_is_kept(name: str, budget: PrivacyGrant, task: Task) -
     assert found.privacy.keeps(budget)
     promised = found.privacy.central_item if budget.unit == "item" else found.privacy.central_user
     assert promised is not None
-    assert promised > 0.8 * budget.epsilon, "hardly less is spent than there is"
+    # With 30,000 users the bound for shuffled reports of `sfp` jumps, at a local ε of 7.2, from 3.6 to more than 4.
+    assert promised > (0.85 if name == "sfp" else 0.97) * budget.epsilon, "hardly less is spent than there is"
 
 
 @pytest.mark.parametrize("name", FOUND_BY)
@@ -136,7 +142,7 @@ def test_ours_is_scored_as_a_discovery_is(findings: dict[str, Found], task: Task
 
 
 @pytest.mark.parametrize(
-    ("name", "most"), [("opt-prefix-tree", 0), ("pem", 5), ("sfp", 0), ("triehh", 0), ("partition-selection", 0)]
+    ("name", "most"), [("opt-prefix-tree", 0), ("pem", 5), ("sfp", 0), ("triehh", 0), *((name, 0) for name in CENTRAL)]
 )
 def test_where_nobody_holds_a_new_word_no_more_are_found_than_the_method_makes_up(name: str, most: int) -> None:
     idle = Population.from_words({str(user): {KNOWN: 1} for user in range(3000)})
@@ -148,12 +154,14 @@ def test_where_nobody_holds_a_new_word_no_more_are_found_than_the_method_makes_u
 
 
 def test_figures_of_an_outcome() -> None:
-    truth = {"a": 50, "b": 30, "c": 15, "d": 5}
+    truth = {"a": WordUse(50, 60), "b": WordUse(30, 30), "c": WordUse(15, 100), "d": WordUse(5, 10)}
     scored = outcome(["b", "x", "a"], truth, top=2)
     assert [scored.words, scored.coverage, scored.precision, scored.recall] == pytest.approx([3, 0.8, 2 / 3, 0.5])
+    assert scored.missing_mass == pytest.approx(110 / 200)
     assert scored.f1 == 0.5, "of the first two found one is among the first two held"
     nothing = outcome([], truth, top=2)
     assert (nothing.coverage, nothing.precision, nothing.recall, nothing.f1) == (0.0, 1.0, 0.0, 0.0)
+    assert nothing.missing_mass == 1.0
 
 
 def test_groups_of_pem_extend_as_far_as_the_server_can_afford(task: Task) -> None:

@@ -77,30 +77,37 @@ def show_paper(document: Mapping[str, Any]) -> None:
 
 def show_comparison(document: Mapping[str, Any]) -> None:
     """Print every method, one line for each ε and number of users."""
-    columns = ("method", "users", "ε", "coverage", "precision", "F1@K", "bytes", "rounds", "local ε", "central ε")
+    asked = document["asked"]
+    unit = {"item": "word", "user": "user"}[asked["unit"]]
+    columns = (
+        *("method", "users", "ε", "coverage", "missing mass", "precision", "words", "F1@K", "bytes", "rounds"),
+        *("local ε of a word", f"central ε of a {unit}"),
+    )
     rows = []
     for row in document["table"]:
         begin = (row["method"], f"{row['users']:,}", f"{row['epsilon']:g}")
         if "refusal" in row:
-            rows.append((*begin, "not possible", *[""] * 6))
+            rows.append((*begin, "not possible", *[""] * 8))
             continue
         rows.append(
             (
                 *begin,
                 f"{row['coverage']:.1%}",
+                f"{row['missing_mass']:.1%}",
                 f"{row['precision']:.1%}",
+                f"{row['words']:,.0f}",
                 f"{row['f1']:.3f}",
                 "all" if row["bytes_per_device"] is None else f"{row['bytes_per_device']:,}",
                 str(row["rounds"]),
                 epsilon_text(row["local_item"]),
-                epsilon_text(row["central_item"]),
+                epsilon_text(row[f"central_{asked['unit']}"]),
             )
         )
-    asked = document["asked"]
-    show_table("Methods side by side", columns, rows, numbers=range(1, 10))
+    show_table("Methods side by side", columns, rows, numbers=range(1, 12))
     print_line(
-        f"ε is {asked['model']}, for one {asked['unit']}; ε of a word is shown. Methods without a local ε trust a "
-        "server with words as they are, and got the same number as a central ε."
+        f"ε is {asked['model']}, for one {unit}; central ε is at δ = {asked['delta']:g}. Methods without a local ε "
+        "trust a server with words as they are, and got the same number as a central ε. Missing mass: of all times "
+        "that a user typed a new word, the share whose word was not found."
     )
     needed = [
         (row["method"], f"{row['epsilon']:g}", f"{row['coverage']:.0%}", f"{row['users']:,}")

@@ -13,15 +13,18 @@ from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.vocabulary import Vocabulary
 from neologue.populations.population import Population
+from neologue.studies.adaptive_weighting import AdaptiveWeighting, TwoRoundAdaptiveWeighting
+from neologue.studies.dp_sips import DpSips
 from neologue.studies.fragment_puzzle import FragmentPuzzle
 from neologue.studies.method import Advance, Method, Task, ignore_progress
 from neologue.studies.opt_prefix_tree import OptPrefixTree
 from neologue.studies.ours import Ours
-from neologue.studies.outcome import Outcome, outcome, truth_of
+from neologue.studies.outcome import Outcome, WordUse, outcome, truth_of
 from neologue.studies.partition_selection import PartitionSelection
 from neologue.studies.pem import Pem
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
 from neologue.studies.triehh import TrieHH
+from neologue.studies.weighted_gaussian import WeightedGaussian
 
 _ALL: tuple[Method, ...] = (
     Ours("neologue"),
@@ -31,6 +34,10 @@ _ALL: tuple[Method, ...] = (
     FragmentPuzzle(),
     TrieHH(),
     PartitionSelection(),
+    WeightedGaussian(),
+    DpSips(),
+    AdaptiveWeighting(),
+    TwoRoundAdaptiveWeighting(),
 )
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _ALL})
 
@@ -183,7 +190,7 @@ def _check_users(study: Study, tasks: Sequence[Task]) -> None:
 def _results(
     study: Study, tasks: Mapping[int, Task], done: Mapping[ComparisonRun, ComparisonResult], advance: Advance
 ) -> Iterator[ComparisonResult]:
-    truth: dict[str, int] | None = None
+    truth: dict[str, WordUse] | None = None
     for run in study.runs:
         if run in done:
             yield done[run]

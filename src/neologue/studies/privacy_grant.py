@@ -15,8 +15,10 @@ from neologue.randomizers.thresholds import LARGEST_EPSILON, SMALLEST_EPSILON, c
 
 MODELS = ("local", "central")
 UNITS = ("item", "user")
-STEPS = 20
+STEPS = 1000
 """The search for a local ε goes in steps of 1 over this."""
+UNSPENT = 1e-3
+"""The share of the budget that may stay unspent, so that the search ends sooner."""
 MOST_EPSILON = 1000.0
 
 
@@ -44,12 +46,19 @@ class PrivacyGrant:
         if self.model == "local":
             return check_epsilon(self.epsilon / (words_per_user if self.unit == "user" else 1))
         keeps, breaks = 0, math.floor(LARGEST_EPSILON * STEPS) + 1
+        excess_of: dict[int, float] = {}
         step = breaks // 2
         while breaks - keeps > 1:
             excess = math.log(max(central(step / STEPS), SMALLEST_EPSILON) / self.epsilon)
+            excess_of[step] = excess
             keeps, breaks = (step, breaks) if excess <= 0 else (keeps, step)
+            if -UNSPENT <= excess <= 0:
+                break
             # Increasing the local ε by 1 multiplies the central ε by about √e, or more.
-            step = min(max(step - math.ceil(2 * excess * STEPS), keeps + 1), breaks - 1)
+            rise = 1 / (2 * STEPS)
+            if keeps in excess_of and breaks in excess_of:
+                rise = (excess_of[breaks] - excess_of[keeps]) / (breaks - keeps)
+            step = min(max(step - math.ceil((excess + UNSPENT / 2) / max(rise, 1e-9)), keeps + 1), breaks - 1)
         if not keeps:
             raise ParameterError(
                 f"not even a local epsilon of {max(1 / STEPS, SMALLEST_EPSILON):g} keeps a central epsilon of "

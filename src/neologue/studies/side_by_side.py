@@ -52,6 +52,7 @@ def _row(comparison: Comparison, method: str, epsilon: float, users: int) -> dic
         "low": interval.low,
         "high": interval.high,
         "precision": _over(outcomes, lambda outcome: outcome.precision).mean,
+        "missing_mass": _over(outcomes, lambda outcome: outcome.missing_mass).mean,
         "f1": _over(outcomes, lambda outcome: outcome.f1).mean,
         "words": _over(outcomes, lambda outcome: outcome.words).mean,
         "rounds": _most(results, lambda cost: cost.rounds),

@@ -1,5 +1,7 @@
 """Counts of the words that users report, in memory that does not grow with the number of users."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,12 +43,23 @@ def one_word(
 
 def several_words(task: Task, bound: int | None, seed: int, advance: Advance) -> Integers:
     """How many users report each of the task's words, if each user picks up to `bound` of them; None means all."""
-    group_of_word = np.full(len(task.population.words), -1, np.int32)
-    group_of_word[task.word_indices] = np.arange(len(task.word_indices))
-    sampler = Sampler(len(task.word_indices), group_of_word, bound or len(task.word_indices) or 1, False, seed)
     speakers = np.zeros(len(task.word_indices), np.int64)
+    for _, words in samples(task, bound, seed, advance):
+        speakers += np.bincount(words, minlength=len(speakers))
+    return speakers
+
+
+def samples(
+    task: Task, bound: int | None, seed: int, advance: Advance, eligible: NDArray[np.bool_] | None = None
+) -> Iterator[tuple[Integers, NDArray[np.int32]]]:
+    """For blocks of users, up to `bound` words that each reports: where each user's begin, and the words."""
+    count = len(task.word_indices)
+    group_of_word = np.full(len(task.population.words), -1, np.int32)
+    group_of_word[task.word_indices] = (
+        np.arange(count) if eligible is None else np.where(eligible, np.arange(count), -1)
+    )
+    sampler = Sampler(count, group_of_word, bound or count or 1, False, seed)
     for start, stop in task.population.spans(0, task.users):
         held = task.population.draw(start, stop, counted=False)
-        speakers += np.bincount(sampler.samples(start, held)[1], minlength=len(speakers))
+        yield sampler.samples(start, held)
         advance(held.users)
-    return speakers
