@@ -35,7 +35,6 @@ def show_paper(document: Mapping[str, Any]) -> None:
                 name,
                 f"{row['coverage']:.1%}",
                 interval_text(row),
-                f"{row['words']:,.0f}",
                 epsilon_text(row["central_epsilon"]),
             )
             for name, row in points
@@ -80,14 +79,14 @@ def show_comparison(document: Mapping[str, Any]) -> None:
     asked = document["asked"]
     unit = {"item": "word", "user": "user"}[asked["unit"]]
     columns = (
-        *("method", "users", "ε", "coverage", "missing mass", "precision", "words", "F1@K", "bytes", "rounds"),
-        *("local ε of a word", f"central ε of a {unit}"),
+        *("method", "users", "ε", "coverage", "missing", "precision", "F1@K", "bytes", "rounds"),
+        *("local ε", "central ε"),
     )
     rows = []
     for row in document["table"]:
         begin = (row["method"], f"{row['users']:,}", f"{row['epsilon']:g}")
         if "refusal" in row:
-            rows.append((*begin, "not possible", *[""] * 8))
+            rows.append((*begin, "not possible", *[""] * 7))
             continue
         rows.append(
             (
@@ -95,7 +94,6 @@ def show_comparison(document: Mapping[str, Any]) -> None:
                 f"{row['coverage']:.1%}",
                 f"{row['missing_mass']:.1%}",
                 f"{row['precision']:.1%}",
-                f"{row['words']:,.0f}",
                 f"{row['f1']:.3f}",
                 "all" if row["bytes_per_device"] is None else f"{row['bytes_per_device']:,}",
                 str(row["rounds"]),
@@ -103,11 +101,11 @@ def show_comparison(document: Mapping[str, Any]) -> None:
                 epsilon_text(row[f"central_{asked['unit']}"]),
             )
         )
-    show_table("Methods side by side", columns, rows, numbers=range(1, 12))
+    show_table("Methods side by side", columns, rows, numbers=range(1, 11))
     print_line(
-        f"ε is {asked['model']}, for one {unit}; central ε is at δ = {asked['delta']:g}. Methods without a local ε "
-        "trust a server with words as they are, and got the same number as a central ε. Missing mass: of all times "
-        "that a user typed a new word, the share whose word was not found."
+        f"ε is {asked['model']}, for one {unit}; the last two columns are of a word, and of a {unit} at δ = "
+        f"{asked['delta']:g}. Methods without a local ε trust a server with words as they are, and got the same number "
+        "as a central ε. Missing: of all times that a user typed a new word, the share whose word was not found."
     )
     needed = [
         (row["method"], f"{row['epsilon']:g}", f"{row['coverage']:.0%}", f"{row['users']:,}")
