@@ -93,7 +93,8 @@ def test_a_comparison_has_all_figures_of_all_methods(compared: tuple[Result, Pat
     assert found["study"] == "compare"
     assert len(found["table"]) == 4
     for row in found["table"]:
-        assert {"coverage", "precision", "f1", "bytes_per_device", "rounds", "users_asked", "low"} <= set(row)
+        shown = {"coverage", "missing_mass", "precision", "f1", "bytes_per_device", "rounds", "users_asked", "low"}
+        assert shown <= set(row)
     assert {row["method"] for row in found["users_needed"]} == {"triehh", "partition-selection"}
     assert [method["name"] for method in found["methods"]] == ["triehh", "partition-selection"]
     assert len(found["results"]) == 8
