@@ -1,13 +1,17 @@
 """The 99th percentile of an honest check-in while strangers send hostile requests, and without them; and memory.
 
-python -m benchmarks.strangers                  10,000 requests of each kind, 1,000 a second; about ten minutes
+python -m benchmarks.strangers                  10,000 requests of each kind, 1,000 a second
+python -m benchmarks.strangers --kind scanner   this kind alone; `--kind` can be given again
 python -m benchmarks.strangers --requests 1000  a short run
 
 Honest devices and strangers have two addresses of loopback, and share the machine with the service. Each kind has
 rounds of three spells, in another order each time, so that whatever else the machine does slows all three alike: the
 honest device *alone*; *beside* strangers who send the same to a server that throws it away, which costs the machine
 what the strangers themselves cost; and *attacked*. Real strangers bring their own machine, so attacked over beside is
-what the service itself adds. The cost of a hostile request is the CPU time of the service for it, in honest check-ins.
+what the service itself adds: that is the ratio with a goal. Each round has a ratio of its own, and their median stands
+beside the ratio of all, because a burst of other work spoils one round. *cost* is the CPU time of the service for a
+hostile request, in honest check-ins, and *noise* that for a check-in beside strangers over one alone. Both are counted
+for the service alone, and *noise* is 1 on a quiet machine: what else is measured is disturbed where it is far from it.
 """
 
 import argparse
@@ -48,7 +52,7 @@ HOLD = 0.5
 """For how many seconds a stranger keeps a connection that the service does not close."""
 PAUSE = 0.004
 """Seconds between two honest check-ins."""
-ROUNDS = 10
+ROUNDS = 5
 FEWEST = 20
 """Check-ins of a spell, however short the attack."""
 WARM_UP = 200
@@ -248,15 +252,26 @@ class Spells:
     alone: list[float] = field(default_factory=list)
     beside: list[float] = field(default_factory=list)
     attacked: list[float] = field(default_factory=list)
+    rounds: list[float] = field(default_factory=list)
+    """Attacked over beside, of each round."""
     memory: list[int] = field(default_factory=list)
     cpu_alone: float = 0.0
     """CPU seconds of the service during the spells alone."""
+    cpu_beside: float = 0.0
     cpu_attacked: float = 0.0
 
     def cost(self, requests: int) -> float:
         """The CPU time of the service for a hostile request, in honest check-ins, however busy the machine is."""
         check_in = self.cpu_alone / len(self.alone)
         return (self.cpu_attacked / check_in - len(self.attacked)) / requests
+
+    @property
+    def slowed(self) -> float:
+        """How many times the CPU time of a check-in alone one takes beside strangers who ask somebody else.
+
+        It is 1 if the machine is quiet; by how much it differs, the machine disturbs what else is measured here.
+        """
+        return (self.cpu_beside / len(self.beside)) / (self.cpu_alone / len(self.alone))
 
 
 def _measure_kind(
@@ -272,7 +287,9 @@ def _measure_kind(
         spells.cpu_alone += _cpu(server) - began
 
     def beside() -> None:
+        began = _cpu(server)
         spells.beside += honest.latencies(_while(strangers.begin(strangers.elsewhere, kind, each)))
+        spells.cpu_beside += _cpu(server) - began
 
     def attacked() -> None:
         began = _cpu(server)
@@ -282,8 +299,10 @@ def _measure_kind(
 
     for number in range(ROUNDS):
         turns = (alone, beside, attacked)
+        before = len(spells.beside), len(spells.attacked)
         for turn in turns[number % 3 :] + turns[: number % 3]:
             turn()
+        spells.rounds.append(_p99(spells.attacked[before[1] :]) / _p99(spells.beside[before[0] :]))
     return spells
 
 
@@ -311,7 +330,8 @@ def measure(requests: int, kinds: list[str]) -> None:
                 honest.latencies(_while(strangers.begin(port, kind, WARM_UP)))
             print(f"{requests:,} requests of each kind, {RATE:,} a second, {ROUNDS} rounds; load {_load()}")
             print(
-                f"{'p99':22}{'alone':>10}{'beside':>10}{'attacked':>10}{'/ alone':>9}{'/ beside':>9}{'cost':>7}  memory"
+                f"{'p99':22}{'alone':>10}{'beside':>10}{'attacked':>10}{'/ alone':>9}{'/ beside':>9}{'median':>8}"
+                f"{'cost':>7}{'noise':>7}  memory"
             )
             for kind in kinds or list(attacks("")):
                 before = server.memory_info().rss
@@ -319,11 +339,14 @@ def measure(requests: int, kinds: list[str]) -> None:
                 alone, beside, attacked = map(_p99, (spells.alone, spells.beside, spells.attacked))
                 print(
                     f"{kind:22}{1e3 * alone:>8.1f}ms{1e3 * beside:>8.1f}ms{1e3 * attacked:>8.1f}ms"
-                    f"{attacked / alone:>10.2f}{attacked / beside:>10.2f}{spells.cost(requests):>10.1f}"
+                    f"{attacked / alone:>9.2f}{attacked / beside:>9.2f}"
+                    f"{statistics.median(spells.rounds):>8.2f}{spells.cost(requests):>7.1f}{spells.slowed:>7.2f}"
                     f"  {before / 1e6:.0f} to {max(spells.memory) / 1e6:.0f} MB, x {max(spells.memory) / before:.2f}",
                     flush=True,
                 )
-            print(f"goal: ratios of at most {GOAL:g}, memory x 1; load {_load()}")
+            print(
+                f"goal: / beside and its median at most {GOAL:g}, memory x 1; quiet if noise is near 1; load {_load()}"
+            )
         finally:
             strangers.end()
 
