@@ -1,12 +1,13 @@
 """No word that enough users report is lost without a trace, however it is spelled."""
 
+from pathlib import Path
 from typing import Unpack
 
 import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from neologue import Alphabet, Campaign
+from neologue import Alphabet, Campaign, Population, Vocabulary, discover
 from neologue.binom import cdf
 from neologue.campaign.changes import Changes
 from neologue.discovery.blind_spots import MISSED, sure_share
@@ -79,3 +80,27 @@ def test_the_sure_share_falls_with_users_and_rises_with_whatever_asks_for_more_v
 def test_nothing_is_promised_for_a_trie_or_where_nobody_can_stand_out() -> None:
     assert sure_share(Campaign.from_profile(users=USERS, layers=None)) is None
     assert sure_share(Campaign.from_profile(users=400, epsilon=2.0)) is None
+
+
+def test_oddly_spelled_words_that_enough_users_report_are_released_or_lie_behind_a_listed_prefix() -> None:
+    """All of them are found by their votes alone: known words say nothing of how they are spelled."""
+    odd = (Path(__file__).parent / "odd_words.txt").read_text("ascii").split()
+    campaign = Campaign.from_profile(
+        users=USERS,
+        epsilon=10.0,
+        alphabet=Alphabet.named("en"),
+        known=Vocabulary(["hello", "world", "there", "people", "because", "through"]),
+        candidates=100_000,
+    )
+    share = sure_share(campaign)
+    assert share is not None
+    rng = np.random.default_rng(11)
+    holders = [set(rng.choice(USERS, round(share * USERS) + 1, replace=False).tolist()) for _ in odd]
+    held = {
+        str(user): {word: 1 for word, those in zip(odd, holders, strict=True) if user in those} for user in range(USERS)
+    }
+    release = discover(Population.from_words(held), campaign, seed=2).release
+    released, listed = {word.word for word in release.words}, tuple(kept.prefix for kept in release.prefixes)
+    assert [word for word in odd if word not in released and not word.startswith(listed)] == []
+    assert released, "and some are reached"
+    assert len(released) < len(odd), "and some are not, which is what the list is for"
