@@ -17,4 +17,4 @@ def test_the_changes_are_the_parameters_with_their_types_in_their_order() -> Non
 
 def test_a_name_that_is_no_parameter_is_refused() -> None:
     with pytest.raises(TypeError, match="epsilno"):
-        Campaign.from_profile(users=200_000, epsilno=6.0)  # type: ignore[call-arg]
+        Campaign.from_profile(users=200_000, epsilno=6.0, epsilon=10.0)  # type: ignore[call-arg]

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from neologue.campaign.campaign import Campaign
-from neologue.campaign.local_epsilon import local_epsilon
 from neologue.campaign.measuring import Measuring
 from neologue.campaign.parameters import Parameters
 from neologue.campaign.profiles import NEOLOGUE, profile
@@ -59,21 +58,21 @@ def test_a_wrong_parameter_is_named(name: str) -> None:
 
 def test_the_fields_of_a_campaign_are_named() -> None:
     with pytest.raises(ParameterError) as few:
-        Campaign.from_profile(users=10)
+        Campaign.from_profile(users=10, epsilon=10.0)
     with pytest.raises(ParameterError) as wide:
         Campaign.from_profile("gboard-2024", users=15_000_000, frontier=1_000_000)
     with pytest.raises(ParameterError) as small:
-        Campaign.from_profile(users=100_000, report_bytes=100)
+        Campaign.from_profile(users=100_000, report_bytes=100, epsilon=10.0)
     with pytest.raises(LanguageError) as foreign:
-        Campaign.from_profile(users=100_000, targets=["ж"])
-    with pytest.raises(ParameterError) as nobody:
-        local_epsilon(0)
-    assert [e.value.parameter for e in (few, wide, small, foreign, nobody)] == [
+        Campaign.from_profile(users=100_000, targets=["ж"], epsilon=10.0)
+    with pytest.raises(ParameterError) as undecided:
+        replace(Campaign.from_profile(users=10_000, epsilon=10.0), parameters=NEOLOGUE.parameters)
+    assert [e.value.parameter for e in (few, wide, small, foreign, undecided)] == [
         "users",
         "frontier",
         "alphabet",
         "targets",
-        "users",
+        "epsilon",
     ]
 
 
@@ -82,14 +81,14 @@ def test_the_fields_of_a_campaign_are_named() -> None:
 )
 def test_levels_at_which_nothing_is_promised_are_refused(refused: dict[str, Any], taken: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=r"could be published|more likely be published") as caught:
-        Campaign.from_profile(users=100_000, **refused)
+        Campaign.from_profile(users=100_000, epsilon=10.0, **refused)
     assert [caught.value.parameter] == list(refused)
-    Campaign.from_profile(users=100_000, **taken)
-    Campaign.from_profile(users=100_000, k_anonymity=0, alpha=0.1)
+    Campaign.from_profile(users=100_000, epsilon=10.0, **taken)
+    Campaign.from_profile(users=100_000, k_anonymity=0, alpha=0.1, epsilon=10.0)
 
 
 def test_the_fields_of_a_measurement_are_named() -> None:
-    campaign = Campaign.from_profile(users=10_000)
+    campaign = Campaign.from_profile(users=10_000, epsilon=10.0)
     with pytest.raises(ParameterError) as nobody:
         Measuring(0)
     with pytest.raises(ParameterError) as rate:

@@ -31,6 +31,8 @@ rich would print "[i]x" as an x in italics if it took it for markup.
 """
 
 USERS = 1500
+DECIDING = ("--epsilon", "--local-epsilon", "--central-epsilon", "--privacy", "--profile", "--help")
+"""Options with which a campaign has a local ε of its own."""
 
 
 @pytest.fixture(scope="session")
@@ -43,13 +45,17 @@ def new_words() -> tuple[str, ...]:
 def neologue() -> Callable[..., Result]:
     """Run a command; its exit code, output and errors come back apart.
 
-    The populations of tests are small, so their ε is accepted; `test_consent.py` is about that.
+    The populations of tests are small, so that they have the paper's local ε unless they say another, and it is
+    accepted; `test_consent.py` and `test_privacy_option.py` are about that.
     """
 
     def run(*arguments: object) -> Result:
         given = [str(argument) for argument in arguments]
-        accepted = ["--yes"] if given[:1] in (["discover"], ["plan"]) else []
-        return CliRunner().invoke(main, [*given, *accepted], prog_name="neologue")
+        usual: list[str] = []
+        if given[:1] in (["discover"], ["plan"]):
+            local = "--epsilon" if given[0] == "discover" else "--local-epsilon"
+            usual = ["--yes"] if {*DECIDING} & {*given} else ["--yes", local, "10"]
+        return CliRunner().invoke(main, [*given, *usual], prog_name="neologue")
 
     return run
 

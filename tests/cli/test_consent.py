@@ -24,7 +24,7 @@ def is_refused(result: Result) -> bool:
 
 
 def test_own_data_needs_consent_and_nobody_is_asked_without(typed: Path, known: Path, tmp_path: Path) -> None:
-    command = ("discover", typed, "--known", known, "--depth", 4, "--out", tmp_path / "found")
+    command = ("discover", typed, "--known", known, "--depth", 4, "--privacy", "paper", "--out", tmp_path / "found")
     assert is_refused(neologue(*command))
     assert not (tmp_path / "found" / "release.json").exists()
     assert neologue(*command, "--yes").exit_code == 0
@@ -47,7 +47,8 @@ def test_a_plan_is_shown_and_then_needs_consent(known: Path) -> None:
 @pytest.mark.parametrize("options", [(), ("--aggregation", "secure", "--cohort-size", "30", "--smallest-cohort", "20")])
 def test_a_campaign_is_not_created_without_consent(options: tuple[str, ...]) -> None:
     create = ("campaign", "--server", "http://127.0.0.1:9", "create", "spring", "--devices", 20_000, "--language", "en")
-    assert is_refused(CliRunner(env={"NEOLOGUE_TOKEN": "x"}).invoke(main, [str(each) for each in (*create, *options)]))
+    given = (*create, "--privacy", "paper", *options)
+    assert is_refused(CliRunner(env={"NEOLOGUE_TOKEN": "x"}).invoke(main, [str(each) for each in given]))
 
 
 def test_what_no_service_accepts_is_left_to_the_service() -> None:

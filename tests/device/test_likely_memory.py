@@ -38,7 +38,7 @@ def layer_of(asked: LikelyCandidates, campaign: Campaign) -> LikelyLayer:
 
 def test_a_layer_of_a_million_users_fits_into_a_phone() -> None:
     known = Vocabulary.builtin("en")
-    campaign = Campaign.from_profile(users=1_000_000, known=known, alphabet=Alphabet.named("en"))
+    campaign = Campaign.from_profile(users=1_000_000, known=known, alphabet=Alphabet.named("en"), epsilon=10.0)
     first = first_candidates(learn_spelling(campaign.alphabet, campaign.known.words), ROOM, last=False)
     texts, ended = first.prefixes(np.arange(0, first.fresh.size, 20))
     kept = strings(sorted(set(texts[~ended].tolist()))[:ROOTS])

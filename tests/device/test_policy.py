@@ -88,7 +88,9 @@ def test_every_layer_that_is_foreseen_says_of_a_word_what_the_default_limits_per
     name: str, users: int, changes: dict[str, Any]
 ) -> None:
     alphabet = Alphabet.named("en" if name == "neologue" else "paper")
-    collection = foreseen_collection(Campaign.from_profile(name, users=users, alphabet=alphabet, **changes))
+    collection = foreseen_collection(
+        Campaign.from_profile(name, users=users, alphabet=alphabet, **{"epsilon": 10.0} | changes)
+    )
     for batch in collection.batches:
         channel = collection.randomizer(batch).channel
         assert channel.vote_ratio <= Policy.largest_vote_ratio

@@ -56,7 +56,8 @@ def test_the_sure_share_falls_with_users_and_rises_with_whatever_asks_for_more_v
     few, many = Alphabet("abcdefgh"), Alphabet.named("en")
 
     def share(users: int = USERS, alphabet: Alphabet = few, **changes: Unpack[Changes]) -> float:
-        found = sure_share(Campaign.from_profile(users=users, alphabet=alphabet, **changes))
+        wanted: Changes = {"epsilon": 10.0, **changes}
+        found = sure_share(Campaign.from_profile(users=users, alphabet=alphabet, **wanted))
         assert found is not None
         return found
 
@@ -78,7 +79,7 @@ def test_the_sure_share_falls_with_users_and_rises_with_whatever_asks_for_more_v
 
 
 def test_nothing_is_promised_for_a_trie_or_where_nobody_can_stand_out() -> None:
-    assert sure_share(Campaign.from_profile(users=USERS, layers=None)) is None
+    assert sure_share(Campaign.from_profile(users=USERS, layers=None, epsilon=10.0)) is None
     assert sure_share(Campaign.from_profile(users=400, epsilon=2.0)) is None
 
 

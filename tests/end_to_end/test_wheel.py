@@ -68,7 +68,7 @@ def test_the_installed_package_is_the_one_that_runs(environment: Path) -> None:
 
 
 def test_the_installed_command_discovers_words(environment: Path) -> None:
-    command = ("discover", "--users", "20000", *SMALL, "--out", "found")
+    command = ("discover", "--users", "20000", "--epsilon", "10", *SMALL, "--out", "found")
     done = run(environment / "bin" / "neologue", *command, cwd=environment)
     document = json.loads(done.stdout)
     assert document["population"]["users"] == 20_000

@@ -57,7 +57,7 @@ def english() -> Vocabulary:
 
 
 def campaign(setting: str, **changes: object) -> Campaign:
-    parameters = {"layers": None} | AS_TYPED | SETTINGS[setting] | changes
+    parameters = {"layers": None, "epsilon": 10.0} | AS_TYPED | SETTINGS[setting] | changes
     return Campaign.from_profile(users=USERS, known=english(), alphabet=LETTERS, **parameters)
 
 
@@ -192,7 +192,13 @@ def test_of_the_rarest_words_that_a_forecast_promises_95_percent_are_found(plant
 def small(rule: str, **changes: object) -> tuple[Campaign, Lexicon]:
     known = Vocabulary(["abba"])
     people = EmbeddedPopulation("en", 5000, {"ab": 0.01, "bab": 0.005, "baba": 0.002}, known, 60, 1)
-    parameters: dict[str, Any] = {"depth": 4, "rule": rule, "k_anonymity": 0, "unique_chance": 0.0} | changes
+    parameters: dict[str, Any] = {
+        "depth": 4,
+        "epsilon": 10.0,
+        "rule": rule,
+        "k_anonymity": 0,
+        "unique_chance": 0.0,
+    } | changes
     wanted = Campaign.from_profile(users=5000, known=known, alphabet=Alphabet("ab"), **parameters)
     return wanted, Lexicon.of(people, wanted)
 

@@ -10,7 +10,7 @@ import pytest
 
 from neologue import Alphabet, Campaign, Vocabulary, discover
 from neologue.campaign.largest_epsilon import STEP
-from neologue.campaign.promise import ROOM, fewest_users
+from neologue.campaign.promise import WITH_DROPOUTS, fewest_users
 from neologue.errors import ParameterError
 from neologue.planning.forecast import forecast
 from neologue.planning.plan import EpsilonLimits, Plan, plan
@@ -21,7 +21,7 @@ from neologue.privacy.cost import central_epsilon
 from neologue.privacy.statement import Exposure
 from neologue.release.facts import release_facts
 from neologue.release.foreseen import foreseen_facts
-from neologue.release.foreseen_cost import CLOSE_TO_PROMISE, reader_epsilon
+from neologue.release.foreseen_cost import reader_epsilon
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +50,7 @@ def lexicon() -> Lexicon:
 
 
 def campaign(users: int, epsilon: float | None, **changes: object) -> Campaign:
-    chosen = UNARY | changes | ({} if epsilon is None else {"epsilon": epsilon})
+    chosen = {"epsilon": 10.0} | UNARY | changes | ({} if epsilon is None else {"epsilon": epsilon})
     return Campaign.from_profile(
         users=users,
         known=population().known,
@@ -86,7 +86,7 @@ def limited(name: str) -> Plan:
     return planned(limits, **changes)
 
 
-ANSWERING = (1 - ROOM) / CLOSE_TO_PROMISE
+ANSWERING = WITH_DROPOUTS
 """The share of a layer's users with whom a plan has to keep its limit."""
 CHANCE = 0.02
 """What chance does to the foreseen coverage of likely strings, whose votes are drawn once: eight seeds of this small

@@ -22,7 +22,7 @@ def population(words: dict[str, float], users: int = USERS) -> EmbeddedPopulatio
 
 
 def campaign(alphabet: str = "abc", **changes: object) -> Campaign:
-    return Campaign.from_profile(users=USERS, known=KNOWN, alphabet=Alphabet(alphabet), **changes)  # type: ignore[arg-type]
+    return Campaign.from_profile(users=USERS, known=KNOWN, alphabet=Alphabet(alphabet), **{"epsilon": 10.0} | changes)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")

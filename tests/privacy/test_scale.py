@@ -51,7 +51,9 @@ def test_pages_have_the_colours_of_the_scale() -> None:
 
 @pytest.mark.parametrize("row", PROMISES, ids=[row[0] for row in PROMISES])
 def test_the_promises_of_the_readme_are_computed_again(row: tuple[str, ...]) -> None:
-    campaign = Campaign.from_profile(users=int(row[0].replace(",", "")), alphabet=builtin.alphabet("en"))
+    campaign = Campaign.from_profile(
+        users=int(row[0].replace(",", "")), alphabet=builtin.alphabet("en"), epsilon=float(row[1])
+    )
     found = cost_by_colluders(foreseen_facts(campaign, None, Exposure()))[0]
     expected = (f"{campaign.epsilon:g}", shown(found.item), grade(found.item).words)
     assert row[1:] == (*expected, shown(found.user), grade(found.user).words)

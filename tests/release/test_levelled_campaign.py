@@ -18,7 +18,12 @@ from neologue.release.levelled_campaign import at_level
 
 def campaign(users: int) -> Campaign:
     return Campaign.from_profile(
-        users=users, known=Vocabulary(["known"]), alphabet=Alphabet("abcdefgh"), layers=3, words_per_user=10
+        users=users,
+        known=Vocabulary(["known"]),
+        alphabet=Alphabet("abcdefgh"),
+        layers=3,
+        words_per_user=10,
+        epsilon=10.0,
     )
 
 

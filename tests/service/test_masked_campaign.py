@@ -69,7 +69,19 @@ def test_a_campaign_is_ephemeral_unless_it_says_otherwise() -> None:
 
 
 def test_an_operator_makes_a_secure_campaign_by_a_command(tmp_path: Path) -> None:
-    options = ("--aggregation", "secure", "--cohort-size", "50", "--smallest-cohort", "40", "--dropout", "10", "--yes")
+    options = (
+        "--aggregation",
+        "secure",
+        "--cohort-size",
+        "50",
+        "--smallest-cohort",
+        "40",
+        "--dropout",
+        "10",
+        "--yes",
+        "--privacy",
+        "paper",
+    )
     with served(f"sqlite:///{tmp_path}/service.db") as service:
         run = CliRunner(env={"NEOLOGUE_TOKEN": service.token, "NEOLOGUE_SERVER": service.address})
         made = run.invoke(main, ["campaign", "create", "spring", "--devices", "20000", "--language", "en", *options])

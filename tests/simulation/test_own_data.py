@@ -131,7 +131,9 @@ def test_the_truth_is_a_document_of_its_own_that_says_whom_it_concerns(typed: Ty
 
 
 def test_simulated_users_have_seed_0_and_are_a_simulation() -> None:
-    campaign = Campaign.from_profile(users=3000, known=Vocabulary.builtin("id"), depth=3, candidates=50_000)
+    campaign = Campaign.from_profile(
+        users=3000, known=Vocabulary.builtin("id"), depth=3, candidates=50_000, epsilon=10.0
+    )
     found, same = (discover(Population.embedded("id", 3000), campaign, seed=seed) for seed in (None, 0))
     document = discovery_document(found)
     assert document == discovery_document(same)

@@ -33,7 +33,7 @@ def test_every_choice_is_there() -> None:
 def test_every_variation_makes_a_campaign() -> None:
     for factor in FACTORS:
         for variation in factor.variations:
-            changes: dict[str, Any] = dict(variation.changes)
+            changes: dict[str, Any] = {"epsilon": 10.0, **dict(variation.changes)}
             Campaign.from_profile(users=variation.users or 1_000_000, **changes)
 
 

@@ -174,6 +174,8 @@ def test_an_interval_is_students() -> None:
 
 def test_held_out_users_are_counted_three_ways() -> None:
     testers = Population.from_words({"a": {"yeet": 3, "rizz": 1, "hello": 9}, "b": {"yeet": 1, "я": 7, "toolong": 1}})
-    campaign = Campaign.from_profile(users=1000, known=Vocabulary(["hello"]), alphabet=Alphabet.named("en"), depth=4)
+    campaign = Campaign.from_profile(
+        users=1000, known=Vocabulary(["hello"]), alphabet=Alphabet.named("en"), depth=4, epsilon=10.0
+    )
     assert held_out(["yeet", "hello", "nobody"], campaign, testers) == HeldOut(2, 2 / 3, 4 / 5, 1 / 2)
     assert held_out([], campaign, testers) == HeldOut(2, 0.0, 0.0, 0.0)

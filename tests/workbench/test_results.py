@@ -104,7 +104,7 @@ def test_what_is_no_population_is_refused_with_the_remedy() -> None:
 
 def test_a_campaign_has_its_language() -> None:
     with pytest.raises(NeologueError, match="leave out language='de'"):
-        discover(people(), Campaign.from_profile(users=USERS), language="de")
+        discover(people(), Campaign.from_profile(users=USERS, epsilon=10.0), language="de")
 
 
 def test_a_plan_keeps_to_its_limits() -> None:

@@ -35,7 +35,7 @@ def check_planned_promise(parameters: Parameters, users: int, measuring: int = 0
     if promised is None or not parameters.drawn or parameters.epsilon is None or parameters.layers is None:
         return
     asked = users // (parameters.passes * parameters.layers)
-    spent = _planned_cost(parameters, asked, measuring)
+    spent = planned_cost(parameters, asked, measuring)
     if spent > promised:
         raise ParameterError(
             f"{users:,} users are too few to promise a central ε of {promised:g} for one {unit} with a local ε of "
@@ -46,7 +46,8 @@ def check_planned_promise(parameters: Parameters, users: int, measuring: int = 0
 
 
 @lru_cache(maxsize=256)
-def _planned_cost(parameters: Parameters, asked: int, measuring: int) -> float:
+def planned_cost(parameters: Parameters, asked: int, measuring: int) -> float:
+    """The central ε, of the unit that is promised, of all layers that are planned with so many users each."""
     assert parameters.epsilon is not None
     allocation = planned_allocation(parameters, asked, measuring)
     batches = tuple(Batch(layer.reports, 1) for layer in allocation.layers)

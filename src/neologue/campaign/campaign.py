@@ -8,8 +8,9 @@ from typing import Unpack
 
 from neologue.campaign.allocation import check_planned_promise
 from neologue.campaign.changes import Changes
-from neologue.campaign.local_epsilon import local_epsilon
+from neologue.campaign.keeping_level import keep_level, user_cost
 from neologue.campaign.parameters import LAYERED_RULE, Parameters
+from neologue.campaign.privacy_level import LEVELS, PrivacyLevel, check_undecided, default_level
 from neologue.campaign.profiles import profile as profile_named
 from neologue.campaign.promise import fewest_reports
 from neologue.errors import LanguageError, ParameterError
@@ -50,8 +51,11 @@ class Campaign:
     def __post_init__(self) -> None:
         check_whole("users", self.users, 1, MOST_USERS, parameter="users")
         if self.parameters.epsilon is None:
-            chosen = replace(self.parameters, epsilon=local_epsilon(self.users))
-            object.__setattr__(self, "parameters", chosen)
+            raise ParameterError(
+                "a campaign needs a local epsilon: give one, or make it with Campaign.from_profile, which finds the "
+                "largest one that keeps a level of privacy",
+                parameter="epsilon",
+            )
         if self.parameters.case == "fold":
             object.__setattr__(self, "alphabet", without_capitals(self.alphabet))
         object.__setattr__(self, "known", self.known.in_form(self.form))
@@ -103,9 +107,13 @@ class Campaign:
         alphabet: Alphabet | None = None,
         known: Vocabulary | None = None,
         targets: Iterable[str] | None = None,
+        privacy: str | None = None,
         **changes: Unpack[Changes],
     ) -> "Campaign":
         """A campaign with the parameters of a profile, some of them changed.
+
+        `privacy` is the level of privacy, which decides the local ε if none is given. Without either, a profile that
+        has no ε keeps the level `standard`.
 
         >>> campaign = Campaign.from_profile(users=200_000, epsilon=6.0, k_anonymity=20)
         >>> campaign.epsilon, campaign.parameters.k_anonymity, campaign.parameters.delta
@@ -114,14 +122,19 @@ class Campaign:
         base = profile_named(name)
         if "layers" not in changes and changes.get("rule", LAYERED_RULE) != LAYERED_RULE:
             changes["layers"] = None
-        return cls(
+        asked = replace(base.parameters, **changes)
+        level = _level_of(privacy, asked, changes)
+        if level and asked.epsilon is None:
+            asked = replace(asked, epsilon=level.local_epsilon, promised_epsilon=None)
+        campaign = cls(
             users=users,
-            parameters=replace(base.parameters, **changes),
+            parameters=asked,
             alphabet=alphabet or Alphabet.named(base.alphabet),
             known=Vocabulary.empty() if known is None else known,
             targets=None if targets is None else frozenset(targets),
             profile=name,
         )
+        return campaign if level is None else keep_level(campaign, level, user_cost, changes.get("epsilon"))
 
     def __repr__(self) -> str:
         return f"<Campaign of {self.users:,} users, local ε = {self.epsilon:g}, profile {self.profile}>"
@@ -190,6 +203,15 @@ class Campaign:
                 parameter="targets",
             )
         return usable
+
+
+def _level_of(privacy: str | None, parameters: Parameters, changes: Changes) -> PrivacyLevel | None:
+    """The level of privacy that a campaign is held to: the one that is asked for, or the default if no ε is known."""
+    delta, promised = changes.get("delta"), changes.get("promised_epsilon")
+    if privacy is None:
+        return default_level(parameters.epsilon, delta=delta, promised_epsilon=promised)
+    check_undecided(LEVELS[privacy], delta=delta, promised_epsilon=promised)
+    return LEVELS[privacy]
 
 
 def largest_layer(parameters: Parameters) -> int:

@@ -6,6 +6,7 @@ and find less, and the promise stays the same.
 
 from dataclasses import dataclass
 
+from neologue.errors import ParameterError
 from neologue.table import Table
 
 
@@ -74,3 +75,25 @@ def weaker(level: PrivacyLevel) -> PrivacyLevel | None:
     names = list(LEVELS)
     after = names.index(level.name) + 1
     return LEVELS[names[after]] if after < len(names) else None
+
+
+def default_level(epsilon: float | None, **decided: float | None) -> PrivacyLevel | None:
+    """The level that a campaign keeps if nobody names one: none if its local ε is known already.
+
+    What a level decides, a δ or a promise, needs a local ε or another level beside it.
+    """
+    if epsilon is not None:
+        return None
+    check_undecided(LEVELS[DEFAULT_LEVEL], **decided)
+    return LEVELS[DEFAULT_LEVEL]
+
+
+def check_undecided(level: PrivacyLevel, **decided: float | None) -> None:
+    """Refuse a δ or a promised ε beside a level, which says both."""
+    for name, value in decided.items():
+        if value is not None:
+            raise ParameterError(
+                f"the level of privacy {level.name} decides what {name.replace('_', ' ')} = {value:g} says: leave that "
+                "out, or leave out the level and give the local epsilon",
+                parameter=name,
+            )

@@ -58,7 +58,7 @@ NEOLOGUE = Profile(
     name="neologue",
     source=(
         "This project: one unary report per device, layers that ask about what is likely and words judged by all "
-        "their votes; at 15 million users ε = 7, for other populations see neologue.campaign.local_epsilon"
+        "their votes; ε follows from a level of privacy (neologue.campaign.privacy_level)"
     ),
     users=15_000_000,
     alphabet="en",

@@ -15,6 +15,10 @@ from neologue.privacy.cost import candidates_matter, central_epsilon
 
 ROOM: Final = 0.05
 """The share of a planned layer's users who may stay away: with the others alone, it still keeps the promise."""
+CLOSE_TO_PROMISE: Final = 1.001
+"""Planned layers are larger by this factor than need be, as what a promise needs is not found to the last report."""
+WITH_DROPOUTS: Final = (1 - ROOM) / CLOSE_TO_PROMISE
+"""The share of a planned layer that counts when it is asked whether it keeps a promise."""
 SLACK: Final = 1e-5
 """By this share of ε a layer costs less than promised, because the figure of several layers is rounded once more."""
 CLOSE: Final = 1.0005

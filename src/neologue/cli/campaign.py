@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,7 +12,7 @@ from neologue.cli.campaign_words import export, influence, review, words
 from neologue.cli.consent import YES, require_consent
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.help_sections import SectionedCommand
-from neologue.cli.privacy_option import PRIVACY, asked_level
+from neologue.cli.privacy_option import PRIVACY, asked_level, first_epsilon
 from neologue.cli.service_client import AS_JSON, NAME, SERVER, TOKEN, ServiceClient, ServiceGroup, format_time
 from neologue.cli.shared_options import (
     ALLOCATION,
@@ -41,6 +41,9 @@ from neologue.cli.shared_options import (
 )
 from neologue.errors import ParameterError
 from neologue.protocol.limits import LARGEST_CLOSED_VOTE_RATIO
+
+if TYPE_CHECKING:
+    from neologue.campaign.privacy_level import PrivacyLevel
 
 AT_ONCE = 100_000
 PARAMETERS = (
@@ -185,14 +188,19 @@ def create(
         definition["known"] = sorted(Vocabulary.from_file(known).words)
     if targets:
         definition["targets"] = sorted(Vocabulary.from_file(targets).words)
-    if asked_level(given, "promised_epsilon"):
-        definition = at_privacy(definition, given["privacy"])
+    level = asked_level(given, "promised_epsilon")
+    if level:
+        definition = at_privacy(definition, level.name)
+    elif first := first_epsilon(given, level):
+        definition["parameters"] |= first
     if yes:
         definition["accept_weak_privacy"] = True
     else:
         _require_consent(definition)
     created = service.request_json("POST", "campaigns", body=definition)
     print_state(created)
+    if level:
+        _print_level(level, definition)
     if given["aggregation"] == "secure":
         _print_server_privacy(definition)
     if targets:
@@ -201,6 +209,26 @@ def create(
         click.echo(
             "Devices measure only if witnesses co-sign the log and the devices demand that (quorum), or their owners "
             "allow lists without it (allow_unlogged_lists).",
+            err=True,
+        )
+
+
+def _print_level(level: "PrivacyLevel", body: dict[str, Any]) -> None:
+    """Say what the level made of the campaign, and what the way in which layers end has to do with it."""
+    parameters = body["parameters"]
+    click.echo(f"Level {level.name}: {level.promise}; the local ε is {parameters['epsilon']:g}.", err=True)
+    if level.user_epsilon is None:
+        return
+    if parameters.get("allocation") == "drawn":
+        click.echo(
+            f"Slots hide who was in which layer (allocation drawn): each layer waits {body['layer_seconds'] / 3600:g} "
+            "hours, whoever comes. --hours sets that; --allocation filled is quicker, and takes a smaller local ε.",
+            err=True,
+        )
+    else:
+        click.echo(
+            "Layers end when they have enough reports, so that nobody is hidden by slots (allocation filled): the "
+            "promise takes a smaller local ε and finds fewer words than --allocation drawn.",
             err=True,
         )
 

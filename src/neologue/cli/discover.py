@@ -12,7 +12,7 @@ from neologue.cli.data_options import data_options
 from neologue.cli.discover_inputs import CHANGEABLE, DEFAULT_USERS, check_options, read_inputs
 from neologue.cli.help_sections import SectionedCommand
 from neologue.cli.ledger_charge import ledger_charge
-from neologue.cli.privacy_option import PRIVACY
+from neologue.cli.privacy_option import PRIVACY, level_lines
 from neologue.cli.repeating_command import repeating_command
 from neologue.cli.resume_hint import set_resume_hint
 from neologue.cli.shared_options import (
@@ -198,6 +198,8 @@ def discover(data: Sequence[Path], as_json: bool, **options: Any) -> None:  # no
         campaign, population, measure = read_inputs(data, wanted, engine, options)
         population = population.in_form(campaign.form)
         progress.print_line(population.description)
+        for line in level_lines(campaign, options):
+            progress.print_line(line)
         check_memory(campaign, engine.threads)
         journal = _open_journal(population, campaign, measure, options)
         set_resume_hint("the same command with --resume goes on" if journal else "with --out, a run can be resumed")

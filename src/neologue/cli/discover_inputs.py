@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neologue.cli.data_options import read_columns
-from neologue.cli.privacy_option import asked_level
+from neologue.cli.privacy_option import asked_level, first_epsilon
 from neologue.cli.shared_options import choose_alphabet
 from neologue.errors import ParameterError
 
@@ -55,13 +55,13 @@ def check_options(data: Sequence[Path], options: dict[str, Any]) -> "Campaign":
         if options[name] and not options[name].exists():
             raise ParameterError(f"--{name} {options[name]} does not exist; give a file with one word per line")
     profile, language = profile_named(options["profile"]), builtin.check_language(options["language"])
+    level = asked_level(options, "promised_epsilon")
     campaign = Campaign.from_profile(
         profile.name,
         users=DEFAULT_USERS if options["users"] is None else options["users"],
         alphabet=choose_alphabet(options["alphabet"], profile.alphabet, language),
-        **_changed_parameters(options),
+        **_changed_parameters(options, level),
     )
-    level = asked_level(options, "promised_epsilon")
     if not data or options["users"]:
         rest, measure = _split_off_measuring(campaign, options)
         if level:
@@ -130,16 +130,16 @@ def read_inputs(
             days=wanted.parameters.days,
             seed=options["seed"],
         )
+    level = asked_level(options, "promised_epsilon")
     campaign = Campaign.from_profile(
         wanted.profile,
         users=population.users,
         alphabet=wanted.alphabet,
         known=known,
         targets=targets,
-        **_changed_parameters(options),
+        **_changed_parameters(options, level),
     )
     rest, measure = _split_off_measuring(campaign, options)
-    level = asked_level(options, "promised_epsilon")
     if level and not data:
         rest = replace(rest, parameters=wanted.parameters)
     elif level:
@@ -147,5 +147,5 @@ def read_inputs(
     return rest, population, measure
 
 
-def _changed_parameters(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: options[name] for name in CHANGEABLE if options[name] is not None}
+def _changed_parameters(options: dict[str, Any], level: "PrivacyLevel | None") -> dict[str, Any]:
+    return first_epsilon(options, level) | {name: options[name] for name in CHANGEABLE if options[name] is not None}

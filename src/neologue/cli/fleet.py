@@ -183,8 +183,14 @@ def _prepare(service: ServiceClient, options: dict[str, Any]) -> None:
         )
     there = {each["name"]: each["state"] for each in found}
     if name not in there:
+        from neologue.campaign.privacy_level import PAPER
+        from neologue.cli.privacy_option import pilot_line
+
         inside = ("epsilon", "passes", "layers", "candidates")
-        parameters = {key: options[key] for key in inside if options[key] is not None}
+        parameters = {"epsilon": PAPER.local_epsilon} | {
+            key: options[key] for key in inside if options[key] is not None
+        }
+        click.echo(pilot_line(parameters["epsilon"]), err=True)
         definition: dict[str, Any] = {
             "name": name,
             "devices": devices,

@@ -11,7 +11,7 @@ import click
 from neologue.cli.consent import YES, require_consent
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.help_sections import SectionedCommand
-from neologue.cli.privacy_option import PRIVACY, asked_level
+from neologue.cli.privacy_option import PRIVACY, asked_level, first_epsilon
 from neologue.cli.shared_options import (
     ALPHA,
     ALPHABET,
@@ -153,7 +153,7 @@ class _Wanted:
         """The campaign with so many users, at this local ε or the profile's."""
         from neologue.campaign.campaign import Campaign
 
-        chosen = self.changes if epsilon is None else self.changes | {"epsilon": epsilon}
+        chosen = self.changes | ({} if epsilon is None else {"epsilon": epsilon})
         asking = Campaign.from_profile(self.profile, users=users, alphabet=self.alphabet, known=known, **chosen)
         return replace(asking, groups=self.masked)
 
@@ -173,7 +173,7 @@ def _check_options(options: dict[str, Any]) -> _Wanted:
         changes["candidates"] = min(parameters.candidates, _candidates_that_fit(options["upload_bytes"], masked, votes))
     alphabet = choose_alphabet(options["alphabet"], profile.alphabet, language)
     level = asked_level(options, "local_epsilon", "central_epsilon")
-    wanted = _Wanted(profile.name, language, alphabet, changes, masked, level)
+    wanted = _Wanted(profile.name, language, alphabet, first_epsilon(options, level) | changes, masked, level)
     if options["users"] is not None:
         wanted.campaign(options["users"], options["local_epsilon"])
     return wanted

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue.cli.fleet import OVER, check_epsilon_acceptable, issue_credentials, layer_summary
+from neologue.cli.privacy_option import pilot_line
 from neologue.cli.sandbox_word import PEOPLE, WordTrials
 from neologue.cli.serve import check_address, read_settings
 from neologue.cli.service_client import ServiceClient
@@ -89,6 +90,7 @@ def sandbox(port: int, no_open: bool, **options: Any) -> None:  # noqa: ANN401
             page.try_word = trials.try_word
             link = f"{server}{page.path}"
             click.echo(f"A sandbox runs until you press Ctrl-C. This link signs you in, once:\n\n  {link}\n")
+            click.echo(pilot_line(options["epsilon"]), err=True)
             if not no_open:
                 _open_browser(link)
             _run(stack, folder, server, service, options)

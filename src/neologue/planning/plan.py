@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.campaign.largest_epsilon import largest_epsilon
-from neologue.campaign.local_epsilon import LARGEST_CHOSEN_EPSILON, SMALLEST_CHOSEN_EPSILON
 from neologue.campaign.privacy_level import LEVELS, PrivacyLevel
 from neologue.discovery.selection import RULES
 from neologue.errors import ParameterError
@@ -23,6 +22,8 @@ from neologue.release.foreseen import foreseen_allocation, foreseen_facts
 from neologue.release.foreseen_cost import reader_epsilon, with_dropouts
 
 UNITS = ("item", "user")
+LARGEST_CHOSEN_EPSILON = 10.0
+SMALLEST_CHOSEN_EPSILON = 1.0
 TRADEOFF = (-3.0, -2.0, -1.0, 0.0, 1.0)
 """Offsets from the planned local ε at which the trade-off is shown."""
 FIRST_USERS = 1_000_000

@@ -3,13 +3,10 @@
 from dataclasses import replace
 from functools import lru_cache
 
-from neologue.campaign.promise import ROOM
+from neologue.campaign.promise import WITH_DROPOUTS
 from neologue.privacy.collection import Collection
 from neologue.privacy.cost import central_epsilon
 from neologue.privacy.statement import LayerShown, PrivacyFacts
-
-CLOSE_TO_PROMISE = 1.001
-"""Planned layers are larger by this factor than need be, as what a promise needs is not found to the last report."""
 
 
 def reader_epsilon(facts: PrivacyFacts, unit: str) -> float:
@@ -24,9 +21,8 @@ def _central_epsilon(collection: Collection, delta: float, unit: str) -> float:
 
 def with_dropouts(facts: PrivacyFacts) -> PrivacyFacts:
     """The facts if as many users stay away as a promise has room for."""
-    share = (1 - ROOM) / CLOSE_TO_PROMISE
 
     def fewer(layer: LayerShown) -> LayerShown:
-        return replace(layer, batch=replace(layer.batch, reports=max(1, int(layer.batch.reports * share))))
+        return replace(layer, batch=replace(layer.batch, reports=max(1, int(layer.batch.reports * WITH_DROPOUTS))))
 
     return replace(facts, layers=tuple(map(fewer, facts.layers)))

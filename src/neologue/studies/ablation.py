@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from neologue.campaign.campaign import Campaign
+from neologue.campaign.privacy_level import PAPER
 from neologue.errors import EngineError, ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.populations.population import Population
@@ -45,7 +46,7 @@ class AblationStudy:
             raise ParameterError(f"give one or more seeds, each once, not {list(self.seeds)}")
         sizes = {self.users, *(each.users for factor in self.factors for each in factor.variations if each.users)}
         for users in sizes:
-            Campaign.from_profile(users=users, depth=self.depth)
+            Campaign.from_profile(users=users, depth=self.depth, epsilon=PAPER.local_epsilon)
 
     def run(self, variation: Variation, seed: int) -> AblationRun:
         """The run of a variation."""
@@ -113,7 +114,7 @@ def ablate(
 def _result(study: AblationStudy, run: AblationRun, advance: Advance) -> AblationResult:
     try:
         population = Population.embedded(run.language, run.users, seed=run.seed)
-        changes: dict[str, Any] = {"depth": study.depth, **dict(run.changes)}
+        changes: dict[str, Any] = {"depth": study.depth, "epsilon": PAPER.local_epsilon, **dict(run.changes)}
         campaign = Campaign.from_profile(
             users=run.users,
             alphabet=Alphabet.named(run.alphabet) if run.alphabet else population.alphabet,

@@ -11,7 +11,7 @@ import msgspec
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
-from neologue.campaign.privacy_level import LEVELS
+from neologue.campaign.privacy_level import DEFAULT_LEVEL, LEVELS
 from neologue.campaign.profiles import PROFILES
 from neologue.errors import InputError
 from neologue.language.alphabet import NAMED, WITH_EMOJI
@@ -68,12 +68,14 @@ FIELDS: Final = (
         "Level of privacy",
         "A promise that the release keeps. The local ε follows from it and from the number of devices.",
         "choice",
+        value=DEFAULT_LEVEL,
         decides=("promised_epsilon", "promised_unit", "delta"),
     ),
     Field(
         "epsilon",
         "Local ε of a word",
-        "Leave it empty to choose by the number of devices. A smaller ε is more private and finds fewer words.",
+        "Leave it empty to have the level choose it; choose no level to give your own. A smaller ε is more private and "
+        "finds fewer words.",
         "number",
         of_profile=True,
     ),
@@ -167,7 +169,8 @@ _CHOICES: Final = {
         ("secure", "secure: under masks, the service learns sums of groups"),
     ),
     "allocation": (
-        ("", "filled: when they have enough reports"),
+        ("", "as the level needs: drawn at strict and standard where possible, else filled"),
+        ("filled", "filled: when they have enough reports"),
         ("drawn", "drawn: by the hours per layer alone"),
     ),
     "profile": tuple((name, name) for name in PROFILES),

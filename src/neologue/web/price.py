@@ -68,16 +68,34 @@ def _definition_of(body: dict[str, Any]) -> Definition | None:
 
 
 def at_privacy(body: dict[str, Any], level: str) -> dict[str, Any]:
-    """A definition as a client sends it, with the parameters that keep a level of privacy."""
+    """A definition as a client sends it, with what keeps a level of privacy."""
     definition = _definition_of(body)
     if definition is None:  # what is wrong with it the service says
         return body
-    return {**body, "parameters": _parameters_at(msgspec.json.encode(definition), level)}
+    kept = hold_to(definition, level)
+    seconds = {} if kept.layer_seconds is None else {"layer_seconds": kept.layer_seconds}
+    return {**body, **seconds, "parameters": kept.parameters}
 
 
 def hold_to(definition: Definition, level: str) -> Definition:
-    """The definition with the parameters that keep a level of privacy."""
-    return msgspec.structs.replace(definition, parameters=_parameters_at(msgspec.json.encode(definition), level))
+    """The definition with the parameters that keep a level of privacy, and with drawn slots where they are possible.
+
+    Layers that end by count claim no allocation, so that the same promise would take a smaller local ε.
+    """
+    wanted = _with_drawn_slots(definition) if LEVELS[level].user_epsilon is not None else definition
+    return msgspec.structs.replace(wanted, parameters=_parameters_at(msgspec.json.encode(wanted), level))
+
+
+def _with_drawn_slots(definition: Definition) -> Definition:
+    """The definition with drawn slots, if nobody said how layers end and the proof can be kept."""
+    if "allocation" in definition.parameters:
+        return definition
+    parameters = {**definition.parameters, "allocation": "drawn"}
+    drawn = msgspec.structs.replace(definition, parameters=parameters, layer_seconds=definition.seconds)
+    try:
+        return drawn if drawn.drawn else definition
+    except InputError:
+        return definition
 
 
 @lru_cache(CACHED_PRICES)

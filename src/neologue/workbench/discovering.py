@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from neologue.campaign.campaign import Campaign
+from neologue.campaign.privacy_level import DEFAULT_LEVEL, LEVELS
 from neologue.errors import ParameterError
 from neologue.language import builtin
 from neologue.populations.population import Population
+from neologue.privacy.statement import Exposure
+from neologue.release.levelled_campaign import at_level
 from neologue.release.signature import private_key, sign_document
 from neologue.reporting.files import check_folder, write_files
 from neologue.reporting.sentences import summary
@@ -110,10 +113,10 @@ def discover(
 ) -> Discovery:
     """Find the new words of a population, and compare them with what its users hold.
 
-    Without a campaign, the profile `neologue` is used with the known words and the alphabet of the language: the
-    population's own if it is simulated, else English. Every user is asked at most once. The same arguments with a seed
-    give the same result. Without a seed, simulated users have seed 0, and all others are randomized by the system's
-    entropy: only then does the release make a privacy claim.
+    Without a campaign, the profile `neologue` is used at the level of privacy `standard`, with the known words and the
+    alphabet of the language: the population's own if it is simulated, else English. Every user is asked at most once.
+    The same arguments with a seed give the same result. Without a seed, simulated users have seed 0, and all others are
+    randomized by the system's entropy: only then does the release make a privacy claim.
 
     >>> from neologue import Population, discover
     >>> people = Population.from_words({f"user {n}": {"yeet": 3, "the": 9} for n in range(2000)})
@@ -135,6 +138,10 @@ def _usual_campaign(population: Population, language: str | None, options: RunOp
     measure = options.get("measure")
     users = max(1, population.users - (measure.users if measure else 0))
     if language is None and population.alphabet is not None:
-        return Campaign.from_profile(users=users, known=population.known, alphabet=population.alphabet)
-    chosen = builtin.check_language(DEFAULT_LANGUAGE if language is None else language)
-    return Campaign.from_profile(users=users, known=builtin.vocabulary(chosen), alphabet=builtin.alphabet(chosen))
+        known, alphabet = population.known, population.alphabet
+    else:
+        chosen = builtin.check_language(DEFAULT_LANGUAGE if language is None else language)
+        known, alphabet = builtin.vocabulary(chosen), builtin.alphabet(chosen)
+    level = LEVELS[DEFAULT_LEVEL]
+    asked = Campaign.from_profile(users=users, known=known, alphabet=alphabet, epsilon=level.local_epsilon)
+    return at_level(asked, level, measure, Exposure())

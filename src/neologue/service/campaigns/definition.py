@@ -14,6 +14,7 @@ from neologue.aggregation.modes import MODES, aggregator_of, check_mode
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.campaign.measuring import Measuring
 from neologue.campaign.parameters import LAYERED_RULE, Parameters
+from neologue.campaign.privacy_level import PAPER
 from neologue.campaign.profiles import profile
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
@@ -163,7 +164,9 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         if self.also_known:
             known = known.with_words(self.also_known, f"{len(self.also_known):,} more")
         try:
-            parameters = msgspec.convert({**base.parameters.as_dict(), **stated}, Parameters)
+            # An ε that follows from a level of privacy is stated by whoever creates the campaign.
+            least = {"epsilon": PAPER.local_epsilon} if base.parameters.epsilon is None else {}
+            parameters = msgspec.convert({**base.parameters.as_dict(), **least, **stated}, Parameters)
         except msgspec.ValidationError as error:
             raise ParameterError(f"the parameters can't be used: {error}") from error
         # Layers that end by count are quicker: whoever wants to claim that slots hide people says so.
