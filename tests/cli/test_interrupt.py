@@ -39,7 +39,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def interrupted(folder: Path) -> Ending:
     """A long run, interrupted from the keyboard after its first layer."""
     with subprocess.Popen(
-        [sys.executable, "-m", "neologue", "discover", "--language", "id", "--users", "3000000", "--epsilon", "8", "--out", str(folder)],
+        [
+            sys.executable,
+            "-m",
+            "neologue",
+            "discover",
+            "--language",
+            "id",
+            "--users",
+            "3000000",
+            "--epsilon",
+            "8",
+            "--out",
+            str(folder),
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
@@ -100,7 +113,9 @@ def without_reader(*arguments: object) -> Ending:
 def unread(tmp_path_factory: pytest.TempPathFactory, typed: Path, known: Path) -> tuple[Ending, Path]:
     """A discovery whose table nobody reads, and where its files should be."""
     out = tmp_path_factory.mktemp("unread")
-    return without_reader("discover", typed, "--known", known, "--depth", 4, "--privacy", "paper", "--yes", "--out", out), out
+    return without_reader(
+        "discover", typed, "--known", known, "--depth", 4, "--privacy", "paper", "--yes", "--out", out
+    ), out
 
 
 def test_a_reader_who_leaves_early_gets_no_traceback(unread: tuple[Ending, Path]) -> None:
