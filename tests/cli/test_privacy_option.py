@@ -49,7 +49,9 @@ def test_a_level_and_what_it_decides_contradict_each_other() -> None:
     assert Campaign.from_profile("gboard-2024", users=20_000, delta=1e-6).epsilon == 10
 
 
-@pytest.mark.parametrize("changes", [{}, {"layers": None, "depth": 4}], ids=["planned layers", "a trie"])
+@pytest.mark.parametrize(
+    "changes", [{}, {"rule": "top", "depth": 4, "frontier": 1000}], ids=["planned layers", "a trie"]
+)
 def test_python_without_an_epsilon_keeps_standard(changes: dict[str, Any]) -> None:
     campaign = Campaign.from_profile(users=20_000, **SMALL, **changes)
     parameters = campaign.parameters
