@@ -104,8 +104,8 @@ class TestEmbeddedPopulation:
         item, user = (document["privacy"][f"{unit}_central"]["best"] for unit in ("item", "user"))
         assert f"ε = {shown(item)} for a word, {shown(user)} for a whole user, at δ = 1e-10" in told
         assert (
-            "k-anonymity: what fewer than 10 users of a layer report is published with a chance of at most 0.05, over "
-            "the whole release." in told
+            "k-anonymity: what fewer than 10 users report to the layers that judge it is published with a chance "
+            "of at most 0.05, over the whole release." in told
         )
         assert (
             "Unique words: a word, or a beginning of it, that one user alone reports is shown with a chance of at most "

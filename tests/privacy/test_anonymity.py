@@ -343,5 +343,9 @@ def test_the_expected_number_counts_words_that_only_the_votes_of_several_layers_
     for chance, row in zip(chances, stated["thresholds"], strict=True):
         assert chance <= row["below_k"] <= 1 - parameters.alpha
     of_two_passes = [layers[0], replace(layers[0], pass_number=2)]
+    layer = votes_law(channel, users, k - 1)
+    together = float(np.convolve(layer, layer)[promise.summed_votes_needed(channel, (users, users), 0) :].sum())
+    assert together > 0.7, "nine in each of two layers are eighteen, who are more than k"
+    assert "to the layers that judge it" in stated["k_anonymity"]["covers"]
     apart: Any = privacy_statement(privacy_facts(parameters, of_two_passes, None, Exposure()))["k_anonymity"]
     assert apart["expected_below_k"] < released, "words of another pass are not judged again"

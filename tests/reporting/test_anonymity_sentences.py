@@ -20,8 +20,8 @@ def stated(promise: AnonymityPromise, exposure: Exposure | None = None) -> dict[
 def test_both_promises_are_told_with_what_they_rest_on() -> None:
     k, unique, protects = anonymity_lines(stated(PROMISE))
     assert k == (
-        "k-anonymity: what fewer than 10 users of a layer report is published with a chance of at most 0.05, over the "
-        "whole release."
+        "k-anonymity: what fewer than 10 users report to the layers that judge it is published with a chance of at "
+        "most 0.05, over the whole release."
     )
     assert unique == (
         "Unique words: a word, or a beginning of it, that one user alone reports is shown with a chance of at most "

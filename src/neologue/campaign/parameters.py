@@ -58,8 +58,8 @@ class Parameters:
     """The expected share of noise among released words, for the rule `significant`."""
 
     k_anonymity: int
-    """Prefixes and words that fewer than k users of their layer report are kept with a chance of at most 1-α, over the
-    whole release (k)."""
+    """Prefixes and words that fewer than k users report to the layers that judge them are kept with a chance of at most
+    1-α, over the whole release (k)."""
     alpha: float
     """How certain that is (α)."""
     unique_chance: float

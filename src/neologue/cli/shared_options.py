@@ -153,8 +153,8 @@ RULE = click.option(
 K_ANONYMITY = click.option(
     "--k-anonymity",
     type=int,
-    help="k: a word that fewer than k users of a layer report is published with a probability of at most 1-α, over the "
-    "whole release.",
+    help="k: a word that fewer than k users report to the layers that judge it is published with a probability of at "
+    "most 1-α, over the whole release.",
 )
 ALPHA = click.option("--alpha", type=float, help="The probability with which k-anonymity holds (α).")
 UNIQUE_CHANCE = click.option(

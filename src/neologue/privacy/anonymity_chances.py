@@ -24,9 +24,9 @@ class AnonymityChances:
     """At most how likely it is that something of few people was shown."""
 
     k: int
-    """The users of a layer below whom `chance` holds; 0 if there is no such number."""
+    """The users of the layers that judge a string below whom `chance` holds; 0 if there is no such number."""
     chance: float
-    """That what fewer than k users of a layer report was published; 1 without a k."""
+    """That what fewer than k users report to the layers that judge it was published; 1 without a k."""
     unique_chance: float
     """That a word of one user alone was shown; 1 without a promise."""
     hostile_devices: int

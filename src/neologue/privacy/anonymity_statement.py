@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 K_COVERS = (
     "over all layers, passes and looks of the release together: released words, and prefixes "
-    "that devices are told, each by the users of a layer whose report speaks of it; made-up votes count as holders"
+    "that devices are told, each by the users whose reports to the layers that judge it speak of it; made-up votes "
+    "count as holders"
 )
 UNIQUE_COVERS = (
-    "over all layers, passes and looks of the campaign together: a word that one user of a layer alone reports, "
-    "and every beginning of it that this user alone reports, in whatever devices are told, in the release, and in what "
-    "pages, logs and metrics show; not in the sums that the service works on"
+    "over all layers, passes and looks of the campaign together: a word that one user alone reports to the "
+    "layers that judge it, and every beginning of it that this user alone reports, in whatever devices are told, in "
+    "the release, and in what pages, logs and metrics show; not in the sums that the service works on"
 )
 
 RandomizerOf = Callable[[Batch], Randomizer[Any]]

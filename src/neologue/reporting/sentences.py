@@ -217,8 +217,8 @@ def anonymity_lines(statement: Mapping[str, Any]) -> list[str]:
         )
     else:
         k = (
-            f"what fewer than {anonymity['k']} users of a layer report is published with a chance of at most "
-            f"{1 - anonymity['alpha']:.2g}, over the whole release"
+            f"what fewer than {anonymity['k']} users report to the layers that judge it is published with a "
+            f"chance of at most {1 - anonymity['alpha']:.2g}, over the whole release"
         )
     return [f"k-anonymity: {k}.", *([] if unique is None else [_unique_line(unique)]), *_threshold_lines(statement)]
 
