@@ -307,6 +307,7 @@ class TestTrie:
             depth=2,
             epsilon=1.0,
             rule="top",
+            frontier=100,
             k_anonymity=0,
             unique_chance=0.0,
         )
