@@ -161,9 +161,8 @@ def test_a_larger_local_epsilon_finds_more_and_costs_more(name: str) -> None:
         assert less.local_epsilon < more.local_epsilon
         assert less.item_epsilon < more.item_epsilon
         assert less.user_epsilon < more.user_epsilon
-        if found.campaign.parameters.layers is None:
-            assert less.coverage < more.coverage + 1e-4, "where all that fits is kept, there is no more to find"
-        else:
+        # A trie that keeps more prefixes has more candidates in its next layer, and may find less there.
+        if found.campaign.parameters.layers is not None:
             assert less.coverage < more.coverage + CHANCE
             assert less.words < more.words
             assert (less.rarest_share or 1.0) > (more.rarest_share or 1.0)
