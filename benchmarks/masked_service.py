@@ -22,7 +22,7 @@ from typing import Any
 
 import psutil
 
-from neologue.cli.fleet import issue_credentials, run_service
+from neologue.cli.devices.fleet import issue_credentials, run_service
 from neologue.cli.service_client import ServiceClient
 from neologue.device.client import Client
 from neologue.device.policy import Policy

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from neologue.privacy.cost import central_epsilon
     from neologue.randomizers.subset_selection import SubsetSelection
     from neologue.randomizers.unary import Unary
-    from neologue.release.certification import Certification
+    from neologue.release.certification.certificate import Certification
     from neologue.simulation.progress import Progress
     from neologue.workbench.certifying import certify
     from neologue.workbench.discovering import Discovery, discover
@@ -72,7 +72,7 @@ _HOMES = {
     "Batch": "neologue.privacy.collection",
     "Budget": "neologue.ledger.budget",
     "Campaign": "neologue.campaign.campaign",
-    "Certification": "neologue.release.certification",
+    "Certification": "neologue.release.certification.certificate",
     "Collection": "neologue.privacy.collection",
     "Columns": "neologue.populations.record_table",
     "Diary": "neologue.device.diary",

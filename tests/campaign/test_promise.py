@@ -20,7 +20,7 @@ from neologue.layout.schedule import foreseen_collection
 from neologue.ledger.composition import composed_epsilon
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
-from neologue.release.certification import certify
+from neologue.release.certification.certificate import certify
 from neologue.release.codec import decode_release, release_text
 from neologue.release.facts import release_facts
 from neologue.release.foreseen import foreseen_charge

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from click.testing import Result
 
-from neologue.cli.fleet import _prepare
+from neologue.cli.devices.fleet import _prepare
 from neologue.cli.service_client import ServiceClient
 from neologue.errors import ParameterError
 

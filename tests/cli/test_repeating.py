@@ -2,7 +2,7 @@
 
 import pytest
 
-from neologue.cli.campaign_repeat import _next_name, _next_part
+from neologue.cli.live.repeat import _next_name, _next_part
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ from neologue.randomizers.registry import RANDOMIZERS, randomizer
 from neologue.randomizers.rice import RiceCode
 from neologue.randomizers.thresholds import exp_below, log_above, numerator_up
 from neologue.randomizers.unary import Ones
-from neologue.release.certification import certify
+from neologue.release.certification.certificate import certify
 from neologue.release.codec import decode_release, release_text
 from neologue.release.facts import facts_of
 from neologue.release.influence import influence

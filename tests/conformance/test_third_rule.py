@@ -24,7 +24,7 @@ from neologue.populations.lexicon import Lexicon
 from neologue.populations.population import Population
 from neologue.privacy.statement import Exposure
 from neologue.protocol.layer import ExtendingLayer
-from neologue.release.certification import certify
+from neologue.release.certification.certificate import certify
 from neologue.release.codec import decode_release, release_text
 from neologue.release.facts import facts_of
 from neologue.release.foreseen import foreseen_facts

@@ -17,7 +17,7 @@ import pytest
 from starlette.types import Scope
 
 from attacks.stranger.wire import answer, attacked, head, is_closed, send
-from neologue.cli.serve import serve
+from neologue.cli.live.serve import serve
 from neologue.service import worker as worker_module
 from neologue.service.api.addresses import sender_of
 from neologue.service.api.device_routes import _LARGEST_CHECK_IN

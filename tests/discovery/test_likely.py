@@ -23,7 +23,7 @@ from neologue.protocol.documents import read_layer
 from neologue.protocol.layer import Layer, LikelyLayer
 from neologue.protocol.signed_document import digest
 from neologue.randomizers.unary import Unary
-from neologue.release.certification import certify
+from neologue.release.certification.certificate import certify
 from neologue.release.codec import ReleaseDocument, decode_release, release_text
 from neologue.reporting.simulated_release import discovery_document
 from neologue.simulation.discovery_run import DiscoveryRun

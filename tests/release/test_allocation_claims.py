@@ -13,7 +13,7 @@ from neologue import Alphabet, Campaign, Measuring, Population, Vocabulary, disc
 from neologue.masking.rules import GroupRules
 from neologue.privacy.allocation.planned_layers import FILLED, planned_reports
 from neologue.privacy.statement import KNOWS_SLOTS, SLOTS, Exposure, Source, privacy_statement
-from neologue.release.certification import Certification, certify
+from neologue.release.certification.certificate import Certification, certify
 from neologue.release.codec import Provenance, decode_release, release_document
 from neologue.release.facts import MASKED, privacy_facts, release_facts
 from neologue.release.foreseen import foreseen_charge, foreseen_facts

@@ -23,11 +23,11 @@ from neologue.protocol.documents import read_layer
 from neologue.protocol.signed_document import digest
 from neologue.randomizers.registry import randomizer
 from neologue.release import codec
-from neologue.release.certification import Certification, certify, claim_rows
+from neologue.release.certification.certificate import Certification, certify, claim_rows
+from neologue.release.certification.layer_chain import document_digests
 from neologue.release.codec import read_release_file, release_text
 from neologue.release.facts import privacy_facts
 from neologue.release.layer_archive import NAME, pack_documents, read_documents
-from neologue.release.layer_chain import document_digests
 from neologue.release.older_formats import DROPPED_PARAMETERS, LACKING_PARAMETERS
 from neologue.release.planting import planting_in
 from neologue.release.signature import sign_document

@@ -26,11 +26,11 @@ from neologue.privacy.statement import Exposure, privacy_statement
 from neologue.protocol.documents import read_layer
 from neologue.protocol.layer import ExtendingLayer
 from neologue.randomizers.registry import randomizer
-from neologue.release.certification import Certification, certify
+from neologue.release.certification.certificate import Certification, certify
+from neologue.release.certification.operator_word import OF_ALL, WHOSE
 from neologue.release.codec import LIVE, REHEARSAL, Provenance, decode_release, release_document, release_text
 from neologue.release.facts import privacy_facts
 from neologue.release.layer_archive import by_digest
-from neologue.release.operator_word import OF_ALL, WHOSE
 from neologue.release.planting import planting_in
 from neologue.release.signature import sign_document
 from neologue.simulation.discovery_run import DiscoveryRun

@@ -17,7 +17,7 @@ from neologue.language.likely_strings import NO_PREFIXES
 from neologue.protocol.documents import read_layer
 from neologue.protocol.layer import LikelyLayer
 from neologue.protocol.signed_document import digest
-from neologue.release.certification import certify
+from neologue.release.certification.certificate import certify
 from neologue.release.codec import Provenance, decode_release, release_document
 from neologue.release.layer_archive import by_digest
 

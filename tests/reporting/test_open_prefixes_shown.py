@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
-from neologue.cli.discovery_tables import show_discovery
+from neologue.cli.discovery.tables import show_discovery
 from neologue.discovery.blind_spots import sure_share
 from neologue.reporting.discovery_report import discovery_report
 from neologue.reporting.sentences import PREFIX_NOTE, sure_lines

@@ -17,7 +17,7 @@ from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger
 from neologue.ledger.ledger_document import population_document
 from neologue.privacy.anonymity_chances import AnonymityChances
-from neologue.release.certification import certify
+from neologue.release.certification.certificate import certify
 from neologue.release.codec import decode_release
 from neologue.release.foreseen import foreseen_charge
 from neologue.release.layer_archive import by_digest

@@ -18,7 +18,7 @@ from neologue.errors import CampaignError
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
-from neologue.release.certification import certify
+from neologue.release.certification.certificate import certify
 from neologue.release.codec import decode_release
 from neologue.release.layer_archive import by_digest
 from neologue.service.campaigns import campaign_store

@@ -11,7 +11,7 @@ import pytest
 from neologue.aggregation.packed_sum import pack_sum
 from neologue.discovery.state import DiscoveryState
 from neologue.ledger.budget import Budget
-from neologue.release.certification import certify
+from neologue.release.certification.certificate import certify
 from neologue.release.codec import ReleaseDocument, decode_release
 from neologue.release.layer_archive import by_digest
 from neologue.service.campaigns import campaign_store

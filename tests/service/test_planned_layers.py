@@ -29,7 +29,7 @@ from neologue.ledger.budget import Budget
 from neologue.privacy.allocation.planned_layers import FEWEST_TOP_UPS, planned_in_batches, planned_reports
 from neologue.protocol.report import read_report
 from neologue.protocol.slot import SLOTS
-from neologue.release.certification import Certification, certify
+from neologue.release.certification.certificate import Certification, certify
 from neologue.release.codec import ReleaseDocument, decode_release
 from neologue.release.layer_archive import by_digest
 from neologue.service.campaigns import campaign_store, coordinator

@@ -8,7 +8,7 @@ import pytest
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
 from neologue.populations.streams import SecretSeed
 from neologue.populations.user_keys import keys_of, ranks
-from neologue.release.certification import certify
+from neologue.release.certification.certificate import certify
 from neologue.release.codec import decode_release, release_text
 from neologue.release.layer_archive import by_digest
 from neologue.reporting.simulated_release import discovery_document, truth_document

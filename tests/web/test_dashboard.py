@@ -12,7 +12,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from neologue.release.certification import certify
+from neologue.release.certification.certificate import certify
 from neologue.release.codec import decode_release
 from neologue.release.layer_archive import read_documents
 from service.campaigns import WORDS

@@ -12,26 +12,26 @@ import click
 from click.shell_completion import get_completion_class
 
 from neologue import __version__
-from neologue.cli.audit import audit
-from neologue.cli.campaign import campaign
-from neologue.cli.certify import certify, keygen
-from neologue.cli.conformance import conformance
-from neologue.cli.device import device
-from neologue.cli.diff import diff
-from neologue.cli.discover import discover
-from neologue.cli.doctor import backup, doctor
-from neologue.cli.explain import explain, registry
-from neologue.cli.fleet import fleet
-from neologue.cli.key import key
-from neologue.cli.ledger import ledger
-from neologue.cli.log import log
-from neologue.cli.plan import plan
+from neologue.cli.devices.conformance import conformance
+from neologue.cli.devices.device import device
+from neologue.cli.devices.fleet import fleet
+from neologue.cli.devices.sandbox import sandbox
+from neologue.cli.discovery.audit import audit
+from neologue.cli.discovery.discover import discover
+from neologue.cli.discovery.plan import plan
+from neologue.cli.live.campaign import campaign
+from neologue.cli.live.doctor import backup, doctor
+from neologue.cli.live.key import key
+from neologue.cli.live.ledger import ledger
+from neologue.cli.live.log import log
+from neologue.cli.live.serve import serve
+from neologue.cli.live.token import token
+from neologue.cli.live.witness import witness
+from neologue.cli.releases.certify import certify, keygen
+from neologue.cli.releases.diff import diff
+from neologue.cli.releases.explain import explain, registry
 from neologue.cli.resume_hint import resume_hint
-from neologue.cli.sandbox import sandbox
-from neologue.cli.serve import serve
-from neologue.cli.study import study
-from neologue.cli.token import token
-from neologue.cli.witness import witness
+from neologue.cli.studies.study import study
 from neologue.errors import NeologueError
 
 INTERRUPTED = 130

@@ -7,8 +7,8 @@ from typing import Any
 from neologue import __version__
 from neologue.errors import ReleaseError
 from neologue.privacy.statement import Source
+from neologue.release.certification.operator_word import operator_word
 from neologue.release.codec import ReleaseDocument
-from neologue.release.operator_word import operator_word
 from neologue.reporting.html_page import render
 from neologue.reporting.published_deployments import DEPLOYMENTS, REGISTRY
 

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from neologue.release.certification import Certification
-from neologue.release.certification import certify as certify_document
+from neologue.release.certification.certificate import Certification
+from neologue.release.certification.certificate import certify as certify_document
+from neologue.release.certification.layer_chain import document_digests
 from neologue.release.codec import read_release_file
 from neologue.release.layer_archive import NAME, read_documents
-from neologue.release.layer_chain import document_digests
 from neologue.release.signature import public_key
 
 

@@ -9,9 +9,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from neologue.conformance.scripted_log import WITNESSES
 from neologue.errors import LogError
-from neologue.release.certification import Certification, certify
+from neologue.release.certification.certificate import Certification, certify
+from neologue.release.certification.logged_campaign import certify_with_log, logged_documents
 from neologue.release.codec import ReleaseDocument, decode_release, release_text
-from neologue.release.logged_campaign import certify_with_log, logged_documents
 from neologue.release.signature import sign_document
 from neologue.service.campaigns import campaign_store
 from neologue.service.log.log_files import file_paths, read_file

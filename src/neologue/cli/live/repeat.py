@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from neologue.cli.campaign_watch import print_state
+from neologue.cli.live.watch import print_state
 from neologue.cli.service_client import NAME, ServiceClient
 from neologue.errors import ParameterError
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neologue.cli.device_client import FOLDER, KEY, OPERATOR, http_client, print_tick, service_options
-from neologue.cli.device_handover import answer, carry, export_request
+from neologue.cli.devices.client import FOLDER, KEY, OPERATOR, http_client, print_tick, service_options
+from neologue.cli.devices.handover import answer, carry, export_request
 from neologue.cli.log_options import LOG, TRUST, check_trust_has_a_log, read_log
 from neologue.errors import ParameterError
 

@@ -15,8 +15,8 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import read_layer
 from neologue.protocol.layer import Layer
 from neologue.protocol.layer_fields import LayerKind
-from neologue.release import extending_chain, likely_chain
 from neologue.release.asked_layer import AskedLayer, layer_name
+from neologue.release.certification import extending_chain, likely_chain
 from neologue.release.codec import FORMAT, ReleaseDocument
 from neologue.table import Table
 
@@ -34,7 +34,7 @@ class ChainChecks:
 
 CHAINS: Table[ChainChecks] = Table(
     "check of the documents of layers of the kind",
-    "neologue.release.layer_chain",
+    "neologue.release.certification.layer_chain",
     {
         "open": ChainChecks(
             extending_chain.contradicted_facts, extending_chain.unfinished_passes, extending_chain.wrong_chain

@@ -201,9 +201,9 @@ def import_(file: Path, server: str, token: str | None) -> None:
 
 def _collected(release: Path, layers: Path | None) -> "Collection":
     """What a certified release has collected."""
-    from neologue.cli.certify import read_layers
+    from neologue.cli.releases.certify import read_layers
     from neologue.errors import ReleaseError
-    from neologue.release.certification import certify
+    from neologue.release.certification.certificate import certify
     from neologue.release.codec import read_release_file
 
     document = read_release_file(release)

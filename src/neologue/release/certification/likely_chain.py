@@ -16,8 +16,8 @@ from neologue.language.likely_candidates import RootRound
 from neologue.language.likely_strings import NO_PREFIXES
 from neologue.protocol.layer import LikelyLayer
 from neologue.release.asked_layer import AskedLayer, layer_name
+from neologue.release.certification.wrong_estimates import wrong_estimates
 from neologue.release.codec import ReleaseDocument
-from neologue.release.wrong_estimates import wrong_estimates
 
 
 def contradicted_facts(each: AskedLayer) -> Iterator[str]:

@@ -95,7 +95,7 @@ def export(service: ServiceClient, name: str, out: Path, verdict: str | None, fo
 
 def fetch_layers(service: ServiceClient, document: "ReleaseDocument") -> list[bytes]:
     """Fetch the documents of the layers of a release, as devices do."""
-    from neologue.release.layer_chain import document_digests
+    from neologue.release.certification.layer_chain import document_digests
 
     digests = filter(None, document_digests(document).values())
     return [service.request_text("GET", "layers", digest).encode() for digest in digests]

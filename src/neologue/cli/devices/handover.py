@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from neologue.cli.device_client import CERTIFICATES, FOLDER, KEY, SERVER, opened_client, policy_options, print_tick
+from neologue.cli.devices.client import CERTIFICATES, FOLDER, KEY, SERVER, opened_client, policy_options, print_tick
 
 OUT = click.option("--out", type=click.Path(path_type=Path), required=True, help="The file to write.")
 

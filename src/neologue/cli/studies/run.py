@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import click
 
-from neologue.cli.discover import JOURNAL
+from neologue.cli.discovery.discover import JOURNAL
 from neologue.cli.repeating_command import repeating_command
 from neologue.errors import JournalError, ParameterError
 

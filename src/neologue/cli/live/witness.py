@@ -40,7 +40,7 @@ def run(file: Path, name: str | None, logs: tuple[str, ...], host: str, port: in
     """
     import time
 
-    from neologue.cli.serve import check_address, read_settings
+    from neologue.cli.live.serve import check_address, read_settings
     from neologue.transparency.signed_note import NoteKey
     from neologue.transparency.trust import Server
     from neologue.witness.witness_file import WitnessFile

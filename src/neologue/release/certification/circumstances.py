@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from neologue.privacy.levels import LEAST_ALPHA
 from neologue.privacy.statement import Exposure
 from neologue.release.asked_layer import layer_name
+from neologue.release.certification.layer_chain import MEASUREMENT
 from neologue.release.codec import FIDELITIES, FORMAT, LIVE, REHEARSAL, ReleaseDocument
-from neologue.release.layer_chain import MEASUREMENT
 
 ON_DEVICES = (LIVE, REHEARSAL)
 """The fidelities of reports that devices sent to a service."""

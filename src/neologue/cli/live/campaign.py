@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neologue.cli.campaign_repeat import repeat
-from neologue.cli.campaign_watch import print_state, status, wait
-from neologue.cli.campaign_words import export, influence, review, words
 from neologue.cli.consent import YES, require_consent
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.help_sections import SectionedCommand
+from neologue.cli.live.repeat import repeat
+from neologue.cli.live.watch import print_state, status, wait
+from neologue.cli.live.words import export, influence, review, words
 from neologue.cli.privacy_option import PRIVACY, asked_level, first_epsilon
 from neologue.cli.service_client import AS_JSON, NAME, SERVER, TOKEN, ServiceClient, ServiceGroup, format_time
 from neologue.cli.shared_options import (

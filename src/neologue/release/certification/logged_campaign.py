@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from neologue.errors import InputError, LogError
-from neologue.release.certification import Certification
+from neologue.release.certification.certificate import Certification
+from neologue.release.certification.layer_chain import document_digests
+from neologue.release.certification.operator_word import COMPLETENESS, IDENTITY
 from neologue.release.codec import ReleaseDocument
-from neologue.release.layer_chain import document_digests
-from neologue.release.operator_word import COMPLETENESS, IDENTITY
 from neologue.transparency.evidence import Evidence, Expected, binding_of
 from neologue.transparency.log_entry import Deed, LogEntry
 from neologue.transparency.read_log import ReadLog

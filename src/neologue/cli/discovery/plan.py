@@ -249,7 +249,7 @@ def _masking_cost(found: "Plan") -> "MaskingCost":
 
 
 def _show(plan: "Plan", document: dict[str, Any]) -> None:
-    from neologue.cli.discovery_tables import show_colluders
+    from neologue.cli.discovery.tables import show_colluders
     from neologue.cli.terminal import print_line, show_table
     from neologue.privacy.digits import shown
     from neologue.release.planting import planting_lines

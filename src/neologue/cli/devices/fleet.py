@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neologue.cli.campaign_words import fetch_layers
 from neologue.cli.data_options import data_options, read_columns
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.help_sections import SectionedCommand
+from neologue.cli.live.words import fetch_layers
 from neologue.cli.service_client import ServiceClient
 from neologue.cli.shared_options import EPSILON, KNOWN, LANGUAGE, LAYERS, PASSES
 from neologue.errors import InputError, ParameterError

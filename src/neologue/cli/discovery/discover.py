@@ -9,9 +9,9 @@ import click
 
 from neologue.cli.consent import YES, require_consent_to
 from neologue.cli.data_options import data_options
-from neologue.cli.discover_inputs import CHANGEABLE, DEFAULT_USERS, check_options, read_inputs
+from neologue.cli.discovery.inputs import CHANGEABLE, DEFAULT_USERS, check_options, read_inputs
+from neologue.cli.discovery.ledger_charge import ledger_charge
 from neologue.cli.help_sections import SectionedCommand
-from neologue.cli.ledger_charge import ledger_charge
 from neologue.cli.privacy_option import PRIVACY, level_lines
 from neologue.cli.repeating_command import repeating_command
 from neologue.cli.resume_hint import set_resume_hint
@@ -173,7 +173,7 @@ def discover(data: Sequence[Path], as_json: bool, **options: Any) -> None:  # no
     """
     # Mistakes are found before anything that takes long to import.
     wanted = _check_arguments(data, options)
-    from neologue.cli.discovery_tables import show_discovery
+    from neologue.cli.discovery.tables import show_discovery
     from neologue.cli.terminal import show_progress
     from neologue.discovery.decision import no_trace
     from neologue.privacy.statement import Exposure

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neologue.cli.fleet import OVER, check_epsilon_acceptable, issue_credentials, layer_summary
+from neologue.cli.devices.fleet import OVER, check_epsilon_acceptable, issue_credentials, layer_summary
+from neologue.cli.devices.sandbox_word import PEOPLE, WordTrials
+from neologue.cli.live.serve import check_address, read_settings
 from neologue.cli.privacy_option import pilot_line
-from neologue.cli.sandbox_word import PEOPLE, WordTrials
-from neologue.cli.serve import check_address, read_settings
 from neologue.cli.service_client import ServiceClient
 from neologue.cli.shared_options import LANGUAGE
 from neologue.errors import InputError

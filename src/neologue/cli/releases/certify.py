@@ -13,7 +13,7 @@ from neologue.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from neologue.release.certification import Certification
+    from neologue.release.certification.certificate import Certification
     from neologue.release.codec import ReleaseDocument
     from neologue.transparency.read_log import ReadLog
 
@@ -80,10 +80,15 @@ def certify(
         raise ParameterError("--succession continues a key that you trust: give that with --verify")
     release.open("rb").close()
 
-    from neologue.release.certification import certify as check_claims
+    from neologue.release.certification.certificate import certify as check_claims
+    from neologue.release.certification.logged_campaign import (
+        certify_with_log,
+        logged_documents,
+        software_said,
+        wrong_evidence,
+    )
     from neologue.release.codec import read_release_file
     from neologue.release.key_file import read_succession
-    from neologue.release.logged_campaign import certify_with_log, logged_documents, software_said, wrong_evidence
     from neologue.release.signature import public_key, signing_key
     from neologue.transparency.read_log import ReadLog
 
@@ -136,8 +141,8 @@ def read_layers(
     document: "ReleaseDocument", release: Path, layers: Path | None
 ) -> "tuple[Path, list[str], Mapping[str, bytes]]":
     """The archive of a release's layer documents, the digests that it should have, and those that it has."""
+    from neologue.release.certification.layer_chain import document_digests
     from neologue.release.layer_archive import NAME, read_documents
-    from neologue.release.layer_chain import document_digests
 
     archive = layers or release.parent / NAME
     digests = [digest for digest in document_digests(document).values() if digest is not None]
@@ -145,7 +150,7 @@ def read_layers(
 
 
 def _as_json(certification: "Certification") -> dict[str, object]:
-    from neologue.release.certification import claim_rows
+    from neologue.release.certification.certificate import claim_rows
 
     return {
         "passed": certification.passed,
@@ -158,7 +163,7 @@ def _as_json(certification: "Certification") -> dict[str, object]:
 
 
 def _show(certification: "Certification", statement: "Mapping[str, Any]", *, signed: bool, verified: bool) -> None:
-    from neologue.cli.discovery_tables import show_colluders
+    from neologue.cli.discovery.tables import show_colluders
     from neologue.cli.terminal import print_line, show_table
     from neologue.privacy.colluders import cost_by_colluders
     from neologue.privacy.scale import grade

@@ -10,7 +10,7 @@ import click
 
 from neologue import __version__
 from neologue.cli.data_options import data_options, read_columns
-from neologue.cli.discover import LARGEST_SEED
+from neologue.cli.discovery.discover import LARGEST_SEED
 from neologue.cli.shared_options import KNOWN, LANGUAGE, LanguageName, complete_from, language_names
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ def paper(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes w
 
     Shows measured figures beside the published ones. The users are simulated, not Gboard's.
     """
-    from neologue.cli.study_run import StudyCommand, check_output_options, run_study
-    from neologue.cli.study_tables import show_paper
+    from neologue.cli.studies.run import StudyCommand, check_output_options, run_study
+    from neologue.cli.studies.tables import show_paper
     from neologue.studies.paper import PaperResult, PaperRun, PaperStudy, reproduce
     from neologue.studies.reproduction import Reproduction
 
@@ -180,8 +180,8 @@ def compare(data: Sequence[Path], quick: bool, **options: Any) -> None:  # noqa:
     DATA is a file of users and words as for `neologue discover`; without it, users are simulated.
     """
     from neologue.campaign.profiles import NEOLOGUE
-    from neologue.cli.study_run import StudyCommand, check_output_options, run_study
-    from neologue.cli.study_tables import show_comparison
+    from neologue.cli.studies.run import StudyCommand, check_output_options, run_study
+    from neologue.cli.studies.tables import show_comparison
     from neologue.cli.terminal import show_progress
     from neologue.language import builtin
     from neologue.language.vocabulary import Vocabulary
@@ -277,8 +277,8 @@ def compare(data: Sequence[Path], quick: bool, **options: Any) -> None:  # noqa:
 @_study_options
 def ablation(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
     """Measure what each parameter of the profile neologue is worth, by changing one at a time."""
-    from neologue.cli.study_run import StudyCommand, check_output_options, run_study
-    from neologue.cli.study_tables import show_ablation
+    from neologue.cli.studies.run import StudyCommand, check_output_options, run_study
+    from neologue.cli.studies.tables import show_ablation
     from neologue.studies.ablation import Ablation, AblationResult, AblationRun, AblationStudy, ablate
     from neologue.studies.factors import LANGUAGES, SIZES, factors, select_factors
 

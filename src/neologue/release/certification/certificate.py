@@ -31,15 +31,15 @@ from neologue.protocol.signed_document import check_signature
 from neologue.randomizers.closed import closed_domain
 from neologue.randomizers.registry import randomizer
 from neologue.release.asked_layer import layer_name
-from neologue.release.circumstances import wrong_circumstances
+from neologue.release.certification.circumstances import wrong_circumstances
+from neologue.release.certification.layer_chain import wrong_documents
+from neologue.release.certification.operator_word import OperatorWord, operator_word
+from neologue.release.certification.strange_names import strange_names
+from neologue.release.certification.wrong_estimates import ROUNDED, wrong_estimates
 from neologue.release.codec import ReleaseDocument
 from neologue.release.facts import privacy_facts
-from neologue.release.layer_chain import wrong_documents
 from neologue.release.older_formats import PER_PASS_FORMATS, statement_of_format
-from neologue.release.operator_word import OperatorWord, operator_word
 from neologue.release.planting import planting_in
-from neologue.release.strange_names import strange_names
-from neologue.release.wrong_estimates import ROUNDED, wrong_estimates
 
 TOLERANCE = 2e-5
 """Figures have six digits; the last may differ from machine to machine."""

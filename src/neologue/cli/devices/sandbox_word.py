@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from neologue.cli.fleet import OVER, issue_credentials
+from neologue.cli.devices.fleet import OVER, issue_credentials
 from neologue.cli.service_client import ServiceClient
 from neologue.errors import CampaignError, ParameterError
 

@@ -1,0 +1,1 @@
+"""The commands of devices, and of many of them."""

@@ -1,0 +1,1 @@
+"""The commands of a live service, of its campaigns and of its keys."""
