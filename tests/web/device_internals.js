@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources c68cd926ac5b4a441107c08775b20f8afcece98b9889747ab63e10b8d49eba00 */
+/* neologue device, Apache-2.0, built from devices/web: sources fe3714068f2778f1329e2a0b41e5620978b290dd31166f5b95c6ac82fccf220e */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)
@@ -1740,6 +1740,7 @@ var DEFAULTS = {
   largestSilenceRatio: 4,
   fewestNoiseVotes: 3,
   allowTargets: false,
+  allowUnloggedLists: false,
   mostKnownWords: 1 << 20,
   largestKnown: 1 << 24,
   logs: [],
@@ -1918,6 +1919,9 @@ var Policy = class {
         `${many(asked2)} candidates are so few that chance gives ${digits(noiseVotes(layer.randomizer, asked2), 3)} votes, below the ${digits(limits.fewestNoiseVotes)}`,
         "fewestNoiseVotes"
       );
+    }
+    if (layer.closed && limits.quorum === 0 && !limits.allowUnloggedLists) {
+      yield `nothing shows that others can see the list of ${many(asked2)} words that the operator asks about: its owner can demand a log that witnesses co-sign (quorum), or allow such lists (allowUnloggedLists)`;
     }
   }
 };

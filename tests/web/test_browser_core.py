@@ -249,8 +249,8 @@ def test_what_the_usual_policy_refuses(core: Browser) -> None:
     told = run(
         core,
         """
-        const policy = new device.Policy([], {});
-        return Promise.all((await vectors("policy")).map(async ({ layer, spent }) => {
+        return Promise.all((await vectors("policy")).map(async ({ layer, spent, unlogged_lists }) => {
+          const policy = new device.Policy([], { allowUnloggedLists: unlogged_lists });
           const read = await device.describeLayer(canonical(layer));
           try {
             policy.checkLayer(read);
@@ -262,9 +262,29 @@ def test_what_the_usual_policy_refuses(core: Browser) -> None:
         }));
         """,
     )
-    missing = {"a closed list that no log shows"}
     for case, refused in zip(committed("policy"), told, strict=True):
-        assert refused == (case["refused"] and case["name"] not in missing), case["name"]
+        assert refused == case["refused"], case["name"]
+
+
+def test_a_list_is_answered_only_if_a_log_shows_it_or_the_owner_allows_it(core: Browser) -> None:
+    """The layer of the vectors is within all other limits."""
+    (listed,) = (case["layer"] for case in committed("policy") if case["name"] == "a closed list that no log shows")
+    keys = {"logs": [bytes(32).hex()], "witnesses": [bytes(range(32)).hex()]}
+    told = run(
+        core,
+        """
+        const layer = await device.describeLayer(canonical(given[0]));
+        return given[1].map((limits) => {
+          try { new device.Policy([], limits).checkLayer(layer); } catch (error) { return error.message; }
+          return "";
+        });
+        """,
+        listed,
+        [{}, keys, keys | {"quorum": 1}, {"allowUnloggedLists": True}],
+    )
+    for message in told[:2]:
+        assert re.search(r"the list of [\d,]+ words .*\(quorum\), or allow .*\(allowUnloggedLists\)", message)
+    assert told[2:] == ["", ""]
 
 
 def test_documents_and_identities(core: Browser) -> None:
@@ -412,9 +432,7 @@ def test_the_default_limits_are_those_of_python(core: Browser) -> None:
     told = run(core, "return new device.Policy([], {}).limits")
     # A browser is told of operators and their recovery keys apart from limits, and makes no votes under masks.
     others = {"operators", "recovery", "issuers", "smallestGroup", "largestMasked"}
-    # It doesn't yet refuse lists that no log shows (P16); docs/device-policy.md says so.
-    others |= {"allowUnloggedLists"}
-    # Nor does it look at evidence of where a service runs (V6); docs/transparency.md says so.
+    # It does not look at evidence of where a service runs (V6); docs/transparency.md says so.
     others |= {"measurements", "vendors"}
     python = set(map(camel_case, asdict(Policy()))) - others
     assert told == {name: value for name, value in limits_of(Policy()).items() if name in python}
@@ -438,7 +456,7 @@ def test_the_same_layers_are_refused_for_the_same_limit_by_default(core: Browser
     for layer, message in zip(layers, told, strict=True):
         expected = ""
         try:
-            default_policy(allow_unlogged_lists=True).check(invite(campaign_id(1), layer, OPERATOR))
+            default_policy().check(invite(campaign_id(1), layer, OPERATOR))
         except PolicyError as error:
             expected = str(error)
         limits = [limit for limit in asdict(Policy()) if limit in expected]
@@ -450,6 +468,7 @@ def test_the_same_layers_are_refused_for_the_same_limit_by_default(core: Browser
         "largest_silence_ratio",
         "fewest_noise_votes",
         "allow_targets",
+        "allow_unlogged_lists",
     }
 
 

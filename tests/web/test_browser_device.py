@@ -48,6 +48,7 @@ LOOSE = {
     "largestSilenceRatio": 1e9,
     "fewestNoiseVotes": 0,
     "allowTargets": True,
+    "allowUnloggedLists": True,
 }
 """No limit on what a report says of one word, for layers of a few candidates."""
 DATABASES = "return (await indexedDB.databases()).length"
@@ -156,7 +157,7 @@ def test_a_device_finds_what_it_was_asked_in_a_release_or_says_what_is_wrong(pag
         },
         "layers": [{"digest": "00" * 32}, {"digest": service.layer.digest.hex()}],
         "measurement": None,
-        "words": [{"word": "“ß”\n\u001f", "estimate": 12345.6}],
+        "words": [{"word": "“ß”\n\u001f\\", "count": ': "a": {', "estimate": 12345.6}],
         "exposure": {"masked": None},
     }
 
@@ -183,7 +184,16 @@ def test_a_device_finds_what_it_was_asked_in_a_release_or_says_what_is_wrong(pag
     ):
         (objection,) = check(lie)
         assert named in objection
-    for text in ("{", "[]", '{"format": 2}'):
+    signed = json.dumps(sign_document(said, OPERATOR))
+    other = said["parameters"] | {"epsilon": 2.0}
+    twice = (
+        signed.replace('{"format": 3', f'{{"parameters": {json.dumps(other)}, "format": 3'),
+        signed.replace('"epsilon": 3.0', '"epsilon": 2.0, "epsilon" : 3.0'),
+        signed.replace('"epsilon": 3.0', r'"\u0065psilon": 2.0, "epsilon": 3.0'),
+        signed.replace('"estimate"', '"estimate": 9.5, "estimate"'),
+    )
+    assert signed not in twice
+    for text in ("{", "[]", '{"format": 2}', *twice):
         with pytest.raises(PageError, match="no release of format 3"):
             page.run("return device.checkRelease(given[0])", text)
     page.run(_RECORDED_EARLIER)

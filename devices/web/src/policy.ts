@@ -36,6 +36,7 @@ export interface Limits {
   largestSilenceRatio: number;
   fewestNoiseVotes: number;
   allowTargets: boolean;
+  allowUnloggedLists: boolean;
   mostKnownWords: number;
   largestKnown: number;
   logs: readonly string[];
@@ -58,6 +59,7 @@ const DEFAULTS: Limits = {
   largestSilenceRatio: 4,
   fewestNoiseVotes: 3,
   allowTargets: false,
+  allowUnloggedLists: false,
   mostKnownWords: 1 << 20,
   largestKnown: 1 << 24,
   logs: [],
@@ -265,6 +267,10 @@ export class Policy {
           `below the ${digits(limits.fewestNoiseVotes)}`,
         "fewestNoiseVotes",
       );
+    }
+    if (layer.closed && limits.quorum === 0 && !limits.allowUnloggedLists) {
+      yield `nothing shows that others can see the list of ${many(asked)} words that the operator asks about: its owner can ` +
+        "demand a log that witnesses co-sign (quorum), or allow such lists (allowUnloggedLists)";
     }
   }
 }

@@ -82,9 +82,25 @@ function read(text: string): Release {
   try {
     const release = JSON.parse(text) as Release & { format?: unknown };
     const { epsilon } = release.parameters;
-    if (release.format === FORMAT && Array.isArray(release.layers) && epsilon && "masked" in release.exposure) return release;
+    const complete = release.format === FORMAT && Array.isArray(release.layers) && epsilon && "masked" in release.exposure;
+    if (complete && namesIn(release) === namesWritten(text)) return release;
   } catch {
     // it is none
   }
-  throw new DeviceError(`the text is no release of format ${FORMAT}, which has the digests of layers: give a release.json`);
+  throw new DeviceError(
+    `the text is no release of format ${FORMAT}, which has the digests of layers, and no name twice in one object: ` +
+      "give a release.json",
+  );
+}
+
+/** How many names the objects in a value have. Of equal ones, JSON.parse keeps the last, and another reader may take another. */
+function namesIn(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce((total: number, inner) => total + namesIn(inner), own);
+}
+
+/** How many names a JSON text has: outside strings, a colon follows each name and stands nowhere else. */
+function namesWritten(text: string): number {
+  return text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/g, "").split(":").length - 1;
 }

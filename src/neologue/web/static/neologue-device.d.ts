@@ -33,6 +33,8 @@ export interface Limits {
   fewestNoiseVotes: number;
   /** Whether an operator may list the only words that count. */
   allowTargets: boolean;
+  /** Whether an operator may ask about a list of whole words that is in no log which a quorum co-signed. */
+  allowUnloggedLists: boolean;
   /** The most known words of a layer, and bytes of their list. */
   mostKnownWords: number;
   largestKnown: number;
