@@ -128,7 +128,8 @@ def test_a_plan_promises_its_limit_and_none_of_its_layers_is_changed_by_that(nam
 
 @pytest.mark.parametrize(
     "name",
-    ["unary, item", "likely strings, item", "subset-selection, item", "trie, item", "trie, subset-selection, item"],
+    # Where candidates matter, a trie may end early: its equal layers can't ask more users if fewer prefixes are kept.
+    ["unary, item", "likely strings, item", "subset-selection, item", "trie, item"],
 )
 def test_a_run_as_planned_finds_words_and_keeps_what_was_promised(name: str) -> None:
     """Votes decide how later layers are cut, so that they may come out smaller than planned, but not too small."""
@@ -223,7 +224,7 @@ def test_a_limit_that_nothing_keeps_is_refused_with_a_remedy() -> None:
 
 
 def test_a_full_layer_is_told_of_where_its_cost_is_another() -> None:
-    paper = planned(EpsilonLimits(), rule="top", **SELECTION)
+    paper = planned(EpsilonLimits(), rule="top", frontier=300, **SELECTION)
     assert paper.full_layer is not None
     assert 0 < paper.full_layer <= spent(paper, "item") * 1.01
     assert limited("unary, item").full_layer is None
