@@ -126,10 +126,6 @@ WRONG: dict[str, tuple[str, Callable[[], Forecast]]] = {
         "unary, significant",
         lambda: foreseen(campaign("unary, significant", k_anonymity=0, unique_chance=0.0)),
     ),
-    "without the promise of unique words": (
-        "unary, significant",
-        lambda: foreseen(campaign("unary, significant", unique_chance=0.0)),
-    ),
     "without the second pass": (
         "unary, significant, two passes",
         lambda: foreseen(campaign("unary, significant, two passes", passes=1)),
