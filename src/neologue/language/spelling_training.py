@@ -1,10 +1,13 @@
-"""A character model learnt from words, by interpolated absolute discounting (Ney, Essen and Kneser, 1994).
+"""A character model learnt from words, by interpolated Kneser-Ney smoothing (Kneser and Ney, 1995).
 
-A context that was seen C times takes `DISCOUNT` off the count of each symbol after it, and gives what it took, and
-`PRIOR` occurrences more, to what the next shorter context says. Only the server learns; devices get the costs.
+A context takes `DISCOUNT` off the count of each symbol after it, and gives what it took, and some of `PRIORS`
+occurrences more, to what the next shorter context says. A shorter context is asked only where a longer one has not seen
+a symbol. So its counts are what the longer ones took off: how many different symbols come before it and the next one,
+and not how often both occur. Only the server learns; devices get the costs.
 """
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +27,14 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 DISCOUNT = 0.8
-PRIOR = 300.0
+PRIORS = (1000.0, 300.0, 100.0)
+"""How many occurrences contexts of each length from 1 on give away besides: new words are unlike known ones."""
 FEWEST = 2.0
 """Longer contexts that were seen less often are left out."""
-LEAST_CHANCE = 1e-4
-"""Every symbol is at least so likely, whatever came before."""
+LEAST_CHANCE = 1e-3
+"""The chance that every symbol has at least where nothing is known of what came before, …"""
+LEAST_CHANCES = 0.1
+"""… unless that were more than this for all symbols together."""
 CASE_FORMS = ((str, 1.0), (str.capitalize, 0.3), (str.upper, 0.05))
 """How words are also written, and how often."""
 LONGEST_WORD = 64
@@ -47,8 +53,12 @@ def learn_spelling(alphabet: Alphabet, words: Iterable[str]) -> SpellingCosts:
             written = form(word)
             if 0 < len(written) <= LONGEST_WORD and alphabet.expresses(written):
                 weight_of[written] = weight_of.get(written, 0.0) + weight
-    grams = [_count_grams(alphabet, weight_of, length) for length in range(LONGEST_CONTEXT + 1)]
-    kept = _choose_contexts(grams, alphabet.size)
+    seen = [_count_grams(alphabet, weight_of, length) for length in range(LONGEST_CONTEXT + 1)]
+    kept = _choose_contexts(seen, alphabet.size)
+    grams = [
+        *(_count_given_up(*pair, alphabet.size ** (length + 1)) for length, pair in enumerate(pairwise(seen))),
+        seen[-1],
+    ]
     chances = _lowest(grams[0], alphabet.size)[None, :]
     backoffs, symbols, costs = [np.zeros(1)], [np.arange(alphabet.size)], [chances[0]]
     lists = [alphabet.size]
@@ -59,7 +69,7 @@ def learn_spelling(alphabet: Alphabet, words: Iterable[str]) -> SpellingCosts:
         used = np.flatnonzero(np.append(kept[length], -1)[states] == numbers // size)
         states, codes, counts = states[used], numbers[used] % size, counts[used]
         below = np.searchsorted(kept[length - 1], kept[length] % size ** (length - 1))
-        total = np.bincount(states, counts, len(kept[length])) + PRIOR
+        total = np.bincount(states, counts, len(kept[length])) + PRIORS[length - 1]
         left = np.maximum(counts - DISCOUNT, 0.0)
         share = 1 - np.bincount(states, left, len(kept[length])) / total
         chances = share[:, None] * chances[below]
@@ -100,6 +110,17 @@ def _count_grams(alphabet: Alphabet, weight_of: dict[str, float], length: int) -
     return distinct, np.bincount(inverse, np.concatenate(counts), len(distinct)).astype(np.float64)
 
 
+def _count_given_up(grams: Grams, longer: Grams, first: int) -> Grams:
+    """The occurrences that contexts of one symbol more, the numbers of whose first are in units of `first`, give up.
+
+    No longer context ends in one that is the beginning of a word, which keeps all its occurrences.
+    """
+    numbers, counts = grams
+    rows = np.searchsorted(numbers, longer[0] % first)
+    given_up = np.bincount(rows, np.minimum(longer[1], DISCOUNT), len(numbers))
+    return numbers, np.where(given_up > 0, given_up, counts)
+
+
 def _choose_contexts(grams: list[Grams], size: int) -> list[Integers]:
     """The contexts of each length that are worth telling apart: seen often enough, and with all their parts.
 
@@ -124,7 +145,7 @@ def _lowest(grams: Grams, size: int) -> Floats:
     """The chance of each symbol, whatever came before."""
     chances = np.zeros(size)
     chances[grams[0]] = grams[1]
-    least = min(LEAST_CHANCE, 0.5 / size)
+    least = min(LEAST_CHANCE, LEAST_CHANCES / size)
     total = chances.sum()
     return np.asarray((chances / total if total else np.full(size, 1 / size)) * (1 - least * size) + least)
 
