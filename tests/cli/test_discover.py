@@ -81,10 +81,16 @@ class TestEmbeddedPopulation:
             r"^Prefixes whose words were not all.*?^└", embedded_files[0].stdout, re.MULTILINE | re.DOTALL
         )
         shown = re.findall(r"^│ (\S+)… +│ +([\d,]+) │", table, re.MULTILINE)
-        listed = {entry["prefix"] for entry in json.loads(embedded.stdout)["prefixes"]}
+        document = json.loads(embedded.stdout)
+        users_left = {entry["prefix"]: entry["estimate"] for entry in document["prefixes"]}
+        last = len(document["layers"])
+        for word in document["words"]:
+            beginnings = [prefix for prefix in users_left if word["word"].startswith(prefix)]
+            if word["since"] == word["layer"] == last and beginnings:
+                users_left[max(beginnings, key=len)] -= word["estimate"]
         left = [int(users.replace(",", "")) for _, users in shown]
-        assert len(shown) == 10
-        assert {prefix for prefix, _ in shown} <= listed
+        assert shown
+        assert {prefix for prefix, _ in shown} == {prefix for prefix, users in users_left.items() if users > 0}
         assert left == sorted(left, reverse=True)
 
     def test_the_summary_says_who_was_asked_what_was_found_and_at_what_price(
@@ -329,7 +335,8 @@ class TestFiles:
         document = json.loads((folder / "release.json").read_text("utf-8"))
         report = (folder / "report.html").read_text("utf-8")
         assert document["digest"] in report
-        assert "<code>neologue discover --users 20000 --depth 8 --candidates 1000000 --seed 7</code>" in report
+        command = "neologue discover --users 20000 --epsilon 10.0 --depth 8 --candidates 1000000 --seed 7"
+        assert f"<code>{command}</code>" in report
         assert len(report) < 1_000_000
 
     def test_the_report_of_own_data_is_confidential_and_names_no_folder(
@@ -339,7 +346,7 @@ class TestFiles:
         told = "report.html shows what users hold: keep it as confidential as"
         assert told in result.stderr
         report = (tmp_path / "report.html").read_text("utf-8")
-        assert "<code>neologue discover typed.csv --depth 4 --known known.txt</code>" in report
+        assert "<code>neologue discover typed.csv --epsilon 10.0 --depth 4 --known known.txt</code>" in report
         assert str(typed.parent) not in report
         assert str(tmp_path) not in report
 
