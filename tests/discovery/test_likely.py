@@ -299,12 +299,12 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_no_more_prefixes_are_kept_than_a_document_has_room_for(
     population: Population, found: DiscoveryRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = [layer.kept for layer in found.release.layers]
-    assert max(kept) > 2, "else the limit below would change nothing"
+    assert found.release.layers[0].kept > 2, "else the limit below would change nothing"
     openings = campaign().alphabet.size * 7  # the beginning of all words, and two roots for each of three layers
     for module in ("neologue.campaign.campaign", "neologue.language.likely_candidates"):
         monkeypatch.setattr(f"{module}.MOST_OPENINGS", openings)
     limited = discover(population, campaign(), seed=5).release
     assert campaign().most_roots == 2
-    assert [layer.kept for layer in limited.layers] == [2, 2, *(min(2, each) for each in kept[2:])]
+    assert limited.layers[0].kept == 2
+    assert max(layer.kept for layer in limited.layers) == 2
     assert "xqzjkv" in {word.word for word in limited.words}, "what most users go on from comes first"
