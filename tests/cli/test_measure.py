@@ -100,7 +100,8 @@ def test_those_who_measure_are_charged(neologue: Neologue, tmp_path: Path) -> No
     # 19,850 others are asked in four layers; each counts a planned number of reports, and so does the measurement.
     assert reports == [planned_reports(19_850 // 4, DELTA)] * 4 + [planned_reports(150, DELTA)]
     trie = (*charge[:-1], "trie")
-    assert neologue("discover", *SMALL, "--rule", "top", "--measure-users", 150, *trie).exit_code == 0
+    plain = ("--rule", "top", "--frontier", 1000)
+    assert neologue("discover", *SMALL, *plain, "--measure-users", 150, *trie).exit_code == 0
     [population] = json.loads(neologue("ledger", "show", book, "--json").stdout)
     [grown] = [campaign for campaign in population["campaigns"] if campaign["campaign"] == "trie"]
     assert 150 in [layer_size["reports"] for layer_size in grown["cohorts"]], "a trie counts whoever comes"

@@ -23,7 +23,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, browsing(Path(folder) / "profile") as browser:
         browser.visit(report(Path(folder) / "likely"))
         look(browser, "report-light", scheme="light", width=1100, height=1280)
-        browser.visit(report(Path(folder) / "trie", "--rule", "top"))
+        browser.visit(report(Path(folder) / "trie", "--rule", "top", "--frontier", "1000"))
         browser.run(
             "document.getElementById('query').value = 'lol';"
             "document.getElementById('search').requestSubmit();"
