@@ -9,7 +9,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from neologue import Population, discover
+from neologue import Alphabet, Campaign, Population, Vocabulary, discover
 from neologue.errors import ReleaseError
 from neologue.release.codec import LIVE, REHEARSAL, ReleaseDocument, read_release_file
 from neologue.reporting.legal_page import certainty, legal_page
@@ -77,7 +77,9 @@ ABOUT = Publication("New words: spring", "Keyboards Inc.", "Europe", "2026-05-01
 def release(tmp_path_factory: pytest.TempPathFactory) -> ReleaseDocument:
     folder = tmp_path_factory.mktemp("release")
     people = Population.from_words({f"user {number}": {"yeet": 3, "rizz": 1} for number in range(2000)})
-    discover(people).save(folder)
+    english = Vocabulary.builtin("en")
+    campaign = Campaign.from_profile(users=2000, known=english, alphabet=Alphabet.named("en"), epsilon=10.0)
+    discover(people, campaign).save(folder)
     return read_release_file(folder / "release.json")
 
 
