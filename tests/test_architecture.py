@@ -177,7 +177,7 @@ def test_every_module_is_in_a_room_that_is_declared() -> None:
         ("neologue.device.diary", "from neologue.discovery.tally import Tally", "discovery"),
         ("neologue.discovery.tally", "import neologue.device.diary", "device"),
         ("neologue.language.alphabet", "def f():\n    from neologue.protocol.layer import Layer", "protocol"),
-        ("neologue.layout.shape", "from ..simulation import engine", "simulation"),
+        ("neologue.layout.schedule", "from ..simulation import engine", "simulation"),
         ("neologue.protocol.layer", "from .. import cli", "cli"),
         ("neologue.protocol.layer", "from neologue import discover", "workbench"),
         ("neologue.protocol.layer", "from neologue import service", "service"),
