@@ -32,7 +32,7 @@ def test_the_signed_message_is_laid_out_as_documented() -> None:
 
 def test_the_same_invitation_has_the_same_bytes_everywhere() -> None:
     assert invite(campaign_id(1), small_layer(["ab"]), OPERATOR).signature.hex() == (
-        "8db75b963d0287ad0eb6f64a595cdaa3db95240cf9430cb9f457658620710b423b67fb545c30f2bb3a6d52fb48b750a833a4fc0ca597c53f1310d34c5fa1490b"
+        "f87a1e50067b218357c24fe40b26496b969fe0ee5f9697915db6d597f8320fe86e29e56c689ea37c4e17e8dfeb2abea3c2bea0ac1c4b7fa718be026e92d38b06"
     )
 
 
