@@ -56,7 +56,7 @@ class NearLine:
 
 
 @dataclass(frozen=True)
-class LayerView:
+class LayerSection:
     """What one layer asked, kept and dropped."""
 
     label: str
@@ -97,14 +97,14 @@ def _shares(traced: LikelyTrace, holders: NDArray[np.int64]) -> Mapping[str, lis
 
 def _asked_layer(
     discovery: DiscoveryRun, traced: LikelyTrace, number: int, label: str, holders: NDArray[np.int64]
-) -> LayerView:
+) -> LayerSection:
     layer = traced.layers[number]
     since = Counter(
         word.since
         for word in discovery.release.words
         if (word.pass_number, word.layer) == (layer.pass_number, layer.number)
     )
-    return LayerView(
+    return LayerSection(
         label=label,
         fresh=layer.fresh,
         again=layer.again,
