@@ -11,8 +11,8 @@ from benchmarks.measure import Curve, Part, Work, cpu_seconds, elapsed_seconds, 
 from benchmarks.setting import Setting, selection_of
 from neologue.populations.counting import Counters
 from neologue.randomizers.subset_selection import SubsetSelection
-from neologue.simulation.report_kernels import SubsetReports
-from neologue.simulation.tree import subset_votes
+from neologue.simulation.votes.report_kernels import SubsetReports
+from neologue.simulation.votes.tree import subset_votes
 
 Action = Callable[[], object]
 

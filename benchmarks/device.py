@@ -19,7 +19,7 @@ from neologue.protocol.layer import ExtendingLayer
 from neologue.protocol.report import read_report
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
-from neologue.simulation.report_kernels import add_votes
+from neologue.simulation.votes.report_kernels import add_votes
 
 LENGTH = 3
 """Of the prefixes in the frontier."""

@@ -12,8 +12,8 @@ from benchmarks.setting import Setting
 from neologue.populations.random64 import seed_generators
 from neologue.populations.streams import Stream, generator
 from neologue.randomizers.subset_selection import SubsetSelection
-from neologue.simulation.report_kernels import add_by_marks, add_by_pairs, add_unary, add_votes, repeats_are_rare
-from neologue.simulation.tree import subset_votes
+from neologue.simulation.votes.report_kernels import add_by_marks, add_by_pairs, add_unary, add_votes, repeats_are_rare
+from neologue.simulation.votes.tree import subset_votes
 
 INCREMENTS, EXACT, TREE = "increments alone", "exact kernel", "tree"
 BATCHED, CHOICE = "NumPy, batched by hand", "NumPy, Generator.choice"

@@ -25,9 +25,9 @@ import psutil
 from neologue.cli.devices.fleet import issue_credentials, run_service
 from neologue.cli.service_client import ServiceClient
 from neologue.device.client import Client
+from neologue.device.network.transport import JSON, SMALL_ANSWER, HttpTransport, Response, Transport
 from neologue.device.policy import Policy
 from neologue.device.sending_time import SendingTime
-from neologue.device.transport import JSON, SMALL_ANSWER, HttpTransport, Response, Transport
 from neologue.fleet.fleet import SENDING_WINDOW, Weather, peek, run, simulated_policy
 from neologue.masking.rules import GroupRules, groups_of
 from neologue.populations.population import Population

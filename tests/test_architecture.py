@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,6 +95,7 @@ DOORS = ("neologue", "neologue.__main__")
 """Modules outside all rooms: what users import or start, which leads into every room."""
 
 NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc"}
+LARGEST_ROOM = 20
 HEAVY = {"duckdb", "numba", "numpy", "rich", "scipy", "spylls", "wordfreq"}
 
 
@@ -174,8 +176,8 @@ def test_every_module_is_in_a_room_that_is_declared() -> None:
 @pytest.mark.parametrize(
     ("module", "text", "broken"),
     [
-        ("neologue.device.diary", "from neologue.discovery.tally import Tally", "discovery"),
-        ("neologue.discovery.tally", "import neologue.device.diary", "device"),
+        ("neologue.device.storage.diary", "from neologue.discovery.tally import Tally", "discovery"),
+        ("neologue.discovery.tally", "import neologue.device.storage.diary", "device"),
         ("neologue.language.alphabet", "def f():\n    from neologue.protocol.layer import Layer", "protocol"),
         ("neologue.layout.schedule", "from ..simulation import engine", "simulation"),
         ("neologue.protocol.layer", "from .. import cli", "cli"),
@@ -206,6 +208,21 @@ def test_a_right_import_is_left_in_peace(module: str, text: str) -> None:
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
     assert not [path for path in MODULES if NAMELESS & set(path.relative_to(SOURCE).with_suffix("").parts)]
+
+
+def test_no_room_has_more_modules_than_a_reader_takes_in() -> None:
+    sizes = Counter(path.parent.relative_to(SOURCE).as_posix() for path in MODULES if path.name != "__init__.py")
+    assert not {room: size for room, size in sizes.items() if size > LARGEST_ROOM}
+
+
+def test_no_class_has_the_name_of_another() -> None:
+    classes = Counter(
+        node.name
+        for path in MODULES
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    )
+    assert not [name for name, times in classes.items() if times > 1]
 
 
 def undocumented(tree: ast.Module) -> Iterator[str]:

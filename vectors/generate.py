@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from neologue.aggregation.masked_group import GroupServer, GroupSum, Stage
 from neologue.device.contribution import contribute, counting_words, held_prefixes
-from neologue.device.log_record import check_goes_on
 from neologue.device.masked import Ballot, Identity, Member
+from neologue.device.storage.log_record import check_goes_on
 from neologue.entropy import Entropy, SeededEntropy
 from neologue.errors import DocumentError, LaterError, LogError, SignatureError
 from neologue.language.alphabet import Alphabet

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from neologue.campaign.campaign import Campaign
     from neologue.campaign.measuring import Measuring
     from neologue.device.contribution import contribute
-    from neologue.device.diary import Diary
+    from neologue.device.storage.diary import Diary
     from neologue.errors import NeologueError
     from neologue.language.alphabet import Alphabet
     from neologue.language.vocabulary import Vocabulary
@@ -75,7 +75,7 @@ _HOMES = {
     "Certification": "neologue.release.certification.certificate",
     "Collection": "neologue.privacy.collection",
     "Columns": "neologue.populations.record_table",
-    "Diary": "neologue.device.diary",
+    "Diary": "neologue.device.storage.diary",
     "Discovery": "neologue.workbench.discovering",
     "Ledger": "neologue.ledger.ledger",
     "Measuring": "neologue.campaign.measuring",

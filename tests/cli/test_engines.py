@@ -26,7 +26,7 @@ def test_a_cluster_that_is_not_there_is_a_sentence(neologue: Neologue, tmp_path:
 def test_a_frontier_that_does_not_fit_into_memory_is_refused(
     neologue: Neologue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("neologue.simulation.memory.free_memory", lambda: 10**9)
+    monkeypatch.setattr("neologue.simulation.engines.memory.free_memory", lambda: 10**9)
     out = tmp_path / "out"
     wanted = ("--profile", "gboard-2024", "--users", "20000", "--frontier", "300000", "--candidates", "30000000")
     result = neologue("discover", *wanted, "--out", str(out))

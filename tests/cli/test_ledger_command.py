@@ -8,7 +8,7 @@ import pytest
 from click.testing import Result
 
 from neologue.ledger.ledger_file import open_ledger
-from neologue.privacy.anonymity_chances import AnonymityChances
+from neologue.privacy.anonymity.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 
 Neologue = Callable[..., Result]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from neologue.studies.partition_selection import PartitionSelection
+from neologue.studies.baselines.partition_selection import PartitionSelection
 
 Neologue = Callable[..., Result]
 PAPER = ("study", "paper", "--users", 6000, "--depth", 2, "--epsilon", 10, "--seeds", 2, "--quick", "--seed", 3)

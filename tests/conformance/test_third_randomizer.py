@@ -40,7 +40,7 @@ from neologue.planning.forecast import forecast
 from neologue.planning.plan import EpsilonLimits, plan
 from neologue.populations.lexicon import Lexicon
 from neologue.populations.population import Population
-from neologue.privacy.anonymity import MOST_VOTED_LAWS
+from neologue.privacy.anonymity.thresholds import MOST_VOTED_LAWS
 from neologue.privacy.bound import Bound
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import ACCOUNTING, Accounting, central_epsilon, cost
@@ -63,8 +63,8 @@ from neologue.release.influence import influence
 from neologue.release.layer_archive import by_digest
 from neologue.reporting.simulated_release import discovery_document
 from neologue.simulation.discovery_run import DiscoveryRun, discover
-from neologue.simulation.report_kernels import REPORTS
-from neologue.simulation.vote_laws import VOTE_LAWS, draw_unary_votes
+from neologue.simulation.votes.report_kernels import REPORTS
+from neologue.simulation.votes.vote_laws import VOTE_LAWS, draw_unary_votes
 
 NAME = "symmetric-unary"
 USERS = 4000

@@ -20,7 +20,7 @@ from closed import small_closed_layer
 from invitations import OPERATOR, STRANGER, campaign_id, policy
 from layers import small_layer
 from neologue.device import Client, HttpTransport, Library, Policy, Response, SpendingRecord, State, Tick
-from neologue.device.answers import LATEST
+from neologue.device.network.answers import LATEST
 from neologue.errors import (
     CredentialError,
     DiaryError,
@@ -569,7 +569,7 @@ def test_an_invitation_to_a_second_layer_after_a_crash_is_refused(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:
-        broken.setattr("neologue.device.membership.Membership.send", crash)
+        broken.setattr("neologue.device.storage.membership.Membership.send", crash)
         with pytest.raises(KeyboardInterrupt):
             client.tick()
     assert client.spent == 3.0

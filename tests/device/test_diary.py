@@ -15,8 +15,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from neologue.device import diary as diary_module
-from neologue.device.diary import Diary
+from neologue.device.storage import diary as diary_module
+from neologue.device.storage.diary import Diary
 from neologue.errors import DiaryError, ParameterError
 
 SECRET = "xylomancytest"
@@ -488,7 +488,7 @@ def test_two_connections_share_one_diary(path: Path, calendar: Calendar) -> None
 
 def test_two_processes_type_at_once(path: Path) -> None:
     script = (
-        "import sys; from neologue.device.diary import Diary; input()\n"
+        "import sys; from neologue.device.storage.diary import Diary; input()\n"
         "with Diary(sys.argv[1]) as diary:\n"
         "    for number in range(100): diary.typed('both'); diary.typed(sys.argv[2] + str(number))"
     )

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from invitations import OPERATOR, STRANGER, policy
 from neologue.cli.main import main
 from neologue.device import Client, HttpTransport, Tick
-from neologue.device.handover import HandedRequest, HandoverTransport, carry
+from neologue.device.network.handover import HandedRequest, HandoverTransport, carry
 from neologue.errors import ParameterError
 from neologue.protocol.report import read_report
 from neologue.protocol.submission import Submission

@@ -13,7 +13,7 @@ from closed import small_closed_layer
 from invitations import OPERATOR, campaign_id, policy
 from laws import Dictated, Held, Law, array, exp_bounds, largest_ratio, mixture, unary_law
 from neologue.device.contribution import contribute, held_candidates
-from neologue.device.spending_record import SpendingRecord
+from neologue.device.storage.spending_record import SpendingRecord
 from neologue.entropy import ONE, SeededEntropy
 from neologue.errors import AnsweredError, PolicyError
 from neologue.language.vocabulary import Vocabulary

@@ -15,8 +15,8 @@ from invitations import OPERATOR, STRANGER, policy
 from layers import small_layer
 from neologue.aggregation.masked_group import terms_for
 from neologue.device import Client, Policy, SpendingRecord, receipt
-from neologue.device.membership import AnsweredInvitation, Membership
 from neologue.device.participation import Participation
+from neologue.device.storage.membership import AnsweredInvitation, Membership
 from neologue.errors import AnsweredError, PolicyError
 from neologue.masking.terms import Promise, Terms
 from neologue.protocol.credential import Credential

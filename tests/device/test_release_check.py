@@ -13,7 +13,7 @@ import pytest
 from invitations import OPERATOR, STRANGER, campaign_id, policy
 from layers import small_layer
 from neologue.device.release_check import ReleaseCheck, check_release
-from neologue.device.spending_record import AnsweredCampaign, SpendingRecord
+from neologue.device.storage.spending_record import AnsweredCampaign, SpendingRecord
 from neologue.errors import ParameterError, ReleaseError
 from neologue.masking.rules import GroupRules
 from neologue.masking.terms import Promise

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from neologue.device.diary import Diary
+from neologue.device.storage.diary import Diary
 from neologue.errors import DiaryError, ParameterError
 
 SECRET = "xylomancytest"

@@ -10,9 +10,10 @@ import pytest
 from groups import ISSUER, with_key
 from invitations import policy
 from neologue.aggregation.masked_group import terms_for
-from neologue.device import Client, Response, SendingTime, SendingWindow, Tick, participation, spending_record
+from neologue.device import Client, Response, SendingTime, SendingWindow, Tick, participation
 from neologue.device.contribution import contribute
 from neologue.device.masked import Ballot
+from neologue.device.storage import spending_record
 from neologue.entropy import Entropy
 from neologue.errors import ParameterError
 from neologue.masking.agreement import ShareRequest

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 import neologue
 from invitations import OPERATOR, STRANGER, campaign_id, invitation, policy
 from layers import small_layer
-from neologue.device import spending_record as account_module
 from neologue.device.contribution import contribute
-from neologue.device.spending_record import AnsweredCampaign, SpendingRecord
+from neologue.device.storage import spending_record as account_module
+from neologue.device.storage.spending_record import AnsweredCampaign, SpendingRecord
 from neologue.entropy import Entropy, SeededEntropy
 from neologue.errors import AnsweredError, PolicyError, SpendingRecordError
 from neologue.language.alphabet import Alphabet
@@ -239,7 +239,7 @@ def test_refusals_are_the_same_whatever_the_words(account: SpendingRecord, words
 ANSWER = """
 import sys
 from invitations import invitation, policy
-from neologue.device.spending_record import SpendingRecord
+from neologue.device.storage.spending_record import SpendingRecord
 
 print("ready", flush=True)
 input()
@@ -313,7 +313,7 @@ import os, signal, sqlite3, sys
 from contextlib import contextmanager
 from pathlib import Path
 from invitations import invitation, policy
-from neologue.device.spending_record import SpendingRecord
+from neologue.device.storage.spending_record import SpendingRecord
 from neologue.entropy import SeededEntropy
 
 path, moment, number = sys.argv[1], sys.argv[2], int(sys.argv[3])

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from neologue.device.transport import HttpTransport, Response
+from neologue.device.network.transport import HttpTransport, Response
 from neologue.errors import LaterError, ParameterError
 from small_service import Reply, Service, instead, lost_before, running
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from neologue.discovery.estimates import VoteLaw, estimate_holders
-from neologue.privacy.anonymity import AnonymityPromise
+from neologue.privacy.anonymity.thresholds import AnonymityPromise
 from neologue.randomizers.unary import Unary
 
 USERS, LAYERS = 100_000, 4

@@ -20,7 +20,7 @@ from neologue.discovery.state import DiscoveryState
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import ExtendingLayer, Layer, LikelyLayer
 from neologue.simulation.cohorts import Cohort
-from neologue.simulation.engine import LocalEngine
+from neologue.simulation.engines.engine import LocalEngine
 from neologue.simulation.layer_tallies import SimulatedUsers
 
 Spoil = Callable[[DiscoveryState, Integers], None]

@@ -30,7 +30,7 @@ from neologue.privacy.statement import Exposure, privacy_statement
 from neologue.randomizers.closed import ClosedDomain, Totals, closed_domain
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.release.facts import privacy_facts
-from neologue.simulation.tree import subset_votes
+from neologue.simulation.votes.tree import subset_votes
 
 Counts = NDArray[np.int64]
 Users = Callable[[Generator, int], tuple[Counts, Counts]]

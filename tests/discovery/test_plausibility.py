@@ -29,7 +29,7 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import make_report, read_report
 from neologue.simulation.cohorts import Cohorts, DrawnCohorts, FilledCohorts
-from neologue.simulation.engine import LocalEngine
+from neologue.simulation.engines.engine import LocalEngine
 from neologue.simulation.layer_tallies import SimulatedUsers
 
 REPORTS = 20_000

@@ -15,7 +15,7 @@ from neologue.discovery.decision import Decision, Question
 from neologue.discovery.result import Release
 from neologue.discovery.tally import Tally
 from neologue.language.alphabet import Alphabet
-from neologue.privacy.anonymity import AnonymityPromise
+from neologue.privacy.anonymity.thresholds import AnonymityPromise
 from neologue.protocol.layer import Layer
 
 DOUBT = 1e-6

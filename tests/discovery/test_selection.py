@@ -8,7 +8,7 @@ from layers import small_campaign, small_layer
 from neologue.discovery.selection import select
 from neologue.discovery.selection.significant import NullLaw
 from neologue.discovery.tally import Tally
-from neologue.privacy.anonymity import release_threshold, unique_threshold
+from neologue.privacy.anonymity.thresholds import release_threshold, unique_threshold
 
 N, Q = 20_000, 1 / 1097.63
 FALSE = 0.05

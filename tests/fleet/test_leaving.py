@@ -2,7 +2,7 @@
 
 import pytest
 
-from neologue.device.transport import JSON, SMALL_ANSWER, Response
+from neologue.device.network.transport import JSON, SMALL_ANSWER, Response
 from neologue.errors import LaterError, ParameterError
 from neologue.fleet.fleet import LeavingTransport, Weather
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from neologue.device import HttpTransport
-from neologue.device.handover import HandedRequest, carry
+from neologue.device.network.handover import HandedRequest, carry
 from service.campaigns import WORDS, definition
 from service.serving import Served, served
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from neologue.device import Client, HttpTransport, Response
-from neologue.device.handover import HandedRequest, carry
-from neologue.device.transport import JSON, SMALL_ANSWER
+from neologue.device.network.handover import HandedRequest, carry
+from neologue.device.network.transport import JSON, SMALL_ANSWER
 from neologue.fleet.fleet import simulated_policy
 from neologue.protocol.credential import Credential
 from neologue.protocol.documents import read_known, read_layer

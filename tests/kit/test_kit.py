@@ -12,16 +12,17 @@ from click.testing import CliRunner
 
 from neologue.cli.main import main
 from neologue.conformance.checks import CHECKS, RULES, Check
-from neologue.conformance.driver import CommandDriver, Setting, Step
+from neologue.conformance.driver import CommandDriver, DeviceSetup, Step
 from neologue.conformance.kit import judge
 from neologue.conformance.python_driver import ClientDriver
-from neologue.device import client, policy, transport
-from neologue.device.backoff import Backoff
+from neologue.device import client, policy
 from neologue.device.client import Client
 from neologue.device.library import Library
-from neologue.device.log_record import LogRecord
+from neologue.device.network import transport
+from neologue.device.network.backoff import Backoff
 from neologue.device.operator_keys import OperatorKeys
-from neologue.device.spending_record import SpendingRecord
+from neologue.device.storage.log_record import LogRecord
+from neologue.device.storage.spending_record import SpendingRecord
 from neologue.device.tick import OUT
 from neologue.errors import ConformanceError, LaterError
 from neologue.protocol.submission import Submission
@@ -59,8 +60,8 @@ class InProcess:
     def __init__(self) -> None:
         self._driver = ClientDriver()
 
-    def open(self, setting: Setting) -> None:
-        self._run("open", **setting.told())
+    def open(self, setup: DeviceSetup) -> None:
+        self._run("open", **setup.told())
 
     def tick(self) -> Step:
         told: Any = self._run("tick")
@@ -151,7 +152,7 @@ def comes_again_at_once(patch: pytest.MonkeyPatch) -> None:
 
 @wrong("keeps_to_retry_after")
 def waits_for_years(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("neologue.device.answers.LATEST", 1e9)
+    patch.setattr("neologue.device.network.answers.LATEST", 1e9)
 
 
 @wrong("follows_no_redirection")
@@ -167,7 +168,7 @@ def follows_redirections(patch: pytest.MonkeyPatch) -> None:
 
 @wrong("answers_one_layer_alone")
 def answers_every_layer(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("neologue.device.spending_record._stored_report", lambda *_: b"\x02" + bytes(1000))
+    patch.setattr("neologue.device.storage.spending_record._stored_report", lambda *_: b"\x02" + bytes(1000))
 
 
 @wrong("follows_a_key_and_never_goes_back")
@@ -199,7 +200,7 @@ def asks_no_policy(patch: pytest.MonkeyPatch) -> None:
 
 @wrong("renews_a_ticket_that_is_not_accepted")
 def keeps_its_ticket(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("neologue.device.membership.Membership.drop_ticket", lambda _membership: None)
+    patch.setattr("neologue.device.storage.membership.Membership.drop_ticket", lambda _membership: None)
 
 
 @wrong("gives_up_what_is_closed")
@@ -243,7 +244,7 @@ def counts_no_witnesses(patch: pytest.MonkeyPatch) -> None:
 
 @wrong("follows_a_log_that_grows_and_no_fork")
 def follows_every_log(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("neologue.device.log_record.check_goes_on", lambda *_: None)
+    patch.setattr("neologue.device.storage.log_record.check_goes_on", lambda *_: None)
 
 
 @wrong("waits_for_a_log_that_went_back")

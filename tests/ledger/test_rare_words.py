@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from neologue.ledger.rare_words import RareWords
-from neologue.privacy.anonymity_chances import AnonymityChances
+from neologue.privacy.anonymity.anonymity_chances import AnonymityChances
 
 NEOLOGUE = AnonymityChances(10, 0.05, 1e-6, 1)
 DOCUMENT = Path(__file__).parents[2] / "docs" / "ledger.md"

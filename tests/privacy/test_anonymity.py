@@ -16,7 +16,7 @@ from scipy.stats import binom, binomtest
 
 from neologue.campaign.profiles import profile
 from neologue.discovery.result import LayerFacts
-from neologue.privacy.anonymity import (
+from neologue.privacy.anonymity.thresholds import (
     AnonymityPromise,
     expected_kept,
     kept_chance,

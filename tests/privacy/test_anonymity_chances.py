@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from neologue.errors import ParameterError
 from neologue.masking.rules import GroupRules
-from neologue.privacy.anonymity import AnonymityPromise
-from neologue.privacy.anonymity_chances import NO_PROMISE, AnonymityChances
+from neologue.privacy.anonymity.anonymity_chances import NO_PROMISE, AnonymityChances
+from neologue.privacy.anonymity.thresholds import AnonymityPromise
 
 PROMISE = AnonymityPromise(10, 0.95, 1e-6, 1, passes=2)
 NEOLOGUE = AnonymityChances.of(PROMISE)

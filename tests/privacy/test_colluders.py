@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from neologue.privacy.anonymity import AnonymityPromise
+from neologue.privacy.anonymity.thresholds import AnonymityPromise
 from neologue.privacy.collection import Batch
 from neologue.privacy.colluders import cost_by_colluders
 from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts, privacy_statement

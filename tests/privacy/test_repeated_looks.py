@@ -5,8 +5,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from neologue.privacy.anonymity import AnonymityPromise
-from neologue.privacy.repeated_looks import fewest_summed_votes, share_chance
+from neologue.privacy.anonymity.repeated_looks import fewest_summed_votes, share_chance
+from neologue.privacy.anonymity.thresholds import AnonymityPromise
 from neologue.randomizers.channel import Channel
 from neologue.randomizers.unary import Unary
 

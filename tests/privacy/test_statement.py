@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neologue.masking.rules import GroupRules
-from neologue.privacy.anonymity import AnonymityPromise
+from neologue.privacy.anonymity.thresholds import AnonymityPromise
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.group_limits import hostile_votes
 from neologue.privacy.statement import LIMITED, UNCHECKED, Exposure, LayerShown, PrivacyFacts, privacy_statement

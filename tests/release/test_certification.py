@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from neologue import Alphabet, Campaign, Measuring, Population, Vocabulary, discover
 from neologue.errors import ReleaseError, SignatureError
-from neologue.privacy.anonymity import AnonymityPromise
+from neologue.privacy.anonymity.thresholds import AnonymityPromise
 from neologue.privacy.statement import Exposure, Source, privacy_statement
 from neologue.protocol.documents import read_layer
 from neologue.protocol.signed_document import digest

@@ -21,7 +21,7 @@ from neologue import Alphabet, Campaign, Measuring, Population, Vocabulary, disc
 from neologue.discovery.estimates import VoteLaw, estimate_holders
 from neologue.language.candidates import strings
 from neologue.masking.rules import GroupRules
-from neologue.privacy.anonymity import AnonymityPromise
+from neologue.privacy.anonymity.thresholds import AnonymityPromise
 from neologue.privacy.statement import Exposure, privacy_statement
 from neologue.protocol.documents import read_layer
 from neologue.protocol.layer import ExtendingLayer

@@ -3,7 +3,7 @@
 from typing import Any
 
 from neologue.masking.rules import GroupRules
-from neologue.privacy.anonymity import AnonymityPromise
+from neologue.privacy.anonymity.thresholds import AnonymityPromise
 from neologue.privacy.collection import Batch
 from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts, privacy_statement
 from neologue.release.older_formats import statement_of_format

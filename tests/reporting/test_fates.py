@@ -4,7 +4,7 @@ import numpy as np
 
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, strings
-from neologue.reporting.fates import fates
+from neologue.reporting.discovery.fates import fates
 from neologue.simulation.trie_trace import LayerTrace, VotedCandidates
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
-from neologue.reporting.discovery_report import discovery_report
-from neologue.reporting.likely_view import likely_view
+from neologue.reporting.discovery.discovery_report import discovery_report
+from neologue.reporting.discovery.likely_view import likely_view
 from neologue.reporting.simulated_release import discovery_document
 from neologue.simulation.discovery_run import DiscoveryRun
 from neologue.simulation.likely_trace import LikelyTrace, Place

@@ -8,7 +8,7 @@ import pytest
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
 from neologue.cli.discovery.tables import show_discovery
 from neologue.discovery.blind_spots import sure_share
-from neologue.reporting.discovery_report import discovery_report
+from neologue.reporting.discovery.discovery_report import discovery_report
 from neologue.reporting.sentences import PREFIX_NOTE, sure_lines
 from neologue.reporting.simulated_release import discovery_document
 from neologue.simulation.discovery_run import DiscoveryRun

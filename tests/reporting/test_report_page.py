@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
-from neologue.reporting import trie_data as trie_module
-from neologue.reporting.discovery_report import discovery_report
-from neologue.reporting.fates import fates
+from neologue.reporting.discovery import trie_data as trie_module
+from neologue.reporting.discovery.discovery_report import discovery_report
+from neologue.reporting.discovery.fates import fates
+from neologue.reporting.discovery.trie_data import trie_data
 from neologue.reporting.html_page import embedded_json, visible
 from neologue.reporting.simulated_release import discovery_document
 from neologue.reporting.svg import INK, WORD, plot
-from neologue.reporting.trie_data import trie_data
 from neologue.simulation.discovery_run import DiscoveryRun
 from neologue.simulation.likely_trace import LikelyTrace
 from neologue.simulation.trie_trace import TrieTrace

@@ -21,8 +21,8 @@ import msgspec
 
 from neologue.device.client import Client
 from neologue.device.library import Library
+from neologue.device.network.transport import JSON, SMALL_ANSWER, HttpTransport, Response
 from neologue.device.policy import Policy
-from neologue.device.transport import JSON, SMALL_ANSWER, HttpTransport, Response
 from neologue.discovery.tally import Tally
 from neologue.fleet.fleet import simulated_policy
 from neologue.protocol.credential import Credential

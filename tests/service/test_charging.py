@@ -16,7 +16,7 @@ from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger
 from neologue.ledger.ledger_document import PopulationDocument, population_document
 from neologue.ledger.snapshot import PopulationSnapshot
-from neologue.privacy.anonymity_chances import AnonymityChances
+from neologue.privacy.anonymity.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import central_epsilon
 from neologue.protocol.credential import issue

@@ -16,7 +16,7 @@ from neologue.ledger.charge import LedgerCharge
 from neologue.ledger.composition import composed_epsilon
 from neologue.ledger.ledger import Ledger
 from neologue.ledger.ledger_document import population_document
-from neologue.privacy.anonymity_chances import AnonymityChances
+from neologue.privacy.anonymity.anonymity_chances import AnonymityChances
 from neologue.release.certification.certificate import certify
 from neologue.release.codec import decode_release
 from neologue.release.foreseen import foreseen_charge

@@ -19,7 +19,7 @@ from neologue.ledger.ledger_document import PopulationDocument, import_populatio
 from neologue.ledger.ledger_file import create_ledger
 from neologue.ledger.rare_words import RareWords
 from neologue.ledger.snapshot import PopulationSnapshot, Spent
-from neologue.privacy.anonymity_chances import AnonymityChances
+from neologue.privacy.anonymity.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from neologue.service.campaigns.service_ledger import service_ledger
 from neologue.service.storage.database import open_database

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from neologue.cli import main
 from neologue.ledger.budget import Budget
 from neologue.ledger.ledger_file import create_ledger
-from neologue.privacy.anonymity_chances import AnonymityChances
+from neologue.privacy.anonymity.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from service.campaigns import definition
 from service.serving import Served, served

@@ -16,7 +16,7 @@ from neologue.populations.streams import SecretSeed
 from neologue.protocol.layer import Layer
 from neologue.randomizers.channel import Channel
 from neologue.simulation.cohorts import Cohort, DrawnCohorts
-from neologue.simulation.engine import LocalEngine
+from neologue.simulation.engines.engine import LocalEngine
 from neologue.simulation.layer_tallies import FIDELITIES, SimulatedUsers
 
 USERS = 2400

@@ -9,7 +9,7 @@ import pytest
 from neologue.populations import population as populations
 from neologue.populations.counting import Counters, Users, Work
 from neologue.populations.population import Population
-from neologue.simulation.engine import LocalEngine
+from neologue.simulation.engines.engine import LocalEngine
 
 
 class Starts:

@@ -13,7 +13,7 @@ from neologue.populations.alias_table import FINE, build_alias_table, fill_ids
 from neologue.populations.random64 import seed_generators
 from neologue.populations.streams import Stream
 from neologue.populations.typing_kernel import fill_uniform, logarithmic
-from neologue.simulation.samples import sample_users
+from neologue.simulation.votes.samples import sample_users
 
 REPEATS = 20_000
 SIGNIFICANCE = 1e-6

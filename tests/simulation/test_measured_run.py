@@ -14,7 +14,7 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.release.facts import release_facts
 from neologue.simulation.cohorts import DrawnCohorts, FilledCohorts
 from neologue.simulation.discovery_run import identity
-from neologue.simulation.engine import LocalEngine
+from neologue.simulation.engines.engine import LocalEngine
 from neologue.simulation.journal import Journal
 from neologue.simulation.layer_tallies import FIDELITIES, SimulatedUsers
 

@@ -7,7 +7,7 @@ import pytest
 
 from neologue.campaign.campaign import Campaign
 from neologue.errors import EngineError
-from neologue.simulation.memory import BASE, check_memory, free_memory, largest_layer
+from neologue.simulation.engines.memory import BASE, check_memory, free_memory, largest_layer
 
 
 def campaign(**changes: Any) -> Campaign:  # noqa: ANN401 - whatever a campaign takes

@@ -26,9 +26,9 @@ from neologue.populations.counting import Counters, Users
 from neologue.populations.population import Population
 from neologue.populations.record_table import Columns
 from neologue.simulation.discovery_run import DiscoveryRun, discover
-from neologue.simulation.engine import Engine, LocalEngine
+from neologue.simulation.engines.engine import Engine, LocalEngine
+from neologue.simulation.engines.ray_engine import RayEngine
 from neologue.simulation.layer_work import Held
-from neologue.simulation.ray_engine import RayEngine
 
 USERS = 30_000
 TRIES = 3
@@ -290,14 +290,15 @@ def test_a_worker_without_the_package_is_named(tmp_path: Path) -> None:
     (stub / "__init__.py").write_text("__version__ = '0'\n")
     with cluster(PYTHONPATH=str(tmp_path)) as there:
         # In a process of its own: this one has joined a cluster already.
-        script = f"from neologue.simulation.ray_engine import RayEngine; RayEngine('{there}')"
+        script = f"from neologue.simulation.engines.ray_engine import RayEngine; RayEngine('{there}')"
         run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert re.search(r"a worker on [\d.]+ can't import neologue; install \"neologue\[cluster\]==", run.stderr)
 
 
 def test_a_cluster_of_ones_own_minds_no_other() -> None:
     script = (
-        "from neologue.simulation.ray_engine import RayEngine\nwith RayEngine(cores=1) as engine: print(engine.threads)"
+        "from neologue.simulation.engines.ray_engine import RayEngine\n"
+        "with RayEngine(cores=1) as engine: print(engine.threads)"
     )
     nowhere = os.environ | {"RAY_ADDRESS": "127.0.0.1:9"}
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=nowhere)
@@ -305,7 +306,7 @@ def test_a_cluster_of_ones_own_minds_no_other() -> None:
 
 
 def test_auto_is_checked_too() -> None:
-    script = "from neologue.simulation.ray_engine import RayEngine; RayEngine('auto')"
+    script = "from neologue.simulation.engines.ray_engine import RayEngine; RayEngine('auto')"
     nowhere = os.environ | {"RAY_ADDRESS": "127.0.0.1:9"}
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=nowhere)
     assert re.search(r"nothing answers at [\d.]+:9 ", run.stderr)

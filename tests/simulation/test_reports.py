@@ -17,10 +17,17 @@ from neologue.populations.random64 import seed_generators
 from neologue.populations.streams import Stream, generator
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
-from neologue.simulation import report_kernels
-from neologue.simulation.engine import LocalEngine
+from neologue.simulation.engines.engine import LocalEngine
 from neologue.simulation.layer_tallies import SimulatedUsers
-from neologue.simulation.report_kernels import BATCH, SubsetReports, UnaryReports, add_by_marks, add_by_pairs, add_unary
+from neologue.simulation.votes import report_kernels
+from neologue.simulation.votes.report_kernels import (
+    BATCH,
+    SubsetReports,
+    UnaryReports,
+    add_by_marks,
+    add_by_pairs,
+    add_unary,
+)
 
 SIGNIFICANCE = 1e-6
 """A right law fails once in a million seeds."""

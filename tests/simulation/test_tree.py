@@ -19,8 +19,8 @@ from neologue.entropy import ONE
 from neologue.populations.random64 import seed_generators
 from neologue.populations.streams import Stream
 from neologue.randomizers.subset_selection import SubsetSelection
-from neologue.simulation.report_kernels import add_by_marks
-from neologue.simulation.tree import hypergeometric, place, subset_votes
+from neologue.simulation.votes.report_kernels import add_by_marks
+from neologue.simulation.votes.tree import hypergeometric, place, subset_votes
 
 SIGNIFICANCE = 1e-6
 LARGEST_Z = 5.0
@@ -55,7 +55,7 @@ def test_small_tallies_have_their_joint_law(candidates: int, epsilon: float, wor
 
 
 def test_parts_that_are_worked_on_apart_have_their_joint_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neologue.simulation.tree.SMALLEST_PART", 1)
+    monkeypatch.setattr("neologue.simulation.votes.tree.SMALLEST_PART", 1)
     selection = SubsetSelection(3, 0.5, 1)
     held, p = np.array([2, 0, 0, 1]), selection.truth / ONE
     drawn = (tuple(subset_votes(held, 2, p, 4, number).tolist()) for number in range(4_000))

@@ -21,7 +21,7 @@ from neologue.language.likely_candidates import LikelyCandidates
 from neologue.language.vocabulary import Vocabulary
 from neologue.populations.population import Population
 from neologue.protocol.layer import Layer
-from neologue.simulation.engine import LocalEngine
+from neologue.simulation.engines.engine import LocalEngine
 from neologue.simulation.layer_tallies import FIDELITIES, SimulatedUsers
 
 REPEATS = 300

@@ -23,7 +23,7 @@ from neologue.language.vocabulary import Vocabulary
 from neologue.populations.population import Population
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.report import make_report, read_report
-from neologue.simulation.engine import LocalEngine
+from neologue.simulation.engines.engine import LocalEngine
 from neologue.simulation.layer_tallies import FIDELITIES, SimulatedUsers
 
 REPEATS, USERS, BOUND = 200, 60, 3

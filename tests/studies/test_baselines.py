@@ -10,14 +10,14 @@ from neologue.language.alphabet import Alphabet
 from neologue.language.vocabulary import Vocabulary
 from neologue.populations.population import Population
 from neologue.simulation.discovery_run import discover
+from neologue.studies.baselines.fragment_puzzle import FragmentPuzzle
+from neologue.studies.baselines.opt_prefix_tree import OptPrefixTree
+from neologue.studies.baselines.pem import Pem
+from neologue.studies.baselines.user_samples import one_word, several_words
 from neologue.studies.compare import METHODS
-from neologue.studies.fragment_puzzle import FragmentPuzzle
 from neologue.studies.method import Found, Method, Task
-from neologue.studies.opt_prefix_tree import OptPrefixTree
 from neologue.studies.outcome import WordUse, outcome, truth_of
-from neologue.studies.pem import Pem
 from neologue.studies.privacy_grant import PrivacyGrant
-from neologue.studies.user_samples import one_word, several_words
 
 USERS = 30_000
 HEAVY = {"abba": 0.3, "cab": 0.25, "badge": 0.2, "face": 0.15, "deed": 0.1}

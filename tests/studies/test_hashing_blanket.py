@@ -8,8 +8,8 @@ import pytest
 
 from neologue.privacy.shuffling import blanket, clones_2023
 from neologue.randomizers.subset_selection import SubsetSelection
-from neologue.studies.blanket import shuffled_epsilon
-from neologue.studies.oracles import LocalHashing
+from neologue.studies.baselines.blanket import shuffled_epsilon
+from neologue.studies.baselines.oracles import LocalHashing
 
 
 def shuffled_law(oracle: LocalHashing, values: tuple[int, ...]) -> dict[tuple[object, ...], float]:

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from neologue.randomizers.channel import Channel
-from neologue.studies.oracles import CountMeanSketch, Hashed, LocalHashing, draw_votes, hash_values
+from neologue.studies.baselines.oracles import CountMeanSketch, Hashed, LocalHashing, draw_votes, hash_values
 
 SEEDS = range(40)
 REPEATS = 250

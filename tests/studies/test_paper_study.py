@@ -21,7 +21,7 @@ from neologue.studies.paper import (
     PaperResult,
     PaperRun,
     PaperStudy,
-    Setting,
+    TrialSetting,
     figure_setting,
     reproduce,
 )
@@ -36,7 +36,7 @@ STATEMENT: dict[str, Any] = {
 }
 
 
-def imagined(study: PaperStudy, coverage: dict[Setting, float]) -> Reproduction:
+def imagined(study: PaperStudy, coverage: dict[TrialSetting, float]) -> Reproduction:
     """A study whose runs had these coverages, a little more with each seed."""
     results = [
         PaperResult(run, coverage[run.setting] + 0.01 * number, 1.0, 10, 20, 0.1)

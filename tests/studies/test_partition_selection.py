@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from neologue.studies.partition_selection import Gaussian, TruncatedGeometric, noise_for
+from neologue.studies.baselines.partition_selection import Gaussian, TruncatedGeometric, noise_for
 
 
 def optimal(epsilon: float, delta: float, most: int) -> list[float]:

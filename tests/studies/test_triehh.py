@@ -10,7 +10,7 @@ from scipy.stats import hypergeom
 
 from neologue.errors import ParameterError
 from neologue.randomizers.channel import Floats
-from neologue.studies.triehh import Sampling
+from neologue.studies.baselines.triehh import Sampling
 
 Integers = NDArray[np.int64]
 

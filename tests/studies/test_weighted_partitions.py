@@ -7,14 +7,14 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from neologue.studies.adaptive_weighting import (
+from neologue.studies.baselines.adaptive_weighting import (
     TwoRoundAdaptiveWeighting,
     adaptive_weights,
     novel_weight,
     sensitivity,
 )
-from neologue.studies.dp_sips import DpSips
-from neologue.studies.weighted_gaussian import Floats, NoisyRounds, norm_weight
+from neologue.studies.baselines.dp_sips import DpSips
+from neologue.studies.baselines.weighted_gaussian import Floats, NoisyRounds, norm_weight
 
 EPSILON, DELTA = math.log(3), 1e-8
 MOST, WORDS, KEEPS = 4, 9, 1.2

@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from pathlib import Path
 
-from neologue.conformance.driver import Setting, Step
+from neologue.conformance.driver import DeviceSetup, Step
 from neologue.conformance.kit import judge
 from neologue.errors import ConformanceError
 
@@ -19,18 +19,18 @@ class BrowserDriver:
         self._pages: dict[str, str] = {}
         """By the address of a service, that of the pages of the same origin."""
 
-    def open(self, setting: Setting) -> None:
-        server = setting.server
+    def open(self, setup: DeviceSetup) -> None:
+        server = setup.server
         if server not in self._pages:
             self._pages[server] = self._stack.enter_context(pages(server))
         address = self._pages[server]
         self._browser.visit(address)
         options = {
             "server": address,
-            "operators": [setting.operator],
-            "sendingWindow": setting.window,
-            "name": setting.folder,
-            "policy": setting.told().get("trust", {}),
+            "operators": [setup.operator],
+            "sendingWindow": setup.window,
+            "name": setup.folder,
+            "policy": setup.told().get("trust", {}),
         }
         self._run(
             """
@@ -42,8 +42,8 @@ class BrowserDriver:
             for (const [word, times] of Object.entries(words)) await device.typed(word, { times });
             """,
             options,
-            setting.credential,
-            setting.words,
+            setup.credential,
+            setup.words,
         )
 
     def tick(self) -> Step:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from neologue.ledger.budget import Budget
-from neologue.privacy.anonymity_chances import AnonymityChances
+from neologue.privacy.anonymity.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from neologue.protocol.layer import LikelyLayer
 from neologue.service.ops.settings import Settings

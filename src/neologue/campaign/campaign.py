@@ -19,7 +19,7 @@ from neologue.language.likely_strings import MOST_OPENINGS
 from neologue.language.vocabulary import Vocabulary
 from neologue.language.word_form import WordForm, without_capitals
 from neologue.masking.rules import GroupRules
-from neologue.privacy.anonymity import AnonymityPromise
+from neologue.privacy.anonymity.thresholds import AnonymityPromise
 from neologue.privacy.levels import LEAST_ALPHA
 from neologue.protocol.limits import check_whole
 from neologue.protocol.report import HEADER_BYTES

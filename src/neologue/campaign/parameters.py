@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 from neologue.errors import ParameterError
 from neologue.language.word_form import CASES, PUNCTUATIONS
 from neologue.privacy.allocation.planned_layers import planned_reports
-from neologue.privacy.anonymity import AnonymityPromise
+from neologue.privacy.anonymity.repeated_looks import share_chance
+from neologue.privacy.anonymity.thresholds import AnonymityPromise
 from neologue.privacy.cost import hides_layers
 from neologue.privacy.levels import MOST_IN_A_PROMISE, check_alpha, check_delta, check_unique_chance
-from neologue.privacy.repeated_looks import share_chance
 from neologue.protocol.limits import DEEPEST, LARGEST_LAYER, SAMPLERS, check_whole
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import check_epsilon

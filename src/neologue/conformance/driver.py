@@ -30,7 +30,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Trust:
+class WitnessPolicy:
     """What the policy of a device demands of witnesses; keys in hexadecimal."""
 
     logs: tuple[str, ...]
@@ -39,7 +39,7 @@ class Trust:
 
 
 @dataclass(frozen=True)
-class Setting:
+class DeviceSetup:
     """What a device is opened with."""
 
     folder: str
@@ -48,7 +48,7 @@ class Setting:
     """The public key of the operator whom its owner trusts, in hexadecimal."""
     credential: str
     words: Mapping[str, int]
-    trust: Trust | None = None
+    trust: WitnessPolicy | None = None
     window: tuple[float, float] = WINDOW
 
     def told(self) -> dict[str, object]:
@@ -62,7 +62,7 @@ class Setting:
 class Driver(Protocol):
     """One device at a time, in a folder that outlives it."""
 
-    def open(self, setting: Setting) -> None:
+    def open(self, setup: DeviceSetup) -> None:
         """Open the device of a folder; its owner has agreed, it joins the campaign, and words are typed.
 
         An UnsupportedError if the device has no such policy.
@@ -88,9 +88,9 @@ class CommandDriver:
         self._command = [*command]
         self._process: subprocess.Popen[str] | None = None
 
-    def open(self, setting: Setting) -> None:
+    def open(self, setup: DeviceSetup) -> None:
         """Open the device of a folder."""
-        self._ask("open", **setting.told())
+        self._ask("open", **setup.told())
 
     def tick(self) -> Step:
         """Take one step."""

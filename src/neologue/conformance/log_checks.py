@@ -3,7 +3,7 @@
 import time
 
 from neologue.conformance.check import DAY, check
-from neologue.conformance.driver import Trust
+from neologue.conformance.driver import WitnessPolicy
 from neologue.conformance.scene import STRANGER, WORDS, Scene, extending_layer, require
 from neologue.conformance.scripted_log import QUORUM, WITNESSES, ScriptedLog
 
@@ -112,7 +112,7 @@ def _logged(scene: Scene) -> ScriptedLog:
     log = ScriptedLog(scene.service.campaign_id, time=int(time.time()))
     log.open(log.layer(0, scene.service.layer.digest))
     witnesses = tuple(witness.public_key().public_bytes_raw().hex() for witness in WITNESSES)
-    scene.trust = Trust((log.key.hex(),), witnesses, QUORUM)
+    scene.trust = WitnessPolicy((log.key.hex(),), witnesses, QUORUM)
     _publish(scene, log)
     return log
 

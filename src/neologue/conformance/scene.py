@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from neologue.conformance.driver import Driver, Setting, Step, Trust
+from neologue.conformance.driver import DeviceSetup, Driver, Step, WitnessPolicy
 from neologue.conformance.scripted_service import ScriptedService, running
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import strings
@@ -66,13 +66,13 @@ class Scene:
     def __init__(self, driver: Driver, service: ScriptedService, folder: Path) -> None:
         self.driver, self.service, self.folder = driver, service, folder
         self.credential = service.credential()
-        self.trust: Trust | None = None
+        self.trust: WitnessPolicy | None = None
 
     def open(self, words: dict[str, int] | None = None) -> None:
         """Open the device; its words are typed if some are given."""
         operator = OPERATOR.public_key().public_bytes_raw().hex()
         where, server = str(self.folder), self.service.address
-        self.driver.open(Setting(where, server, operator, self.credential, words or {}, self.trust))
+        self.driver.open(DeviceSetup(where, server, operator, self.credential, words or {}, self.trust))
 
     def restart(self) -> None:
         """Close the device and open it again."""

@@ -2,13 +2,13 @@
 
 from neologue.device.client import Client
 from neologue.device.contribution import contribute
-from neologue.device.diary import Diary
 from neologue.device.library import Library
+from neologue.device.network.transport import HttpTransport, Response, Transport
 from neologue.device.policy import Policy
 from neologue.device.sending_time import SendingTime, SendingWindow
-from neologue.device.spending_record import SpendingRecord
+from neologue.device.storage.diary import Diary
+from neologue.device.storage.spending_record import SpendingRecord
 from neologue.device.tick import State, Tick
-from neologue.device.transport import HttpTransport, Response, Transport
 
 __all__ = [
     "Client",

@@ -4,10 +4,10 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from neologue.device.answers import bad_answer, clamp_delay, hex_bytes, json_object, optional_hex_bytes
-from neologue.device.membership import AnsweredInvitation
+from neologue.device.network.answers import bad_answer, clamp_delay, hex_bytes, json_object, optional_hex_bytes
+from neologue.device.network.transport import Transport
+from neologue.device.storage.membership import AnsweredInvitation
 from neologue.device.tick import State, Tick, refusal_tick
-from neologue.device.transport import Transport
 from neologue.errors import MaskingError, PolicyError
 from neologue.masking.terms import Promise
 from neologue.protocol.closed_layer import ClosedLayer

@@ -16,22 +16,22 @@ from typing import Self
 
 from neologue.clock import SECONDS_PER_DAY, Clock, system_days
 from neologue.device import receipt
-from neologue.device.answers import LATEST, SOONEST, bad_answer, clamp_delay, json_object, retry_after_seconds
-from neologue.device.backoff import Backoff
 from neologue.device.check_in import check_in, invitation_of, parse_promise
-from neologue.device.diary import Diary
 from neologue.device.library import Library
 from neologue.device.log_check import check_log
-from neologue.device.log_record import LogRecord
-from neologue.device.membership import AnsweredInvitation, End, Joined, Membership
+from neologue.device.network.answers import LATEST, SOONEST, bad_answer, clamp_delay, json_object, retry_after_seconds
+from neologue.device.network.backoff import Backoff
+from neologue.device.network.transport import OCTETS, HttpTransport, Response, Transport
 from neologue.device.operator_keys import OperatorKeys
 from neologue.device.participation import GroupOutcome, Participation, Refused, Waiting, identity_of
 from neologue.device.policy import SWITCHED_OFF, Policy
 from neologue.device.release_check import ReleaseCheck, check_release
 from neologue.device.sending_time import SendingTime
-from neologue.device.spending_record import AnsweredCampaign, SpendingRecord
+from neologue.device.storage.diary import Diary
+from neologue.device.storage.log_record import LogRecord
+from neologue.device.storage.membership import AnsweredInvitation, End, Joined, Membership
+from neologue.device.storage.spending_record import AnsweredCampaign, SpendingRecord
 from neologue.device.tick import OUT, REFUSED_DELAY, State, Tick, refusal_tick
-from neologue.device.transport import OCTETS, HttpTransport, Response, Transport
 from neologue.errors import (
     AnsweredError,
     DocumentError,

@@ -3,8 +3,8 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 
-from neologue.device.log_record import LogRecord
-from neologue.device.spending_record import AnsweredCampaign
+from neologue.device.storage.log_record import LogRecord
+from neologue.device.storage.spending_record import AnsweredCampaign
 from neologue.transparency.log_entry import Deed
 from neologue.transparency.read_log import ReadLog
 

@@ -13,10 +13,10 @@ from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from neologue.device.answers import SOONEST, bad_answer, clamp_delay, hex_bytes, json_object, refusal
 from neologue.device.masked import Ballot, Identity, Member
-from neologue.device.spending_record import SpendingRecord
-from neologue.device.transport import OCTETS, SMALL_ANSWER, Response, Transport
+from neologue.device.network.answers import SOONEST, bad_answer, clamp_delay, hex_bytes, json_object, refusal
+from neologue.device.network.transport import OCTETS, SMALL_ANSWER, Response, Transport
+from neologue.device.storage.spending_record import SpendingRecord
 from neologue.errors import LaterError, MaskingError, PolicyError
 from neologue.masking.agreement import ShareRequest, Survivors
 from neologue.masking.messages import Delivery

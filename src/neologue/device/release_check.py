@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from neologue.device.spending_record import AnsweredCampaign
+from neologue.device.storage.spending_record import AnsweredCampaign
 from neologue.errors import ParameterError, ReleaseError, SignatureError
 from neologue.masking.rules import GroupRules
 from neologue.masking.terms import Promise

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from neologue.device.answers import refusal
-from neologue.device.transport import Response
+from neologue.device.network.answers import refusal
+from neologue.device.network.transport import Response
 
 REFUSED_DELAY: Final = 3600.0
 

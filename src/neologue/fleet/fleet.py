@@ -25,9 +25,9 @@ from pathlib import Path
 
 from neologue.device.client import Client
 from neologue.device.library import Library
+from neologue.device.network.transport import JSON, SMALL_ANSWER, HttpTransport, Response, Transport
 from neologue.device.policy import Policy
 from neologue.device.sending_time import SendingTime, SendingWindow
-from neologue.device.transport import JSON, SMALL_ANSWER, HttpTransport, Response, Transport
 from neologue.errors import LaterError, ParameterError
 from neologue.fleet.parent import BUSY, end_with_parent, is_orphan
 from neologue.masking.agreement import Confirmation

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from neologue.device.client import Client
 from neologue.device.library import Library
+from neologue.device.network.transport import HttpTransport
 from neologue.device.sending_time import SendingTime
-from neologue.device.transport import HttpTransport
 from neologue.errors import LaterError
 from neologue.fleet.fleet import SENDING_WINDOW, Squad, peek
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from neologue.errors import ParameterError
 from neologue.ledger.composition import happened
 from neologue.privacy.allocation.planned_layers import UNCLAIMED, Allocation, PlannedLayer, check_allocation
-from neologue.privacy.anonymity_chances import AnonymityChances
+from neologue.privacy.anonymity.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import check_epsilon

@@ -24,7 +24,7 @@ from neologue.ledger.charge import (
 )
 from neologue.ledger.ledger_rows import LedgerConnection
 from neologue.ledger.snapshot import PopulationSnapshot, Spent
-from neologue.privacy.anonymity_chances import AnonymityChances
+from neologue.privacy.anonymity.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Collection
 
 

@@ -14,7 +14,7 @@ from neologue.ledger.ledger_rows import LedgerConnection
 from neologue.ledger.rare_words import RareWords
 from neologue.ledger.snapshot import PopulationSnapshot
 from neologue.privacy.allocation.planned_layers import UNCLAIMED, Allocation, PlannedLayer
-from neologue.privacy.anonymity_chances import AnonymityChances
+from neologue.privacy.anonymity.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 
 

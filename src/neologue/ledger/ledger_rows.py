@@ -13,7 +13,7 @@ from neologue.errors import InputError, LedgerError
 from neologue.ledger.budget import Budget
 from neologue.ledger.charge import ChargeState, LedgerCharge, decode_collection, encode_collection
 from neologue.ledger.snapshot import PopulationSnapshot
-from neologue.privacy.anonymity_chances import AnonymityChances
+from neologue.privacy.anonymity.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Collection
 
 _SELECT = (

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import reduce
 from operator import add
 
-from neologue.privacy.anonymity_chances import NO_PROMISE, AnonymityChances
+from neologue.privacy.anonymity.anonymity_chances import NO_PROMISE, AnonymityChances
 from neologue.privacy.digits import shown
 
 

@@ -9,8 +9,8 @@ from enum import Enum
 
 from neologue.masking.rules import GroupRules
 from neologue.privacy.allocation.planned_layers import UNCLAIMED, Allocation
-from neologue.privacy.anonymity import AnonymityPromise
-from neologue.privacy.anonymity_statement import anonymity_statement
+from neologue.privacy.anonymity.anonymity_statement import anonymity_statement
+from neologue.privacy.anonymity.thresholds import AnonymityPromise
 from neologue.privacy.bound import Bound
 from neologue.privacy.collection import Batch, Collection
 from neologue.privacy.cost import cost

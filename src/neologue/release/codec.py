@@ -21,7 +21,7 @@ from neologue.campaign.parameters import Parameters
 from neologue.discovery.measurement import Measurement
 from neologue.discovery.result import LayerFacts, Release, ReleasedPrefix, ReleasedWord
 from neologue.errors import ParameterError, ReleaseError, SignatureError
-from neologue.privacy.anonymity import AnonymityPromise
+from neologue.privacy.anonymity.thresholds import AnonymityPromise
 from neologue.privacy.statement import APPLIES_TO, Exposure, Source, privacy_statement
 from neologue.protocol.signed_document import digest
 from neologue.release.facts import release_facts

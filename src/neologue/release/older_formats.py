@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from neologue.errors import ReleaseError
-from neologue.privacy.anonymity import AnonymityPromise
+from neologue.privacy.anonymity.thresholds import AnonymityPromise
 
 FORMAT_WITH_SCORE = 1
 """Still read: live campaigns were released in it, without a score."""

@@ -18,11 +18,11 @@ from neologue.populations.streams import SecretSeed
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.simulation.cohorts import Cohorts, DrawnCohorts, FilledCohorts
-from neologue.simulation.engine import Engine, LocalEngine
+from neologue.simulation.engines.engine import Engine, LocalEngine
+from neologue.simulation.engines.memory import check_memory
 from neologue.simulation.journal import Journal
 from neologue.simulation.layer_tallies import SimulatedUsers
 from neologue.simulation.left_out import LeftOut, left_out
-from neologue.simulation.memory import check_memory
 from neologue.simulation.progress import Progress
 from neologue.simulation.scoring import Score, score, true_holders, words_below_k
 

@@ -10,13 +10,13 @@ from neologue.populations.counting import Advance
 from neologue.populations.population import Population
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
-from neologue.simulation.closed_samples import ListedSampler
 from neologue.simulation.cohorts import Cohort, Cohorts, FilledCohorts
-from neologue.simulation.engine import Engine
+from neologue.simulation.engines.engine import Engine
 from neologue.simulation.layer_work import Held, Made, Reported, Sampled
-from neologue.simulation.report_kernels import REPORTS
-from neologue.simulation.samples import Sampler
-from neologue.simulation.vote_laws import VOTE_LAWS
+from neologue.simulation.votes.closed_samples import ListedSampler
+from neologue.simulation.votes.report_kernels import REPORTS
+from neologue.simulation.votes.samples import Sampler
+from neologue.simulation.votes.vote_laws import VOTE_LAWS
 
 Holders = NDArray[np.int32]
 FIDELITIES = ("fast", "exact", "devices")

@@ -20,9 +20,9 @@ from neologue.populations.streams import SecretSeed, Stream
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
-from neologue.simulation.closed_samples import ListedSampler
-from neologue.simulation.report_kernels import Reports
-from neologue.simulation.samples import Sampler
+from neologue.simulation.votes.closed_samples import ListedSampler
+from neologue.simulation.votes.report_kernels import Reports
+from neologue.simulation.votes.samples import Sampler
 
 DEVICES_AT_ONCE = 128
 """So many devices, a fraction of a second, may pass before somebody who wants to interrupt is heard."""

@@ -13,18 +13,18 @@ from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.vocabulary import Vocabulary
 from neologue.populations.population import Population
-from neologue.studies.adaptive_weighting import AdaptiveWeighting, TwoRoundAdaptiveWeighting
-from neologue.studies.dp_sips import DpSips
-from neologue.studies.fragment_puzzle import FragmentPuzzle
+from neologue.studies.baselines.adaptive_weighting import AdaptiveWeighting, TwoRoundAdaptiveWeighting
+from neologue.studies.baselines.dp_sips import DpSips
+from neologue.studies.baselines.fragment_puzzle import FragmentPuzzle
+from neologue.studies.baselines.opt_prefix_tree import OptPrefixTree
+from neologue.studies.baselines.partition_selection import PartitionSelection
+from neologue.studies.baselines.pem import Pem
+from neologue.studies.baselines.triehh import TrieHH
+from neologue.studies.baselines.weighted_gaussian import WeightedGaussian
 from neologue.studies.method import Advance, Method, Task, ignore_progress
-from neologue.studies.opt_prefix_tree import OptPrefixTree
 from neologue.studies.ours import Ours
 from neologue.studies.outcome import Outcome, WordUse, outcome, truth_of
-from neologue.studies.partition_selection import PartitionSelection
-from neologue.studies.pem import Pem
 from neologue.studies.privacy_grant import Privacy, PrivacyGrant
-from neologue.studies.triehh import TrieHH
-from neologue.studies.weighted_gaussian import WeightedGaussian
 
 _ALL: tuple[Method, ...] = (
     Ours("neologue"),

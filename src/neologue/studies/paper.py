@@ -32,7 +32,7 @@ TESTED = 15
 
 
 @dataclass(frozen=True)
-class Setting:
+class TrialSetting:
     """The parameters that the paper varies; all others are those of the profile gboard-2024."""
 
     sampler: str
@@ -42,22 +42,26 @@ class Setting:
     """The words that count: `targets`, the rare known words of the trials, or `unknown`, as in production."""
 
 
-TABLE: Mapping[str, Setting] = MappingProxyType(
-    {"greedy-1": Setting("greedy", 1), "random-1": Setting("random", 1), "random-2": Setting("random", 2)}
+TABLE: Mapping[str, TrialSetting] = MappingProxyType(
+    {
+        "greedy-1": TrialSetting("greedy", 1),
+        "random-1": TrialSetting("random", 1),
+        "random-2": TrialSetting("random", 2),
+    }
 )
-PRODUCTION = Setting("greedy", 2, words="unknown")
+PRODUCTION = TrialSetting("greedy", 2, words="unknown")
 
 
-def figure_setting(epsilon: float) -> Setting:
+def figure_setting(epsilon: float) -> TrialSetting:
     """A point of the paper's figure: greedy, one pass."""
-    return Setting("greedy", 1, epsilon)
+    return TrialSetting("greedy", 1, epsilon)
 
 
 @dataclass(frozen=True)
 class PaperRun:
     """One setting with one seed, which also draws the users."""
 
-    setting: Setting
+    setting: TrialSetting
     seed: int
 
 
@@ -98,7 +102,7 @@ class PaperStudy:
             found |= dict.fromkeys(PaperRun(setting, seed) for setting in settings)
         return tuple(found)
 
-    def campaign(self, setting: Setting) -> Campaign:
+    def campaign(self, setting: TrialSetting) -> Campaign:
         """The campaign of a setting, without its words; refuses impossible parameters."""
         return Campaign.from_profile(
             GBOARD_2024.name,
@@ -180,7 +184,7 @@ def _result(study: PaperStudy, run: PaperRun, found: DiscoveryRun) -> PaperResul
 @cache
 def _foreseen_cost(study: PaperStudy, passes: int, epsilon: float) -> float:
     """The central ε of a word; the layers are known before any vote, and the first costs most."""
-    campaign = study.campaign(Setting("greedy", passes, epsilon))
+    campaign = study.campaign(TrialSetting("greedy", passes, epsilon))
     return central_epsilon(foreseen_collection(campaign), campaign.parameters.delta, "item")
 
 

@@ -14,7 +14,7 @@ from neologue.studies.paper import (
     TABLE,
     PaperResult,
     PaperStudy,
-    Setting,
+    TrialSetting,
     figure_setting,
     target_words,
 )
@@ -58,10 +58,10 @@ class Reproduction:
             "runs": [result.as_dict() for result in self.results],
         }
 
-    def _of(self, setting: Setting) -> list[PaperResult]:
+    def _of(self, setting: TrialSetting) -> list[PaperResult]:
         return [result for result in self.results if result.run.setting == setting]
 
-    def _measured(self, setting: Setting) -> dict[str, Any]:
+    def _measured(self, setting: TrialSetting) -> dict[str, Any]:
         results = self._of(setting)
         spent = [result.central_epsilon for result in results if result.central_epsilon is not None]
         return {
@@ -177,7 +177,7 @@ class Reproduction:
             ),
         ]
 
-    def _gains(self, gain: Callable[[Callable[[Setting], float]], float], *needed: Setting) -> list[float]:
+    def _gains(self, gain: Callable[[Callable[[TrialSetting], float]], float], *needed: TrialSetting) -> list[float]:
         """A difference of coverages, for every seed that all the settings were run with."""
         coverage = {(result.run.setting, result.run.seed): result.coverage for result in self.results}
         return [

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from neologue.device.network.transport import Response
 from neologue.device.policy import Policy
 from neologue.device.sending_time import SendingTime, SendingWindow
-from neologue.device.transport import Response
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import root
 from neologue.language.vocabulary import Vocabulary

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from neologue.cli import main
-from neologue.device import handover
-from neologue.device.handover import FORMAT, HandedRequest, HandoverTransport
+from neologue.device.network import handover
+from neologue.device.network.handover import FORMAT, HandedRequest, HandoverTransport
 from neologue.errors import OversizeError, ParameterError, ReleaseError
 from neologue.protocol.documents import LARGEST_DOCUMENT
 from neologue.release import codec, layer_archive

@@ -28,8 +28,8 @@ def export_request(folder: Path, key_file: Path | None, out: Path, **options: An
 def carry(server: str, ca_file: Path | None, out: Path, request: Path) -> None:
     """Carry REQUEST, a file of a device, to the service, and write the answer for the device."""
     from neologue.device import HttpTransport
-    from neologue.device.handover import HandedRequest
-    from neologue.device.handover import carry as carried
+    from neologue.device.network.handover import HandedRequest
+    from neologue.device.network.handover import carry as carried
 
     handed = HandedRequest.parse(_read(request))
     with HttpTransport(server, ca_file=ca_file) as transport:
@@ -49,7 +49,7 @@ def answer(folder: Path, key_file: Path | None, out: Path, carried: Path, **opti
 
 def _read(path: Path) -> bytes:
     """What is in a file that somebody else has carried, and no more than such a file may have."""
-    from neologue.device.handover import LARGEST_FILE
+    from neologue.device.network.handover import LARGEST_FILE
 
     with path.open("rb") as file:
         return file.read(LARGEST_FILE + 1)
@@ -57,7 +57,7 @@ def _read(path: Path) -> bytes:
 
 def _step(folder: Path, key_file: Path | None, carried: Path | None, out: Path, **options: Any) -> None:  # noqa: ANN401
     """Take one step with files in the place of a network; without anything to ask, no file is left."""
-    from neologue.device.handover import HandoverTransport
+    from neologue.device.network.handover import HandoverTransport
 
     transport = HandoverTransport(None if carried is None else _read(carried))
     with opened_client(folder, key_file, transport, **options) as client:

@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from neologue.campaign.measuring import Measuring
     from neologue.cli.terminal import LineProgress
     from neologue.populations.population import Population
-    from neologue.reporting.discovery_report import Traced
+    from neologue.reporting.discovery.discovery_report import Traced
     from neologue.simulation.discovery_run import DiscoveryRun
-    from neologue.simulation.engine import Engine
+    from neologue.simulation.engines.engine import Engine
     from neologue.simulation.journal import Journal
 
 JOURNAL = "unfinished"
@@ -184,8 +184,8 @@ def discover(data: Sequence[Path], as_json: bool, **options: Any) -> None:  # no
     from neologue.reporting.files import REPORT, TRUTH, check_folder, write_files
     from neologue.reporting.simulated_release import discovery_document, truth_document
     from neologue.simulation.discovery_run import discover as run
+    from neologue.simulation.engines.memory import check_memory
     from neologue.simulation.likely_trace import LikelyTrace
-    from neologue.simulation.memory import check_memory
     from neologue.simulation.trie_trace import TrieTrace
 
     if options["out"]:
@@ -271,7 +271,7 @@ def _name(data: Sequence[Path]) -> str:
 def _make_report(
     discovery: "DiscoveryRun", document: dict[str, Any], traced: "Traced", progress: "LineProgress"
 ) -> str:
-    from neologue.reporting.discovery_report import discovery_report
+    from neologue.reporting.discovery.discovery_report import discovery_report
 
     progress.print_line("Drawing the report …")
     return discovery_report(discovery, document, traced, repeating_command(click.get_current_context(), REPEATED))
@@ -302,11 +302,11 @@ def _choose_seed(data: Sequence[Path], options: dict[str, Any]) -> int:
 
 
 def _open_engine(options: dict[str, Any], progress: "LineProgress") -> "AbstractContextManager[Engine]":
-    from neologue.simulation.engine import LocalEngine
+    from neologue.simulation.engines.engine import LocalEngine
 
     if options["engine"] == "local":
         return LocalEngine()
-    from neologue.simulation.ray_engine import RayEngine
+    from neologue.simulation.engines.ray_engine import RayEngine
 
     own = options["address"] is None
     progress.print_line("Starting a cluster …" if own else f"Joining the cluster at {options['address']} …")

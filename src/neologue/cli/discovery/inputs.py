@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from neologue.campaign.measuring import Measuring
     from neologue.campaign.privacy_level import PrivacyLevel
     from neologue.populations.population import Population
-    from neologue.simulation.engine import Engine
+    from neologue.simulation.engines.engine import Engine
 
 DEFAULT_USERS = 1_000_000
 CHANGEABLE = (

@@ -20,7 +20,7 @@ class DiscoveryCharge:
 
     def plan(self, campaign: "Campaign", measure: "Measuring | None") -> None:
         """Charge the foreseen cost, or refuse before anyone is asked."""
-        from neologue.privacy.anonymity_chances import AnonymityChances
+        from neologue.privacy.anonymity.anonymity_chances import AnonymityChances
         from neologue.release.foreseen import foreseen_charge
 
         if self._book:

@@ -67,7 +67,7 @@ def run_study(
     from neologue.cli.terminal import show_progress
     from neologue.reporting.extra import EXTRA, can_report
     from neologue.reporting.files import REPORT
-    from neologue.reporting.study_files import check_study_folder, study_document, study_text, write_study
+    from neologue.reporting.studies.study_files import check_study_folder, study_document, study_text, write_study
 
     out: Path | None = options["out"]
     if out:
@@ -92,7 +92,7 @@ def run_study(
 def check_output_options(options: Mapping[str, Any]) -> None:
     """Refuse wrong --out and --resume before anything is read."""
     from neologue.reporting.files import check_folder
-    from neologue.reporting.study_files import NAMES
+    from neologue.reporting.studies.study_files import NAMES
 
     if options["out"]:
         check_folder(options["out"], NAMES)

@@ -134,7 +134,7 @@ def paper(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passes w
     )
 
     def report(document: dict[str, Any], command: str) -> str:
-        from neologue.reporting.paper_report import paper_report
+        from neologue.reporting.studies.paper_report import paper_report
 
         return paper_report(document, command)
 
@@ -243,7 +243,7 @@ def compare(data: Sequence[Path], quick: bool, **options: Any) -> None:  # noqa:
     )
 
     def report(document: dict[str, Any], command: str) -> str:
-        from neologue.reporting.comparison_report import comparison_report
+        from neologue.reporting.studies.comparison_report import comparison_report
 
         return comparison_report(document, command)
 
@@ -322,7 +322,7 @@ def ablation(quick: bool, **options: Any) -> None:  # noqa: ANN401 - click passe
     )
 
     def report(document: dict[str, Any], command: str) -> str:
-        from neologue.reporting.ablation_report import ablation_report
+        from neologue.reporting.studies.ablation_report import ablation_report
 
         return ablation_report(document, command)
 

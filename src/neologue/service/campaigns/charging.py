@@ -19,7 +19,7 @@ from neologue.ledger.ledger import Ledger
 from neologue.ledger.ledger_document import PopulationDocument, import_populations
 from neologue.ledger.snapshot import PopulationSnapshot
 from neologue.privacy.allocation.planned_layers import UNCLAIMED, Allocation
-from neologue.privacy.anonymity_chances import AnonymityChances
+from neologue.privacy.anonymity.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer

@@ -1,0 +1,1 @@
+"""How a device talks to a service: over HTTP or by files that someone carries, and how it reads the answers."""
