@@ -1,8 +1,13 @@
 """How much is logged."""
 
+import json
 import logging
 
-from neologue.service.ops.logs import MOST_PER_MINUTE, LogLimit, readable_line
+import pytest
+import structlog
+
+from neologue.errors import StorageError
+from neologue.service.ops.logs import MOST_PER_MINUTE, LogLimit, line_formatter, readable_line
 
 
 def record(level: int, message: object, name: str = "uvicorn.error") -> logging.LogRecord:
@@ -42,3 +47,35 @@ def test_a_failure_is_shown_with_its_frames_and_no_values() -> None:
         "          OSError: disk full",
         "            /a.py:7 f",
     ]
+
+
+def logged(error: Exception) -> str:
+    """The line of an error that nobody has expected."""
+    error.add_note("a word")
+    try:
+        try:
+            raise TypeError("a word")
+        except TypeError as cause:
+            raise error from cause
+    except Exception as raised:
+        failed = (type(raised), raised, raised.__traceback__)
+    line = logging.LogRecord("uvicorn.error", logging.ERROR, "file.py", 1, "Exception in application", None, failed)
+    return line_formatter(structlog.processors.JSONRenderer()).format(line)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ValueError("a word"), ""),
+        (ExceptionGroup("a word", [KeyError("a word")]), ""),
+        (StorageError("the database is away"), "the database is away"),
+    ],
+    ids=["value", "group", "storage"],
+)
+def test_the_message_of_an_error_that_may_quote_a_device_is_not_logged(error: Exception, message: str) -> None:
+    line = logged(error)
+    assert "a word" not in line
+    failures = json.loads(line)["exception"]
+    told = [(failure["exc_type"], failure["exc_value"]) for failure in failures]
+    assert told == [(type(error).__name__, message), ("TypeError", "")]
+    assert failures[0]["frames"][-1]["name"] == "logged", "where it was raised is told"

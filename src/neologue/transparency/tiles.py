@@ -30,7 +30,9 @@ MOST_READ_BYTES: Final = 1 << 29
 Fetch = Callable[[str], bytes]
 """Gives the file of a log at a path below it; raises a LogError or a LaterError if it can't."""
 
-_PATH: Final = re.compile(r"tile/(entries|[0-9]|[1-5][0-9]|6[0-3])/((?:x[0-9]{3}/)*[0-9]{3})(?:\.p/([1-9][0-9]{0,2}))?")
+NUMBER: Final = r"(?:x[0-9]{3}/){0,4}[0-9]{3}"
+"""The number of a tile in a path: below 10^15, which no log reaches and which every database can look up."""
+_PATH: Final = re.compile(rf"tile/(entries|[0-9]|[1-5][0-9]|6[0-3])/({NUMBER})(?:\.p/([1-9][0-9]{{0,2}}))?")
 _ENTRIES: Final = "entries"
 
 

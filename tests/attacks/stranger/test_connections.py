@@ -184,6 +184,24 @@ def test_requests_far_ahead_of_their_answers_are_not_queued(attack: tuple[Served
         assert _count_answers(line, 3) == 3, "a few are"
 
 
+@pytest.mark.parametrize("protocol", ["websocket", "h2c"])
+@pytest.mark.parametrize(
+    "asking",
+    [head("GET", "/healthz"), head("POST", "/v1/check-in", Content_Length=5) + b"hello"],
+    ids=["GET", "POST"],
+)
+def test_nothing_is_read_behind_a_request_for_another_protocol(
+    attack: tuple[Served, Worker], asking: bytes, protocol: str
+) -> None:
+    with connect(attack[0]) as line:
+        upgrading = f"Host: here\r\nConnection: Upgrade\r\nUpgrade: {protocol}\r\n".encode()
+        send(line, asking.replace(b"Host: here\r\n", upgrading) + GET)
+        _, heard = answer(line)
+        assert b"connection: close" in heard, "whoever shares the connection must not wait for an answer"
+        assert heard.count(b"HTTP/1.1") == 1
+        assert is_closed(line)
+
+
 def _count_answers(line: socket.socket, wanted: int) -> int:
     heard = b""
     while heard.count(b"HTTP/1.1 200") < wanted:

@@ -17,6 +17,7 @@ from neologue.device.network.transport import JSON, OCTETS, SMALL_ANSWER, Respon
 from neologue.errors import DocumentError, LaterError, OversizeError, ParameterError
 from neologue.protocol.documents import LARGEST_DOCUMENT, known_digest
 from neologue.protocol.limits import LARGEST_KNOWN
+from neologue.transparency.tiles import NUMBER
 
 FORMAT: Final = 1
 LARGEST_FILE: Final = 1 << 26
@@ -25,7 +26,7 @@ SOON: Final = 1.0
 _KINDS: Final = (JSON, OCTETS)
 _CARRIED: Final = re.compile(
     r"POST /v1/(?:check-in|reports)|GET /v1/(?:layers|known)/[0-9a-f]{64}"
-    r"|GET /log/(?:campaigns/[0-9a-f]{32}/)?tile/[0-9]{1,2}/(?:x[0-9]{3}/)*[0-9]{3}(?:\.p/[0-9]{1,3})?"
+    rf"|GET /log/(?:campaigns/[0-9a-f]{{32}}/)?tile/[0-9]{{1,2}}/{NUMBER}(?:\.p/[0-9]{{1,3}})?"
     r"|GET /log/evidence"
 )
 """What is carried: a group of masked votes needs a network, because others wait for each of its messages."""
@@ -115,7 +116,7 @@ def _documents(invited: Response, transport: Transport) -> dict[str, Response]:
         return response.body
 
     # The device asks for what is missing.
-    with suppress(ValueError, KeyError, TypeError, DocumentError, LaterError):
+    with suppress(ValueError, KeyError, TypeError, RecursionError, DocumentError, LaterError):
         document = fetch(f"/v1/layers/{json.loads(invited.body)['layer']}", LARGEST_DOCUMENT)
         fetch(f"/v1/known/{known_digest(document)}", LARGEST_KNOWN)
     return fetched

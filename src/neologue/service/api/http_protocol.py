@@ -86,8 +86,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         try:
             self._parse(data)
         except httptools.HttpParserUpgrade:
-            # Nothing else is spoken here: the request is answered as if it had not asked for it.
-            pass
+            # Nothing else is spoken here: the request is answered as if it had not asked for it, and nothing behind it
+            # is read, which a proxy may take for its body or for somebody else's request.
+            self.cycle.keep_alive = False
         except httptools.HttpParserError:
             self._refuse(*self._refusal)
             return

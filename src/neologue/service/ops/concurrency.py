@@ -48,7 +48,7 @@ from neologue.errors import CampaignError, LedgerError, StorageError
 _LOG: Final = logging.getLogger(__name__)
 _SHORTEST_RETRY: Final = 0.1
 _LONGEST_RETRY: Final = 2.0
-_QUOTABLE: Final = (StorageError, LedgerError, CampaignError)
+QUOTABLE: Final = (StorageError, LedgerError, CampaignError)
 """Errors whose messages name files, campaigns and populations, and nothing that a device has sent."""
 
 _T = TypeVar("_T")
@@ -182,7 +182,7 @@ def describe(error: Exception) -> str:
     """What a log may say of an error: where it was raised, and its message only if that can't quote a device."""
     if isinstance(error, ExceptionGroup):
         return "; ".join(sorted({describe(each) for each in error.exceptions}))
-    if isinstance(error, _QUOTABLE):
+    if isinstance(error, QUOTABLE):
         return str(error)
     frames = traceback.extract_tb(error.__traceback__)
     where = f" in {frames[-1].name} ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

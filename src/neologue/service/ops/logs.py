@@ -5,18 +5,43 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, MutableMapping
-from typing import Any
+from typing import Any, Final
 
 import structlog
 from structlog.tracebacks import ExceptionDictTransformer
-from structlog.typing import Processor
+from structlog.typing import ExcInfo, Processor
+
+from neologue.service.ops.concurrency import QUOTABLE
+
+_TOLD: Final = frozenset(error.__name__ for error in QUOTABLE)
+
+
+class _Nameless(ExceptionDictTransformer):
+    """Where an error was raised, and its message only if that can't quote a device."""
+
+    def __init__(self) -> None:
+        # Nor the values of variables: one of them may be a report, which must not reach a disk.
+        super().__init__(show_locals=False)
+
+    def __call__(self, exc_info: ExcInfo) -> list[dict[str, Any]]:
+        return _without_messages(super().__call__(exc_info))
+
+
+def _without_messages(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    for failure in failures:
+        failure.pop("exc_notes", None)
+        if failure["exc_type"] not in _TOLD:
+            failure["exc_value"] = ""
+        for inner in failure.get("exceptions", ()):
+            _without_messages(inner)
+    return failures
+
 
 _BEFORE = (
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
-    # Without the values of variables: one of them may be a report, which must not reach a disk.
-    structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False)),
+    structlog.processors.ExceptionRenderer(_Nameless()),
 )
 
 
@@ -69,9 +94,18 @@ def readable_line(_: object, name: str, event: MutableMapping[str, Any]) -> str:
     details = ", ".join(f"{key} {value}" for key, value in event.items())
     lines = [f"{moment}  {mark}{text}{f' ({details})' if details else ''}"]
     for failure in failures:
-        lines += [f"          {failure['exc_type']}: {failure['exc_value']}"]
+        message = f": {failure['exc_value']}" if failure["exc_value"] else ""
+        lines += [f"          {failure['exc_type']}{message}"]
         lines += [f"            {frame['filename']}:{frame['lineno']} {frame['name']}" for frame in failure["frames"]]
     return "\n".join(lines)
+
+
+def line_formatter(renderer: Processor) -> logging.Formatter:
+    """Makes a line of what is logged by whomever."""
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=_BEFORE,
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+    )
 
 
 def configure() -> None:
@@ -86,15 +120,7 @@ def configure() -> None:
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=_BEFORE,
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                renderer,
-            ],
-        )
-    )
+    handler.setFormatter(line_formatter(renderer))
     handler.addFilter(LIMIT)
     root = logging.getLogger()
     root.handlers[:] = [handler]
