@@ -67,6 +67,13 @@ class VersionedFile:
             yield db
 
     @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One transaction that only reads, on a connection of its own: it waits for nobody who is about to write."""
+        with closing(self.connect()) as db, self.explain_errors(), db:
+            db.execute("BEGIN")
+            yield db
+
+    @contextmanager
     def transaction_on(self, db: sqlite3.Connection) -> Iterator[None]:
         """One exclusive transaction; what fails in it leaves everything as it was."""
         with self.explain_errors(), db:

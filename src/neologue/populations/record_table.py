@@ -267,7 +267,7 @@ def _first_bad_line(file: Path) -> int | None:
         for number, line in enumerate(source, start=1):
             try:
                 good = not line.strip() or isinstance(json.loads(line.decode("utf-8")), dict)
-            except ValueError:
+            except (ValueError, RecursionError):
                 good = False
             if not good:
                 return number

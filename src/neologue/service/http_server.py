@@ -1,10 +1,14 @@
-"""The HTTP server under a worker: uvicorn, set up so that strangers can make nothing grow."""
+"""The HTTP server under a worker or a witness: uvicorn, set up so that strangers can make nothing grow."""
 
+import time
 from typing import Any, Final
 
 import structlog
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from neologue.service.api.connections import ConnectionLimits, Connections
 from neologue.service.api.http_protocol import BoundedHttpProtocol
+from neologue.service.ops.concurrency import RepeatedStep
 from neologue.service.ops.settings import Settings
 
 RESERVED: Final = 256
@@ -28,6 +32,29 @@ def server_options(settings: Settings, seconds_to_stop: float) -> dict[str, Any]
         "proxy_headers": False,
         "timeout_graceful_shutdown": seconds_to_stop,
     }
+
+
+class LimitedApplication:
+    """An application that is no worker, with a worker's limits on its connections and headers."""
+
+    def __init__(self, application: ASGIApp, settings: Settings) -> None:
+        self._application = application
+        self.largest_header = settings.largest_header
+        limits = ConnectionLimits.of(settings)
+        self.connections = Connections(limits, time.monotonic, _uncounted)
+        self._closing = RepeatedStep("closing slow connections", self.connections.close_slow, limits.pause)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection; or the whole time of the server, which is one call as well."""
+        if scope["type"] == "lifespan":
+            async with self._closing:
+                await self._application(scope, receive, send)
+        else:
+            await self._application(scope, receive, send)
+
+
+def _uncounted(limit: str) -> None:
+    """It has no metrics."""
 
 
 def connections_allowed(wanted: int) -> int:

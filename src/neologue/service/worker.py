@@ -21,7 +21,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from neologue.errors import StorageError
 from neologue.service.api.addresses import is_https, sender_of
-from neologue.service.api.connections import Awaited, ConnectionLimits, Connections
+from neologue.service.api.connections import ConnectionLimits, Connections
 from neologue.service.api.device_routes import CHECK_IN, KNOWN, LAYERS, DeviceRoutes
 from neologue.service.api.group_routes import GroupRoutes
 from neologue.service.api.log_routes import LOG, LogRoutes
@@ -127,7 +127,7 @@ class Worker:
 
         on_fault, on_limit = self.metrics.faults.inc, self.metrics.limits.add
         self.largest_header = settings.largest_header
-        limits_of_connections = _connection_limits(settings)
+        limits_of_connections = ConnectionLimits.of(settings)
         self.connections = Connections(limits_of_connections, time.monotonic, on_limit)
         """Read by the server's protocol, which counts every connection here."""
         self._closing = RepeatedStep(
@@ -325,19 +325,6 @@ class _Sending:
 
 def _slow_down(wait: float) -> Prepared:
     return Prepared.of(failure(429, "slow_down", "too many requests from this address", wait))
-
-
-def _connection_limits(settings: Settings) -> ConnectionLimits:
-    seconds = {
-        Awaited.HEADER: settings.seconds_to_send_header,
-        # Whoever reads the body gives it up earlier, with an answer.
-        Awaited.BODY: 2 * settings.seconds_to_send,
-        Awaited.REST: settings.seconds_to_send_header,
-        Awaited.REQUEST: settings.idle_seconds,
-        Awaited.READER: settings.seconds_to_read,
-    }
-    of_address = None if settings.proxies else settings.connections_per_address
-    return ConnectionLimits(settings.connections, of_address, seconds, settings.unsent_bytes)
 
 
 @cache

@@ -82,7 +82,7 @@ def log_fork(fork: Fork) -> None:
 
 def describe(file: WitnessFile) -> str:
     """What a witness has to say of itself and its logs."""
-    with file.transaction() as rows:
+    with file.reading() as rows:
         newest = [found[0] for origin in rows.origins() if (found := rows.newest(origin))]
         forks = rows.forks()
     return "".join(
@@ -95,7 +95,7 @@ def describe(file: WitnessFile) -> str:
 
 
 def _newest(file: WitnessFile, origin: str) -> WitnessResponse:
-    with file.transaction() as rows:
+    with file.reading() as rows:
         newest = rows.newest(origin)
     return (
         WitnessResponse(404, "nothing of that log was co-signed\n")

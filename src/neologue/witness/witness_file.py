@@ -98,6 +98,12 @@ class WitnessFile:
         with self._file.transaction() as db:
             yield WitnessRows(db)
 
+    @contextmanager
+    def reading(self) -> Iterator["WitnessRows"]:
+        """One transaction that only reads, however many strangers ask."""
+        with self._file.reading() as db:
+            yield WitnessRows(db)
+
 
 class WitnessRows:
     """What can be read and written in a transaction."""

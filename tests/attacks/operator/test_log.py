@@ -181,3 +181,14 @@ def test_documents_that_are_no_longer_kept_are_missed_by_certify_alone(world: Wo
     found = world.audit()
     assert not [each for each in found.objections if each.startswith("the log")]
     assert not found.passed, "without documents nothing shows what was asked"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [65_000 * b"[", b'{"layer":' + 60_000 * b"9" + b"}", b"7", b"\xff"],
+    ids=["nested", "number", "no object", "no text"],
+)
+def test_an_entry_that_is_none_stops_neither_a_witness_nor_an_audit(entry: bytes) -> None:
+    """What ends whoever watches a log would let its operator show devices another one."""
+    with pytest.raises(LogError, match="none that this neologue knows"):
+        LogEntry.parse(entry)

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 
 from neologue.cli import main
 from neologue.device.network import handover
-from neologue.device.network.handover import FORMAT, HandedRequest, HandoverTransport
+from neologue.device.network.handover import FORMAT, HandedRequest, HandoverTransport, carry
+from neologue.device.network.transport import Response
 from neologue.errors import OversizeError, ParameterError, ReleaseError
 from neologue.protocol.documents import LARGEST_DOCUMENT
 from neologue.release import codec, layer_archive
@@ -148,3 +149,25 @@ def test_a_carried_answer_is_no_longer_than_what_was_asked_for() -> None:
     transport = HandoverTransport(json.dumps({"handover": FORMAT, "answers": [told]}).encode())
     with pytest.raises(OversizeError):
         transport.request("POST", "/v1/check-in", b"{}")
+
+
+class HostileService:
+    """Answers every request with the same bytes."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+
+    def request(self, *_: object, **__: object) -> Response:
+        """The bytes."""
+        return Response(200, self.body)
+
+
+@pytest.mark.parametrize(
+    "invited",
+    [200_000 * b"[", b'{"layer":' + 9_000 * b"9" + b"}", b'{"layer":"' + 64 * b"0" + b'"}'],
+    ids=["nested", "number", "no document"],
+)
+def test_a_hostile_service_stops_nobody_who_carries_files(invited: bytes) -> None:
+    """The answer is carried as it is; the device judges it."""
+    carried_back = json.loads(carry(HandedRequest("POST", "/v1/check-in", b"{}"), HostileService(invited)))
+    assert base64.b64decode(carried_back["answers"][0]["body"]) == invited

@@ -1,5 +1,6 @@
 """`neologue witness`: an independent process that co-signs the logs of operators, and refuses forks for ever."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -7,6 +8,7 @@ import click
 from neologue.errors import InputError
 
 FORKED = 1
+SECONDS_TO_STOP = 10
 FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 
 
@@ -45,7 +47,8 @@ def run(file: Path, name: str | None, logs: tuple[str, ...], host: str, port: in
     from neologue.transparency.trust import Server
     from neologue.witness.witness_file import WitnessFile
 
-    read_settings(database="")  # refuses if the packages of a service are missing
+    # A proxy has one address for everybody, so that addresses are not told apart.
+    settings = read_settings(database="", proxies=1)
     servers = []
     for given in logs:
         key, _, url = given.partition("@")
@@ -55,23 +58,16 @@ def run(file: Path, name: str | None, logs: tuple[str, ...], host: str, port: in
     click.echo(f"verifier key of this witness: {opened.key}", err=True)
     import uvicorn
 
+    from neologue.service.http_server import LimitedApplication, connections_allowed, server_options
     from neologue.service.ops.logs import configure
     from neologue.witness.witness import Witness
     from neologue.witness.witness_app import log_fork, witness_app
 
     configure()
     core = Witness(opened, [server.key for server in servers], time.time, log_fork)
-    uvicorn.run(
-        witness_app(core, opened, servers, every),
-        host=host,
-        port=port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        ws="none",
-        limit_concurrency=100,
-        timeout_graceful_shutdown=10,
-    )
+    settings = replace(settings, connections=connections_allowed(settings.connections))
+    served = LimitedApplication(witness_app(core, opened, servers, every), settings)
+    uvicorn.run(served, **server_options(settings, SECONDS_TO_STOP), host=host, port=port)
 
 
 @witness.command()
@@ -86,6 +82,6 @@ def show(context: click.Context, file: Path) -> None:
         raise InputError(f"there is no witness in {file}: `neologue witness run` makes one")
     opened = WitnessFile(file)
     click.echo(describe(opened), nl=False)
-    with opened.transaction() as rows:
+    with opened.reading() as rows:
         if rows.forks():
             context.exit(FORKED)

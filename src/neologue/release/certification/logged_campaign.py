@@ -198,7 +198,7 @@ def _wrong_definition(created: Event, document: ReleaseDocument, log: ReadLog) -
     try:
         defined = dict(json.loads(content))
         parameters, known = dict(defined["parameters"]), defined["known"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         yield f"{created} has a definition that can't be read"
         return
     for name, value in document.parameters.as_dict().items():

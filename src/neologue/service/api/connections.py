@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final, Protocol, Self
+
+from neologue.service.ops.settings import Settings
 
 _LOOKS: Final = 4
 """How many times all connections are checked within the shortest time limit."""
@@ -54,6 +56,20 @@ class ConnectionLimits:
     seconds: dict[Awaited, float]
     unsent_bytes: int
     """The most bytes of answers that nobody reads, of all connections together."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Those that the settings of a worker state."""
+        seconds = {
+            Awaited.HEADER: settings.seconds_to_send_header,
+            # Whoever reads the body gives it up earlier, with an answer.
+            Awaited.BODY: 2 * settings.seconds_to_send,
+            Awaited.REST: settings.seconds_to_send_header,
+            Awaited.REQUEST: settings.idle_seconds,
+            Awaited.READER: settings.seconds_to_read,
+        }
+        of_address = None if settings.proxies else settings.connections_per_address
+        return cls(settings.connections, of_address, seconds, settings.unsent_bytes)
 
     @property
     def pause(self) -> float:
