@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "layout": {"language", "randomizers", "privacy", "campaign"},
     "discovery": {"language", "randomizers", "privacy", "protocol", "campaign", "layout"},
     "release": {
-        "language", "randomizers", "transparency", "privacy", "protocol", "campaign", "layout", "discovery",
+        "language", "randomizers", "masking", "transparency", "privacy", "protocol", "campaign", "layout", "discovery",
     },
     "aggregation": {"randomizers", "masking", "privacy", "protocol"},
     "populations": {"language", "randomizers", "protocol", "campaign"},

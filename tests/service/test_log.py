@@ -263,7 +263,7 @@ def test_campaigns_from_before_there_was_a_log_are_told_of_afterwards(town: Town
     for _ in range(2):
         log_earlier_campaigns(town.database, town.keys)
     told = [each for each in deeds(town) if each.campaign == entry.id]
-    assert [each.deed for each in told] == [Deed.CREATED, Deed.OPENED]
+    assert [each.deed for each in told] == [Deed.CREATED, Deed.STARTED, Deed.OPENED]
     assert any(each.deed is Deed.KEY for each in deeds(town))
 
 

@@ -24,6 +24,15 @@ def planned_allocation(parameters: Parameters, asked: int, measuring: int) -> Al
     return Allocation.plan([*layers, measuring] if measuring else layers, parameters.delta)
 
 
+def expected_users(parameters: Parameters, devices: int, reserve: float, measuring: int) -> int:
+    """For how many users a campaign is laid out that expects so many devices, of which some measure.
+
+    Where layers are planned, no layer relies on a reserve.
+    """
+    expected = devices if parameters.drawn else int(devices * (1 - reserve))
+    return max(1, expected - measuring)
+
+
 def counted_in_batches(parameters: Parameters, asked: int, batch: int | None) -> int:
     """How many reports a layer counts that asks so many users by slots, written in batches if there is a service."""
     return planned_in_batches(parameters.counted_reports(asked), asked, batch if parameters.drawn else None)

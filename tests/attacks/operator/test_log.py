@@ -3,12 +3,14 @@
 import hashlib
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
 from neologue.conformance.scripted_log import WITNESSES, ScriptedLog
 from neologue.errors import LogError
+from neologue.masking.rules import GroupRules
+from neologue.release.codec import REHEARSAL
 from neologue.transparency.inclusion_proof import InclusionProof
 from neologue.transparency.log_entry import Deed, LogEntry
 from transparency.logs import CAMPAIGN, log_of_layers
@@ -149,11 +151,62 @@ def test_parameters_that_were_changed_afterwards_fail_the_audit(world: World) ->
     assert "for the parameter k_anonymity" in world.objections()
 
 
+def change(world: World, *path: str, value: object) -> None:
+    """Release something else, and log that as the release."""
+    holder = world.release
+    for name in path[:-1]:
+        holder = holder[name]
+    holder[path[-1]] = value
+    released = place_of(world.entries, Deed.RELEASED)
+    world.entries[released] = replace(world.entries[released], digest=bytes.fromhex(world.document().digest))
+
+
+LIES: dict[str, tuple[tuple[str, ...], object, str]] = {
+    "a rehearsal, and it was people's devices": (("fidelity",), REHEARSAL, "creates a campaign of people's devices"),
+    "more users": (("population", "users"), 9_000, "for 810 users, and the release for 9,000"),
+    "larger batches": (("exposure", "disk"), 20, "batches of 10 reports"),
+    "a promise": (("parameters", "promised_epsilon"), 50.0, "None for the parameter promised_epsilon"),
+    "masks": (("exposure", "masked"), asdict(GroupRules()), "promises no masks"),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_what_was_published_before_anyone_was_asked_is_what_is_released(name: str, world: World) -> None:
+    path, lie, objection = LIES[name]
+    change(world, *path, value=lie)
+    assert objection in world.objections()
+
+
+def test_masks_that_were_promised_are_stated(world: World) -> None:
+    opened = place_of(world.entries, Deed.OPENED, 0)
+    world.layers[0] = world.entries[opened] = replace(world.layers[0], promise=bytes(32))
+    assert f"entry {opened} (layer opened) promises masks" in world.objections()
+
+
+def test_a_definition_that_is_gone_is_missed(world: World) -> None:
+    created = world.entries[place_of(world.entries, Deed.CREATED)]
+    assert created.digest
+    del world.documents[f"documents/{created.digest.hex()}"]
+    assert "has no definition any more" in world.objections()
+
+
+def test_a_campaign_that_was_started_twice_or_not_at_all_fails_the_audit(world: World) -> None:
+    started = place_of(world.entries, Deed.STARTED)
+    again = world.entries[started]
+    world.entries.insert(started, again)
+    assert f"entry {started + 1} (campaign started) comes after" in world.objections()
+    world.entries = [each for each in world.entries if each.deed is not Deed.STARTED]
+    assert "comes before the campaign was started" in world.objections()
+
+
 def test_a_signer_or_words_that_the_log_does_not_have_fail_the_audit(world: World) -> None:
-    world.entries = [each for each in world.entries if each.deed not in (Deed.KEY, Deed.KNOWN)]
-    found = world.objections()
-    assert "that signed the release" in found
-    assert "known words" in found
+    told = [each for each in world.entries if each.deed in (Deed.KEY, Deed.KNOWN)]
+    world.entries = [each for each in world.entries if each not in told]
+    for late in ([], told):  # what is told after the release shows nothing
+        world.entries += late
+        found = world.objections()
+        assert "that signed it" in found
+        assert "known words" in found
 
 
 def test_a_log_without_its_witnesses_or_of_somebody_else_fails_the_audit(world: World) -> None:
@@ -177,7 +230,10 @@ def test_a_log_that_is_cut_or_changed_fails_the_audit(world: World) -> None:
 
 
 def test_documents_that_are_no_longer_kept_are_missed_by_certify_alone(world: World) -> None:
-    world.documents.clear()
+    created = world.entries[place_of(world.entries, Deed.CREATED)].digest
+    assert created
+    definition = f"documents/{created.hex()}"
+    world.documents = {definition: world.documents[definition]}
     found = world.audit()
     assert not [each for each in found.objections if each.startswith("the log")]
     assert not found.passed, "without documents nothing shows what was asked"

@@ -5,7 +5,6 @@ among what rests on the operator's word.
 """
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -13,6 +12,7 @@ from typing import Final
 from neologue.errors import InputError, LogError
 from neologue.release.certification.certificate import Certification
 from neologue.release.certification.layer_chain import document_digests
+from neologue.release.certification.logged_definition import wrong_definition
 from neologue.release.certification.operator_word import COMPLETENESS, IDENTITY
 from neologue.release.codec import ReleaseDocument
 from neologue.transparency.evidence import Evidence, Expected, binding_of
@@ -98,25 +98,35 @@ def wrong_events(document: ReleaseDocument, log: ReadLog) -> Iterator[str]:
     campaign = created.entry.campaign
     yield from _wrong_order(events)
     yield from _wrong_layers(events, [digest for digest in document_digests(document).values() if digest])
+    yield from _wrong_masks(events, masked=document.exposure.masked is not None)
     yield from _wrong_release(events, document)
     yield from _wrong_tree(events, campaign, log)
-    yield from _wrong_words(log.entries, document)
-    yield from _wrong_signer(log.entries, document)
+    yield from _wrong_words(log.entries[: _first(events, Deed.OPENED)], document)
+    yield from _wrong_signer(log.entries[: _first(events, Deed.RELEASED)], document)
     yield from _wrong_definition(created, document, log)
+
+
+def _first(events: Sequence[Event], deed: Deed) -> int | None:
+    """The place of the first of some events; None if there is none."""
+    return next((event.place for event in events if event.entry.deed is deed), None)
 
 
 def _wrong_order(events: Sequence[Event]) -> Iterator[str]:
     """A campaign is created, started, asks one layer after the other, and is released."""
-    layers, open_layer, released = 0, False, False
+    layers, open_layer, released, started = 0, False, False, False
     if events[0].entry.deed is not Deed.CREATED:
         yield f"{events[0]} comes before the campaign was created"
     for event in events:
         match event.entry.deed:
             case Deed.CREATED if event is not events[0]:
                 yield f"{event} creates the campaign once more"
-            case Deed.STARTED if layers:
-                yield f"{event} comes after layers were opened"
+            case Deed.STARTED:
+                if started or layers:
+                    yield f"{event} comes after the campaign was started"
+                started = True
             case Deed.OPENED:
+                if not started and not layers:
+                    yield f"{event} comes before the campaign was started"
                 if open_layer or event.entry.layer != layers:
                     yield f"{event} opens layer {event.entry.layer} where layer {layers} was to be closed or opened"
                 layers, open_layer = layers + 1, True
@@ -145,6 +155,14 @@ def _wrong_layers(events: Sequence[Event], digests: Sequence[str]) -> Iterator[s
         yield f"no entry opens layer {len(opened)} of the release: nobody was asked it"
 
 
+def _wrong_masks(events: Sequence[Event], *, masked: bool) -> Iterator[str]:
+    """What devices were promised of masks is in the entry of their layer."""
+    for event in events:
+        if event.entry.deed is Deed.OPENED and (event.entry.promise is not None) != masked:
+            promised, stated = ("no masks", "masks") if masked else ("masks", "none")
+            yield f"{event} promises {promised}, and the release states {stated}"
+
+
 def _wrong_release(events: Sequence[Event], document: ReleaseDocument) -> Iterator[str]:
     released = [event for event in events if event.entry.deed is Deed.RELEASED]
     if not released:
@@ -170,12 +188,14 @@ def _wrong_tree(events: Sequence[Event], campaign: bytes, log: ReadLog) -> Itera
 
 
 def _wrong_words(entries: Sequence[LogEntry], document: ReleaseDocument) -> Iterator[str]:
+    """The known words were published before anyone was asked."""
     known = document.known.digest
     if known not in {entry.digest.hex() for entry in entries if entry.deed is Deed.KNOWN and entry.digest}:
-        yield f"no entry has the known words with the digest {known[:64]}"
+        yield f"no entry before the first layer has the known words with the digest {known[:64]}"
 
 
 def _wrong_signer(entries: Sequence[LogEntry], document: ReleaseDocument) -> Iterator[str]:
+    """The key that signed the release was in the log before it."""
     signature = document.whole.get("signature")
     signer = signature.get("key") if isinstance(signature, Mapping) else None
     try:
@@ -183,27 +203,18 @@ def _wrong_signer(entries: Sequence[LogEntry], document: ReleaseDocument) -> Ite
     except ValueError:
         digest = b""
     if not any(entry.deed is Deed.KEY and entry.digest == digest for entry in entries):
-        yield f"no entry has the key {str(signer)[:16]}… that signed the release"
+        yield f"no entry before the release has the key {str(signer)[:16]}… that signed it"
 
 
 def _wrong_definition(created: Event, document: ReleaseDocument, log: ReadLog) -> Iterator[str]:
-    """The parameters of the release are those that were published before anyone was asked."""
+    """The release has what was published before anyone was asked."""
     try:
         content = log.document(created.entry.digest or b"")
     except LogError as error:
         yield f"{created}: {error}"
         return
     if content is None:
-        return  # no longer kept
-    try:
-        defined = dict(json.loads(content))
-        parameters, known = dict(defined["parameters"]), defined["known"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        yield f"{created} has a definition that can't be read"
+        yield f"{created} has no definition any more, so that nothing shows what was published before anyone was asked"
         return
-    for name, value in document.parameters.as_dict().items():
-        # Left open, it follows from the number of users.
-        if parameters.get(name) not in (None, value):
-            yield f"{created} has {parameters[name]} for the parameter {name}, and the release {value}"
-    if known != document.known.digest:
-        yield f"{created} has other known words than the release"
+    for wrong in wrong_definition(content, document):
+        yield f"{created} {wrong}"

@@ -11,6 +11,7 @@ from neologue.aggregation.aggregator import Aggregator
 from neologue.aggregation.made_up import check_can_make_up
 from neologue.aggregation.masked_aggregator import DEFAULT_STRIKES
 from neologue.aggregation.modes import MODES, aggregator_of, check_mode
+from neologue.campaign.allocation import expected_users
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.campaign.measuring import Measuring
 from neologue.campaign.parameters import LAYERED_RULE, Parameters
@@ -173,9 +174,8 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         parameters = replace(parameters, allocation=stated.get("allocation", "filled"))
         if parameters.allocation != "filled":
             self._check_drawn(parameters)
-        expected = self.devices if parameters.drawn else int(self.devices * (1 - self.reserve))
         return Campaign(
-            users=max(1, expected - self.measure_devices),
+            users=expected_users(parameters, self.devices, self.reserve, self.measure_devices),
             parameters=parameters,
             alphabet=alphabet,
             # On a device there are no rules for words, only a list.

@@ -6,7 +6,8 @@ from neologue.service.campaigns.promises import promise_of
 from neologue.service.log import log_store
 from neologue.service.ops.service_keys import Keys, log_key
 from neologue.service.storage.database import Database
-from neologue.transparency.log_entry import Deed
+from neologue.service.storage.states import CampaignState
+from neologue.transparency.log_entry import Deed, LogEntry
 
 
 def log_earlier_campaigns(database: Database, keys: Keys) -> None:
@@ -21,6 +22,8 @@ def log_earlier_campaigns(database: Database, keys: Keys) -> None:
             if entry.id in told:
                 continue
             log_definition(db, entry.id, entry.definition)
+            if entry.state != CampaignState.DRAFT:
+                log_store.append(db, LogEntry(Deed.STARTED, campaign=entry.id))
             for layer in campaign_store.layers_of(db, entry.id):
                 promise = promise_of(entry, keys)
                 log_store.append(db, opened_entry(entry.id, layer.layer_index, layer.digest, promise))
