@@ -122,7 +122,7 @@ def measure(group: int, smallest: int, dropout: int, leaving: float, processes: 
         "devices": devices,
         "rehearsal": True,
         "language": "en",
-        "parameters": {"depth": 2, "epsilon": EPSILON, "candidates": 10_000, "smallest_layer": rules.fewest},
+        "parameters": {"layers": LAYERS, "epsilon": EPSILON, "candidates": 10_000, "smallest_layer": rules.fewest},
         "layer_seconds": 20 * stage,
         "check_in_seconds": 2,
         "accept_weak_privacy": True,

@@ -66,15 +66,18 @@ class Entropy(ABC):
         while len(chosen) < count:
             # Drawing one by one and passing over repeats gives every subset the same chance; so does a
             # batch, as long as only its missing number of draws is taken each time.
-            chosen = np.union1d(chosen, self.below(size, count - len(chosen)))
+            drawn = np.sort(np.concatenate((chosen, self.below(size, count - len(chosen)))))
+            chosen = drawn[np.append(True, drawn[1:] != drawn[:-1])]
         return chosen
 
     def permutation(self, count: int) -> NDArray[np.int64]:
         """A uniform permutation of {0, …, count-1}: the order of distinct random keys."""
         while True:
             keys = self.words(count)
-            if len(np.unique(keys)) == count:
-                return np.argsort(keys)
+            order = np.argsort(keys)
+            ordered = keys[order]
+            if (ordered[1:] != ordered[:-1]).all():
+                return order
 
 
 def bounded_integers(halves: NDArray[np.uint32], bound: int) -> NDArray[np.int64]:

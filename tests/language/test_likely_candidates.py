@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from neologue.errors import ParameterError
+from neologue.language import likely_strings
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings, strings
 from neologue.language.likely_candidates import LikelyCandidates, RootRound
@@ -133,6 +134,14 @@ def two_rounds() -> LikelyCandidates:
     first = RootRound(strings([""]), np.array([0]), np.array([NEVER]), 9, 7, 9)
     second = RootRound(strings(["", "a", "ab"]), np.array([2, 2, 2]), np.array([8, 8, 8]), 12, 9)
     return LikelyCandidates(spelling, (first, second))
+
+
+def test_many_words_belong_where_each_of_them_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = two_rounds()
+    alone = [asked.index(strings([word])).tolist() for word in EVERY_WORD]
+    monkeypatch.setattr(likely_strings, "WORDS", 100)
+    monkeypatch.setattr(likely_strings, "BLOCK", 7)
+    assert asked.index(strings(EVERY_WORD)).tolist() == [number for (number,) in alone]
 
 
 @pytest.mark.parametrize(

@@ -37,11 +37,11 @@ def held_prefixes(words: Mapping[str, int], layer: Layer) -> tuple[NDArray[np.in
     counting = counting_words(words, layer)
     index = layer.candidates.index(strings(list(counting)))
     typed = np.fromiter(counting.values(), np.int64, len(counting))
-    belongs = index >= 0
-    prefixes, groups = np.unique(index[belongs], return_inverse=True)
-    summed = np.zeros(len(prefixes), np.int64)
-    np.add.at(summed, groups, typed[belongs])
-    return prefixes, summed
+    order = np.argsort(index)
+    order = order[np.searchsorted(index, 0, sorter=order) :]  # behind those that belong to none
+    index, typed = index[order], typed[order]
+    firsts = np.flatnonzero(np.diff(index, prepend=-1))
+    return index[firsts], np.add.reduceat(typed, firsts) if len(firsts) else typed
 
 
 def held_candidates(words: Mapping[str, int], layer: ClosedLayer, entropy: Entropy) -> NDArray[np.int64]:

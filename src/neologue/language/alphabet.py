@@ -133,6 +133,10 @@ class Alphabet:
     def _members(self) -> frozenset[str]:
         return frozenset(self.characters)
 
+    @cached_property
+    def _has_spaces(self) -> bool:
+        return any(map(str.isspace, self.characters))
+
     def expresses(self, text: str) -> bool:
         """Whether every character of a text is in the alphabet."""
         return self._members.issuperset(text)
@@ -142,7 +146,12 @@ class Alphabet:
 
         White space ends a word, even if the alphabet has it.
         """
-        return len(word) <= depth and self.expresses(word) and word.split() == [word] and normalise(word) == word
+        return (
+            0 < len(word) <= depth
+            and self.expresses(word)
+            and not (self._has_spaces and word.split() != [word])
+            and (word.isascii() or normalise(word) == word)
+        )
 
     @cached_property
     def _code_of_point(self) -> NDArray[np.int64]:

@@ -38,7 +38,9 @@ NEVER = DEAREST << 4
 NO_PREFIXES = 0
 """The limit of prefixes where none is asked about, not even a root: every prefix costs more."""
 BLOCK = 1 << 10
-"""So many roots are looked at together."""
+"""So many roots or contexts are looked at together."""
+WORDS = 1 << 16
+"""So many words are."""
 UNASKED = -1
 """What strings could cost that were asked about, where none was."""
 
@@ -98,13 +100,22 @@ class Roots:
         """The longest root that each word begins with, or -1."""
         found = np.full(len(words), -1, np.int64)
         lengths = np.char.str_len(words)
-        for length in sorted(set(self.lengths.tolist()), reverse=True):
+        for length, members, prefixes in self._by_length:
             rows = np.flatnonzero((found < 0) & (lengths >= length))
-            members = np.flatnonzero(self.lengths == length)
-            heads = words[rows].astype(f"U{max(length, 1)}") if length else np.full(len(rows), "", "U1")
-            ranks = np.minimum(np.searchsorted(self.prefixes[members], heads), len(members) - 1)
-            found[rows] = np.where(self.prefixes[members[ranks]] == heads, members[ranks], -1)
+            heads = words[rows].astype(prefixes.dtype) if length else np.full(len(rows), "", "U1")
+            ranks = np.minimum(np.searchsorted(prefixes, heads), len(members) - 1)
+            found[rows] = np.where(prefixes[ranks] == heads, members[ranks], -1)
         return found
+
+    @cached_property
+    def _by_length(self) -> list[tuple[int, Integers, Strings]]:
+        """The lengths of roots, the longest first, and the roots of each."""
+        lengths = sorted(set(self.lengths.tolist()), reverse=True)
+        members = [np.flatnonzero(self.lengths == length) for length in lengths]
+        return [
+            (length, some, self.prefixes[some].astype(f"U{max(length, 1)}"))
+            for length, some in zip(lengths, members, strict=True)
+        ]
 
     def ask(self, prefixes: Strings, limit: int) -> Flags:
         """Whether each of some prefixes is asked about within a limit: it is a root, or a likely one below one."""
@@ -116,7 +127,7 @@ class Roots:
     def asked_after(self, prefixes: Strings, limit: int, prefix_limit: int) -> SmallIntegers:
         """`asked` at each of some prefixes, after these limits on words and on prefixes, and before."""
         asked = np.empty((len(prefixes), self.spelling.alphabet.size), np.int16)
-        for some in _blocks(len(prefixes)):
+        for some in _blocks(len(prefixes), BLOCK):
             asked[some] = self._asked_after(prefixes[some], limit, prefix_limit)
         return asked
 
@@ -214,15 +225,15 @@ class LikelyStrings:
 
     def _behind(self, states: NDArray[np.integer], left: Integers, before: Integers) -> Integers:
         """How many strings are behind prefixes in some contexts, if so much is left, now and of what was before."""
-        words = np.where(left >= 0, self._words[np.maximum(left, 0), states], 0).astype(np.int64)
+        words = _sizes_at(self._words, left, states)
         earlier = np.minimum(before, left)
         # Beyond all bounds nothing is told apart, so nothing can be taken off.
         known = (earlier >= 0) & (words < MOST_STRINGS)
-        words = words - np.where(known, self._words[np.maximum(earlier, 0), states], 0)
+        if known.any():
+            words -= np.where(known, _sizes_at(self._words, earlier, states), 0)
         if self._rooted:
-            further = left - self._gap
-            words = words + np.where(further >= 0, self._prefixes[np.maximum(further, 0), states], 0)
-        return np.asarray(words)
+            words += _sizes_at(self._prefixes, left - self._gap, states)
+        return words
 
     def _first_sizes(self, roots: Integers | slice) -> Integers:
         """`[r, x]`: the number of strings that begin with each of some roots and symbol x."""
@@ -242,7 +253,7 @@ class LikelyStrings:
     @cached_property
     def _starts(self) -> Integers:
         """The first string of each root, and the end of the last one's."""
-        sizes = [self._first_sizes(some).sum(axis=1) for some in _blocks(len(self.roots.prefixes))]
+        sizes = [self._first_sizes(some).sum(axis=1) for some in _blocks(len(self.roots.prefixes), BLOCK)]
         return np.append(0, np.cumsum(np.concatenate([np.empty(0, np.int64), *sizes]) + self._rooted))
 
     @property
@@ -252,6 +263,11 @@ class LikelyStrings:
 
     def index(self, words: Strings) -> Integers:
         """The string that each normalised word belongs to, or -1."""
+        parts = [self._index(words[some]) for some in _blocks(len(words), WORDS)]
+        return np.concatenate([np.empty(0, np.int64), *parts])
+
+    def _index(self, words: Strings) -> Integers:
+        """The same of words that are not too many."""
         index = np.full(len(words), -1, np.int64)
         root = self.roots.of(words)
         rows = np.flatnonzero(root >= 0)
@@ -263,28 +279,35 @@ class LikelyStrings:
         rows, root, position, code = rows[open_], root[open_], position[open_], code[open_]
         if self._rooted:
             index[rows] = self._starts[root]
-        sizes, ends, case = self._first_ends(root)
-        here = self._starts[root] + self._rooted + (ends - sizes)[case, code]
+        first = (rows, root, code)
         state = self.roots.spelling.after[self.roots.states[root], code].astype(np.int64)
         left = self.limit - self.roots.next_costs[root, code].astype(np.int64)
         before = self.roots.asked[root, code].astype(np.int64)
+        # How many symbols behind the first one lead to a word's string; none do if it is the root or nothing.
+        further = np.full(len(words), -1)
+        path: list[NDArray[np.int64]] = []
         while len(rows):
             ended = code == 0
+            further[rows[ended & (left >= 0)]] = len(path)
             # A word that was asked about before belongs to nothing here, whatever its prefixes are.
-            index[rows[ended & (left >= 0)]] = here[ended & (left >= 0)]
-            index[rows[ended & (before >= 0)]] = -1
+            nothing = rows[ended & (before >= 0)]
+            index[nothing] = further[nothing] = -1
             on = np.flatnonzero(~ended & (np.maximum(left, before) >= 0))
-            rows, here, state, left, before, position = (
-                values[on] for values in (rows, here, state, left, before, position)
-            )
+            rows, state, left, before, position = (values[on] for values in (rows, state, left, before, position))
             asked = left >= self._gap
-            index[rows[asked]] = here[asked]
+            further[rows[asked]] = len(path)
             position = position + 1
             code = codes[rows, position]
+            path.append(np.stack((rows, state, left, before, asked, code)))
             cost = self.roots.spelling.cost[state, code]
-            here = here + asked + self._earlier(state, left, before, code)
             left, before = left - cost, before - cost
             state = self.roots.spelling.after[state, code].astype(np.int64)
+        rows, root, code = (values[further[first[0]] >= 0] for values in first)
+        index[rows] = self._starts[root] + self._rooted + self._earlier_first(root, code)
+        # Only now all numbers are added up, and only those on the way to a string.
+        path = [step[:, further[step[0]] > done] for done, step in enumerate(path)]
+        rows, state, left, before, asked, code = np.concatenate([np.empty((6, 0), np.int64), *path], axis=1)
+        np.add.at(index, rows, asked + self._earlier(state, left, before, code))
         return index
 
     def strings(self, index: Integers) -> tuple[Strings, Flags]:
@@ -319,11 +342,43 @@ class LikelyStrings:
             state = self.roots.spelling.after[state, code].astype(np.int64)
         return _joined(self.roots.prefixes[root], spelled), ended
 
+    def _earlier_first(self, root: Integers, code: Integers) -> Integers:
+        """How many strings go on from a root with an earlier symbol."""
+        left = np.minimum(self.limit - self.roots.next_costs[root], self._most_left)
+        return self._earlier_of(self.roots.states[root], left, self.roots.asked[root], code)
+
     def _earlier(self, state: Integers, left: Integers, before: Integers, code: Integers) -> Integers:
         """How many strings go on from a context with an earlier symbol."""
-        sizes, inverse = self._next_sizes(state, left, before)
-        sums = np.cumsum(sizes, axis=1) - sizes
-        return np.asarray(sums[inverse, code])
+        left, before = np.maximum(left, UNASKED), np.maximum(before, UNASKED)
+        if len(state) > BLOCK:
+            # Of many words most have a beginning in common with others.
+            symbols, width = self.roots.spelling.alphabet.size, NEVER + 2
+            cases = ((state * width + left + 1) * width + before + 1) * symbols + code
+            _, firsts, inverse = np.unique(cases, return_index=True, return_inverse=True)
+            state, left, before, code = (values[firsts] for values in (state, left, before, code))
+            return np.concatenate(
+                [
+                    self._earlier(state[some], left[some], before[some], code[some])
+                    for some in _blocks(len(state), BLOCK)
+                ]
+            )[inverse]
+        costs = self.roots.spelling.cost[state]
+        left_of, before_of = (values.astype(np.int16)[:, None] - costs for values in (left, before))
+        return self._earlier_of(state, left_of, before_of, code)
+
+    def _earlier_of(self, state: Integers, left: SmallIntegers, before: SmallIntegers, code: Integers) -> Integers:
+        """The same, if so much is left behind each next symbol, now and of what was before."""
+        symbols = left.shape[1]
+        some = np.flatnonzero((left >= 0) & (np.arange(symbols) < code[:, None]))
+        row = some // symbols
+        symbol = some - row * symbols
+        after = self.roots.spelling.after.take(state.take(row) * symbols + symbol)
+        sizes = self._behind(after, left.take(some).astype(np.int64), before.take(some).astype(np.int64))
+        words = np.flatnonzero(symbol == 0)
+        sizes[words] = before.take(some[words]) < 0
+        sums = np.append(0, np.cumsum(sizes))
+        ends = np.searchsorted(some, symbols * np.arange(len(state) + 1))
+        return np.asarray(sums[ends[1:]] - sums[ends[:-1]])
 
     def _next_sizes(self, state: Integers, left: Integers, before: Integers) -> tuple[Integers, Integers]:
         """`[i, x]`: how many strings go on with symbol x, for the different cases i; and the case of each."""
@@ -339,9 +394,14 @@ class LikelyStrings:
         return sizes, inverse
 
 
-def _blocks(number: int) -> Iterator[slice]:
-    """Some of so many roots at a time: what is computed of all of them with every symbol may be much."""
-    return (slice(start, start + BLOCK) for start in range(0, number, BLOCK))
+def _sizes_at(table: NDArray[np.integer], left: Integers, states: NDArray[np.integer]) -> Integers:
+    """How many strings a table has for some contexts, if so much is left; none if less than nothing is."""
+    return np.where(left >= 0, table[np.maximum(left, 0), states], 0).astype(np.int64)
+
+
+def _blocks(number: int, size: int) -> Iterator[slice]:
+    """Some of so many at a time: what is computed of all of them, with every symbol, may be much."""
+    return (slice(start, start + size) for start in range(0, number, size))
 
 
 def states_behind(spelling: SpellingCosts, prefixes: Strings) -> Integers:

@@ -89,8 +89,10 @@ class Vocabulary:
         return self._in_forms[form]
 
     def __contains__(self, word: str) -> bool:
+        if not self._words and self._accepts is None:
+            return False
         word = normalize("NFC", word)
-        if word in self._words or any(form in self._words for form in _permitted_forms(word)):
+        if word in self._words or not self._words.isdisjoint(_permitted_forms(word)):
             return True
         return self._accepts is not None and self._accepts(word)
 

@@ -72,8 +72,10 @@ class WordForm:
     def of(self, typed: str) -> str:
         """The form of what was typed; empty if nothing is left of it."""
         word = unicodedata.normalize("NFC", typed)
-        if self.replaced:
+        if not self._firsts.isdisjoint(word):
             word = unicodedata.normalize("NFC", word.translate(self._table))
+        if self.leaves_ends(word):
+            return word
         first, last = 0, len(word)
         while first < last and _is_taken_off(word[first], self.stripped):
             first += 1
@@ -81,9 +83,17 @@ class WordForm:
             last -= 1
         return word[first:last]
 
+    def leaves_ends(self, word: str) -> bool:
+        """Whether nothing is taken off at the ends of a word."""
+        return not word or not (_is_taken_off(word[0], self.stripped) or _is_taken_off(word[-1], self.stripped))
+
     def fits(self, alphabet: Alphabet) -> bool:
         """Whether it replaces only what the alphabet does not have, by what it has."""
         return alphabet.expresses(self.replaced[1::2]) and not any(map(alphabet.expresses, self.replaced[::2]))
+
+    @cached_property
+    def _firsts(self) -> frozenset[str]:
+        return frozenset(self.replaced[::2])
 
     @cached_property
     def _table(self) -> dict[int, str]:

@@ -91,7 +91,8 @@ class Layer(ABC):
         Words with foreign characters or beyond the depth do not count: cutting them would invent words and
         give away the beginnings of long secrets.
         """
-        if not self.alphabet.spells(word, self.depth) or self.form.of(word) != word or word in self.found:
+        # What the alphabet has, its form replaces by nothing: see `WordForm.fits`.
+        if not self.alphabet.spells(word, self.depth) or not self.form.leaves_ends(word) or word in self.found:
             return False
         return word not in self.known if self.targets is None else word in self.targets
 

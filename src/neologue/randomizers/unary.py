@@ -75,7 +75,10 @@ class Unary(Randomizer[Ones]):
         count = draw_binomial(self.candidates, self.noise, entropy)
         noise = entropy.subset(self.candidates, count)
         coins = entropy.chances(ONE // 2, self.bound)[: len(held)]
-        return Ones(np.union1d(noise[~np.isin(noise, held)], held[coins]))
+        # The noise is in order: where a held candidate would be in it, it is, or the next one is there.
+        found = np.searchsorted(noise, held)
+        replaced = found[noise[np.minimum(found, count - 1)] == held] if count else found[:0]
+        return Ones(np.sort(np.concatenate((np.delete(noise, replaced), held[coins]))))
 
     def votes(self, report: Ones) -> NDArray[np.int64]:
         """The candidates that the report votes for."""
