@@ -46,8 +46,8 @@ export interface Limits {
 }
 
 export interface Options {
-  /** The address of the service: https, or this very machine. */
-  server: string;
+  /** The address of the service: https, or this very machine; null for a page without a network, whose requests are carried. */
+  server: string | null;
   /**
    * The public keys of the operators whose campaigns are answered, in hexadecimal; with none, nobody's are. Behind a key, a
    * colon and the digest of the recovery key that may revoke it.
@@ -83,6 +83,8 @@ export interface Tick {
   message: string;
   /** The bytes that were sent, if the service answered to them. */
   report?: Uint8Array;
+  /** Without a server: the text of a file with the request that this step needs carried. */
+  request?: string;
 }
 
 /** Whether a word would count, and why or why not; null if nothing is asked yet. */
@@ -156,10 +158,13 @@ export interface Device {
   preview(word: string): Promise<Preview>;
   /** What a report of the layer that was seen last says. */
   explain(report: Uint8Array): Promise<Meaning>;
-  /** Do the next thing there is to do; a report is sent some seconds later. Fails only if the storage can't be used. */
-  tick(): Promise<Tick>;
+  /**
+   * Do the next thing there is to do; a report is sent some seconds later. Fails only if the storage can't be used, or `carried`,
+   * the text of the file of answers that was carried to a device without a server.
+   */
+  tick(carried?: string): Promise<Tick>;
   /** Only ask the service and fetch what it asks about, without an answer. */
-  look(): Promise<Tick>;
+  look(carried?: string): Promise<Tick>;
   close(): void;
 }
 
@@ -167,3 +172,6 @@ export declare const Device: {
   /** A device; nothing is stored until its owner opts in. Fails if the browser lacks what it needs. */
   open(options: Options): Promise<Device>;
 };
+
+/** Make the request of a device without a server, the text of its file, and give the text of the file of answers to carry back. */
+export declare function carry(request: string, server: string): Promise<string>;

@@ -9,7 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+
+from neologue.entropy import Entropy
 
 ROOT: Final = Path(__file__).parents[2]
 REMEDY: Final = "apt-get install openjdk-17-jdk-headless"
@@ -17,6 +21,16 @@ REMEDY: Final = "apt-get install openjdk-17-jdk-headless"
 
 class JavaError(Exception):
     """What a test asked for failed in Java."""
+
+
+class DictatedWords(Entropy):
+    """Gives out bytes that are known before, in Python and in Java."""
+
+    def __init__(self, content: bytes) -> None:
+        self._words = iter(np.frombuffer(content, "<u8"))
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        return np.array([next(self._words) for _ in range(count)], np.uint64)
 
 
 class JavaMachine:

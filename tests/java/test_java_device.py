@@ -1,5 +1,7 @@
 """The device for Java against the service, and through whatever can happen on the way."""
 
+import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +11,9 @@ import pytest
 
 from invitations import OPERATOR, STRANGER
 from layers import small_layer, small_likely_layer
+from neologue.device import HttpTransport
+from neologue.device.contribution import contribute
+from neologue.device.handover import HandedRequest, carry
 from neologue.protocol.credential import Credential, issue
 from neologue.protocol.invitation import invite
 from neologue.protocol.report import read_report
@@ -16,7 +21,7 @@ from neologue.protocol.submission import Submission
 from neologue.protocol.succession import succeed
 from small_service import Fault, Service, error, instead, lost_after, lost_before, running
 
-from .machine import JavaError, JavaMachine
+from .machine import DictatedWords, JavaError, JavaMachine
 
 KEY = OPERATOR.public_key().public_bytes_raw().hex()
 LOOSE = {
@@ -251,6 +256,42 @@ def test_a_damaged_record_is_refused(device: JavaDevice) -> None:
     with pytest.raises(JavaError, match="is damaged"), device.opened():
         pass
     assert Credential.parse(device.options["credential"])
+
+
+def handed_over(device: JavaDevice, service: Service, answers: int | None = None) -> list[str]:
+    """The states of a device that has no network, and whose files are carried; of a trip, so many answers arrive."""
+    request, answer = device.folder.parent / "request.json", device.folder.parent / "answer.json"
+    states = []
+    while not states or states[-1] == "later":
+        with device.opened(server=None, request=str(request), answer=str(answer)):
+            states.append(device.state)
+        if request.exists():
+            with HttpTransport(service.address) as transport:
+                told = json.loads(carry(HandedRequest.parse(request.read_bytes()), transport))
+            told["answers"] = told["answers"][:answers]
+            known = json.loads(answer.read_bytes())["answers"] if answers and answer.exists() else []
+            answer.write_text(json.dumps({"handover": 1, "answers": known + told["answers"]}))
+    return states
+
+
+def test_documents_that_were_not_carried_are_asked_for_by_file(device: JavaDevice, service: Service) -> None:
+    assert handed_over(device, service, answers=1) == ["later"] * 4 + ["final"]
+    assert [path.split("/")[2] for _, path in service.requests if "v1" in path][-1] == "reports"
+
+
+def test_by_files_and_over_http_the_same_entropy_gives_the_same_bytes(
+    device: JavaDevice, service: Service, tmp_path: Path
+) -> None:
+    entropy = os.urandom(1 << 14)
+    device.options["entropy"] = entropy.hex()
+    with device.opened():
+        assert device.state == "final"
+    other = JavaDevice(device.java, tmp_path / "other" / "device", service.address)
+    other.options |= device.options | {"credential": service.credential().text}
+    other.folder.mkdir(parents=True)
+    assert handed_over(other, service) == ["later", "later", "final"]
+    by_http, by_file = reports(service)
+    assert by_file == by_http == contribute({"abcab": 2}, service.layer, DictatedWords(entropy))
 
 
 def test_an_invitation_for_another_campaign_is_refused(device: JavaDevice, service: Service) -> None:

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import groups
 from device import test_masked
@@ -30,20 +29,10 @@ from neologue.masking.messages import Delivery
 from neologue.masking.roster import Roster
 from neologue.masking.terms import Promise, Terms
 
-from .machine import JavaMachine
+from .machine import DictatedWords, JavaMachine
 
 SECRETS_BYTES: Final = 1 << 13
 NAMES: Final = count()
-
-
-class Dictated(Entropy):
-    """Gives out bytes that are known before."""
-
-    def __init__(self, secrets: bytes) -> None:
-        self._words = iter(np.frombuffer(secrets, "<u8"))
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        return np.array([next(self._words) for _ in range(count)], np.uint64)
 
 
 class Twins(Member):
@@ -74,7 +63,7 @@ class Twins(Member):
             most=ballot.most,
         )
         try:
-            super().__init__(terms, ballot, promise, identity, Dictated(secrets))
+            super().__init__(terms, ballot, promise, identity, DictatedWords(secrets))
         except MaskingError:
             assert advertised == "refused"
             raise

@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources fe3714068f2778f1329e2a0b41e5620978b290dd31166f5b95c6ac82fccf220e */
+/* neologue device, Apache-2.0, built from devices/web: sources 381fa9f22bc7db8a16f6ad15f75aea487f550877353670acf6b441b958116354 */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)
@@ -906,6 +906,7 @@ function unhex(text2, length) {
   if (typeof text2 !== "string" || text2.length !== 2 * length || !/^[0-9a-f]*$/.test(text2)) return null;
   return Uint8Array.from({ length }, (_, place) => parseInt(text2.slice(2 * place, 2 * place + 2), 16));
 }
+var BLOCK = 1 << 13;
 function count(octets, wanted) {
   return octets.reduce((sum3, octet) => sum3 + (octet === wanted ? 1 : 0), 0);
 }
@@ -924,11 +925,11 @@ async function sha256(octets) {
 
 // src/expansion.ts
 var SEED_BYTES = 16;
-var BLOCK = 16;
+var BLOCK2 = 16;
 var SPARE_WORDS = 64;
 async function baseSubsets(seed, domain, rows, size) {
   const key2 = await crypto.subtle.importKey("raw", seed, "AES-CTR", false, ["encrypt"]);
-  const octets = BLOCK * Math.ceil(4 * (rows * size + SPARE_WORDS) / BLOCK);
+  const octets = BLOCK2 * Math.ceil(4 * (rows * size + SPARE_WORDS) / BLOCK2);
   let blocks = 0;
   let values = [].values();
   const subsets = [];
@@ -938,7 +939,7 @@ async function baseSubsets(seed, domain, rows, size) {
       const { value, done } = values.next();
       if (done) {
         values = boundedIntegers(await keystream(key2, blocks, octets), domain);
-        blocks += octets / BLOCK;
+        blocks += octets / BLOCK2;
       } else {
         subset.add(value);
       }
@@ -948,7 +949,7 @@ async function baseSubsets(seed, domain, rows, size) {
   return subsets;
 }
 async function keystream(key2, block, octets) {
-  const counter = new Uint8Array(BLOCK);
+  const counter = new Uint8Array(BLOCK2);
   new DataView(counter.buffer).setBigUint64(8, BigInt(block));
   const stream = await crypto.subtle.encrypt({ name: "AES-CTR", counter, length: 64 }, key2, new Uint8Array(octets));
   const view = new DataView(stream);

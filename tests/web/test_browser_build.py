@@ -53,11 +53,11 @@ def test_it_has_no_other_randomness_no_seed_and_no_address() -> None:
     assert addresses == {"https://words.example.org"}, "only in a message"
 
 
-def test_its_exports_are_the_device_and_its_error(browser: Browser) -> None:
+def test_its_exports_are_the_device_its_error_and_who_carries_files(browser: Browser) -> None:
     with pages() as address:
         browser.visit(address)
         names = browser.run('return Object.keys(await import("/static/neologue-device.js")).sort()')
-    assert names == ["Device", "DeviceError"]
+    assert names == ["Device", "DeviceError", "carry"]
 
 
 def test_nobody_needs_npm_to_use_it_and_the_lock_names_no_registry() -> None:

@@ -10,6 +10,7 @@ import { contribute, votesOf } from "./contribution";
 import { Diary, type DiaryLimits } from "./diary";
 import { DeviceError, LaterError, RefusalError } from "./errors";
 import type { Layer } from "./layer";
+import { HandoverTransport } from "./handover";
 import { Library } from "./library";
 import { checkGoesOn, checkProof, folderOf } from "./log";
 import {
@@ -39,7 +40,7 @@ import { publicKey, signedBy } from "./signature";
 import { normalised } from "./spelling";
 import { type Name, STORES, Store, type Turn, asked as askedFor } from "./store";
 import { type KeyHistory, NO_HISTORY, learn, merge, signers } from "./succession";
-import { type Answer as Response, SMALL_ANSWER, Transport } from "./transport";
+import { HttpTransport, JSON_KIND, OCTETS_KIND, SMALL_ANSWER, type Answer as Response, type Transport } from "./transport";
 
 const SOONEST = 1;
 const LATEST = 86_400;
@@ -51,8 +52,6 @@ const SIGNATURE_BYTES = 64;
 const TICKET_BYTES = 16;
 const MOST_TILE = 8192;
 const SIGNED = new TextEncoder().encode("neologue invitation v1\0");
-const JSON_KIND = "application/json";
-const OCTETS_KIND = "application/octet-stream";
 /** What Ed25519's base point looks like as a key: any browser that has the curve can read it. */
 const SOME_KEY = Uint8Array.from({ length: KEY_BYTES }, (_, index) => (index === 0 ? 0x58 : 0x66));
 
@@ -67,7 +66,7 @@ export interface Tick {
 }
 
 export interface Options extends Partial<DiaryLimits> {
-  server: string;
+  server: string | null;
   operators: readonly string[];
   policy?: Partial<Limits>;
   sendingWindow?: SendingWindow;
@@ -128,7 +127,7 @@ export class Device {
     this.#name = name;
     this.#policy = new Policy(operators, policy);
     this.#diary = new Diary({ days, capacity, longest });
-    this.#transport = new Transport(server);
+    this.#transport = server === null ? new HandoverTransport() : new HttpTransport(server);
     this.#sendingTime = new SendingTime(options.sendingWindow ?? USUAL_WINDOW);
     this.#library = new Library(
       (work) =>
@@ -307,15 +306,15 @@ export class Device {
 
   /**
    * Do the next thing there is to do, and say when to come again. Fails only if its own storage can't be used. A report is
-   * sent some seconds later, at its moment.
+   * sent some seconds later, at its moment. A device without a server takes what was carried to it.
    */
-  tick(): Promise<Tick> {
-    return this.#inTurn(true);
+  tick(carried?: string): Promise<Tick> {
+    return this.#inTurn(true, carried);
   }
 
   /** Only ask and fetch what is asked, without an answer. */
-  look(): Promise<Tick> {
-    return this.#inTurn(false);
+  look(carried?: string): Promise<Tick> {
+    return this.#inTurn(false, carried);
   }
 
   close(): void {
@@ -324,8 +323,14 @@ export class Device {
     this.#store?.close();
   }
 
-  #inTurn(answering: boolean): Promise<Tick> {
-    const ticked = this.#ticking.then(() => this.#ticked(answering));
+  #inTurn(answering: boolean, carried: string | undefined): Promise<Tick> {
+    const ticked = this.#ticking.then(async () => {
+      if (!(this.#transport instanceof HandoverTransport)) return this.#ticked(answering);
+      this.#transport.begin(carried);
+      const done = await this.#ticked(answering);
+      const { pending } = this.#transport;
+      return pending === null ? done : { ...done, request: pending };
+    });
     this.#ticking = ticked.catch(() => undefined);
     return ticked;
   }

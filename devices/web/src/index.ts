@@ -2,3 +2,4 @@
 
 export { Device } from "./device";
 export { DeviceError } from "./errors";
+export { carry } from "./handover";

@@ -1,4 +1,4 @@
-/** Byte strings: in hexadecimal, in base64url, hashed, joined, counted. */
+/** Byte strings: in hexadecimal, in base64, hashed, joined, counted. */
 
 export type Octets = Uint8Array<ArrayBuffer>;
 
@@ -10,6 +10,22 @@ export function hex(octets: Uint8Array): string {
 export function unhex(text: unknown, length: number): Octets | null {
   if (typeof text !== "string" || text.length !== 2 * length || !/^[0-9a-f]*$/.test(text)) return null;
   return Uint8Array.from({ length }, (_, place) => parseInt(text.slice(2 * place, 2 * place + 2), 16));
+}
+
+const BLOCK = 1 << 13;
+
+/** Base64 with padding. */
+export function base64(octets: Uint8Array): string {
+  let binary = "";
+  for (let start = 0; start < octets.length; start += BLOCK) {
+    binary += String.fromCharCode(...octets.subarray(start, start + BLOCK));
+  }
+  return btoa(binary);
+}
+
+/** The bytes of a text in base64; fails if it is none. */
+export function unbase64(text: string): Octets {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
 /** How often a byte occurs. */

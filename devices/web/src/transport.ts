@@ -17,7 +17,18 @@ export interface Answer {
   retryAfter: string | null;
 }
 
-export class Transport {
+export const JSON_KIND = "application/json";
+export const OCTETS_KIND = "application/octet-stream";
+
+/** What carries requests to a service and answers back: HTTP, or files that somebody carries. */
+export interface Transport {
+  /** The answer; or a LaterError, also if the request may have arrived. */
+  request(method: "GET" | "POST", path: string, most: number, body?: Octets, kind?: string): Promise<Answer>;
+  /** Cut off what is under way, because the owner no longer agrees. */
+  halt(): void;
+}
+
+export class HttpTransport implements Transport {
   readonly #server: string;
   #halt = new AbortController();
 
@@ -35,7 +46,6 @@ export class Transport {
     this.#server = url.href.replace(/\/+$/, "");
   }
 
-  /** The answer; or a LaterError, also if the request may have arrived. */
   async request(method: "GET" | "POST", path: string, most: number, body?: Octets, kind?: string): Promise<Answer> {
     const halt = this.#halt;
     const timer = setTimeout(() => halt.abort(), MILLISECONDS);
@@ -61,7 +71,6 @@ export class Transport {
     }
   }
 
-  /** Cut off what is under way, because the owner no longer agrees. */
   halt(): void {
     this.#halt.abort();
     this.#halt = new AbortController();

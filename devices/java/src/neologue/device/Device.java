@@ -22,7 +22,7 @@ import neologue.protocol.Layer;
 import neologue.protocol.LogProof;
 import neologue.protocol.Signatures;
 import neologue.protocol.TileSource;
-import neologue.random.SystemEntropy;
+import neologue.random.Entropy;
 import neologue.storage.Answer;
 import neologue.storage.Clock;
 import neologue.storage.DeviceState;
@@ -55,6 +55,7 @@ public final class Device implements Closeable {
     private final Cryptography cryptography;
     private final SendingTime sendingTime;
     private final Clock clock;
+    private final Entropy entropy;
     private final Library library;
     private final FolderLock lock;
     private final Record record;
@@ -71,6 +72,7 @@ public final class Device implements Closeable {
         cryptography = parts.cryptography;
         sendingTime = parts.sendingTime;
         clock = parts.clock;
+        entropy = parts.entropy;
         Path folder = parts.folder;
         library = parts.library == null ? new Library(folder.resolve("library"), parts.known) : parts.library;
         lock = new FolderLock(folder);
@@ -417,7 +419,7 @@ public final class Device implements Closeable {
             }
             return Bytes.unhex(kept, -1);
         }
-        byte[] report = told.layer.report(diary.words(), told.known, new SystemEntropy());
+        byte[] report = told.layer.report(diary.words(), told.known, entropy);
         String operator = Bytes.hex(asked.operator);
         record.update(next -> {
             Answer answer = new Answer(

@@ -5,6 +5,8 @@ import neologue.masking.Cryptography;
 import neologue.masking.PlatformCryptography;
 import neologue.protocol.PlatformSignatures;
 import neologue.protocol.Signatures;
+import neologue.random.Entropy;
+import neologue.random.SystemEntropy;
 import neologue.storage.Clock;
 import neologue.storage.Seal;
 import neologue.transport.Transport;
@@ -21,6 +23,8 @@ public final class DeviceBuilder {
     Clock clock = Clock.SYSTEM;
     Library library;
     byte[] known;
+    /** What reports are drawn with; no app can give another. */
+    Entropy entropy = new SystemEntropy();
 
     DeviceBuilder(Path folder, Transport transport, Policy policy) {
         this.folder = folder;

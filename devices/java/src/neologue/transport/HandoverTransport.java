@@ -88,7 +88,7 @@ public final class HandoverTransport implements Transport {
         request.put("handover", (int) FORMAT);
         request.put("method", method);
         request.put("path", path);
-        request.put("type", type);
+        request.put("type", type == null ? "application/json" : type);
         request.put("body", Base64.getEncoder().encodeToString(body));
         try {
             Files.write(requestFile, Json.write(request).getBytes(StandardCharsets.UTF_8));

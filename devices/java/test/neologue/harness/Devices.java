@@ -16,6 +16,7 @@ import java.util.concurrent.Future;
 import javax.crypto.spec.SecretKeySpec;
 import neologue.device.Device;
 import neologue.device.DeviceBuilder;
+import neologue.device.DictatedDevices;
 import neologue.device.Library;
 import neologue.device.Limits;
 import neologue.device.Policy;
@@ -166,6 +167,9 @@ final class Devices {
                 .sealedBy(new AesSeal(new SecretKeySpec(new byte[16], "AES")))
                 .sendingAt(new SendingTime(0, 0.01))
                 .clockedBy(() -> today);
+        if (given.get("entropy") != null) {
+            builder = DictatedDevices.drawing(builder, new Dictated(given.bytes("entropy")));
+        }
         Device device = (library == null ? builder : builder.sharing(library)).open();
         if (given.get("credential") != null) {
             device.optIn();
