@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from invitations import OPERATOR, STRANGER, policy
 from neologue.cli.main import main
+from neologue.conformance.scripted_log import WITNESSES
 from neologue.device import Client, HttpTransport, Tick
 from neologue.device.network.handover import HandedRequest, HandoverTransport, carry
 from neologue.errors import ParameterError
@@ -19,6 +20,7 @@ from neologue.protocol.report import read_report
 from neologue.protocol.submission import Submission
 from sending import AT_ONCE
 from small_service import Service, error, instead, running
+from transparency.logged_service import TODAY, LoggedService
 
 
 @pytest.fixture
@@ -27,7 +29,7 @@ def service() -> Iterator[Service]:
         yield service
 
 
-def step(folder: Path, carried: bytes | None = None) -> tuple[Tick, HandedRequest | None]:
+def step(folder: Path, carried: bytes | None = None, **limits: Any) -> tuple[Tick, HandedRequest | None]:  # noqa: ANN401
     """One step of the device in a folder, which may open no socket."""
     with pytest.MonkeyPatch.context() as patch:
 
@@ -36,7 +38,7 @@ def step(folder: Path, carried: bytes | None = None) -> tuple[Tick, HandedReques
 
         patch.setattr(socket.socket, "__init__", refused)
         transport = HandoverTransport(carried)
-        with Client(folder, transport, policy(), sending_time=AT_ONCE) as client:
+        with Client(folder, transport, policy(**limits), clock=lambda: TODAY, sending_time=AT_ONCE) as client:
             return client.tick(), transport.pending
 
 
@@ -97,6 +99,48 @@ def test_who_carries_is_trusted_no_more_than_a_network(tmp_path: Path, service: 
     tick, nothing = step(tmp_path, json.dumps(told).encode())
     assert tick.state == "refused"
     assert "has another digest" in tick.message
+
+
+def test_documents_that_were_not_carried_are_asked_for(tmp_path: Path, service: Service) -> None:
+    prepare(tmp_path, service)
+    _, asked = step(tmp_path)
+    told = json.loads(handed(service, asked))
+    del told["answers"][1:]
+    _, layer = step(tmp_path, json.dumps(told).encode())
+    assert layer
+    assert layer.path == f"/v1/layers/{service.layer.digest.hex()}"
+    _, known = step(tmp_path, handed(service, layer))
+    assert known
+    assert len(known.answers) == 1, "the layer is on the disk, and only the check-in comes again"
+    _, report = step(tmp_path, handed(service, known))
+    assert report
+    assert (report.path, report.answers) == ("/v1/reports", {})
+    assert step(tmp_path, handed(service, report))[0].state == "final"
+
+
+def test_a_log_that_has_grown_is_followed_by_file(tmp_path: Path) -> None:
+    service = LoggedService()
+    witnesses = frozenset(witness.public_key().public_bytes_raw() for witness in WITNESSES)
+    limits: dict[str, Any] = {"logs": frozenset({service.log.key}), "witnesses": witnesses, "quorum": 2}
+    with running(service):
+        prepare(tmp_path, service)
+        document = service.documents.pop(f"/v1/layers/{service.layer.digest.hex()}")
+        _, asked = step(tmp_path, **limits)
+        tick, _ = step(tmp_path, handed(service, asked), **limits)
+        assert tick.state == "later", "it has seen the log, and not the layer"
+        service.documents[f"/v1/layers/{service.layer.digest.hex()}"] = document
+        for _ in range(300):
+            service.log.operator.append(b"more")
+        service.publish()
+        _, asked = step(tmp_path, **limits)
+        paths: list[str] = []
+        while asked and len(paths) < 10:
+            paths.append(asked.path.split("/")[2])
+            tick, asked = step(tmp_path, handed(service, asked), **limits)
+        assert tick.state == "final"
+        assert paths[0] == "check-in"
+        assert paths.count("tile") >= 2
+        assert paths[-1] == "reports"
 
 
 def test_an_answer_is_used_once_and_only_for_its_request(tmp_path: Path, service: Service) -> None:

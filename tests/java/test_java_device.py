@@ -268,15 +268,13 @@ def handed_over(device: JavaDevice, service: Service, answers: int | None = None
         if request.exists():
             with HttpTransport(service.address) as transport:
                 told = json.loads(carry(HandedRequest.parse(request.read_bytes()), transport))
-            told["answers"] = told["answers"][:answers]
-            known = json.loads(answer.read_bytes())["answers"] if answers and answer.exists() else []
-            answer.write_text(json.dumps({"handover": 1, "answers": known + told["answers"]}))
+            brought = len(json.loads(request.read_bytes())["answers"])
+            answer.write_text(json.dumps(told | {"answers": told["answers"][: answers and brought + answers]}))
     return states
 
 
 def test_documents_that_were_not_carried_are_asked_for_by_file(device: JavaDevice, service: Service) -> None:
     assert handed_over(device, service, answers=1) == ["later"] * 4 + ["final"]
-    assert [path.split("/")[2] for _, path in service.requests if "v1" in path][-1] == "reports"
 
 
 def test_by_files_and_over_http_the_same_entropy_gives_the_same_bytes(

@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources 381fa9f22bc7db8a16f6ad15f75aea487f550877353670acf6b441b958116354 */
+/* neologue device, Apache-2.0, built from devices/web: sources eca59bc2a7213ffa970059ee40a73fa1545948138dc46464d90fa3681af15608 */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)

@@ -1,8 +1,9 @@
 /**
  * Hand-over by file, for a page that may not use the network: the requests of a device, and the answers that somebody carries.
  *
- * A step whose answer is not at hand gives out its request, and is taken again when the answer has come. Whoever carries them
- * is trusted no more than a network is. docs/protocol.md has the form of the files.
+ * A step whose answer is not at hand gives out its request, and is taken again when the answer has come. The request has the
+ * answers that the step has used already, which come back with the new one. Whoever carries them is trusted no more than a
+ * network is. docs/protocol.md has the form of the files.
  */
 
 import { DeviceError, LaterError, OversizeError } from "./errors";
@@ -20,22 +21,37 @@ const CARRIED = new RegExp(
     "GET /log/(?:campaigns/[0-9a-f]{32}/)?tile/[0-9]{1,2}/(?:x[0-9]{3}/)*[0-9]{3}(?:\\.p/[0-9]{1,3})?)$",
 );
 
+/** Documents: a device has them in its storage once it has used them. */
+const KEPT = /^\/v1\/(?:layers|known)\//;
+
+/** An answer as a file has it, with the name of its request. */
+interface Item {
+  request: string;
+  status: number;
+  retry_after: string | null;
+  body: string;
+}
+
 interface Request {
   method: "GET" | "POST";
   path: string;
   type: string;
   body: string;
+  answers: Item[];
 }
 
 /** Answers requests from what was carried, and keeps the first one that it can't answer. */
 export class HandoverTransport implements Transport {
-  #answers = new Map<string, Answer>();
+  #answers = new Map<string, Item>();
+  #used: Item[] = [];
   /** The request that waits to be carried, as the text of its file; null if the step needed none. */
   pending: string | null = null;
 
   /** Begin a step, with the text of a file of answers if there is one. */
   begin(carried: string | undefined): void {
-    this.#answers = carried === undefined ? new Map() : answersIn(carried);
+    const items = carried === undefined ? [] : answersIn(carried);
+    this.#answers = new Map(items.map((item) => [item.request, item]));
+    this.#used = [];
     this.pending = null;
   }
 
@@ -44,16 +60,20 @@ export class HandoverTransport implements Transport {
     const sent = body ?? new Uint8Array();
     const name = await nameOf(method, path, sent);
     if (answers !== this.#answers) throw new LaterError("the owner no longer agrees");
-    const answer = answers.get(name);
+    const item = answers.get(name);
     answers.delete(name);
-    if (!answer) {
-      this.pending = JSON.stringify({ handover: FORMAT, method, path, type: kind, body: base64(sent) });
+    if (!item) {
+      // A report ends the step: what comes back is for the next one, which begins with it.
+      const used = method === "GET" ? this.#used : [];
+      this.pending = JSON.stringify({ handover: FORMAT, method, path, type: kind, body: base64(sent), answers: used });
       throw new LaterError("the next request of this device waits to be carried to the service", SOON);
     }
-    if (answer.body.length > most) {
+    const content = unbase64(item.body);
+    if (content.length > most) {
       throw new OversizeError(`a carried answer has more than ${most} bytes: have the request carried again`);
     }
-    return answer;
+    if (!KEPT.test(path)) this.#used.push(item);
+    return { status: item.status, body: content, retryAfter: item.retry_after };
   }
 
   halt(): void {
@@ -65,8 +85,7 @@ export class HandoverTransport implements Transport {
 /** Make the request in a file, and give the file with its answer and the documents that the next step of the device needs. */
 export async function carry(file: string, server: string): Promise<string> {
   const transport = new HttpTransport(server);
-  const { method, path, type, body } = requestIn(file);
-  const answers: object[] = [];
+  const { method, path, type, body, answers } = requestIn(file);
   const note = async (verb: string, at: string, content: Octets, answer: Answer): Promise<Answer> => {
     const { status, retryAfter } = answer;
     const request = await nameOf(verb, at, content);
@@ -102,28 +121,32 @@ function documentPath(kind: string, answer: Answer, field: string): string {
 
 function requestIn(file: string): Request {
   try {
-    const { method, path, type, body } = parsed(file);
+    const { method, path, type, body, answers = [] } = parsed(file);
     unbase64(body);
-    if ((type === JSON_KIND || type === OCTETS_KIND) && CARRIED.test(`${method} ${path}`)) return { method, path, type, body };
+    const known = type === JSON_KIND || type === OCTETS_KIND;
+    if (known && CARRIED.test(`${method} ${path}`)) return { method, path, type, body, answers: items(answers) };
   } catch {
     // it is none
   }
   throw new DeviceError("the file has no request of a device: have the device write it again");
 }
 
-function answersIn(file: string): Map<string, Answer> {
+function answersIn(file: string): Item[] {
   try {
-    return new Map(
-      parsed(file).answers.map((answer: Record<string, unknown>) => {
-        const { request, status, retry_after: retryAfter, body } = answer;
-        const usable = typeof request === "string" && Number.isInteger(status) && typeof body === "string";
-        if (!usable || !(retryAfter === null || typeof retryAfter === "string")) throw new TypeError();
-        return [request, { status, body: unbase64(body), retryAfter }];
-      }),
-    );
+    return items(parsed(file).answers);
   } catch {
     throw new DeviceError("the file has no answers that were carried: have the request carried again");
   }
+}
+
+/** The same answers, if they are some. */
+function items(answers: Item[]): Item[] {
+  return answers.map(({ request, status, retry_after, body }) => {
+    const usable = typeof request === "string" && Number.isInteger(status) && typeof body === "string";
+    if (!usable || !(retry_after === null || typeof retry_after === "string")) throw new TypeError();
+    unbase64(body);
+    return { request, status, retry_after, body };
+  });
 }
 
 /** The fields of a file; whoever reads one checks it. */
