@@ -20,8 +20,10 @@ public final class ExtendedPrefixes implements Candidates {
         this.alphabet = alphabet;
         prefixes = frontier;
         length = frontier.length == 0 ? 0 : CodePoints.length(frontier[0]);
-        boolean alike = Arrays.stream(frontier).allMatch(each -> CodePoints.length(each) == length
-                && alphabet.expresses(each));
+        boolean alike = true;
+        for (String each : frontier) {
+            alike &= CodePoints.length(each) == length && alphabet.expresses(each);
+        }
         if (length == 0 || !CodePoints.ascend(frontier) || !alike) {
             throw new RefusalException(
                     "the document describes no layer: its prefixes must be of one length and of its alphabet, each "

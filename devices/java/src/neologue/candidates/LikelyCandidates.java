@@ -30,9 +30,15 @@ public final class LikelyCandidates implements Candidates {
         this.again = again;
         int last = roots.length - 1;
         int[] columns = {costs.length, evenCosts.length, limits.length, prefixLimits.length, again.length};
-        boolean alike = Arrays.stream(columns).allMatch(length -> length == roots.length);
+        boolean alike = true;
+        for (int length : columns) {
+            alike &= length == roots.length;
+        }
         boolean begins = alike && roots.length >= 1 && Arrays.equals(roots[0], new String[] {""});
-        long total = Arrays.stream(roots).mapToLong(each -> each.length).sum();
+        long total = 0;
+        for (String[] each : roots) {
+            total += each.length;
+        }
         if (!begins || roots.length > MOST_ROUNDS || total > MOST_OPENINGS / spelling.symbols) {
             throw new RefusalException("the document describes no layer: its rounds of roots can't be used");
         }
@@ -54,7 +60,11 @@ public final class LikelyCandidates implements Candidates {
     @Override
     public long size() {
         List<LikelyStrings> all = parts();
-        return all.isEmpty() ? TOO_MANY : all.stream().mapToLong(LikelyStrings::size).sum();
+        long size = all.isEmpty() ? TOO_MANY : 0;
+        for (LikelyStrings part : all) {
+            size += part.size();
+        }
+        return size;
     }
 
     @Override
@@ -65,9 +75,12 @@ public final class LikelyCandidates implements Candidates {
     @Override
     public int index(String word) {
         int[] points = CodePoints.of(word);
-        int[] codes = Arrays.stream(points).map(spelling.alphabet::symbol).toArray();
-        if (Arrays.stream(codes).anyMatch(code -> code < 0)) {
-            return -1;
+        int[] codes = new int[points.length];
+        for (int i = 0; i < points.length; i++) {
+            codes[i] = spelling.alphabet.symbol(points[i]);
+            if (codes[i] < 0) {
+                return -1;
+            }
         }
         long found = -1;
         long start = 0;

@@ -52,8 +52,13 @@ public final class SpellingCosts {
         require(backoffs.length == contexts.length && lists.length == contexts.length, "contexts");
         require(contexts[0].isEmpty() && contexts[1].equals(BOUNDARY), "contexts");
         require(lists[0].equals(BOUNDARY + alphabet.text()), "symbols");
-        require(backoffs[0] == 0 && Arrays.stream(backoffs).allMatch(each -> each <= DEAREST), "back-offs");
-        require(Arrays.stream(costs).allMatch(each -> each >= 1 && each <= DEAREST), "costs");
+        require(backoffs[0] == 0, "back-offs");
+        for (int each : backoffs) {
+            require(each <= DEAREST, "back-offs");
+        }
+        for (int each : costs) {
+            require(each >= 1 && each <= DEAREST, "costs");
+        }
         starts = new int[contexts.length + 1];
         listed = new int[costs.length];
         listedCosts = costs;

@@ -210,6 +210,15 @@ public final class Device implements Closeable {
     }
 
     /**
+     * What is wrong with a release, the bytes of a release.json, in sentences: none if the operator who asked has signed it, and
+     * it has the layer that this device answered, with the ε, the words per user and the masks that it was told. Nothing is sent.
+     */
+    public List<String> checkRelease(byte[] release) {
+        DeviceState state = record.state();
+        return ReleaseCheck.read(release).objections(state.answers, state.keys, signatures);
+    }
+
+    /**
      * Follow an operator whose key was replaced, by the succession that the service publishes; a check-in does the
      * same.
      */

@@ -1,14 +1,13 @@
 package neologue.device;
 
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import neologue.OversizeException;
 import neologue.RefusalException;
 import neologue.protocol.Bytes;
@@ -111,11 +110,13 @@ public final class Library {
         if (folder == null || !Files.isDirectory(folder)) {
             return new ArrayList<>();
         }
-        try (Stream<Path> files = Files.list(folder)) {
-            return files.collect(Collectors.toCollection(ArrayList::new));
+        List<Path> files = new ArrayList<>();
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(folder)) {
+            all.forEach(files::add);
         } catch (IOException error) {
-            return new ArrayList<>();
+            // What can't be listed stays.
         }
+        return files;
     }
 
     private static void delete(Path file) {

@@ -81,8 +81,10 @@ public final class Limits {
         check("largestMasked", largestMasked, 100, LARGEST_NUMBER);
         check("quorum", quorum, 0, witnesses.size());
         for (List<String> keys : Arrays.asList(logs, witnesses, issuers)) {
-            boolean right = keys.stream().allMatch(key -> key.matches("[0-9a-f]{64}"))
-                    && new HashSet<>(keys).size() == keys.size();
+            boolean right = new HashSet<>(keys).size() == keys.size();
+            for (String key : keys) {
+                right &= key.matches("[0-9a-f]{64}");
+            }
             if (!right || quorum > 0 && logs.isEmpty()) {
                 throw new IllegalArgumentException("logs, witnesses and issuers are public keys of 64 lower-case hexadecimal "
                         + "digits, each once, and a quorum needs logs and witnesses: add them to the limits");

@@ -63,14 +63,13 @@ public final class Policy {
         String key = Bytes.hex(operator);
         String replaced = replacement(key, history);
         refuse(replaced != null, replaced);
-        boolean trusted = pins.entrySet().stream().anyMatch(pin -> history.trusts(key, pin.getKey(), pin.getValue()));
-        refuse(!trusted, "the operator with the public key " + key + " is not one of the " + pins.size()
+        refuse(!history.trusts(key, pins), "the operator with the public key " + key + " is not one of the " + pins.size()
                 + " that this device answers; its owner can add the key to operators");
     }
 
     /** What is wrong with an operator's key that another one has replaced; null if none has. */
     String replacement(String key, KeyHistory history) {
-        if (pins.entrySet().stream().anyMatch(pin -> history.trusts(key, pin.getKey(), pin.getValue()))) {
+        if (history.trusts(key, pins)) {
             return null;
         }
         for (Map.Entry<String, String> pin : pins.entrySet()) {
@@ -147,7 +146,11 @@ public final class Policy {
 
     /** The exact sum of some ε. */
     static BigDecimal sum(Collection<Double> epsilons) {
-        return epsilons.stream().map(BigDecimal::new).reduce(BigDecimal.ZERO, BigDecimal::add);
+        BigDecimal sum = BigDecimal.ZERO;
+        for (double epsilon : epsilons) {
+            sum = sum.add(new BigDecimal(epsilon));
+        }
+        return sum;
     }
 
     /** The smallest double at or above a number. */

@@ -213,11 +213,14 @@ public final class Member {
     /** Refuse unless each of some devices has signed what this one was told. */
     private void checkSignatures(Message message, BitSet devices, byte[] signed) {
         byte[][] signatures = new byte[roster.size][];
-        devices.stream().forEach(other -> signatures[other] = message.take(SIGNATURE_BYTES));
+        for (int other = devices.nextSetBit(0); other >= 0; other = devices.nextSetBit(other + 1)) {
+            signatures[other] = message.take(SIGNATURE_BYTES);
+        }
         message.end();
-        devices.stream().forEach(other -> refuse(
-                !identity.signatures.isSigned(roster.devices[other].signer, signatures[other], signed),
-                "device " + other + " has not signed what this device was told"));
+        for (int other = devices.nextSetBit(0); other >= 0; other = devices.nextSetBit(other + 1)) {
+            refuse(!identity.signatures.isSigned(roster.devices[other].signer, signatures[other], signed),
+                    "device " + other + " has not signed what this device was told");
+        }
     }
 
     private void checkSet(BitSet devices, String what) {

@@ -42,7 +42,9 @@ final class Message {
     /** A set of devices as one bit for each of a group, the most significant first. */
     static byte[] set(BitSet devices, int size) {
         byte[] bytes = new byte[(size + 7) / 8];
-        devices.stream().forEach(index -> bytes[index / 8] |= (byte) (0x80 >> index % 8));
+        for (int index = devices.nextSetBit(0); index >= 0; index = devices.nextSetBit(index + 1)) {
+            bytes[index / 8] |= (byte) (0x80 >> index % 8);
+        }
         return bytes;
     }
 

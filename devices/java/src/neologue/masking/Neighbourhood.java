@@ -1,5 +1,6 @@
 package neologue.masking;
 
+import java.math.BigDecimal;
 import java.math.BigInteger;
 import neologue.RefusalException;
 
@@ -112,5 +113,28 @@ final class Neighbourhood {
             ways = ways.multiply(BigInteger.valueOf(from - i)).divide(BigInteger.valueOf(i + 1));
         }
         return ways;
+    }
+
+    /**
+     * The number that the corrupt devices of none of some groups exceed, but for a risk: each device of a group is corrupt with
+     * a chance of `share` per cent. In whole numbers, so that nothing is rounded.
+     */
+    static int mostCorrupt(int size, int share, double risk, int groups) {
+        if (share == 0) {
+            return 0;
+        }
+        // Ways over 100^size, against risk / groups.
+        BigDecimal allowed = new BigDecimal(risk).multiply(BigDecimal.valueOf(100).pow(size));
+        BigInteger ways = BigInteger.valueOf(share).pow(size);
+        BigInteger above = BigInteger.ZERO;
+        for (int number = size; number > 0; number--) {
+            above = above.add(ways);
+            if (new BigDecimal(above).multiply(BigDecimal.valueOf(groups)).compareTo(allowed) > 0) {
+                return number;
+            }
+            ways = ways.multiply(BigInteger.valueOf((long) number * (100 - share)))
+                    .divide(BigInteger.valueOf((long) (size - number + 1) * share));
+        }
+        return 0;
     }
 }

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import neologue.RefusalException;
 import neologue.protocol.Bytes;
 import neologue.protocol.Signatures;
@@ -56,6 +57,22 @@ public final class Promise {
             throw new RefusalException("the group has a smaller sum, or other dropouts or corrupt devices, than were "
                     + "promised");
         }
+    }
+
+    /** Whether a campaign that forms its groups by these rules, as a release says, forms such groups as were promised. */
+    public boolean isKeptBy(Map<?, ?> rules) {
+        int most = Neighbourhood.mostCorrupt(
+                whole(rules, "size"), whole(rules, "corruption"), (Double) rules.get("risk"), whole(rules, "groups"));
+        return whole(rules, "smallest") == smallest && whole(rules, "dropout") == dropout && most == corrupt;
+    }
+
+    private static int whole(Map<?, ?> rules, String name) {
+        double value = (Double) rules.get(name);
+        int limit = name.equals("groups") ? 1 << 30 : name.equals("corruption") ? 99 : Neighbourhood.LARGEST_GROUP;
+        if (value != Math.rint(value) || value < 0 || value > limit) {
+            throw new IllegalArgumentException("no " + name);
+        }
+        return (int) value;
     }
 
     /** Whether the issuer with this number has vouched for a device's public key. */

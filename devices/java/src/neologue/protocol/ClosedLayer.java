@@ -6,8 +6,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import neologue.random.Entropy;
 import neologue.text.CodePoints;
 
@@ -16,12 +14,17 @@ final class ClosedLayer extends Layer {
     private final String[] words;
     private final BigInteger chance;
     private final boolean thermometer;
+    private int longest;
 
     ClosedLayer(LayerDocument document) {
         super(document);
         words = document.prefixes("words");
         double rate = document.decimal("rate");
-        boolean spelled = Arrays.stream(words).allMatch(word -> alphabet.spells(word, depth));
+        boolean spelled = true;
+        for (String word : words) {
+            spelled &= alphabet.spells(word, depth);
+            longest = Math.max(longest, CodePoints.length(word));
+        }
         LayerDocument.require(words.length > 0 && CodePoints.ascend(words) && spelled, "words");
         LayerDocument.require(rate > 0 && rate <= 1, "rate");
         chance = new BigDecimal(rate).multiply(new BigDecimal(Entropy.ONE)).toBigInteger();
@@ -40,7 +43,7 @@ final class ClosedLayer extends Layer {
 
     @Override
     public int longestPrefix() {
-        return Arrays.stream(words).mapToInt(CodePoints::length).max().orElse(0);
+        return longest;
     }
 
     @Override
@@ -55,19 +58,24 @@ final class ClosedLayer extends Layer {
 
     @Override
     int[] held(TreeMap<String, Long> counting, Entropy entropy) {
-        List<String> kept = counting.keySet().stream().filter(word -> entropy.happens(chance)).collect(Collectors.toList());
-        List<Integer> listed = new ArrayList<>();
-        int others = 0;
-        int[] order = entropy.order(kept.size());
-        for (int i = 0; i < Math.min(bound, order.length); i++) {
-            int index = Arrays.binarySearch(words, kept.get(order[i]), CodePoints.ORDER);
-            if (index >= 0) {
-                listed.add(index);
-            } else {
-                others++;
+        List<String> kept = new ArrayList<>();
+        for (String word : counting.keySet()) {
+            if (entropy.happens(chance)) {
+                kept.add(word);
             }
         }
-        IntStream behind = IntStream.range(0, others).map(i -> words.length + (thermometer ? i : 0));
-        return IntStream.concat(listed.stream().mapToInt(Integer::intValue), behind).toArray();
+        int[] order = entropy.order(kept.size());
+        int[] held = new int[Math.min(bound, order.length)];
+        int listed = 0;
+        for (int i = 0; i < held.length; i++) {
+            int index = Arrays.binarySearch(words, kept.get(order[i]), CodePoints.ORDER);
+            if (index >= 0) {
+                held[listed++] = index;
+            }
+        }
+        for (int i = listed; i < held.length; i++) {
+            held[i] = words.length + (thermometer ? i - listed : 0);
+        }
+        return held;
     }
 }

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 /** JSON as a service answers it and as this device stores it: maps, lists, strings, numbers, booleans and null. */
 public final class Json {
@@ -28,7 +29,7 @@ public final class Json {
         return value;
     }
 
-    /** The text of a value. */
+    /** The text of a value in its one form by RFC 8785. */
     public static String write(Object value) {
         StringBuilder out = new StringBuilder();
         write(value, out);
@@ -36,33 +37,35 @@ public final class Json {
     }
 
     private static void write(Object value, StringBuilder out) {
+        char before = '{';
         if (value instanceof Map) {
-            String before = "{";
-            for (Map.Entry<?, ?> entry : ((Map<?, ?>) value).entrySet()) {
+            // By UTF-16 units, as strings compare.
+            for (Map.Entry<?, ?> entry : new TreeMap<>((Map<?, ?>) value).entrySet()) {
                 write(entry.getKey(), out.append(before));
                 write(entry.getValue(), out.append(':'));
-                before = ",";
+                before = ',';
             }
-            out.append(before.equals("{") ? "{}" : "}");
+            out.append(before == '{' ? "{}" : "}");
         } else if (value instanceof List) {
-            String before = "[";
+            before = '[';
             for (Object item : (List<?>) value) {
                 write(item, out.append(before));
-                before = ",";
+                before = ',';
             }
-            out.append(before.equals("[") ? "[]" : "]");
+            out.append(before == '[' ? "[]" : "]");
         } else if (value instanceof String) {
             writeString((String) value, out);
         } else {
-            out.append(value);
+            out.append(value instanceof Double ? Decimal.ecmaScript((Double) value) : value);
         }
     }
 
     private static void writeString(String value, StringBuilder out) {
         out.append('"');
         for (char unit : value.toCharArray()) {
-            if (unit == '"' || unit == '\\') {
-                out.append('\\').append(unit);
+            int place = unit == '/' ? -1 : ESCAPED.indexOf(unit);
+            if (place >= 0) {
+                out.append('\\').append(ESCAPES.charAt(place));
             } else if (unit < ' ') {
                 out.append(String.format("\\u%04x", (int) unit));
             } else {
@@ -102,6 +105,8 @@ public final class Json {
             String key = string();
             skipSpace();
             expect(':');
+            // Of equal names, another reader may take another.
+            require(!object.containsKey(key));
             object.put(key, value(depth + 1));
         }
         return object;

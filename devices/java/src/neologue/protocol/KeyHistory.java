@@ -6,7 +6,9 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import neologue.RefusalException;
 
 /**
@@ -62,10 +64,31 @@ public final class KeyHistory {
         return path;
     }
 
-    /** Whether a key is trusted now in the place of a pinned one. */
-    public boolean trusts(String key, String pinned, String recovery) {
+    /** Whether a key is trusted now in the place of one of some pinned ones. */
+    public boolean trusts(String key, Map<String, String> pins) {
+        for (Map.Entry<String, String> pin : pins.entrySet()) {
+            if (trusts(key, pin.getKey(), pin.getValue())) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private boolean trusts(String key, String pinned, String recovery) {
         List<String> path = path(pinned, recovery);
         return !path.isEmpty() && path.get(path.size() - 1).equals(key);
+    }
+
+    /** The keys that have ever taken the place of one, itself among them, but for revoked ones: what they signed still counts. */
+    public Set<String> signers(String key) {
+        Set<String> signers = new TreeSet<>(path(key, null));
+        Set<String> revoked = new TreeSet<>();
+        for (String revocation : revocations.keySet()) {
+            signers.addAll(path(key, revocation.substring(0, revocation.indexOf(':'))));
+            revoked.add(revocation.substring(revocation.indexOf(':') + 1));
+        }
+        signers.removeAll(revoked);
+        return signers;
     }
 
     /** Whether a key was revoked by the recovery key with a digest. */
@@ -92,11 +115,13 @@ public final class KeyHistory {
         if (link.recovery != null) {
             return new KeyHistory(successions, adding(revocations, link.recovery + ":" + link.older, link.newer));
         }
-        // Only from a key that is trusted now, and never back to one that was.
-        boolean leadsOn = pins.entrySet().stream()
-                .anyMatch(pin -> trusts(link.older, pin.getKey(), pin.getValue())
-                        && !path(pin.getKey(), pin.getValue()).contains(link.newer));
-        return leadsOn ? new KeyHistory(adding(successions, link.older, link.newer), revocations) : this;
+        for (Map.Entry<String, String> pin : pins.entrySet()) {
+            // Only from a key that is trusted now, and never back to one that was.
+            if (trusts(link.older, pin.getKey(), pin.getValue()) && !path(pin.getKey(), pin.getValue()).contains(link.newer)) {
+                return new KeyHistory(adding(successions, link.older, link.newer), revocations);
+            }
+        }
+        return this;
     }
 
     private static Map<String, String> adding(Map<String, String> map, String key, String value) {

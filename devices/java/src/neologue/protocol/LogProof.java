@@ -150,10 +150,14 @@ public final class LogProof {
 
         void checkWitnesses(Checkpoint checkpoint, Collection<String> witnesses, int quorum, long now,
                 Signatures signatures) {
-            long counted = witnesses.stream()
-                    .filter(witness -> cosignatures.stream().anyMatch(each -> each.isBy(witness, checkpoint, now, signatures)))
-                    .limit(quorum)
-                    .count();
+            int counted = 0;
+            for (String witness : witnesses) {
+                boolean signed = false;
+                for (int i = 0; i < cosignatures.size() && !signed && counted < quorum; i++) {
+                    signed = cosignatures.get(i).isBy(witness, checkpoint, now, signatures);
+                }
+                counted += signed ? 1 : 0;
+            }
             if (counted < quorum) {
                 throw refused(counted + " of the " + witnesses.size() + " witnesses that this device knows have co-signed the "
                         + "log " + checkpoint.origin + " with " + checkpoint.size + " entries, and " + quorum + " must have");

@@ -67,8 +67,12 @@ public final class Binomial {
         private void scale(Arm left, BigInteger peak, Arm right, int bits) {
             List<BigInteger> least = weights(BigInteger.ZERO, left.lower, peak, right.lower);
             List<BigInteger> most = weights(left.beyond, left.upper, peak, right.upper);
-            BigInteger lowest = least.stream().reduce(BigInteger.ZERO, BigInteger::add);
-            BigInteger highest = most.stream().reduce(right.beyond, BigInteger::add);
+            BigInteger lowest = BigInteger.ZERO;
+            BigInteger highest = right.beyond;
+            for (int i = 0; i < least.size(); i++) {
+                lowest = lowest.add(least.get(i));
+                highest = highest.add(most.get(i));
+            }
             BigInteger low = BigInteger.ZERO;
             BigInteger high = BigInteger.ZERO;
             for (int i = 0; i < least.size(); i++) {

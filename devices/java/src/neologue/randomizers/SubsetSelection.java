@@ -117,7 +117,11 @@ public final class SubsetSelection extends Randomizer {
             List<Integer> hit = new ArrayList<>();
             for (int j = 0; j < bound; j++) {
                 long wanted = Math.floorMod(words[j] - offsets[j], domain);
-                if (Arrays.stream(bases[j]).anyMatch(value -> value == wanted)) {
+                boolean isHit = false;
+                for (long value : bases[j]) {
+                    isHit |= value == wanted;
+                }
+                if (isHit) {
                     hit.add(j);
                 }
             }

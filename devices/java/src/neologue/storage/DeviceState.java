@@ -7,7 +7,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
 import neologue.protocol.Bytes;
 import neologue.protocol.Checkpoint;
 import neologue.protocol.Decimal;
@@ -45,13 +44,23 @@ public final class DeviceState {
 
     /** What was answered in a campaign; null if nothing was. */
     public Answer answerTo(String campaign) {
-        return answers.stream().filter(answer -> answer.campaign.equals(campaign)).findFirst().orElse(null);
+        for (Answer answer : answers) {
+            if (answer.campaign.equals(campaign)) {
+                return answer;
+            }
+        }
+        return null;
     }
 
     /** The ε of all campaigns but one. */
     public List<Double> spentBesides(String campaign) {
-        return answers.stream().filter(answer -> !answer.campaign.equals(campaign)).map(answer -> answer.epsilon)
-                .collect(Collectors.toList());
+        List<Double> spent = new ArrayList<>();
+        for (Answer answer : answers) {
+            if (!answer.campaign.equals(campaign)) {
+                spent.add(answer.epsilon);
+            }
+        }
+        return spent;
     }
 
     public byte[] write() {
@@ -61,13 +70,21 @@ public final class DeviceState {
         values.put("credential", credential);
         values.put("ended", ended);
         values.put("answered", answered == null ? null : write(answered));
-        values.put("answers", answers.stream().map(DeviceState::write).collect(Collectors.toList()));
+        List<Object> written = new ArrayList<>();
+        for (Answer answer : answers) {
+            written.add(write(answer));
+        }
+        values.put("answers", written);
         values.put("reports", reports);
         values.put("maskings", maskings);
         values.put("receipts", receipts);
         values.put("successions", keys.successions);
         values.put("revocations", keys.revocations);
-        values.put("checkpoints", checkpoints.values().stream().map(DeviceState::write).collect(Collectors.toList()));
+        List<Object> seen = new ArrayList<>();
+        for (Checkpoint checkpoint : checkpoints.values()) {
+            seen.add(write(checkpoint));
+        }
+        values.put("checkpoints", seen);
         return Json.write(values).getBytes(StandardCharsets.UTF_8);
     }
 

@@ -7,7 +7,6 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -68,7 +67,9 @@ public final class Diary {
     public synchronized Map<String, Long> words() {
         expire();
         Map<String, Long> words = new HashMap<>();
-        uses.forEach((word, days) -> words.put(word, days.values().stream().mapToLong(Integer::longValue).sum()));
+        for (Map.Entry<String, TreeMap<Long, Integer>> entry : uses.entrySet()) {
+            words.put(entry.getKey(), times(entry.getValue()));
+        }
         return words;
     }
 
@@ -109,11 +110,22 @@ public final class Diary {
 
     /** Drop the word with the oldest last use, of these the least typed, of these the first noted. */
     private void evict() {
-        Comparator<Map.Entry<String, TreeMap<Long, Integer>>> lastUse =
-                Comparator.comparingLong(entry -> entry.getValue().lastKey());
-        uses.entrySet().stream()
-                .min(lastUse.thenComparingLong(entry -> entry.getValue().values().stream().mapToLong(Integer::longValue).sum()))
-                .ifPresent(entry -> uses.remove(entry.getKey()));
+        Map.Entry<String, TreeMap<Long, Integer>> first = null;
+        for (Map.Entry<String, TreeMap<Long, Integer>> entry : uses.entrySet()) {
+            long earlier = first == null ? -1 : Long.compare(entry.getValue().lastKey(), first.getValue().lastKey());
+            if (earlier < 0 || earlier == 0 && times(entry.getValue()) < times(first.getValue())) {
+                first = entry;
+            }
+        }
+        uses.remove(first.getKey());
+    }
+
+    private static long times(Map<Long, Integer> days) {
+        long times = 0;
+        for (int each : days.values()) {
+            times += each;
+        }
+        return times;
     }
 
     private void write() {

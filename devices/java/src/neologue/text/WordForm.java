@@ -33,8 +33,12 @@ public final class WordForm {
 
     /** Whether it replaces only what an alphabet does not have, by what it has. */
     public boolean fits(Alphabet alphabet) {
-        return replaced.entrySet().stream()
-                .allMatch(pair -> alphabet.symbol(pair.getKey()) < 0 && alphabet.symbol(pair.getValue()) > 0);
+        for (Map.Entry<Integer, Integer> pair : replaced.entrySet()) {
+            if (alphabet.symbol(pair.getKey()) >= 0 || alphabet.symbol(pair.getValue()) <= 0) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** The form of what was typed; empty if nothing is left of it. */

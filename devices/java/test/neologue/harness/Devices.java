@@ -1,5 +1,6 @@
 package neologue.harness;
 
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
@@ -81,6 +82,11 @@ final class Devices {
             case "leave":
                 device.leave();
                 return null;
+            case "follow":
+                device.follow(given.bytes("succession"));
+                return null;
+            case "check release":
+                return device.checkRelease(given.text("release").getBytes(StandardCharsets.UTF_8));
             case "words":
                 return new LinkedHashMap<>(device.words());
             case "receipts":

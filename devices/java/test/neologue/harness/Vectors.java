@@ -303,6 +303,10 @@ final class Vectors {
             same(vector, "neighbourhood", vector.number("degree") + " " + vector.number("threshold"),
                     NeighbourhoodProbe.of(vector.number("size"), vector.number("dropout"), vector.number("corrupt")));
         }
+        for (Values vector : all.objects("corrupt")) {
+            same(vector, "most", vector.number("most"), NeighbourhoodProbe.mostCorrupt(vector.number("size"),
+                    vector.number("share"), (Double) vector.get("risk"), vector.number("groups")));
+        }
         for (Values cohort : all.objects("cohorts")) {
             for (Values told : cohort.objects("devices")) {
                 Dictated entropy = new Dictated(told.bytes("secrets"));

@@ -9,4 +9,9 @@ public final class NeighbourhoodProbe {
         Neighbourhood found = Neighbourhood.of(size, dropout, corrupt);
         return found.degree + " " + found.threshold;
     }
+
+    /** The most corrupt devices of a group. */
+    public static int mostCorrupt(int size, int share, double risk, int groups) {
+        return Neighbourhood.mostCorrupt(size, share, risk, groups);
+    }
 }
