@@ -261,7 +261,7 @@ def test_a_damaged_record_is_refused(device: JavaDevice) -> None:
 def handed_over(device: JavaDevice, service: Service, answers: int | None = None) -> list[str]:
     """The states of a device that has no network, and whose files are carried; of a trip, so many answers arrive."""
     request, answer = device.folder.parent / "request.json", device.folder.parent / "answer.json"
-    states = []
+    states: list[str] = []
     while not states or states[-1] == "later":
         with device.opened(server=None, request=str(request), answer=str(answer)):
             states.append(device.state)
