@@ -13,7 +13,7 @@ from invitations import OPERATOR, STRANGER
 from layers import small_layer, small_likely_layer
 from neologue.device import HttpTransport
 from neologue.device.contribution import contribute
-from neologue.device.handover import HandedRequest, carry
+from neologue.device.network.handover import HandedRequest, carry
 from neologue.protocol.credential import Credential, issue
 from neologue.protocol.invitation import invite
 from neologue.protocol.report import read_report

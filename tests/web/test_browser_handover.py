@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from neologue.device import HttpTransport
-from neologue.device.handover import HandedRequest, carry
+from neologue.device.network.handover import HandedRequest, carry
 from neologue.protocol.report import read_report
 from neologue.protocol.submission import Submission
 from small_service import Service, error, instead, running
