@@ -6,14 +6,17 @@ from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from neologue import Campaign
 from neologue.language import builtin
 from neologue.privacy.colluders import cost_by_colluders
 from neologue.privacy.digits import shown
-from neologue.privacy.scale import ASKED_ABOVE, SCALE, grade
+from neologue.privacy.scale import ASKED_ABOVE, SCALE, SLACK, certainty, chance_of_exception, grade
 from neologue.privacy.statement import Exposure
+from neologue.privacy.sums import Sums, sums_only
+from neologue.randomizers.unary import Unary
 from neologue.release.foreseen import foreseen_facts
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +44,19 @@ def test_the_page_has_the_scale_and_what_each_bound_means() -> None:
         certain = f"{100 / (1 + math.exp(-each.most)):.{3 if each.most == 10 else 1}f} %"
         assert re.search(rf"^\| up to {each.most:g} \| {each.words} \| \w+ \| {certain} \|$", page, re.MULTILINE)
     assert f"| above {SCALE[-2].most:g} | {SCALE[-1].words} |" in page
+
+
+@pytest.mark.parametrize(("epsilon", "reports"), [(7.0, 1_000_000), (8.0, 250_000), (3.45, 1_255), (10.0, 100_000)])
+def test_how_rarely_somebody_becomes_more_certain(epsilon: float, reports: int) -> None:
+    unary, delta = Unary(10_000, epsilon, 60), 1e-10
+    held, lacked = Sums.of(unary, reports).alone
+    losses = np.log(held / lacked)
+    both, chances = np.subtract.outer(losses, losses), np.multiply.outer(held, lacked)
+    stated = sums_only(unary, reports, delta).epsilon
+    assert stated is not None
+    assert chances[both > stated].sum() > 10 * delta, "a loss above ε is likelier than δ"
+    assert chances[both > stated + SLACK].sum() <= chance_of_exception(delta)
+    assert certainty(stated) == pytest.approx(1 / (1 + math.exp(-stated - SLACK)))
 
 
 def test_pages_have_the_colours_of_the_scale() -> None:

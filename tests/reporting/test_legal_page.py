@@ -1,5 +1,6 @@
 """A release for lawyers, and as an entry of the public registry of deployments."""
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -8,11 +9,16 @@ from typing import Any
 import jsonschema_rs
 import pytest
 import yaml
+from click.testing import CliRunner
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
+from neologue.cli.main import main
 from neologue.errors import ReleaseError
-from neologue.release.codec import LIVE, REHEARSAL, ReleaseDocument, read_release_file
-from neologue.reporting.legal_page import certainty, legal_page
+from neologue.privacy.scale import certainty
+from neologue.release.codec import LIVE, REHEARSAL, ReleaseDocument, read_release_file, release_text
+from neologue.release.signature import sign_document
+from neologue.reporting.legal_page import legal_page, shown_certainty
 from neologue.reporting.published_deployments import DEPLOYMENTS
 from neologue.reporting.registry_entry import Publication, registry_entry, slug, to_yaml
 
@@ -98,12 +104,38 @@ def test_the_page_has_the_figures_of_the_release(release: ReleaseDocument) -> No
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "told"), [(0.0, "50 %"), (1.0, "73.11 %"), (4.0, "98.21 %"), (30.0, "almost certain")]
+    ("epsilon", "told"), [(0.0, "52.5 %"), (1.0, "75.03 %"), (4.0, "98.37 %"), (30.0, "almost certain")]
 )
 def test_certainty_rounds_up(epsilon: float, told: str) -> None:
-    assert certainty(epsilon) == told
+    assert shown_certainty(epsilon) == told
     if told.endswith("%"):
-        assert float(told[:-2]) >= 100 / (1 + math.exp(-epsilon)) - 1e-9
+        assert float(told[:-2]) >= 100 * certainty(epsilon) - 1e-9
+
+
+def test_a_page_states_promises_as_they_are_proved(release: ReleaseDocument) -> None:
+    page = " ".join(legal_page(release).split())
+    assert "fewer than 10 users report to the rounds that judge it" in page, "of all rounds together, not of one"
+    assert "if no more than 1 of the devices of a round are hostile" in page
+    assert "but for a chance of 1.1e-09" in page, "not δ, which is 1e-10"
+    assert "the folder <code>unfinished</code>" in page, "where the seed is until then"
+
+
+def test_a_consent_text_says_how_many_words_are_there_by_chance(release: ReleaseDocument) -> None:
+    live = replace(release, provenance=replace(release.provenance, fidelity=LIVE))
+    noise = 1 / (math.exp(live.parameters.epsilon or 0.0) + 1)
+    expected = {round(noise * layer.candidates) for layer in live.layers}
+    assert f"hidden among about {min(expected):,} others that were chosen by chance" in legal_page(live)
+    few = replace(live, layers=(replace(live.layers[0], candidates=500), *live.layers[1:]))
+    assert "hidden among hardly any others" in legal_page(few)
+    assert "never sends passwords" not in legal_page(live), "that is up to the app"
+
+
+@pytest.mark.parametrize(("fidelity", "cryptographic"), [("fast", False), ("exact", False), ("devices", True)])
+def test_an_entry_says_what_drew_the_noise(release: ReleaseDocument, fidelity: str, cryptographic: bool) -> None:
+    document = replace(release, provenance=replace(release.provenance, fidelity=fidelity))
+    entry = registry_entry(document, ABOUT)["deployment"]
+    assert ("secure random bits" in entry["implementation"]["mechanisms"]) is cryptographic
+    assert "who is among the users" in entry["dp_variant"]["unprotected_quantities"]
 
 
 def test_an_entry_fits_the_schema_of_the_registry(release: ReleaseDocument) -> None:
@@ -144,3 +176,21 @@ def test_people_who_were_asked_on_their_devices_are_told_of_what_leaves_them(rel
 
 def test_a_slug_is_a_part_of_an_address() -> None:
     assert slug("Wörter & mehr", "A/B", "2026") == "w-rter-mehr-a-b-2026"
+
+
+@pytest.mark.parametrize("command", ["explain", "registry"])
+def test_what_does_not_follow_from_its_facts_is_not_passed_on(command: str, tmp_path: Path) -> None:
+    people = Population.from_words({f"user {number}": {"yeet": 3} for number in range(2000)})
+    discover(people).save(tmp_path)
+    file, out = tmp_path / "release.json", tmp_path / "out"
+    about = ("--name", "a", "--curator", "b", "--region", "c", "--published", "2026-05-01", "--author", "d")
+    arguments = [command, str(file), "--out", str(out), *(about if command == "registry" else ())]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    out.unlink()
+    said = json.loads(file.read_text("utf-8"))
+    said["privacy"]["user_central"]["best"] /= 2
+    del said["digest"]
+    file.write_text(release_text(sign_document(said, Ed25519PrivateKey.generate())), "utf-8")
+    refused = CliRunner().invoke(main, arguments)
+    assert (refused.exit_code, "does not follow from its facts" in refused.output) == (2, True)
+    assert not out.exists()

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 ASKED_ABOVE = 10.0
 """A campaign that costs a whole user more central ε than this is run only if its operator says so."""
 
+SLACK = 0.1
+"""By how much the loss of a release exceeds its ε only rarely; that it exceeds ε itself may be far likelier than δ."""
+
 
 @dataclass(frozen=True)
 class Grade:
@@ -34,3 +37,16 @@ SCALE = (
 def grade(epsilon: float) -> Grade:
     """How much a central ε protects."""
     return next(each for each in SCALE if epsilon <= each.most)
+
+
+def certainty(epsilon: float) -> float:
+    """How certain somebody becomes, at most, who began with even odds, but for the chance of an exception."""
+    return 1 / (1 + math.exp(-(epsilon + SLACK)))
+
+
+def chance_of_exception(delta: float) -> float:
+    """The chance, at most, that somebody becomes more certain.
+
+    δ is the mean of max(0, 1 - e^(ε - loss)), so at least 1 - e^-SLACK times the chance of a loss above ε + SLACK.
+    """
+    return delta / -math.expm1(-SLACK)

@@ -1,5 +1,6 @@
 """The facts that the privacy of a run follows from."""
 
+import math
 from collections.abc import Iterable, Sequence
 
 from neologue.campaign.allocation import counted_in_batches, planned_allocation
@@ -11,6 +12,7 @@ from neologue.errors import ParameterError
 from neologue.privacy.allocation.planned_layers import UNCLAIMED, Allocation
 from neologue.privacy.collection import Batch
 from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts
+from neologue.randomizers.registry import randomizer
 from neologue.release.asked_layer import layer_name
 
 MASKED = "masked groups form by count, so that who is in a layer depends on who else is"
@@ -103,3 +105,13 @@ def facts_of(
         measured=measured,
         allocation=allocation,
     )
+
+
+def fewest_by_chance(parameters: Parameters, layers: Sequence[LayerFacts]) -> float:
+    """How many votes of a report are there by chance on average, in the layer that has the fewest of them."""
+    assert parameters.epsilon is not None
+    fewest = math.inf
+    for layer in layers:
+        asked = randomizer(parameters.randomizer, layer.candidates, parameters.epsilon, parameters.words_per_user)
+        fewest = min(fewest, float(asked.channel.q) * asked.channel.contributions * layer.candidates)
+    return fewest

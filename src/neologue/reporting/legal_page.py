@@ -6,9 +6,11 @@ from typing import Any
 
 from neologue import __version__
 from neologue.errors import ReleaseError
+from neologue.privacy.scale import certainty, chance_of_exception
 from neologue.privacy.statement import Source
 from neologue.release.certification.operator_word import operator_word
 from neologue.release.codec import ReleaseDocument
+from neologue.release.facts import fewest_by_chance
 from neologue.reporting.html_page import render
 from neologue.reporting.published_deployments import DEPLOYMENTS, REGISTRY
 
@@ -36,8 +38,8 @@ def legal_page(document: ReleaseDocument) -> str:
             each["sees"],
             each["item_epsilon"],
             each["user_epsilon"],
-            certainty(each["item_epsilon"]),
-            certainty(each["user_epsilon"]),
+            shown_certainty(each["item_epsilon"]),
+            shown_certainty(each["user_epsilon"]),
         )
         for each in statement["trust"]["observers"]
     ]
@@ -49,6 +51,8 @@ def legal_page(document: ReleaseDocument) -> str:
         parameters=document.parameters,
         reports=sum(layer.reports for layer in document.layers),
         observers=observers,
+        chance_of_exception=chance_of_exception(statement["delta"]),
+        chosen_by_chance=chosen_by_chance(document),
         on_devices=document.provenance.source is Source.DEVICES,
         deployments=DEPLOYMENTS,
         registry=REGISTRY,
@@ -66,9 +70,15 @@ def require_claim(document: ReleaseDocument) -> None:
         )
 
 
-def certainty(epsilon: float) -> str:
-    """How certain somebody can become who began with even odds, at most: e^ε/(1+e^ε), rounded up."""
-    share = 1 / (1 + math.exp(-epsilon))
+def shown_certainty(epsilon: float) -> str:
+    """How certain somebody can become who began with even odds, rounded up."""
+    share = certainty(epsilon)
     if share > 0.99995:
         return "almost certain"
     return f"{math.ceil(share * 10_000) / 100:g} %"
+
+
+def chosen_by_chance(document: ReleaseDocument) -> str:
+    """How many words of a report are there by chance, in the round that has the fewest of them."""
+    fewest = fewest_by_chance(document.parameters, document.layers)
+    return f"about {fewest:,.0f} others" if fewest >= 1 else "hardly any others"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neologue.privacy.statement import Source
-from neologue.release.codec import ReleaseDocument
+from neologue.release.codec import LIVE, ReleaseDocument
 from neologue.reporting.legal_page import require_claim
 
 SOURCE = "https://arxiv.org/abs/2404.11607"
@@ -19,6 +19,18 @@ UNPROTECTED = (
     "The number of users and of reports in each round, the parameters, the alphabet and the list of known words are "
     "public and not protected."
 )
+OF_RECORDS = " Nor is it protected who is among the users, or on which days they typed."
+INTEGERS = (
+    "with integer thresholds on secure random bits, and therefore without floating-point arithmetic in the sampling"
+)
+SAMPLING = {
+    LIVE: INTEGERS,
+    "devices": INTEGERS,
+    "exact": "with integer thresholds, on bits of a generator with a secret seed that is not made for cryptography",
+    "fast": "whose sums are drawn from laws computed in floating point, by a generator with a secret seed that is not "
+    "made for cryptography",
+}
+"""How the randomness of reports is drawn, by fidelity."""
 
 
 ON_DEVICES = (
@@ -71,7 +83,7 @@ def registry_entry(document: ReleaseDocument, about: Publication) -> dict[str, A
             "dp_variant": {
                 "variant_name": "Approximate DP",
                 "data_domain": f"The words that each user typed in the last {document.parameters.days} days.",
-                "unprotected_quantities": UNPROTECTED,
+                "unprotected_quantities": UNPROTECTED + ("" if on_devices else OF_RECORDS),
             },
             "privacy_loss": {
                 "privacy_unit": "User-level",
@@ -96,10 +108,9 @@ def registry_entry(document: ReleaseDocument, about: Publication) -> dict[str, A
             },
             "implementation": {
                 "preprocessing_and_hyperparameter_tuning": "Words are brought into one form and known words "
-                "are left out. Parameters are chosen from public word frequencies, without looking at the data.",
-                "mechanisms": f"{statement['mechanism']}, with integer thresholds on secure random bits, and therefore "
-                "without floating-point arithmetic in the sampling; implemented by neologue. Every figure can be "
-                "computed again with `neologue certify`.",
+                "are left out. Whether parameters were chosen without looking at the data is the curator's to say.",
+                "mechanisms": f"{statement['mechanism']}, {SAMPLING[document.provenance.fidelity]}; implemented by "
+                "neologue. Every figure can be computed again with `neologue certify`.",
                 "justification": f"Release digest {document.digest}.",
             },
             "administrative": {"sources": f"- Method: {SOURCE}", "registry_authors": [about.author]},

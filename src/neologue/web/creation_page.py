@@ -113,7 +113,7 @@ ADVANCED_FIELDS: Final = (
     Field(
         "k_anonymity",
         "k",
-        "What fewer than k devices of a layer report is published with a probability of at most 1 − α.",
+        "What fewer than k users report to the layers that judge it is published with a probability of at most 1 − α.",
         "whole",
         of_profile=True,
     ),

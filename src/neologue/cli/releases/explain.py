@@ -2,10 +2,14 @@
 
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from neologue.errors import ParameterError
+from neologue.errors import ParameterError, ReleaseError
+
+if TYPE_CHECKING:
+    from neologue.release.codec import ReleaseDocument
 
 RELEASE = click.argument("release", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 
@@ -22,10 +26,9 @@ def explain(release: Path, out: Path) -> None:
     kept. It has an outline of an impact assessment and a consent text to start from. It can be printed, and loads
     nothing from elsewhere.
     """
-    from neologue.release.codec import read_release_file
     from neologue.reporting.legal_page import legal_page
 
-    _write(out, legal_page(read_release_file(release)))
+    _write(out, legal_page(_read_covered(release)))
 
 
 @click.command()
@@ -43,7 +46,6 @@ def registry(release: Path, name: str, curator: str, region: str, published: str
 
     The entry is a draft: read it, and propose it to the registry yourself.
     """
-    from neologue.release.codec import read_release_file
     from neologue.reporting.registry_entry import Publication, registry_entry, to_yaml
 
     try:
@@ -51,7 +53,21 @@ def registry(release: Path, name: str, curator: str, region: str, published: str
     except ValueError as error:
         raise ParameterError(f"--published is a day such as 2026-01-31, not {published!r}") from error
     about = Publication(name, curator, region, published, author)
-    _write(out, to_yaml(registry_entry(read_release_file(release), about)) + "\n")
+    _write(out, to_yaml(registry_entry(_read_covered(release), about)) + "\n")
+
+
+def _read_covered(path: Path) -> "ReleaseDocument":
+    """A release whose claims follow from its facts: others would read them as if they did."""
+    from neologue.release.certification.certificate import certify
+    from neologue.release.codec import read_release_file
+
+    document = read_release_file(path)
+    claims = certify(document, {}).claims
+    if document.whole.get("digest") != document.digest or not claims or not all(claim.covered for claim in claims):
+        raise ReleaseError(
+            f"what {path} claims does not follow from its facts: `neologue certify {path}` says what is wrong"
+        )
+    return document
 
 
 def _write(path: Path, text: str) -> None:
