@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import kubernetes_validate
 import pytest
 import yaml
 
@@ -50,6 +49,8 @@ def test_all_files_are_part_of_it() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_resource_keeps_to_the_schema_of_kubernetes(version: str) -> None:
+    import kubernetes_validate  # builds 38 grammars for formats of strings, which no other test should wait for
+
     for document in documents():
         kubernetes_validate.validate(document, version, strict=True)
     (deployment,) = of_kind("Deployment")

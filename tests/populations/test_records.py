@@ -14,12 +14,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from duck import run_sql
 from neologue.errors import DataError, ParameterError
 from neologue.populations import input_file, records
 from neologue.populations.record_table import DEFAULT_COLUMNS, Columns
@@ -57,8 +57,8 @@ def write_parquet(path: Path, header: Sequence[str], rows: Sequence[Row]) -> Non
     marks = ", ".join(["(" + ", ".join("?" * len(header)) + ")"] * len(rows))
     values = [value for row in rows for value in row]
     target = str(path).replace("'", "''")
-    duckdb.execute(f"CREATE OR REPLACE TEMP TABLE t AS SELECT * FROM (VALUES {marks}) AS t({names})", values)
-    duckdb.execute(f"COPY t TO '{target}' (FORMAT parquet)")
+    run_sql(f"CREATE OR REPLACE TEMP TABLE t AS SELECT * FROM (VALUES {marks}) AS t({names})", values)
+    run_sql(f"COPY t TO '{target}' (FORMAT parquet)")
 
 
 def write_table(path: Path, header: Sequence[str], rows: Sequence[Row]) -> Path:
@@ -198,7 +198,7 @@ def test_a_user_with_old_rows_only_holds_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("type_", ["VARCHAR", "DATE", "TIMESTAMP", "TIMESTAMPTZ"])
 def test_days_may_be_dates_of_any_type(tmp_path: Path, type_: str) -> None:
     path = tmp_path / "a.parquet"
-    duckdb.execute(
+    run_sql(
         f"COPY (SELECT 1 AS user, word, CAST(day AS {type_}) AS day FROM (VALUES ('old', '2024-01-01'), "
         f"('edge', '2024-01-02'), ('new', '2024-03-01')) AS t(word, day)) TO '{path}' (FORMAT parquet)"
     )
@@ -390,7 +390,7 @@ def test_a_blank_file_is_refused(tmp_path: Path, ending: str) -> None:
 def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
     assert "no rows" in refusal(write_bytes(tmp_path / "a.csv", b"user,word\n"))
     assert "no rows" in refusal(write_bytes(tmp_path / "b.tsv.gz", gzip.compress(b"user\tword", mtime=0)))
-    duckdb.execute(f"COPY (SELECT 1 AS user, 'x' AS word LIMIT 0) TO '{tmp_path / 'c.parquet'}' (FORMAT parquet)")
+    run_sql(f"COPY (SELECT 1 AS user, 'x' AS word LIMIT 0) TO '{tmp_path / 'c.parquet'}' (FORMAT parquet)")
     assert "no rows" in refusal(tmp_path / "c.parquet")
 
 
@@ -422,7 +422,7 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
 def test_a_list_of_words_is_refused(tmp_path: Path) -> None:
     path = write_bytes(tmp_path / "a.jsonl", b'{"user": 1, "word": ["x", "y"]}\n')
     assert "one row per word" in refusal(path)
-    duckdb.execute(f"COPY (SELECT 1 AS user, ['x', 'y'] AS word) TO '{tmp_path / 'b.parquet'}' (FORMAT parquet)")
+    run_sql(f"COPY (SELECT 1 AS user, ['x', 'y'] AS word) TO '{tmp_path / 'b.parquet'}' (FORMAT parquet)")
     assert "one row per word" in refusal(tmp_path / "b.parquet")
 
 
@@ -514,6 +514,8 @@ def test_a_malformed_file_is_refused_without_its_words(tmp_path: Path, name: str
     assert "\n" not in message
     assert "secret" not in message
     assert "secret" not in "".join(traceback.format_exception_only(caught.value))
+    import duckdb
+
     chained: BaseException | None = caught.value
     while chained is not None:
         assert not isinstance(chained, duckdb.Error)
@@ -534,7 +536,7 @@ def test_partitions_with_different_columns_are_refused(tmp_path: Path) -> None:
 
 def test_too_little_memory_is_an_error_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    duckdb.execute(
+    run_sql(
         "COPY (SELECT i AS user, 'a rather long word ' || i AS word FROM range(300_000) AS t(i)) "
         "TO 'a.parquet' (FORMAT parquet)"
     )

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pytest
 
+from duck import run_sql
 from neologue.populations.holdings import Holdings
 from neologue.populations.population import RecordedPopulation, recorded_digest
 from neologue.populations.records import read_records, summarise
@@ -20,15 +20,15 @@ def table(tmp_path: Path) -> Path:
     """Rows of 500 users in five files; some users are in several, some hold nothing recent."""
     folder = tmp_path / "table"
     folder.mkdir()
-    duckdb.execute("SELECT setseed(0.5)")
-    duckdb.execute(
+    run_sql("SELECT setseed(0.5)")
+    run_sql(
         "CREATE OR REPLACE TEMP TABLE t AS SELECT 'u' || (random() * 500)::INT AS user, "
         "'w' || (random() * random() * 300)::INT AS word, (1 + random() * 9)::INT AS count, "
         "(random() * 80)::INT AS day, (random() * 4)::INT AS file FROM range(6000)"
     )
     for file in range(5):
         name = folder / f"{file}.parquet"
-        duckdb.execute(f"COPY (SELECT user, word, count, day FROM t WHERE file = {file}) TO '{name}' (FORMAT parquet)")
+        run_sql(f"COPY (SELECT user, word, count, day FROM t WHERE file = {file}) TO '{name}' (FORMAT parquet)")
     return folder
 
 

@@ -8,12 +8,9 @@ from urllib.parse import quote
 
 import msgspec
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
-from schemathesis.checks import CHECKS
-from schemathesis.core.result import Ok
 
 from neologue.device.contribution import contribute
 from neologue.errors import ReportError
@@ -55,6 +52,10 @@ def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def test_the_service_keeps_to_its_description(service: Served) -> None:
+    import schemathesis  # a second, for which no other process of the tests should wait
+    from schemathesis.checks import CHECKS
+    from schemathesis.core.result import Ok
+
     schema = schemathesis.openapi.from_url(f"{service.address}/openapi.json")
     headers = {"Authorization": f"Bearer {service.token}"}
     (device,) = invited(service, 1)

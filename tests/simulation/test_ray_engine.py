@@ -16,10 +16,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pytest
 
+from duck import run_sql
 from neologue.campaign.campaign import Campaign
 from neologue.errors import DataError, EngineError
 from neologue.populations.counting import Counters, Users
@@ -153,13 +153,13 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Rows of 2,000 users in four Parquet files, whose folders tell the day."""
     folder = tmp_path_factory.mktemp("data") / "table"
     folder.mkdir()
-    duckdb.execute("SELECT setseed(0.25)")
-    duckdb.execute(
+    run_sql("SELECT setseed(0.25)")
+    run_sql(
         "CREATE OR REPLACE TEMP TABLE t AS SELECT (random() * 2000)::INT AS person, "
         "['lol', 'tbh', 'haha', 'config', 'refactor', 'yeet'][1 + (6 * random() * random())::INT % 6] AS word, "
         "(1 + random() * 9)::INT AS n, 1 + (random() * 3)::INT * 21 AS day FROM range(20000)"
     )
-    duckdb.execute(f"COPY t TO '{folder}' (FORMAT parquet, PARTITION_BY (day), OVERWRITE_OR_IGNORE)")
+    run_sql(f"COPY t TO '{folder}' (FORMAT parquet, PARTITION_BY (day), OVERWRITE_OR_IGNORE)")
     return folder
 
 
@@ -184,17 +184,17 @@ def damage(file: Path) -> None:
 
 
 def lack(file: Path) -> None:
-    duckdb.execute(f"COPY (SELECT person, word FROM read_parquet('{file}')) TO '{file}.new' (FORMAT parquet)")
+    run_sql(f"COPY (SELECT person, word FROM read_parquet('{file}')) TO '{file}.new' (FORMAT parquet)")
     Path(f"{file}.new").replace(file)
 
 
 def lose_words(file: Path) -> None:
-    duckdb.execute(f"COPY (SELECT person, n FROM read_parquet('{file}')) TO '{file}.new' (FORMAT parquet)")
+    run_sql(f"COPY (SELECT person, n FROM read_parquet('{file}')) TO '{file}.new' (FORMAT parquet)")
     Path(f"{file}.new").replace(file)
 
 
 def change_type(file: Path) -> None:
-    duckdb.execute(f"COPY (SELECT * REPLACE (person + 0.0 AS person) FROM '{file}') TO '{file}.new' (FORMAT parquet)")
+    run_sql(f"COPY (SELECT * REPLACE (person + 0.0 AS person) FROM '{file}') TO '{file}.new' (FORMAT parquet)")
     Path(f"{file}.new").replace(file)
 
 
@@ -222,7 +222,7 @@ def test_a_bad_part_is_named(
     folder.mkdir()
     for part in range(3):
         file = folder / f"part-{part}.parquet"
-        duckdb.execute(f"COPY (SELECT 1 AS person, 'lol' AS word, 2 AS n) TO '{file}' (FORMAT parquet)")
+        run_sql(f"COPY (SELECT 1 AS person, 'lol' AS word, 2 AS n) TO '{file}' (FORMAT parquet)")
     spoil(folder / "part-1.parquet")
     with pytest.raises(DataError, match=message) as refused:
         reader.read([folder], columns)
@@ -233,7 +233,7 @@ def test_parts_without_rows_are_nothing(engine: RayEngine, tmp_path: Path) -> No
     for part, condition in (("a", "true"), ("b", "false")):
         file = tmp_path / f"{part}.parquet"
         rows = f"SELECT 'u' || i AS user, 'lol' AS word, -i AS day FROM range(20) AS t(i) WHERE {condition}"
-        duckdb.execute(f"COPY ({rows}) TO '{file}' (FORMAT parquet)")
+        run_sql(f"COPY ({rows}) TO '{file}' (FORMAT parquet)")
     there, here = (one.read([tmp_path], days=10) for one in (engine, LocalEngine()))
     assert there.description == here.description == f"20 users of {tmp_path.name}, 20 rows, 10 rows too old, 1 words"
     assert there.digest == here.digest
