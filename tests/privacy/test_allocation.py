@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from neologue.errors import ParameterError
 from neologue.privacy.allocation.bounds import allocated_user, allocated_word
 from neologue.privacy.allocation.floor import word_floor
 from neologue.privacy.allocation.planned_layers import Allocation, PlannedLayer, planned_reports
@@ -56,18 +57,18 @@ def campaign_law(
     later: Question, candidates: int, silent: frozenset[int] = frozenset(),
 ) -> Floats:  # fmt: skip
     """The exact law of all sums of two layers, for a user in one of them by chance, or in none."""
-    q = float(unary.channel.q)
+    first_q, later_q = (float(layer.asked_by(unary).channel.q) for layer in layers)
     shares = [layer.share for layer in layers]
     total: Floats = np.zeros(0)
     for slot, share in [*enumerate(shares), (None, 1 - sum(shares))]:
         others, holdings = first
         held = holdings[words] if slot == 0 and 0 not in silent else set()
-        opening = tally_laws(q, layers[0].reports, candidates, held, others)
+        opening = tally_laws(first_q, layers[0].reports, candidates, held, others)
         rows = []
         for outcome, chance in enumerate(opening):
             others, holdings = later(outcome)
             held = holdings[words] if slot == 1 and 1 not in silent else set()
-            rows.append(chance * tally_laws(q, layers[1].reports, candidates, held, others))
+            rows.append(chance * tally_laws(later_q, layers[1].reports, candidates, held, others))
         law = share * np.concatenate(rows)
         total = total + law if len(total) else law
     return total
@@ -101,6 +102,18 @@ CASES = {
         ({}, {"x": {0, 1}, "y": {2, 3}}),
         lambda _: ({2: 1}, {"x": {0, 1}, "y": {2}}),
         (PlannedLayer(0.5, 4), PlannedLayer(0.2, 2)),
+        frozenset(),
+    ),
+    "one word in the first layer, two in the second": (
+        ({1: 1}, {"x": {0}, "y": {2}}),
+        lambda outcome: ({}, {"x": {0, 1}, "y": {2, 3}}) if outcome % 3 else ({1: 1}, {"x": {1}, "y": {0, 1}}),
+        (PlannedLayer(0.6, 3, words=1), PlannedLayer(0.4, 3)),
+        frozenset(),
+    ),
+    "a smaller local ε in the second layer": (
+        ({}, {"x": {0, 1}, "y": {2, 3}}),
+        lambda _: ({}, {"x": {0, 1}, "y": {2, 3}}),
+        (PlannedLayer(0.5, 3), PlannedLayer(0.5, 2, epsilon=0.7)),
         frozenset(),
     ),
     "a user who answers in the first layer only": (
@@ -140,12 +153,13 @@ def test_a_user_who_is_silent_only_with_some_words_is_covered(silent: frozenset[
 
 
 WORD_LAYERS = (PlannedLayer(0.6, 4), PlannedLayer(0.4, 3))
+UNEQUAL_WORDS = (PlannedLayer(0.6, 4), PlannedLayer(0.4, 3, words=1, epsilon=0.8))
 
 
 @cache
-def stated_of_word(local: float, delta: float) -> float:
-    """What is stated of a word does not depend on what others hold; it takes a second to compute."""
-    return epsilon_of(allocated_word(Unary(3, local, 2), Allocation(WORD_LAYERS, 0.0), delta))
+def stated_of_word(local: float, delta: float, layers: tuple[PlannedLayer, ...] = WORD_LAYERS) -> float:
+    """What is stated of a word does not depend on what others hold."""
+    return epsilon_of(allocated_word(Unary(3, local, 2), Allocation(layers, 0.0), delta))
 
 
 @pytest.mark.parametrize("others", [{}, {0: 2}, {1: 2}, {2: 2, 1: 1}, {0: 1, 1: 1, 2: 1}])
@@ -156,6 +170,25 @@ def test_no_small_campaign_shows_more_of_a_word_than_is_stated(others: dict[int,
     laws = [campaign_law(Unary(3, local, 2), WORD_LAYERS, words, question, lambda _: question, 3) for words in "xy"]
     for delta in DELTAS:
         assert worst_delta(laws, stated_of_word(local, delta)) <= delta
+
+
+@pytest.mark.parametrize("others", [{}, {0: 1, 1: 1, 2: 1}])
+@pytest.mark.parametrize("local", [1.0, 2.5])
+def test_a_word_in_layers_of_unequal_words_is_covered(others: dict[int, int], local: float) -> None:
+    question, alone = ((others, {"x": {0} | held, "y": {2} | held}) for held in ({1}, set[int]()))
+    laws = [campaign_law(Unary(3, local, 2), UNEQUAL_WORDS, words, question, lambda _: alone, 3) for words in "xy"]
+    for delta in DELTAS:
+        assert worst_delta(laws, stated_of_word(local, delta, UNEQUAL_WORDS)) <= delta
+
+
+def test_the_enumeration_of_unequal_layers_tells_too_few_words_and_too_small_an_epsilon() -> None:
+    """Stated as if all layers were like the one that shows less, both are refuted."""
+    for case in ("one word in the first layer, two in the second", "a smaller local ε in the second layer"):
+        first, later, layers, _ = CASES[case]
+        laws = [campaign_law(Unary(4, 2.5, 2), layers, words, first, later, 4) for words in "xy"]
+        weakest = tuple(PlannedLayer(layer.share, 3, words=1, epsilon=0.7) for layer in layers)
+        wrong = epsilon_of(allocated_user(Unary(4, 2.5, 2), Allocation(weakest, 0.0), 0.01))
+        assert worst_delta(laws, wrong) > 0.01
 
 
 def test_the_bound_is_nearly_exact_where_nobody_else_holds_a_word() -> None:
@@ -314,6 +347,34 @@ def test_more_reports_a_larger_delta_and_users_not_asked_never_cost_more() -> No
         assert all(less < more for less, more in zip(easier, base, strict=True))
 
 
+def test_fewer_words_and_a_smaller_epsilon_in_a_layer_cost_less_and_equal_ones_the_same() -> None:
+    unary = Unary(1000, 7.0, 20)
+
+    def cost(words: int | None, epsilon: float | None) -> tuple[float, float]:
+        layers = (PlannedLayer(0.25, 50_000), PlannedLayer(0.25, 50_000, words, epsilon)) * 2
+        allocation = Allocation(layers, 0.0)
+        return epsilon_of(allocated_user(unary, allocation, 1e-9)), epsilon_of(allocated_word(unary, allocation, 1e-9))
+
+    plain = cost(None, None)
+    assert cost(20, 7.0) == pytest.approx(plain, rel=1e-3)
+    for easier in (cost(12, None), cost(None, 6.5), cost(12, 6.5)):
+        assert all(less < more for less, more in zip(easier, plain, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("layer", "why"),
+    [
+        (PlannedLayer(0.5, 10, words=3), "words"),
+        (PlannedLayer(0.5, 10, words=0), "words"),
+        (PlannedLayer(0.5, 10, epsilon=2.5), "epsilon"),
+        (PlannedLayer(0.5, 10, epsilon=float("nan")), "epsilon"),
+    ],
+)
+def test_a_layer_that_asks_for_more_than_its_campaign_is_refused(layer: PlannedLayer, why: str) -> None:
+    with pytest.raises(ParameterError, match=why):
+        allocated_user(Unary(10, 2.0, 2), Allocation((layer,), 0.0), 0.01)
+
+
 def test_losses_out_of_range_leave_the_local_promise() -> None:
     unary, allocation = Unary(1000, 10.0, 1000), Allocation((PlannedLayer(0.5, 50),) * 2, 0.0)
     assert epsilon_of(allocated_user(unary, allocation, 1e-10)) == unary.statement.user_epsilon
@@ -340,7 +401,8 @@ def test_a_plan_charges_what_its_layers_are_exceeded_with() -> None:
     whole = Allocation(allocation.layers, 0.0)
     unary = Unary(1000, 7.0, 60)
     charged = epsilon_of(allocated_user(unary, allocation, 1e-8))
-    assert charged == epsilon_of(allocated_user(unary, whole, 1e-8 - allocation.overflow))
+    # Both are the root of one equation, which is searched for to 1e-6.
+    assert charged == pytest.approx(epsilon_of(allocated_user(unary, whole, 1e-8 - allocation.overflow)), rel=2e-6)
     assert charged > epsilon_of(allocated_user(unary, whole, 1e-8))
 
 

@@ -1,7 +1,7 @@
 """The charge of one campaign to a population: its state, and the facts that its cost follows from."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from neologue.errors import ParameterError
@@ -67,10 +67,15 @@ def encode_collection(collection: Collection) -> str:
     }
     if collection.allocation.layers:
         facts |= {
-            "planned": [{"share": layer.share, "reports": layer.reports} for layer in collection.allocation.layers],
+            "planned": [_encode_planned(layer) for layer in collection.allocation.layers],
             "overflow": collection.allocation.overflow,
         }
     return json.dumps(facts)
+
+
+def _encode_planned(layer: PlannedLayer) -> dict[str, float]:
+    """A planned layer without what is as everywhere in its campaign."""
+    return {name: value for name, value in asdict(layer).items() if value is not None}
 
 
 def decode_collection(text: str) -> Collection:
@@ -79,7 +84,7 @@ def decode_collection(text: str) -> Collection:
     batches = tuple(Batch(batch["reports"], batch["candidates"]) for batch in facts["cohorts"])
     allocation = UNCLAIMED
     if "planned" in facts:
-        planned = tuple(PlannedLayer(layer["share"], layer["reports"]) for layer in facts["planned"])
+        planned = tuple(PlannedLayer(**layer) for layer in facts["planned"])
         allocation = Allocation(planned, facts["overflow"])
     collection = Collection(facts["mechanism"], facts["epsilon"], facts["words_per_user"], batches, allocation)
     check_collection(collection)
@@ -100,7 +105,7 @@ def check_collection(collection: Collection) -> None:
         for number in numbers:
             if not isinstance(number, int) or number < least:
                 raise ParameterError(f"the {what} must be a whole number from {least} up, not {number!r}")
-    check_allocation(collection.allocation)
+    check_allocation(collection.allocation, collection.words_per_user, collection.epsilon)
 
 
 def check_plan(campaign: str, collection: Collection) -> None:

@@ -12,12 +12,12 @@ amplification by random allocation is due to Feldman and Shenfeld (2025, arXiv:2
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from neologue.privacy.allocation.excess_law import DOTS, ExcessLaw
-from neologue.privacy.allocation.planned_layers import Allocation, PlannedLayer
+from neologue.privacy.allocation.planned_layers import Allocation
 from neologue.privacy.allocation.ratio_law import DROPPED, RatioLaw
 from neologue.privacy.bound import Bound, smallest_epsilon
 from neologue.privacy.sums import CANDIDATES, Sums, sums_only
@@ -44,8 +44,7 @@ def allocated_word(unary: Unary, allocation: Allocation, delta: float) -> Bound:
     """The bound for one word, where all other words of its user may be known; never above that of a known layer."""
     if reason := _reason(allocation, delta):
         return Bound.none(ALLOCATED_WORD, reason)
-    known = sums_only(unary, min(layer.reports for layer in allocation.layers), delta - allocation.overflow).epsilon
-    assert known is not None
+    known = _known_layer(unary, allocation, delta)
     averaged = known * math.sqrt(sum(layer.share**2 for layer in allocation.layers))
     found = smallest_epsilon(
         word_delta(unary, allocation),
@@ -57,12 +56,25 @@ def allocated_word(unary: Unary, allocation: Allocation, delta: float) -> Bound:
     return Bound(ALLOCATED_WORD, found)
 
 
+def _known_layer(unary: Unary, allocation: Allocation, delta: float) -> float:
+    """The ε of a word if its layer is told: that of the costliest layer. Fewer reports cost more, at equal local ε."""
+    fewest: dict[float, int] = {}
+    for layer in allocation.layers:
+        epsilon = layer.asked_by(unary).epsilon
+        fewest[epsilon] = min(layer.reports, fewest.get(epsilon, layer.reports))
+    costs = [
+        sums_only(replace(unary, epsilon=epsilon), reports, delta - allocation.overflow).epsilon
+        for epsilon, reports in sorted(fewest.items())
+    ]
+    return max(cost for cost in costs if cost is not None)
+
+
 def user_delta(unary: Unary, allocation: Allocation) -> Callable[[float], float]:
     """δ(ε) when all words of a user are replaced."""
     laws = _laws(unary, allocation)
     if laws is None:
         return lambda epsilon: 1.0
-    parts = [held.power(unary.bound).scaled(layer.share).multiple(times) for layer, times, held in laws]
+    parts = [law.held.power(law.words).scaled(law.share).multiple(law.times) for law in laws]
     if allocation.unasked:
         parts.append(RatioLaw.constant(allocation.unasked))
     average = reduce(RatioLaw.plus, parts)
@@ -78,15 +90,13 @@ def word_delta(unary: Unary, allocation: Allocation) -> Callable[[float], float]
     laws = _laws(unary, allocation)
     if laws is None:
         return lambda epsilon: 1.0
-    thin = [
-        (layer, times, held.thinned(DOTS), held.power(unary.bound - 1).thinned(DOTS)) for layer, times, held in laws
-    ]
+    thin = [(law, law.held.thinned(DOTS), law.held.power(law.words - 1).thinned(DOTS)) for law in laws]
 
     def delta_of(epsilon: float) -> float:
         factor = _factor(epsilon)
         parts = [
-            ExcessLaw.between(held, factor).times(others).scaled(layer.share).multiple(times)
-            for layer, times, held, others in thin
+            ExcessLaw.between(held, factor).times(others).scaled(law.share).multiple(law.times)
+            for law, held, others in thin
         ]
         if allocation.unasked:
             parts.append(ExcessLaw.constant(allocation.unasked * (1 - factor)))
@@ -107,17 +117,26 @@ def _reason(allocation: Allocation, delta: float) -> str | None:
     return allocation.reason
 
 
-def _laws(unary: Unary, allocation: Allocation) -> list[tuple[PlannedLayer, int, RatioLaw]] | None:
-    """Each different layer, how many there are of it, and the ratio of a candidate that the user holds there.
+@dataclass(frozen=True)
+class _LayerLaw:
+    """What is known of some equal layers."""
 
-    None if the losses of a whole user are too large to say anything.
-    """
+    share: float
+    words: int
+    times: int
+    held: RatioLaw
+    """The ratio of a candidate that the user holds there."""
+
+
+def _laws(unary: Unary, allocation: Allocation) -> list[_LayerLaw] | None:
+    """Each different layer; None if the losses of a whole user are too large to say anything."""
     laws = []
-    for layer, times in sorted(Counter(allocation.layers).items()):
-        held = RatioLaw.of_candidate(Sums.of(unary, layer.reports))
-        if unary.bound * math.log(held.values[-1]) > LARGEST_LOSS:
+    for layer, times in allocation.different:
+        asked = layer.asked_by(unary)
+        held = RatioLaw.of_candidate(Sums.of(asked, layer.reports))
+        if asked.bound * math.log(held.values[-1]) > LARGEST_LOSS:
             return None
-        laws.append((layer, times, held))
+        laws.append(_LayerLaw(layer.share, asked.bound, times, held))
     return laws
 
 

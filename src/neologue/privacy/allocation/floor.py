@@ -6,7 +6,6 @@ by what is left out.
 """
 
 import math
-from collections import Counter
 from functools import reduce
 
 import numpy as np
@@ -29,8 +28,8 @@ def word_floor(unary: Unary, allocation: Allocation, delta: float) -> float:
     """An ε below that of one word, at δ."""
     laws = [
         (layer.share, times, *_merged(holds / lacks, lacks, around=1.0))
-        for layer, times in sorted(Counter(allocation.layers).items())
-        for holds, lacks in (Sums.of(unary, layer.reports).alone,)
+        for layer, times in allocation.different
+        for holds, lacks in (Sums.of(layer.asked_by(unary), layer.reports).alone,)
     ]
 
     def delta_of(epsilon: float) -> float:
@@ -51,8 +50,8 @@ def word_floor(unary: Unary, allocation: Allocation, delta: float) -> float:
 def _merged(values: Floats, chances: Floats, around: float = 0.0) -> Law:
     """Neighbouring values replaced by their mean; they are told apart best around the given one."""
     values, chances = values.ravel(), chances.ravel()
-    mean = float(values @ chances)
-    spread = math.sqrt(float(np.square(values - mean) @ chances))
+    mean = float((values * chances).sum())
+    spread = math.sqrt(float((np.square(values - mean) * chances).sum()))
     places = np.arcsinh((values - around) / spread)
     lowest, highest = float(places.min()), float(places.max())
     cells = np.minimum(((places - lowest) * (CELLS / (highest - lowest))).astype(np.int64), CELLS - 1)

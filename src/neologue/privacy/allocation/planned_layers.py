@@ -6,6 +6,7 @@ nothing.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,8 @@ from neologue import binom
 from neologue.errors import ParameterError
 from neologue.privacy.bound import ROUNDING
 from neologue.privacy.levels import check_delta
+from neologue.randomizers.thresholds import check_epsilon
+from neologue.randomizers.unary import Unary
 
 OVERFLOW_SHARE = 1e-3
 """The share of δ with which one layer may have more users than planned reports; it is charged for each."""
@@ -29,12 +32,33 @@ FILLED = (
 )
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class PlannedLayer:
     """A layer as it was planned: the share of slots that it invites, and the reports that it counts."""
 
     share: float
     reports: int
+    words: int | None = None
+    """How many words a user contributes to it at most, if fewer than anywhere else in the campaign."""
+    epsilon: float | None = None
+    """The local ε of one of its words, if it is smaller than elsewhere."""
+
+    def asked_by(self, unary: Unary) -> Unary:
+        """The randomizer of its reports, given that of the campaign."""
+        self.check(unary.bound, unary.epsilon)
+        return replace(unary, bound=self.words or unary.bound, epsilon=self.epsilon or unary.epsilon)
+
+    def check(self, words: int, epsilon: float) -> None:
+        """Refuse more words, or a larger local ε, than anywhere else in the campaign, and fewer than one word."""
+        if self.words is not None and not (isinstance(self.words, int) and 1 <= self.words <= words):
+            raise ParameterError(
+                f"the words of a user in a planned layer must be a whole number from 1 to the campaign's {words:,}, "
+                f"not {self.words!r}"
+            )
+        if self.epsilon is not None and check_epsilon(self.epsilon) > epsilon:
+            raise ParameterError(
+                f"the local epsilon of a planned layer must be at most the campaign's {epsilon:g}, not {self.epsilon:g}"
+            )
 
 
 @dataclass(frozen=True)
@@ -67,6 +91,12 @@ class Allocation:
         return cls(layers, len(layers) * OVERFLOW_SHARE * delta)
 
     @property
+    def different(self) -> list[tuple[PlannedLayer, int]]:
+        """Each different layer, and how many there are of it: in one order, so that figures are the same again."""
+        layers = Counter(self.layers)
+        return sorted(layers.items(), key=lambda each: (each[0].share, each[0].reports, repr(each[0])))
+
+    @property
     def unasked(self) -> float:
         """The share of slots that no layer invites; 0 if it is nothing but rounding."""
         left = 1 - sum(layer.share for layer in self.layers)
@@ -78,8 +108,10 @@ class Allocation:
         return replace(self, layers=tuple(layers))
 
 
-def check_allocation(allocation: Allocation) -> None:
-    """Refuse shares of slots and chances that no campaign can have planned."""
+def check_allocation(allocation: Allocation, words: int, epsilon: float) -> None:
+    """Refuse layers that no campaign with so many words of a user and such a local ε can have planned."""
+    for layer in allocation.layers:
+        layer.check(words, epsilon)
     shares = [layer.share for layer in allocation.layers]
     if not (all(0 < share <= 1 for share in shares) and sum(shares) <= 1 + ROUNDING):
         raise ParameterError(f"the shares of slots must be above 0 and add up to at most 1, not {shares}")

@@ -56,13 +56,15 @@ class RatioLaw:
         return replace(self, values=self.values * share, infinite=self.infinite * share)
 
     def times(self, other: "RatioLaw") -> "RatioLaw":
-        """The product with another ratio that is independent of this one; the means of both are at most 1."""
-        return gathered(
-            np.multiply.outer(self.values, other.values),
-            np.multiply.outer(self.chances, other.chances),
-            self.zero + other.zero,
-            self.infinite + other.infinite,
-        )
+        """The product with another ratio that is independent of this one; the means of both are at most 1.
+
+        On equal steps of logarithms products of values are values of the same steps, and chances add up term by term.
+        """
+        step = max(self.step, other.step)
+        one, two = self._in_steps(step), other._in_steps(step)
+        chances = np.convolve(one.chances, two.chances)
+        values = one.values[0] * two.values[0] * np.exp(step * np.arange(len(chances)))
+        return gathered(values, chances, self.zero + other.zero, self.infinite + other.infinite)
 
     def plus(self, other: "RatioLaw") -> "RatioLaw":
         """The sum with another that is independent of this one."""
@@ -85,6 +87,21 @@ class RatioLaw:
     def thinned(self, dots: int) -> "RatioLaw":
         """The same on fewer values."""
         return gathered(self.values, self.chances, self.zero, self.infinite, dots)
+
+    @property
+    def step(self) -> float:
+        """By how much the logarithms of two neighbouring values differ; 0 of a single one."""
+        return math.log(self.values[-1] / self.values[0]) / max(1, len(self.values) - 1)
+
+    def _in_steps(self, step: float) -> "RatioLaw":
+        """The same in steps that are as large as its own, or larger."""
+        if len(self.values) == 1 or self.step == step:
+            return self
+        first, last = np.log(self.values[[0, -1]])
+        dots = np.exp(first + step * np.arange(math.ceil((last - first) / step) + 1))
+        return replace(
+            self, values=dots, chances=split(self.values, self.chances, dots, np.log(self.values / dots[0]) / step)
+        )
 
     @cached_property
     def with_zero(self) -> tuple[Floats, Floats]:
