@@ -98,14 +98,14 @@ def test_what_few_report_is_told_in_plain_words(neologue: Neologue, file: Path) 
 
     assert "campaign that told" not in neologue("ledger", "show", file).stdout
     assert (
-        "en: What fewer than 10 users of each layer report may have been published by the campaign that told anything "
-        "with a chance of at most 0.05. A word of one user alone may have been shown by it with a chance of at most "
-        "1e-06, even if 1 device of each layer is hostile.\n"
+        "en: What fewer than 10 users report to the layers of a campaign that judge it may have been published by the "
+        "campaign that told anything with a chance of at most 0.05. A word of one user alone may have been shown by it "
+        "with a chance of at most 1e-06, even if 1 device of each layer is hostile.\n"
     ) in told("c1", AnonymityChances(10, 0.05, 1e-6, 1))
     assert (
-        "en: What fewer than 7 users of each layer report may have been published by any of the 2 campaigns that told "
-        "anything with a chance of at most 0.151. A word of one user alone may have been shown by any of them with a "
-        "chance of at most 0.000101, if no device is hostile.\n"
+        "en: What fewer than 7 users report to the layers of a campaign that judge it may have been published by any "
+        "of the 2 campaigns that told anything with a chance of at most 0.151. A word of one user alone may have been "
+        "shown by any of them with a chance of at most 0.000101, if no device is hostile.\n"
     ) in told("c2", AnonymityChances(7, 0.1001, 1e-4, 0))
     assert (
         "en: At least one campaign that told anything promises nothing for what few users report. Nothing is promised "

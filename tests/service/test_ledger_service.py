@@ -109,7 +109,10 @@ def test_a_file_is_imported_as_a_whole_and_a_second_time_changes_nothing(service
         assert (done.exit_code, said in done.stderr) == (0, True), done.output
         assert shown(service) == in_file
     assert json.loads(ledger(service, "show", service.address, "--json").stdout) == in_file
-    assert "What fewer than 10 users of each layer report" in ledger(service, "show", service.address).stdout
+    assert (
+        "What fewer than 10 users report to the layers of a campaign that judge it"
+        in ledger(service, "show", service.address).stdout
+    )
     file.add_population("fr", Budget("user", 3.0, 1e-9))
     file.set_budget("de", Budget("user", 9.0, 1e-9))
     collided = ledger(service, "import", path, service.address)

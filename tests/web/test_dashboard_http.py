@@ -500,12 +500,13 @@ def test_the_price_is_told_with_what_the_population_has_left(tmp_path: Path) -> 
         form = {"name": "x", "devices": "90,000", "alphabet": "en", "epsilon": "5", "depth": "4", "words_per_user": "2"}
         rich = desk.post("/create/price", cookie, **form, population="rich").json["html"]
         assert "With this campaign, ε = " in rich
-        assert "What fewer than 10 users of each layer report may have been published by the campaign" in rich
+        few = "What fewer than 10 users report to the layers of a campaign that judge it may have been published by the"
+        assert few in rich
         assert "at most 1e-06, even if 1 device of each layer is hostile." in rich
         assert "Privacy of the release, against its readers" in rich
         poor = desk.post("/create/price", cookie, **form, population="poor").json["html"]
         assert "This campaign exceeds the budget" in poor
-        assert "users of each layer report" not in poor, "nobody has told anything of them"
+        assert "may have been published by" not in poor, "nobody has told anything of them"
         assert desk.post("/create", cookie, **form, population="rich").headers["location"] == "/campaigns/x"
         page = desk.ask("GET", "/campaigns/x/privacy", cookie).body.decode()
         assert "With this campaign, ε = " in page

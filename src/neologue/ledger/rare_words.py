@@ -30,8 +30,8 @@ class RareWords(AnonymityChances):
         told = "the campaign" if self.campaigns == 1 else f"any of the {self.campaigns:,} campaigns"
         them = "it" if self.campaigns == 1 else "any of them"
         few = (
-            f"What fewer than {self.k:,} users of each layer report may have been published by {told} that told "
-            f"anything with a chance of at most {shown(self.chance)}."
+            f"What fewer than {self.k:,} users report to the layers of a campaign that judge it may have been "
+            f"published by {told} that told anything with a chance of at most {shown(self.chance)}."
             if self.k
             else "At least one campaign that told anything promises nothing for what few users report."
         )
