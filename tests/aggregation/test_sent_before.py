@@ -23,6 +23,21 @@ def test_a_copy_by_another_is_known_and_the_same_again_is_not_one() -> None:
     assert not before.by_another(serials[0], os.urandom(40))
 
 
+def test_a_device_that_sends_another_report_each_time_takes_no_more_room() -> None:
+    before, serial = SentBefore(), os.urandom(16)
+    reports = [os.urandom(40) for _ in range(2 * sent_before._UNSORTED)]
+    assert not any(before.by_another(serial, report) for report in reports)
+    assert len(before._sorted) + len(before._recent) == 2
+    assert before.by_another(os.urandom(16), reports[0]), "the first one is its own"
+    assert not before.by_another(os.urandom(16), reports[1]), "the others never counted"
+
+
+def test_a_serial_that_is_a_report_is_not_taken_for_it() -> None:
+    before, both = SentBefore(), os.urandom(16)
+    assert not before.by_another(both, b"report")
+    assert not before.by_another(os.urandom(16), both)
+
+
 def test_a_serial_of_zeros_has_no_more_rights() -> None:
     before = SentBefore()
     assert not before.by_another(os.urandom(16), b"report")
@@ -31,7 +46,7 @@ def test_a_serial_of_zeros_has_no_more_rights() -> None:
 
 def test_the_key_is_another_for_each_layer() -> None:
     one, other = SentBefore(), SentBefore()
-    assert one._digest(b"report") != other._digest(b"report")
+    assert one._digest(b"report", b"report") != other._digest(b"report", b"report")
 
 
 def test_16_bytes_are_remembered_of_a_report() -> None:

@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 from attacks.stranger.wire import attacked
+from neologue.aggregation.ephemeral import IntakeLayer
 from neologue.device.contribution import contribute
 from neologue.protocol.layer import Layer
-from neologue.protocol.report import header
+from neologue.protocol.report import TAG_BYTES, header
 from neologue.randomizers.unary import Ones, Unary
 from neologue.release.codec import decode_release
 from neologue.service.campaigns import campaign_store
 from neologue.service.ops.settings import SHORTEST_PATIENCE
 from neologue.service.storage.database import SqliteDatabase
 from neologue.service.storage.migrations import migrate
+from neologue.service.worker import Worker
 from service.campaigns import WORDS, Town, definition
 from service.serving import Reply, Served, wait_until
 from service.test_worker import Opened, sent
@@ -28,10 +30,20 @@ BATCH = 10
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def attack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Worker]]:
     limits: dict[str, Any] = {"failures_per_minute": 1e6, "patience": SHORTEST_PATIENCE}
-    with attacked(tmp_path_factory.mktemp("attacked"), **limits) as (running, _):
+    with attacked(tmp_path_factory.mktemp("attacked"), **limits) as running:
         yield running
+
+
+@pytest.fixture
+def service(attack: tuple[Served, Worker]) -> Served:
+    return attack[0]
+
+
+@pytest.fixture
+def worker(attack: tuple[Served, Worker]) -> Worker:
+    return attack[1]
 
 
 def started(service: Served, name: str, epsilon: float) -> Opened:
@@ -91,6 +103,29 @@ def test_copies_of_one_report_are_counted_once(service: Served) -> None:
     assert {reply.status for reply in send_all()} == {200}
     late, told = devices[-1]
     assert sent(opened, late, told["ticket"], report).code == "repeated"
+
+
+def test_a_device_that_sends_report_after_report_takes_no_memory(service: Served, worker: Worker) -> None:
+    opened = started(service, "different", 4.0)
+    credential, told = opened.invited()
+    layer = opened.layer(told)
+    statuses = {sent(opened, credential, told["ticket"], contribute(WORDS, layer)).status for _ in range(5)}
+    assert statuses == {202}, "the first one waits for others"
+    others = [opened.invited() for _ in range(BATCH - 1)]
+
+    def all_counted() -> bool:
+        replies = [sent(opened, other, its["ticket"], own) for (other, its), own in zip(others, reports, strict=True)]
+        return {reply.status for reply in replies} == {200}
+
+    reports = [contribute(WORDS, layer) for _ in others]
+    wait_until(all_counted)
+    again = [sent(opened, credential, told["ticket"], contribute(WORDS, layer)) for _ in range(20)]
+    assert {reply.json["state"] for reply in again} == {"final"}, "it is counted, whatever it sends now"
+    served = worker.layer_cache.open_layer_for(credential.campaign_id, layer.digest[:TAG_BYTES])
+    assert served
+    assert isinstance(served.collecting, IntakeLayer)
+    assert served.collecting.sent_before
+    assert len(served.collecting.sent_before._recent) == 2 * (1 + len(others))
 
 
 def test_equal_reports_are_honest_where_there_is_little_noise(service: Served) -> None:
