@@ -14,6 +14,7 @@ from functools import cache
 import msgspec
 import structlog
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -28,6 +29,7 @@ from neologue.service.api.log_routes import LOG, LogRoutes
 from neologue.service.api.openapi import description
 from neologue.service.api.operator_api import Context
 from neologue.service.api.operator_router import OperatorRouter
+from neologue.service.api.paths import Paths
 from neologue.service.api.rate_limit import Limit, Standing
 from neologue.service.api.report_route import PATH as REPORTS
 from neologue.service.api.report_route import ReportRoute
@@ -71,7 +73,7 @@ from neologue.service.storage.place_store import PlaceStore
 from neologue.service.storage.report_store import ReportStore
 from neologue.service.webhook_settings import webhook_steps
 
-WRONG = frozenset({400, 401, 403, 404, 405, 413})
+WRONG = frozenset({400, 401, 403, 404, 405, 413, 414})
 """Statuses that honest devices and careful people seldom see: an address that gets many of them becomes suspect."""
 OF_DEVICES = (CHECK_IN, REPORTS, LAYERS, KNOWN, LOG)
 _SHARED = [(name.lower().encode(), value.encode()) for name, value in SHARED.items()]
@@ -85,6 +87,9 @@ _PREFLIGHT = Response(
     },
 )
 
+LONGEST_QUERY = 4096
+"""The most bytes behind the path: thousands of parameters take milliseconds to read."""
+_QUERY_TOO_LONG = f"what follows the path has at most {LONGEST_QUERY:,} bytes"
 _PIECE = 1 << 16
 """The most bytes that are written before it is seen whether the peer reads."""
 
@@ -109,6 +114,8 @@ class Worker:
         self.settings, self._clock = settings, clock
         self.stopping = False
         """Whether whoever serves it has begun to stop: what would last for a while, such as a stream, ends at once."""
+        self._ready_until = 0.0
+        """Until when it is not looked at again whether the database answers."""
         self.metrics = Metrics()
         self.threads = Threads("service")
 
@@ -156,7 +163,7 @@ class Worker:
         self._publishing = publishing.steps(settings.refresh, on_fault)
         self._telling = webhook_steps(settings, self.database, clock, self.threads)
         self.context = Context(self.database, self.coordinator, self.ledger, keys, clock, settings)
-        late_reports = LateReports(self._storage, self.threads, self.layers, keys)
+        late_reports = LateReports(self._storage, self.layer_cache, self.threads, self.layers, keys)
         self._report_route = ReportRoute(
             self.intake,
             self.layer_cache,
@@ -182,12 +189,16 @@ class Worker:
         self._requests = Limit(settings.requests_per_second, 2 * settings.requests_per_second)
         self._failures = Limit(settings.failures_per_minute / 60, settings.failures_per_minute)
         log_routes = LogRoutes(self.database, self.threads, trust.quorum, evidence)
-        routes = [*device_routes.routes(), *group_routes.routes(), *log_routes.routes(), *operator_router.routes()]
-        self._app = Starlette(
-            routes=[*routes, *self._routes(), *more(self)],
-            lifespan=self._lifespan,
-            exception_handlers={**HANDLERS, **handlers},
-        )
+        routes: list[BaseRoute] = [
+            *device_routes.routes(),
+            *group_routes.routes(),
+            *log_routes.routes(),
+            *operator_router.routes(),
+        ]
+        routes += [*self._routes(), *more(self)]
+        answers = {**HANDLERS, **handlers}
+        self._paths, self._no_such_path = Paths.of(routes), answers[HTTPException]
+        self._app = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=answers)
         # A path is right or wrong: a redirection would be made of the host that the request names.
         self._app.router.redirect_slashes = False
 
@@ -212,6 +223,12 @@ class Worker:
             if path == REPORTS:
                 response = await self._report_route.answer(scope["method"], receive, standing)
                 await response(scope, receive, sending)
+            elif len(scope["query_string"]) > LONGEST_QUERY:
+                self.metrics.limits.add("query_bytes")
+                await failure(414, "query_bytes", _QUERY_TOO_LONG)(scope, receive, sending)
+            elif path not in self._paths:
+                nothing = await self._no_such_path(Request(scope, receive), HTTPException(404))
+                await nothing(scope, receive, sending)
             else:
                 await self._app(scope, receive, sending)
         finally:
@@ -229,7 +246,10 @@ class Worker:
         return answer(Health("alive"))
 
     async def _ready(self, request: Request) -> Response:
-        await self.threads.run(self._storage.open_layers)
+        now = time.monotonic()
+        if now >= self._ready_until:
+            await self.threads.run(self._storage.open_layers)
+            self._ready_until = now + self.settings.refresh
         return answer(Health("ready"))
 
     async def _metrics(self, request: Request) -> Response:

@@ -47,9 +47,9 @@ def dashboard(settings: Settings, clock: Callable[[], float] = time.time, more: 
     return Worker(settings, clock, lambda service: [*routes(service), *more], ERROR_PAGES)
 
 
-def _no_such_page(request: Request, error: Exception) -> Response:
+async def _no_such_page(request: Request, error: Exception) -> Response:
     """An address that is not there: a page for a browser, JSON for everybody else."""
-    response = http_failure(request, error)
+    response = await http_failure(request, error)
     is_browser = "text/html" in request.headers.get("Accept", "") and not request.url.path.startswith("/v1/")
     return error_page(None, response) if is_browser else response
 

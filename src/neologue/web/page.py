@@ -144,7 +144,7 @@ def campaign_path(name: str, *further: str) -> str:
 
 
 async def _serve(service: Worker, page: Page, http: Request) -> Response:
-    found = await service.threads.run(find_session, service, http)
+    found = await _find_session(service, http)
     if found is None:
         return _require_sign_in(page, http)
     standing: Standing = http.scope["standing"]
@@ -176,11 +176,13 @@ async def _serve(service: Worker, page: Page, http: Request) -> Response:
     return response
 
 
-def find_session(service: Worker, http: Request) -> Session | None:
-    """The session that a request belongs to, if any."""
+async def _find_session(service: Worker, http: Request) -> Session | None:
+    """The session that a request belongs to, if any; who shows none costs no search of the database."""
     secret = session.session_secret(http, service.settings)
-    if not secret:
-        return None
+    return await service.threads.run(_read_session, service, secret) if secret else None
+
+
+def _read_session(service: Worker, secret: str) -> Session | None:
     with service.database.reading() as db:
         return session.find(db, secret, service.context.clock())
 

@@ -12,13 +12,13 @@ import pytest
 
 from neologue.masking.terms import LAYER_BYTES
 from neologue.protocol.submission import HEAD_BYTES
-from neologue.service.api.http_protocol import MOST_PIPELINED, MOST_UNREAD, SEND_BUFFER
-from neologue.service.worker import Worker
+from neologue.service.api.http_protocol import MOST_HEADERS, MOST_PIPELINED, MOST_UNREAD, SEND_BUFFER
+from neologue.service.worker import LONGEST_QUERY, Worker
 from service.serving import Served, wait_until
 
 from .wire import PATIENCE, answer, attacked, connect, head, is_closed, limited, send
 
-HEADER = 4096
+HEADER = 8192
 CONNECTIONS, OF_ADDRESS = 30, 20
 SOON = 0.2
 GET = head("GET", "/healthz")
@@ -68,13 +68,17 @@ def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served
 )
 def test_an_endless_header_is_cut_at_its_limit(attack: tuple[Served, Worker], begins: bytes, goes_on: bytes) -> None:
     service, _ = attack
-    before = limited(service, "header_bytes")
+
+    def cut() -> int:
+        return limited(service, "header_bytes") + limited(service, "headers")
+
+    before = cut()
     with connect(service) as line:
         send(line, begins)
         # Far more than the limit; the service need not take it, and must not wait for its end.
         sent = sum(send(line, goes_on) for _ in range(200))
         assert is_closed(line)
-    assert limited(service, "header_bytes") == before + 1, sent
+    assert cut() == before + 1, sent
     assert service.ask("GET", "/healthz").status == 200
 
 
@@ -85,6 +89,24 @@ def test_a_header_that_is_too_large_is_told_so_in_the_one_shape_of_errors(attack
         assert status == 431
         assert b'{"error":{"code":"header_bytes"' in heard
         assert b"x-content-type-options: nosniff" in heard
+
+
+def test_no_request_has_thousands_of_headers_or_parameters(attack: tuple[Served, Worker]) -> None:
+    """Each costs time, however few bytes it has."""
+    service, _ = attack
+    headers = (b"a:\r\n", MOST_HEADERS, 431, "headers")
+    parameters = (b"&a=1", LONGEST_QUERY // 4, 414, "query_bytes")
+    for item, most, status, code in (headers, parameters):
+        seen = []
+        for count in (most - 2, most + 1):
+            request = head("GET", "/healthz?", Connection="close")
+            place = b"?" if item is parameters[0] else b"\r\n"
+            with connect(service) as line:
+                send(line, request.replace(place, place + count * item, 1))
+                seen.append(answer(line))
+        assert [each for each, _ in seen] == [200, status]
+        assert f'{{"error":{{"code":"{code}"'.encode() in seen[1][1]
+        assert limited(service, code) >= 1
 
 
 def test_a_large_header_and_a_large_body_within_their_limits_are_taken_however_they_come(

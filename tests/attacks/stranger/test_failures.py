@@ -10,6 +10,8 @@ import pytest
 
 from neologue.device.contribution import contribute
 from neologue.service.api.rate_limit import LONGEST_WAIT
+from neologue.service.collect.late_reports import LateReports, SenderStatus
+from neologue.web.dashboard import dashboard
 from service.campaigns import WORDS, definition
 from service.serving import Reply, Served, wait_until
 from service.test_worker import Opened, check_in, sent
@@ -105,3 +107,39 @@ def test_the_addresses_of_one_ipv6_network_are_one(tmp_path: Path) -> None:
         ]
         assert [reply.status for reply in replies] == [404] * ALLOWED + [429]
         assert not is_suspect(service, "2001:db8:0:8::1")
+
+
+def test_a_suspect_makes_nobody_look_up_a_campaign_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[bytes] = []
+    look_up = LateReports._look_up
+
+    def spy(late: LateReports, campaign: bytes, *shown: bytes) -> SenderStatus:
+        searched.append(campaign)
+        return look_up(late, campaign, *shown)
+
+    monkeypatch.setattr(LateReports, "_look_up", spy)
+    with attacked(tmp_path, failures_per_minute=ALLOWED) as (service, _):
+        statuses = [
+            service.ask("POST", path, os.urandom(300), token="").status
+            for path in 2 * ALLOWED * ["/v1/reports", "/v1/cohorts"]
+        ]
+    assert statuses == ALLOWED * [404] + (len(statuses) - ALLOWED) * [429]
+    assert len(searched) == ALLOWED
+
+
+def test_no_wrong_request_waits_for_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of which there are few, for those who are right: what is wrong is said at once."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a thread was asked for")
+
+    monkeypatch.setattr("anyio.to_thread.run_sync", refuse)
+    with attacked(tmp_path, dashboard) as (service, _):
+        for path in ("/wp-login.php", "/v1/x", "/campaigns/"):
+            for accepted in ("*/*", "text/html"):
+                assert service.ask("GET", path, token="", Accept=accepted).status == 404
+        assert service.ask("GET", "/v1/check-in", token="").status == 405
+        assert service.ask("POST", "/v1/check-in", b"x", token="").status == 400
+        assert service.ask("POST", "/v1/reports", b"x", token="").status == 400

@@ -121,7 +121,9 @@ class GroupRoutes:
 
     async def _answer_late(self, submission: Submission, digest: bytes, standing: Standing) -> Response:
         """Answer for a layer that is not in the cache: its votes may be counted, closed, or it is newer."""
-        status = await self.late_reports.status(submission.campaign_id, submission.serial, submission.ticket, digest)
+        status = await self.late_reports.status(
+            submission.campaign_id, submission.serial, submission.ticket, digest, suspect=standing.suspect
+        )
         if status in VOUCHED:
             standing.vouch()
         match status:

@@ -18,6 +18,8 @@ from neologue.service.api.addresses import network_of
 from neologue.service.api.connections import Awaited, Connections
 from neologue.service.api.responses import failure, security_headers
 
+MOST_HEADERS: Final = 100
+"""How many headers a request may have, each of which costs time however short it is; browsers send twenty."""
 MOST_PIPELINED: Final = 8
 """How many requests a peer may send ahead of their answers; devices and browsers send none."""
 MOST_UNREAD: Final = 1 << 20
@@ -118,6 +120,13 @@ class BoundedHttpProtocol(HttpToolsProtocol):
                 self._wait(Awaited.BODY)
         elif self._framing and self.awaits is Awaited.REQUEST and (self.cycle is None or self.cycle.response_complete):
             self._wait(Awaited.HEADER)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header, unless there are too many."""
+        if len(self.headers) >= MOST_HEADERS:
+            self._refusal = (431, "headers", f"a request has at most {MOST_HEADERS} headers")
+            raise ValueError
+        super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Begin to answer, unless too much is to be answered already."""

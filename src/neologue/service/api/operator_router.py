@@ -43,9 +43,10 @@ class OperatorRouter:
 
     def _handler(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         async def handle(request: Request) -> Response:
-            person = await self.threads.run(self.person, request.headers.get("Authorization", ""))
+            authorization = request.headers.get("Authorization")
+            person = await self.threads.run(self.person, authorization) if authorization else None
             if endpoint.roles and person is None:
-                return failure(401, "no_token", _STRANGER if "Authorization" in request.headers else _NO_TOKEN)
+                return failure(401, "no_token", _NO_TOKEN if authorization is None else _STRANGER)
             if endpoint.roles and person and person.role not in endpoint.roles:
                 return failure(403, "forbidden", f"this is for the role {' or '.join(endpoint.roles)}")
             if person:

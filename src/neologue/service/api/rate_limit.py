@@ -1,8 +1,8 @@
 """Rate limits by address: a token bucket for each, of which a bounded number is kept.
 
 A request limit refuses whoever asks too much. A failure limit refuses nobody who is in the right: an address with too
-many failures is *suspect*, which means that its wrong requests are answered with 429 and cost no search of the
-database. Others behind the same address who show a valid ticket, credential or token are served as always.
+many failures is *suspect*: its wrong requests are answered with 429, and a campaign that is not there is not looked up
+for it. Others behind the same address who show a valid ticket, credential or token are served as always.
 """
 
 from collections import OrderedDict

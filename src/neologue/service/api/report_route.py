@@ -114,7 +114,9 @@ class ReportRoute:
         if len(submission.report) < HEADER_BYTES:
             raise ReportError(f"{len(submission.report)} bytes are too few for a report")
         tag = submission.report[1:HEADER_BYTES]
-        status = await self._late_reports.status(submission.campaign_id, submission.serial, submission.ticket, tag)
+        status = await self._late_reports.status(
+            submission.campaign_id, submission.serial, submission.ticket, tag, suspect=standing.suspect
+        )
         if status in VOUCHED:
             standing.vouch()
         match status:

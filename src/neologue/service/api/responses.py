@@ -1,6 +1,6 @@
 """HTTP responses: JSON, and one shape for all errors."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,12 +99,12 @@ def failure_of(error: NeologueError) -> Response:
     return failure(500, "broken", "internal error: see the log of the service")
 
 
-def _known_failure(request: Request, error: Exception) -> Response:
+async def _known_failure(request: Request, error: Exception) -> Response:
     assert isinstance(error, NeologueError)
     return failure_of(error)
 
 
-def http_failure(request: Request, error: Exception) -> Response:
+async def http_failure(request: Request, error: Exception) -> Response:
     """An address or a method that is not there, as JSON."""
     assert isinstance(error, HTTPException)
     codes = {404: "unknown", 405: "method"}
@@ -114,16 +114,16 @@ def http_failure(request: Request, error: Exception) -> Response:
     return response
 
 
-def _request_cut(request: Request, error: Exception) -> Response:
+async def _request_cut(request: Request, error: Exception) -> Response:
     return failure(408, "cut", "the request did not arrive in time")
 
 
-def _fault(request: Request, error: Exception) -> Response:
+async def _fault(request: Request, error: Exception) -> Response:
     return failure(500, "broken", "internal error: see the log of the service")
 
 
-Handlers = Mapping[Any, Callable[[Request, Exception], Response]]
-"""The response to each kind of error."""
+Handlers = Mapping[Any, Callable[[Request, Exception], Awaitable[Response]]]
+"""The response to each kind of error. None of them blocks: what does not is not sent to a thread."""
 HANDLERS: Handlers = {
     NeologueError: _known_failure,
     HTTPException: http_failure,

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Final
 
 from neologue.service.campaigns import campaign_store
+from neologue.service.collect.layer_cache import LayerCache
 from neologue.service.collect.layer_refresh import LayerRefresh
 from neologue.service.ops.concurrency import Threads
 from neologue.service.ops.service_keys import Keys
@@ -33,12 +34,20 @@ class LateReports:
     """Looks up what became of such a device or its layer."""
 
     storage: ReportStore
+    layer_cache: LayerCache
     threads: Threads
     layers: LayerRefresh
     keys: Keys
 
-    async def status(self, campaign: bytes, serial: bytes, ticket: bytes, digest: bytes) -> SenderStatus:
-        """The status of a device that answers the layer whose digest begins like this and shows its ticket."""
+    async def status(
+        self, campaign: bytes, serial: bytes, ticket: bytes, digest: bytes, *, suspect: bool
+    ) -> SenderStatus:
+        """The status of a device that answers the layer whose digest begins like this and shows its ticket.
+
+        A suspect that names a campaign of which this worker has not heard costs no search of the database.
+        """
+        if suspect and self.layer_cache.campaign(campaign) is None:
+            return SenderStatus.UNKNOWN
         status = await self.threads.run(self._look_up, campaign, serial, ticket, digest)
         if status is SenderStatus.EARLY:
             await self.layers.refresh()
