@@ -7,6 +7,7 @@ from typing import Final
 
 from starlette.responses import Response
 
+from neologue.service.api.operator_api import may_see
 from neologue.service.campaigns import campaign_store
 from neologue.service.log import log_store
 from neologue.service.log.log_store import OPERATOR_TREE
@@ -15,7 +16,6 @@ from neologue.transparency.log_entry import Deed, LogEntry
 from neologue.web.page import ALL_ROLES, Page, PageRequest, render_page
 
 ENDS: Final = {
-    Deed.RELEASED: "Its result is published as well; there is no other result of it.",
     Deed.ABORTED: "It was ended without a result.",
     Deed.REFUSED: "It was ended without a result, because the privacy budget did not cover more.",
 }
@@ -36,7 +36,10 @@ def show_log(request: PageRequest) -> Response:
     trust = service.trust
     with service.database.reading() as db:
         entries = log_store.all_entries(db)
-        names = {entry.id: entry.name for entry in campaign_store.all_campaigns(db)}
+        person = request.session.person
+        names = {
+            entry.id: entry.name if may_see(person, entry) else "a draft" for entry in campaign_store.all_campaigns(db)
+        }
         newest = log_store.newest_checkpoint(db, OPERATOR_TREE, trust.quorum)
         cosigned = [
             (server.key.name, log_store.last_cosigned(db, OPERATOR_TREE, server.key.public))
@@ -45,7 +48,7 @@ def show_log(request: PageRequest) -> Response:
     return render_page(
         request,
         "log.html",
-        campaigns=list(_campaigns(entries, names, witnessed=trust.quorum > 0)),
+        campaigns=list(_campaigns(entries, names)),
         size=len(entries),
         published=newest.size if newest else 0,
         cosigned=cosigned,
@@ -57,22 +60,23 @@ def show_log(request: PageRequest) -> Response:
 PAGES = (Page("GET", "/transparency", show_log, ALL_ROLES),)
 
 
-def _campaigns(entries: Sequence[LogEntry], names: dict[bytes, str], *, witnessed: bool) -> Iterator[LoggedCampaign]:
+def _campaigns(entries: Sequence[LogEntry], names: dict[bytes, str]) -> Iterator[LoggedCampaign]:
     """The campaigns in the log, the latest first."""
     for campaign in reversed(list(dict.fromkeys(entry.campaign for entry in entries if entry.campaign))):
         deeds = Counter(entry.deed for entry in entries if entry.campaign == campaign)
-        sentences = tuple(_sentences(deeds, witnessed=witnessed))
-        yield LoggedCampaign(names.get(campaign, "a deleted draft"), campaign.hex(), sentences)
+        yield LoggedCampaign(names.get(campaign, "a deleted draft"), campaign.hex(), tuple(campaign_sentences(deeds)))
 
 
-def _sentences(deeds: Counter[Deed], *, witnessed: bool) -> Iterator[str]:
-    if not deeds[Deed.OPENED]:
-        yield "Its rules are published. Nobody has been asked anything yet."
+def campaign_sentences(deeds: Counter[Deed]) -> Iterator[str]:
+    """What the entries of a campaign show."""
+    asked = deeds[Deed.OPENED]
+    if not asked:
+        yield "The log has its rules. Nobody has been asked anything yet."
     else:
-        questions = "question was" if deeds[Deed.OPENED] == 1 else "questions were"
-        when = "before any device was asked it" if witnessed else "when it was opened"
-        yield f"Its rules were published first. Then {deeds[Deed.OPENED]} {questions} published, each {when}."
-        yield f"{deeds[Deed.CLOSED]} of them have been closed."
+        questions = "question" if asked == 1 else "questions"
+        yield f"The log has its rules, and {asked} {questions}, of which {deeds[Deed.CLOSED]} are closed."
+    if results := deeds[Deed.RELEASED]:
+        yield "It has one result." if results == 1 else f"It has {results} results, where there must be one."
     for deed, sentence in ENDS.items():
         if deeds[deed]:
             yield sentence

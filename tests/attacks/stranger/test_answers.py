@@ -175,7 +175,8 @@ def test_an_analyst_sees_no_draft(attack: tuple[Served, Worker]) -> None:
         assert draft.body.replace(name.encode(), b"none") == nothing.body
     office = Office(service, None)  # type: ignore[arg-type]
     cookie = office.cookie(token)
-    assert name not in office.ask("GET", "/", cookie).body.decode()
+    for page in ("/", "/transparency"):
+        assert name not in office.ask("GET", page, cookie).body.decode()
     assert office.ask("GET", f"/campaigns/{name}/words", cookie).status == 404
     assert name in [view["name"] for view in service.ask("GET", "/v1/campaigns").json]
 
