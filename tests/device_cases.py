@@ -52,7 +52,7 @@ def hostile_documents() -> Iterator[tuple[str, bytes]]:
             yield f"{name} without {field}", canonical({key: value for key, value in told.items() if key != field})
             value: object
             for value in (0, -1, 1.5, 2**31, 2**31 - 1, "", "abc", "1.0", "1", [], ["a"], [[0]], None, True, {}):
-                if (field, value) not in (("frontier", [""]), ("extension", 2**31 - 1)):
+                if (field, value) != ("extension", 2**31 - 1):
                     yield f"{name} with {field} {value!r}", canonical(told | {field: value})
         yield f"{name} and more", canonical(told | {"more": 1})
         for what, before, after in (

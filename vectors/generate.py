@@ -875,6 +875,7 @@ def succession() -> Vector:
         return revoke(key_pair(by), raw(old), raw(new))
 
     forged = replace(named(1, 2), signature=bytes(64))
+    stranger = replace(revoked(1, 7, by=7), signature=bytes(64))
     return {
         "private_keys": {str(number): key_pair(number).private_bytes_raw().hex() for number in (1, 2, 3, 4, 5, 7, 9)},
         "succession": bytes(named(1, 2)).hex(),
@@ -898,6 +899,9 @@ def succession() -> Vector:
             succession_case("a circle of revocations", [[revoked(1, 2), revoked(2, 1)]]),
             succession_case("keys of somebody else", [[named(4, 5), named(5, 7)]]),
             succession_case("a forged signature", [[forged, named(2, 3)]]),
+            succession_case("a forged link that changes nothing", [[named(1, 2)], [forged, named(2, 3)]]),
+            succession_case("a forged link behind one of the same key", [[named(1, 2), forged]]),
+            succession_case("a forged revocation by another key", [[stranger, named(1, 2)]]),
             succession_case("a second successor by the recovery key", [[revoked(1, 2)], [revoked(1, 3)]]),
         ],
     }

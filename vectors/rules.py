@@ -258,6 +258,7 @@ def refusals() -> Vector:
                 ("an alphabet with U+0000", "F3", "extending"): {"alphabet": "\0abc"},
                 ("half a pair in replaced", "F4", "extending"): {"replaced": "A"},
                 ("replaced out of order", "F4", "extending"): {"replaced": "BbAa"},
+                ("a character replaced twice", "F4", "extending"): {"replaced": "AaAb"},
                 ("a character of the alphabet replaced", "F4", "extending"): {"replaced": "ab"},
                 ("replaced by a foreign character", "F4", "extending"): {"replaced": "Ax"},
                 ("half a pair in stripped", "F4", "extending"): {"stripped": "!"},
@@ -269,11 +270,14 @@ def refusals() -> Vector:
                 ("a found word with white space around it", "F5", "extending"): {"found": [" a"]},
                 ("a found word that is not in NFC", "F5", "extending"): {"found": ["e\u0301"]},
                 ("targets out of order", "F5", "extending"): {"targets": ["b", "a"]},
+                ("a target twice", "F5", "extending"): {"targets": ["a", "a"]},
                 ("a prefix of 65 characters", "F6", "extending"): {"frontier": ["a" * 65]},
                 ("a listed word of 65 characters", "F6", "closed"): {"words": ["a" * 65], "depth": 70},
                 ("no prefixes", "F7", "extending"): {"frontier": []},
+                ("a prefix without a character", "F7", "extending"): {"frontier": [""]},
                 ("prefixes of different lengths", "F7", "extending"): {"frontier": ["ab", "c"]},
                 ("prefixes out of order", "F7", "extending"): {"frontier": ["ca", "ab"]},
+                ("a prefix twice", "F7", "extending"): {"frontier": ["ab", "ab"]},
                 ("a prefix with a foreign character", "F7", "extending"): {"frontier": ["ax"]},
                 ("another sampler", "F8", "extending"): {"sampler": "lazy"},
                 ("a whole number as a decimal", "F9", "extending"): {"epsilon": "5"},
@@ -282,11 +286,15 @@ def refusals() -> Vector:
                 ("a small decimal without its exponent", "F9", "extending"): {"epsilon": "0.00001"},
                 ("an exponent of one digit", "F9", "extending"): {"epsilon": "1e-5"},
                 ("a decimal that could be shorter", "F9", "extending"): {"epsilon": "0.30000000000000004441"},
+                ("an exponent that need not be", "F9", "extending"): {"epsilon": "5e+00"},
+                ("a decimal with a sign", "F9", "extending"): {"epsilon": "+5.0"},
+                ("a decimal beyond all doubles", "F9", "extending"): {"epsilon": "1e+400"},
                 ("no number", "F9", "extending"): {"epsilon": "nan"},
                 ("a rate of 0", "F9", "closed"): {"rate": "0.0"},
                 ("a rate above 1", "F9", "closed"): {"rate": "1.5"},
                 ("no words", "F10", "closed"): {"words": []},
                 ("words out of order", "F10", "closed"): {"words": ["cab", "abc"]},
+                ("a listed word twice", "F10", "closed"): {"words": ["abc", "abc"]},
                 ("a word beyond the depth", "F10", "closed"): {"words": ["abcabcabc"]},
                 ("a word with a foreign character", "F10", "closed"): {"words": ["abz"]},
                 ("a word with white space", "F10", "closed"): {"alphabet": " ab", "words": ["a b"]},
@@ -302,6 +310,7 @@ def refusals() -> Vector:
             wrong_bytes("a key twice", b'"bound":4', b'"bound":4,"bound":4'),
             wrong_bytes("keys out of order", b'"bound":4,"cohort":1000', b'"cohort":1000,"bound":4'),
             wrong_bytes("a number with a fraction", b'"bound":4', b'"bound":4.0'),
+            wrong_bytes("a number with an exponent", b'"bound":4', b'"bound":4e0'),
             wrong_bytes("a number with a zero before it", b'"bound":4', b'"bound":04'),
             wrong_bytes("a number with a sign", b'"bound":4', b'"bound":+4'),
             wrong_bytes("no UTF-8", b'"abc"', b'"ab\xff"'),
@@ -346,11 +355,11 @@ def policy_case(name: str, rule: str, layer: Layer | ClosedLayer, *spent: float,
     }
 
 
-def boundless() -> LikelyLayer:
-    """A layer with more likely strings than can be counted."""
+def two_letters(limit: int, prefix_limit: int) -> LikelyLayer:
+    """A layer of strings of which each symbol costs 1."""
     alphabet = Alphabet("ab")
     spelling = SpellingCosts(alphabet, ("", "\0"), np.array([0, 0]), ("\0ab", ""), np.array([1, 1, 1]))
-    rounds = (RootRound(strings([""]), np.array([0]), np.array([NEVER]), 64, 64),)
+    rounds = (RootRound(strings([""]), np.array([0]), np.array([NEVER]), limit, prefix_limit),)
     told = {name: getattr(extending(), name) for name in ("pass_number", "number", "layer_size", "depth", "mechanism")}
     told |= {name: getattr(extending(), name) for name in ("epsilon", "bound", "sampler", "known")}
     return LikelyLayer(alphabet=alphabet, asked=LikelyCandidates(spelling, rounds), **told)
@@ -382,7 +391,8 @@ def policy() -> list[Vector]:
         policy_case("many candidates", "P9", extending(**subsets | {"extension": 14}, epsilon=9.0)),
         policy_case("too many candidates", "P9", extending(**subsets | {"extension": 16}, epsilon=9.0)),
         policy_case("more candidates than can be counted", "P9", extending(epsilon=10.0, extension=2**31 - 1)),
-        policy_case("more likely strings than can be counted", "L8", boundless()),
+        policy_case("more likely strings than can be counted", "L8", two_letters(64, 64)),
+        policy_case("no candidates", "P9", two_letters(1, 0)),
         policy_case("a report of many bytes", "P10", extending(epsilon=5.0, extension=10)),
         policy_case("a report of too many bytes", "P10", extending(epsilon=2.0, extension=11)),
         policy_case("votes of few bytes", "P11", extending(**subsets, epsilon=1.0, bound=60)),

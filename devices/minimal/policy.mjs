@@ -23,7 +23,7 @@ export function checkLayer(layer, spent, allowsLists = false) {
   refuseIf(cohort < 100, "fewer than 100 are asked (P6)");
   refuseIf(Math.max(depth, layer.longest) > 32, "words of more than 32 characters (P7)");
   refuseIf(targets !== null, "targets (P8)");
-  refuseIf(layer.size > 2 ** 24, "too many candidates (P9)");
+  refuseIf(layer.size < 1 || layer.size > 2 ** 24, "too many candidates, or none (P9)");
   refuseIf(bound > 2 ** 20, "too many words (P11)");
   const { noise, bytes } = new Unary(layer.size, epsilon, bound);
   refuseIf(9 + bytes > 10_000, "a report of more than 10,000 bytes (P10)");

@@ -384,13 +384,10 @@ def test_numbers_that_are_no_whole_numbers_are_refused(name: str, value: float) 
 
 
 @pytest.mark.usefixtures("nothing_is_made")
-@pytest.mark.parametrize(
-    "frontier", [np.array(["ab"], "U10"), np.array([""], "U1")], ids=["wider than its prefixes", "empty"]
-)
-def test_prefixes_that_claim_another_length_are_refused(frontier: Any) -> None:  # noqa: ANN401
+def test_prefixes_that_claim_another_length_are_refused() -> None:
     honest = invitation(frontier=["ab"])
     assert isinstance(honest.layer, ExtendingLayer)
-    altered = replace(honest, layer=replace(honest.layer, frontier=frontier))
+    altered = replace(honest, layer=replace(honest.layer, frontier=np.array(["ab"], "U10")))
     assert "not as long as they claim" in refusal(altered, policy())
 
 

@@ -18,6 +18,7 @@ from neologue.language.candidates import strings
         {"frontier": strings([])},
         {"frontier": strings(["a", "bc"])},
         {"frontier": strings(["x"])},
+        {"frontier": strings([""])},
         {"extension": 0},
         {"sampler": "gredy"},
     ],

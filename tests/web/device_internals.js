@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources eca59bc2a7213ffa970059ee40a73fa1545948138dc46464d90fa3681af15608 */
+/* neologue device, Apache-2.0, built from devices/web: sources 6c292a7af7b55407c5174c066eba4ba24167f5783b5652409c45837dd84805c7 */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)
@@ -1855,6 +1855,7 @@ var Policy = class {
     if (!layer.knowsRandomizer) {
       yield "the layer's randomizer is not one of unary, subset-selection, the ones that this device can answer for; a newer neologue may know it";
     }
+    if (layer.size < 1) yield "the layer asks about no string at all; no policy permits that";
     if (epsilon > limits.largestEpsilon) {
       yield beyond(
         `the layer's ε is ${shortestDecimal(epsilon)}, above the ${shortestDecimal(limits.largestEpsilon)}`,

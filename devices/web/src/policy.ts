@@ -194,6 +194,7 @@ export class Policy {
       yield "the layer's randomizer is not one of unary, subset-selection, the ones that this device can answer for; " +
         "a newer neologue may know it";
     }
+    if (layer.size < 1) yield "the layer asks about no string at all; no policy permits that";
     if (epsilon > limits.largestEpsilon) {
       yield beyond(
         `the layer's ε is ${shortestDecimal(epsilon)}, above the ${shortestDecimal(limits.largestEpsilon)}`,

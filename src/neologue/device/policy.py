@@ -358,6 +358,8 @@ def _form_complaints(layer: Layer | ClosedLayer) -> Iterator[str]:
             f"the layer's randomizer is not one of {', '.join(RANDOMIZERS)}, the ones that this device can answer for; "
             "a newer neologue may know it"
         )
+    if isinstance(layer, LikelyLayer) and layer.asked.size < 1:
+        yield "the layer asks about no string at all; no policy permits that"
     longest = max(map(len, _strings(layer).tolist()), default=0)
     # Only a root may be empty, and even that has room for a character.
     if max(longest, int(isinstance(layer, LikelyLayer))) != _strings(layer).dtype.itemsize // 4:

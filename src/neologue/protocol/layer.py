@@ -121,8 +121,8 @@ class ExtendingLayer(Layer):
         prefixes = self.frontier.tolist()
         if not prefixes or prefixes != sorted(set(prefixes)):
             raise ParameterError("a layer's frontier must have prefixes, each once and in order")
-        if len(set(map(len, prefixes))) != 1 or not all(map(self.alphabet.expresses, prefixes)):
-            raise ParameterError("a layer's prefixes must be of one length and of its alphabet")
+        if len(set(map(len, prefixes))) != 1 or not all(map(self.alphabet.expresses, prefixes)) or not prefixes[0]:
+            raise ParameterError("a layer's prefixes must be of its alphabet and of one length, at least one character")
         if self.extension < 1:
             raise ParameterError("a layer extends by at least 1 symbol")
 

@@ -166,6 +166,7 @@ public final class Policy {
         refuse(!Randomizer.NAMED.containsKey(layer.mechanism), "the layer's randomizer is not one of unary, "
                 + "subset-selection, the ones"
                 + " that this device can answer for; a newer neologue may know it");
+        refuse(layer.size() < 1, "the layer asks about no string at all; no policy permits that");
     }
 
     private void checkPrivacy(Layer layer) {
