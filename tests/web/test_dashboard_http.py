@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -22,7 +23,7 @@ from neologue.web.campaign_trie import MOST_BRANCHES, Trie
 from neologue.web.dashboard import PAGES, dashboard, from_environment
 from neologue.web.page import LARGEST_FORM, POLICY
 from neologue.web.session import SECONDS
-from service.campaigns import WORDS
+from service.campaigns import WORDS, definition
 from service.serving import wait_until
 
 from .office import TAG, TAGGED, Office, office, release_tags
@@ -490,6 +491,18 @@ def test_a_campaign_that_protects_no_user_is_created_only_by_who_accepts_that(de
     assert desk.post("/create", operator, **small, accept_weak_privacy="yes").headers["location"] == "/campaigns/weak"
 
 
+def test_whoever_sees_how_many_came_is_told_to_tell_nobody_where_slots_hide_it(desk: Office, operator: str) -> None:
+    hidden = definition(
+        name="hidden", rehearsal=True, devices=1200, parameters={"layers": 3, "allocation": "drawn"}, layer_seconds=60.0
+    )
+    assert desk.served.ask("POST", "/v1/campaigns", msgspec.to_builtins(hidden)).status == 201
+    page = desk.ask("GET", "/campaigns/hidden", operator).body.decode()
+    assert "tell nobody what this page shows" in page
+    assert "whoever comes" in page, "no layer is extended"
+    page = desk.ask("GET", "/campaigns/open", operator).body.decode()
+    assert "tell nobody" not in page
+
+
 def test_the_price_is_told_with_what_the_population_has_left(tmp_path: Path) -> None:
     with office(tmp_path) as desk:
         desk.town.ledger.add_population("rich", Budget("item", 20.0, 1e-9))
@@ -589,8 +602,8 @@ def test_a_draft_is_edited_cloned_and_deleted(desk: Office, operator: str) -> No
 
 
 def test_only_a_draft_is_changed_or_deleted(desk: Office, operator: str) -> None:
-    definition = desk.served.ask("GET", "/v1/campaigns/open/definition").json | {"answer_seconds": 60.0}
-    for method, body in (("DELETE", None), ("PUT", definition)):
+    settings = desk.served.ask("GET", "/v1/campaigns/open/definition").json | {"answer_seconds": 60.0}
+    for method, body in (("DELETE", None), ("PUT", settings)):
         refused = desk.served.ask(method, "/v1/campaigns/open", body)
         assert refused.status == 409
         assert "only a draft can be changed or deleted" in refused.json["error"]["message"]
