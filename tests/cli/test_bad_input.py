@@ -94,7 +94,7 @@ MISTAKES = [
     Mistake(["--colluders", "1"], "not 1", "from 0 to below 1"),
     Mistake(["--colluders", "nan"], "not nan", "from 0 to below 1"),
     # Keys.
-    Mistake(["--sign", "{folder}/none.key", *NOTHING_READ], "{folder}/none.key", "give another path"),
+    Mistake(["--sign", "{folder}/none.key", *NOTHING_READ], "{folder}/none.key", "check the name"),
     Mistake(["--sign", "{folder}/k.key", *NOTHING_READ], "{folder}/k.key", "neologue keygen", {"k.key": "secret"}),
     # Alphabets.
     Mistake(["--alphabet", "{folder}/none.txt"], "'{folder}/none.txt'", "or give a file"),

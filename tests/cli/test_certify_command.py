@@ -218,13 +218,13 @@ class TestRefused:
     def test_a_cut_release(self, neologue: Neologue, signed_release: Path, tmp_path: Path) -> None:
         path = tmp_path / "release.json"
         path.write_bytes(signed_release.read_bytes()[:-100])
-        assert "is cut or no JSON" in refused(neologue("certify", path))
+        assert "is not a complete JSON file" in refused(neologue("certify", path))
 
     def test_a_file_that_is_not_there_or_is_a_folder(self, neologue: Neologue, tmp_path: Path) -> None:
-        for path in (tmp_path / "none.json", tmp_path):
+        for path, remedy in ((tmp_path / "none.json", "check the name"), (tmp_path, "give another path")):
             told = refused(neologue("certify", path))
             assert str(path) in told
-            assert "give another path" in told
+            assert remedy in told
 
     def test_a_key_to_verify_with_that_is_none(
         self, neologue: Neologue, signed_release: Path, key: Path, tmp_path: Path

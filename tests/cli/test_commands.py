@@ -15,7 +15,7 @@ from click.testing import Result
 import neologue as package
 from neologue.campaign.profiles import PROFILES
 from neologue.cli import main
-from neologue.cli.help_sections import SECTIONS, SectionedCommand
+from neologue.cli.help_sections import SECTIONS, CommandWithExamples, SectionedCommand
 from neologue.language.alphabet import NAMED, Alphabet
 from neologue.language.builtin import languages
 
@@ -131,6 +131,13 @@ def test_every_command_has_help(neologue: Neologue, command: str, option: str) -
     assert result.stdout.startswith(f"Usage: neologue {command}".rstrip())
 
 
+@pytest.mark.parametrize("group", ["campaign", "device", "key", "ledger", "study", "witness"])
+def test_a_group_lists_its_commands_with_whole_sentences(neologue: Neologue, group: str) -> None:
+    listed = neologue(group, "--help").stdout.partition("Commands:")[2]
+    assert listed
+    assert "..." not in listed
+
+
 def test_help_names_every_command_and_nothing_without_help(neologue: Neologue) -> None:
     listed = neologue("--help").stdout.partition("Find words:")[2].split("\n")
     told = {line.split()[0]: line.split()[1:] for line in listed if re.match("  [a-z]", line)}
@@ -148,8 +155,16 @@ def test_every_option_has_a_section_of_the_help(name: str, command: SectionedCom
     assert shown <= sections
 
 
-@pytest.mark.parametrize(("name", "command"), SECTIONED, ids=[name for name, _ in SECTIONED])
-def test_the_examples_of_the_help_are_commands(name: str, command: SectionedCommand) -> None:
+EXEMPLIFIED = [(name, command) for name, command in commands_of(main) if isinstance(command, CommandWithExamples)]
+
+
+@pytest.mark.parametrize(("name", "command"), EXEMPLIFIED, ids=[name for name, _ in EXEMPLIFIED])
+def test_the_examples_of_the_help_are_commands(
+    name: str, command: CommandWithExamples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("secret.txt").touch()
+    Path("backups").mkdir()
     assert command.examples
     for example, meaning in command.examples:
         assert meaning
@@ -181,9 +196,12 @@ MISTAKES = (
     "plan --language xx",
     "fleet --epsilon 40",
     "fleet nowhere.csv",
+    "fleet --devices 5",
     "campaign status spring",
     "campaign create spring --devices 5",
     "certify nowhere.json",
+    "diff nowhere.json nowhere.json",
+    "plan --local-epsilon 0",
 )
 SLOW_IMPORTS = ("numba", "scipy", "wordfreq", "duckdb", "spylls", "matplotlib", "starlette")
 

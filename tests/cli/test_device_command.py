@@ -122,7 +122,7 @@ def test_a_release_is_checked_on_the_device_alone(
     assert left_out.exit_code == 1
     assert "is not among those of the release" in left_out.stdout
     release.write_text("{")
-    assert "cut or no JSON" in sentence(device("check", release))
+    assert "not a complete JSON file" in sentence(device("check", release))
     release.write_text(json.dumps(sign_document(said, OPERATOR)))
     with closing(sqlite3.connect(folder / "account.db")) as db, db:
         db.execute("UPDATE answers SET operator = NULL, stated = NULL, bound = NULL, masked = NULL")

@@ -22,6 +22,8 @@ Neologue = Callable[..., Result]
         (["fleet", "--stage-seconds", "8"], "--stage-seconds needs --aggregation secure"),
         (["fleet", "--epsilon", "11"], "devices refuse a local ε above 10, so 11 is too large"),
         (["fleet", "--server", "http://127.0.0.1:9"], "--server needs --token"),
+        (["fleet", "--devices", "5"], "the layers rely on 4 of the 5 devices"),
+        (["fleet", "--layers", "0"], "layers must be"),
         (["sandbox", "--epsilon", "11"], "devices refuse a local ε above 10, so 11 is too large"),
         (["sandbox", "--devices", "10"], "10 is not in the range x>=300"),
     ],

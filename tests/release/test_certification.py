@@ -569,7 +569,7 @@ def refused(content: str | bytes, place: Path) -> str:
 def test_a_cut_file_is_refused_wherever_it_is_cut(releases: dict[str, Json], place: Path) -> None:
     text = release_text(releases["unary"]).encode()
     for end in [*range(0, len(text) - 2, 53), len(text) - 2]:
-        assert "is cut or no JSON" in refused(text[:end], place)
+        assert "is not a complete JSON file" in refused(text[:end], place)
 
 
 @pytest.mark.parametrize(

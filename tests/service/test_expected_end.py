@@ -37,6 +37,13 @@ def test_without_a_report_a_layer_lasts_until_its_deadline() -> None:
     assert expected_end(campaign(layers=1), [layer(0.0, 0)], now=HOUR).layer == 10 * HOUR
 
 
+def test_before_its_first_report_a_layer_is_expected_to_last_as_long_as_those_before_it() -> None:
+    layers = [layer(0.0, 1000, LayerState.DECIDED), layer(2 * HOUR, 0)]
+    assert expected_end(campaign(layers=3), layers, now=3 * HOUR).campaign == 6 * HOUR
+    # It has lasted longer already.
+    assert expected_end(campaign(layers=2), layers, now=9 * HOUR).campaign == 9 * HOUR
+
+
 def test_where_votes_decide_how_many_layers_there_are_only_the_latest_end_is_known() -> None:
     end = expected_end(campaign(layers=None, depth=5), [layer(0.0, 500)], now=HOUR)
     assert end == ExpectedEnd(layer=2 * HOUR, campaign=None, latest=50 * HOUR)

@@ -102,6 +102,17 @@ def test_every_page_and_asset_has_the_headers_and_nothing_inline(desk: Office, o
     assert "'unsafe" not in POLICY
 
 
+@pytest.mark.parametrize(
+    "sheet", ["/static/dashboard.css", "/static/review.css", "/static/sandbox.css", "/device/demo.css"]
+)
+def test_all_sizes_of_text_are_steps_of_one_scale(desk: Office, sheet: str) -> None:
+    style = desk.ask("GET", sheet).body.decode()
+    sizes = re.findall(r"font-size:\s*([^;}]+)|font:\s*([^;}]+)", style)
+    # Code and words are sized by the text around them.
+    assert all(re.search(r"var\(--size-[a-z]+\)|em$|^inherit", size or font) for size, font in sizes)
+    assert not re.search(r"[0-9]rem", " ".join(size or font for size, font in sizes))
+
+
 def test_what_is_not_an_asset_is_not_served(desk: Office) -> None:
     for path in ("/static/demo.js", "/device/dashboard.css", "/static/..%2fapp.py", "/static/", "/static/base.html"):
         assert desk.ask("GET", path).status == 404, path
@@ -614,6 +625,7 @@ def test_a_browser_gets_a_page_where_nothing_is_and_programs_get_json(desk: Offi
         page = desk.ask("GET", path, Accept="text/html,application/xhtml+xml")
         assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
         assert "There is nothing under this address." in page.body.decode()
+        assert "<h1>Page not found</h1>" in page.body.decode()
         assert "default-src" in page.headers["content-security-policy"]
         assert desk.ask("GET", path).json["error"]["code"] == "unknown"
     assert desk.ask("GET", "/v1/nope", Accept="text/html").json["error"]["code"] == "unknown"

@@ -19,6 +19,7 @@ from neologue.cli.devices.sandbox import sandbox
 from neologue.cli.discovery.audit import audit
 from neologue.cli.discovery.discover import discover
 from neologue.cli.discovery.plan import plan
+from neologue.cli.help_sections import CommandGroup
 from neologue.cli.live.campaign import campaign
 from neologue.cli.live.doctor import backup, doctor
 from neologue.cli.live.key import key
@@ -35,8 +36,6 @@ from neologue.cli.studies.study import study
 from neologue.errors import NeologueError
 
 INTERRUPTED = 130
-WHOLE = 200
-"""More characters than the first sentence of any command has."""
 SECTIONS = {
     "Find words": ("discover", "plan", "sandbox"),
     "Releases": ("certify", "diff", "explain", "registry", "keygen"),
@@ -46,7 +45,7 @@ SECTIONS = {
 }
 
 
-class Commands(click.Group):
+class Commands(CommandGroup):
     """Commands that answer a user's mistake with one sentence and exit code 2."""
 
     def main(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - click's own signature
@@ -63,11 +62,10 @@ class Commands(click.Group):
             sys.exit(1)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands in sections, each with its whole first sentence."""
+        """Write the commands in sections."""
         for title, names in SECTIONS.items():
             with formatter.section(title):
-                commands = ((name, self.get_command(context, name)) for name in names)
-                formatter.write_dl([(name, found.get_short_help_str(WHOLE)) for name, found in commands if found])
+                self.write_commands(context, formatter, names)
 
     def invoke(self, context: click.Context) -> Any:  # noqa: ANN401 - click's own signature
         """Run the command; a user's mistake or interruption ends with one sentence."""
@@ -81,6 +79,9 @@ class Commands(click.Group):
                 raise
             if isinstance(error, ConnectionError):
                 click.echo(f"neologue: a connection was lost ({error.strerror}); try again", err=True)
+                context.exit(2)
+            if isinstance(error, FileNotFoundError) and error.filename is not None:
+                click.echo(f"neologue: there is no file or folder {error.filename}: check the name", err=True)
                 context.exit(2)
             what = "the output" if error.filename is None else error.filename
             click.echo(f"neologue: {what} can't be used ({error.strerror}); give another path", err=True)

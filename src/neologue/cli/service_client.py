@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import click
 
+from neologue.cli.help_sections import CommandGroup
 from neologue.errors import InputError
 from neologue.one_address import send_request
 
@@ -28,7 +29,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print everything
 TOKEN = click.option("--token", envvar="NEOLOGUE_TOKEN", help="Your token; better set NEOLOGUE_TOKEN instead.")
 
 
-class ServiceGroup(click.Group):
+class ServiceGroup(CommandGroup):
     """Commands on a service; `--server` and `--token` may stand before or behind the name of each."""
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:

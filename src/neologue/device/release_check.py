@@ -109,7 +109,7 @@ def _read(content: bytes) -> dict[str, Any]:
     try:
         release = json.loads(content, object_pairs_hook=_unambiguous)
     except (ValueError, RecursionError):
-        raise ReleaseError("the release is cut or no JSON; give a release.json") from None
+        raise ReleaseError("the release is not a complete JSON file; give a release.json") from None
     if not isinstance(release, dict) or release.get("format") != FORMAT:
         raise ReleaseError(f"the file is no release of format {FORMAT}, which has the digests of layers")
     return release

@@ -293,7 +293,7 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
     try:
         whole = json.loads(text, object_pairs_hook=_unambiguous)
     except (ValueError, RecursionError) as error:
-        raise ReleaseError(f"{source} is cut or no JSON; give the release.json of a discovery") from error
+        raise ReleaseError(f"{source} is not a complete JSON file; give the release.json of a discovery") from error
     if _deeper_than(whole, DEEPEST_NESTING):
         raise ReleaseError(f"{source} is nested too deeply; give the release.json of a discovery")
     if not isinstance(whole, dict) or "format" not in whole:

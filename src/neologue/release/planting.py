@@ -185,7 +185,9 @@ def planting_lines(stated: Mapping[str, Any], words: int | None = None) -> list[
     if not stated:  # releases of formats 1 and 2 do not say it
         return []
     one, *shares = stated["bounds"]
-    bounds = ", ".join(f"{100 * bound['share']:g} % of all devices {bound['words']:,}" for bound in shares)
+    # In small populations several shares are the same number of devices.
+    distinct = dict.fromkeys(f"{100 * bound['share']:g} % of all devices {bound['words']:,}" for bound in shares)
+    bounds = ", ".join(distinct)
     of = "" if words is None else f" of {words:,}"
     fewest, tolerated = stated["untrusted_from"], f"{100 * stated['tolerated']:g} %"
     return [

@@ -11,7 +11,7 @@ import msgspec
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
-from neologue.campaign.privacy_level import DEFAULT_LEVEL, LEVELS
+from neologue.campaign.privacy_level import DEFAULT_LEVEL, LEVELS, PrivacyLevel
 from neologue.campaign.profiles import PROFILES
 from neologue.errors import InputError
 from neologue.language.alphabet import NAMED, WITH_EMOJI
@@ -159,10 +159,19 @@ LIKE: Final = "like"
 """Names the campaign that a new one is made from."""
 CONSENT: Final = "accept_weak_privacy"
 """The checkbox that comes with the price of a campaign which protects no whole user."""
+
+
+def _limit(level: PrivacyLevel) -> str:
+    """What a level limits, in the width of a field on a phone; the price of the campaign says the rest."""
+    if level.user_epsilon is None:
+        return f"local ε ≤ {level.local_epsilon:g} only"
+    return f"whole user, central ε ≤ {level.user_epsilon:.3g}"
+
+
 _CHOICES: Final = {
     "privacy": (
         ("", "none: set by the fields below"),
-        *((name, f"{name}: {level.promise}") for name, level in LEVELS.items()),
+        *((name, f"{name}: {_limit(level)}") for name, level in LEVELS.items()),
     ),
     "aggregation": (
         ("ephemeral", "ephemeral: single reports, in memory only"),

@@ -205,7 +205,9 @@ def _error_response(page: Page, found: Session, response: Response) -> Response:
 def error_page(found: Session | None, response: Response) -> Response:
     """An error of the API as a page."""
     problem = msgspec.json.decode(response.body, type=Failure).error
-    return html_response("error.html", response.status_code, session=found, message=problem.message)
+    return html_response(
+        "error.html", response.status_code, session=found, message=problem.message, status=response.status_code
+    )
 
 
 def _format_duration(seconds: float) -> str:

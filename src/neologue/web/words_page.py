@@ -65,10 +65,10 @@ class Scale:
         return IntervalBar(self.position(word.low), self.position(word.high), self.position(word.estimate))
 
     @property
-    def ticks(self) -> list[float]:
-        """The powers of ten on it."""
+    def ticks(self) -> dict[int, float]:
+        """The powers of ten on it, and where they are."""
         powers = range(math.ceil(math.log10(self.least)), math.floor(math.log10(self.most)) + 1)
-        return [self.position(10.0**power) for power in powers]
+        return {10**power: self.position(10.0**power) for power in powers}
 
 
 def show_words(request: PageRequest) -> Response:

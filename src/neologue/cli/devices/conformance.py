@@ -5,20 +5,23 @@ from pathlib import Path
 
 import click
 
+from neologue.cli.help_sections import CommandWithExamples
 
-@click.command(context_settings={"ignore_unknown_options": True})
+
+@click.command(
+    cls=CommandWithExamples,
+    examples=(("neologue conformance -- python -m neologue.conformance.python_driver", "the Python device"),),
+    context_settings={"ignore_unknown_options": True},
+)
 @click.option("--rule", multiple=True, help="Judge by this rule of docs/protocol.md alone.  [repeatable]")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.pass_context
 def conformance(context: click.Context, rule: tuple[str, ...], command: tuple[str, ...]) -> None:
-    r"""Judge the device that COMMAND drives, by the rules of docs/protocol.md.
+    """Judge the device that COMMAND drives, by the rules of docs/protocol.md.
 
     COMMAND is a program that opens your device and lets it take steps, one JSON object a line: docs/conformance.md says
     which. It talks to a scripted service on this machine that waits, refuses, lies, cuts connections and asks for too
     much. Exits with 1 if a rule is broken.
-
-    \b
-    neologue conformance -- python -m neologue.conformance.python_driver
     """
     from neologue.conformance.checks import CHECKS, RULES
     from neologue.conformance.driver import CommandDriver

@@ -12,6 +12,7 @@ import click
 
 from neologue.cli.devices.client import FOLDER, KEY, OPERATOR, http_client, print_tick, service_options
 from neologue.cli.devices.handover import answer, carry, export_request
+from neologue.cli.help_sections import CommandGroup
 from neologue.cli.log_options import LOG, TRUST, check_trust_has_a_log, read_log
 from neologue.errors import ParameterError
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 SURROUNDINGS = string.punctuation + "“”„‘’‚«»‹›…–—¿¡"
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def device() -> None:
     """Run one device of a campaign.
 

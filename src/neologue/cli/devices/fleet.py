@@ -32,6 +32,8 @@ AT_ONCE = 100_000
 SHOWN_WORDS = 20
 OVER = ("released", "refused", "aborted")
 SECONDS_TO_START = 60
+RESERVE = 0.1
+"""The share of the devices of a new campaign that no layer relies on, as the service has it."""
 GROUP_OPTIONS = (
     "cohort_size",
     "smallest_cohort",
@@ -100,6 +102,8 @@ def fleet(data: Sequence[Path], server: str | None, token: str | None, out: Path
     check_epsilon_acceptable(options["epsilon"])
     if server and not token:
         raise ParameterError("--server needs --token, the token of an operator of the service")
+    if server is None and options["database"] is None:
+        _check_new_campaign(options)
     from neologue.fleet.fleet import Weather
     from neologue.reporting.files import check_folder
 
@@ -225,6 +229,22 @@ def _prepare(service: ServiceClient, options: dict[str, Any]) -> None:
         raise ParameterError(f"the campaign {name!r} is {there[name]}: give --campaign another name")
     if there[name] != "running":
         service.request_json("POST", "campaigns", name, "start")
+
+
+def _check_new_campaign(options: dict[str, Any]) -> None:
+    """Refuse what the service would refuse, before one is started."""
+    from neologue.campaign.campaign import Campaign
+    from neologue.campaign.privacy_level import PAPER
+
+    inside = {name: options[name] for name in ("passes", "layers", "candidates") if options[name] is not None}
+    devices = options["devices"]
+    relied = int(devices * (1 - RESERVE)) - (options["measure_devices"] or 0)
+    try:
+        Campaign.from_profile(users=max(1, relied), epsilon=options["epsilon"] or PAPER.local_epsilon, **inside)
+    except ParameterError as error:
+        if error.parameter != "users":
+            raise
+        raise ParameterError(f"{error}; the layers rely on {relied:,} of the {devices:,} devices") from error
 
 
 def check_epsilon_acceptable(epsilon: float | None) -> None:

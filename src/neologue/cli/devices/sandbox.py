@@ -15,6 +15,7 @@ import click
 
 from neologue.cli.devices.fleet import OVER, check_epsilon_acceptable, issue_credentials, layer_summary
 from neologue.cli.devices.sandbox_word import PEOPLE, WordTrials
+from neologue.cli.help_sections import CommandWithExamples
 from neologue.cli.live.serve import check_address, read_settings
 from neologue.cli.privacy_option import pilot_line
 from neologue.cli.service_client import ServiceClient
@@ -48,7 +49,13 @@ LAYERS = 3
 """Enough to watch, and few enough that each has many devices."""
 
 
-@click.command()
+@click.command(
+    cls=CommandWithExamples,
+    examples=(
+        ("neologue sandbox --devices 6000", "more people: more words are found, and it takes longer"),
+        ("neologue sandbox --no-open --port 8080", "on a machine without a screen"),
+    ),
+)
 @click.option(
     "--devices",
     type=click.IntRange(FEWEST_DEVICES),

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neologue.cli.help_sections import CommandWithExamples
+
 if TYPE_CHECKING:
     from neologue.audit.audit import Audit
     from neologue.cli.terminal import LineProgress
@@ -20,7 +22,10 @@ SECONDS_TO_ESTIMATE = 4.0
 """Seconds after which the remaining time of an audit can be estimated."""
 
 
-@click.command()
+@click.command(
+    cls=CommandWithExamples,
+    examples=(("neologue audit --epsilon 8", "both randomizers, at the ε of your campaign"),),
+)
 @click.option("--randomizer", type=click.Choice(RANDOMIZERS), help="The randomizer to audit  [default: both]")
 @click.option("--epsilon", type=float, default=7.0, show_default=True, help="Local ε of one word.")
 @click.option("--words-per-user", type=int, default=60, show_default=True, help="Words in one report (B).")

@@ -159,6 +159,7 @@ class _Wanted:
 
 
 def _check_options(options: dict[str, Any]) -> _Wanted:
+    from neologue.campaign.campaign import MOST_USERS
     from neologue.campaign.profiles import profile as profile_named
     from neologue.language import builtin
 
@@ -174,8 +175,8 @@ def _check_options(options: dict[str, Any]) -> _Wanted:
     alphabet = choose_alphabet(options["alphabet"], profile.alphabet, language)
     level = asked_level(options, "local_epsilon", "central_epsilon")
     wanted = _Wanted(profile.name, language, alphabet, first_epsilon(options, level) | changes, masked, level)
-    if options["users"] is not None:
-        wanted.campaign(options["users"], options["local_epsilon"])
+    # If the users are yet to be chosen, there are enough of them for any other parameter to be judged.
+    wanted.campaign(MOST_USERS if options["users"] is None else options["users"], options["local_epsilon"])
     return wanted
 
 

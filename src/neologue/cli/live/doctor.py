@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from neologue.cli.help_sections import CommandWithExamples
 from neologue.cli.service_client import TOKEN
 from neologue.cli.shared_options import DATABASE
 from neologue.errors import InputError
@@ -12,7 +13,13 @@ from neologue.errors import InputError
 MARKS = {"good": "ok     ", "doubtful": "warning", "unsafe": "ERROR  "}
 
 
-@click.command()
+@click.command(
+    cls=CommandWithExamples,
+    examples=(
+        ("neologue doctor --database words.db --backups backups", "a service on this machine"),
+        ("neologue doctor --server https://words.example.org", "by the address that devices use"),
+    ),
+)
 @DATABASE
 @click.option(
     "--server", envvar="NEOLOGUE_SERVER", show_envvar=True, help="The address under which devices reach the service."
@@ -53,7 +60,10 @@ def doctor(
         context.exit(1)
 
 
-@click.command()
+@click.command(
+    cls=CommandWithExamples,
+    examples=(("neologue backup --database words.db backups/today.db", "while the service runs"),),
+)
 @DATABASE
 @click.argument("copy", type=click.Path(path_type=Path))
 def backup(database: str, copy: Path) -> None:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from neologue.cli.help_sections import CommandGroup, CommandWithExamples
 from neologue.cli.service_client import TOKEN, ServiceClient
 from neologue.errors import ParameterError
 
@@ -20,7 +21,7 @@ FILE = click.argument("file", type=click.Path(path_type=Path))
 LEDGER = click.argument("ledger")
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def ledger() -> None:
     """Track the privacy budgets of populations.
 
@@ -40,7 +41,16 @@ def create(file: Path) -> None:
     click.echo(f"created {file}; give it populations with `neologue ledger population {file} NAME …`", err=True)
 
 
-@ledger.command()
+@ledger.command(
+    cls=CommandWithExamples,
+    examples=(
+        ("neologue ledger population spent.db keyboards --unit user --epsilon 25 --delta 1e-9", "in a file"),
+        (
+            "neologue ledger population http://127.0.0.1:8080 all --parts 12 --unit user --epsilon 9 --delta 1e-9",
+            "twelve parts of the same people, in a service",
+        ),
+    ),
+)
 @LEDGER
 @click.argument("name")
 @click.option(

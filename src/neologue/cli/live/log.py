@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
+from neologue.cli.help_sections import CommandGroup
 from neologue.cli.shared_options import DATABASE
 from neologue.errors import InputError
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def log() -> None:
     """Show and export the log of what a service has done."""
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from neologue.cli.help_sections import CommandWithExamples
 from neologue.cli.live.watch import print_state
 from neologue.cli.service_client import NAME, ServiceClient
 from neologue.errors import ParameterError
@@ -14,7 +15,13 @@ PART = re.compile(r"(?P<whole>.*) (?P<part>[0-9]+) of (?P<parts>[0-9]+)")
 NUMBERED = re.compile(r"(?P<stem>.*?)(?: (?P<number>[0-9]+))?")
 
 
-@click.command()
+@click.command(
+    cls=CommandWithExamples,
+    examples=(
+        ("neologue campaign repeat spring", "a draft, spring 2"),
+        ("neologue campaign repeat spring --as summer --start", "start it at once"),
+    ),
+)
 @NAME
 @click.option("--as", "next_name", help="The name of the next campaign  [default: NAME 2, NAME 3, …]")
 @click.option("--population", help="Whose budget pays  [default: the next part, or the same population]")

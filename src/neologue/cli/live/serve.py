@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neologue.cli.help_sections import SectionedCommand
 from neologue.cli.shared_options import DATABASE
 from neologue.errors import InputError
 
@@ -22,7 +23,20 @@ EXTRA = 'pip install "neologue[server]"'
 SECONDS_TO_STOP = 30
 
 
-@click.command()
+@click.command(
+    cls=SectionedCommand,
+    examples=(
+        ("neologue serve --database words.db", "a service on this machine, with one file"),
+        (
+            "neologue serve --host 0.0.0.0 --proxies 1 --database @/run/secrets/database --workers 4",
+            "behind a proxy that speaks TLS, with PostgreSQL and four processes",
+        ),
+        (
+            "neologue serve --webhook https://hooks.example.org/neologue --webhook-secret secret.txt",
+            "tell another program what happens",
+        ),
+    ),
+)
 @DATABASE
 @click.option(
     "--wrapping-key",

@@ -4,6 +4,7 @@ import json
 
 import click
 
+from neologue.cli.help_sections import CommandWithExamples
 from neologue.cli.service_client import AS_JSON, NAME, SERVER, TOKEN, ServiceClient, ServiceGroup
 
 
@@ -16,7 +17,13 @@ def token(context: click.Context, server: str, token: str | None) -> None:
     context.obj = ServiceClient(server, token)
 
 
-@token.command()
+@token.command(
+    cls=CommandWithExamples,
+    examples=(
+        ("neologue token make ada --role operator", "Ada may run campaigns"),
+        ("neologue token make grace --role analyst", "Grace may read and review released words"),
+    ),
+)
 @NAME
 @click.option(
     "--role",

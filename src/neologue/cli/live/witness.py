@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from neologue.cli.help_sections import CommandGroup
 from neologue.errors import InputError
 
 FORKED = 1
@@ -12,7 +13,7 @@ SECONDS_TO_STOP = 10
 FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def witness() -> None:
     """Co-sign the logs of operators, so that everybody is shown the same log."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neologue.cli.help_sections import CommandWithExamples
 from neologue.cli.log_options import LOG, TRUST, check_trust_has_a_log, read_log
 from neologue.errors import ParameterError
 
@@ -20,7 +21,20 @@ if TYPE_CHECKING:
 FAILED = 1
 
 
-@click.command()
+@click.command(
+    cls=CommandWithExamples,
+    examples=(
+        ("neologue certify found/release.json", "every figure, recomputed"),
+        (
+            "neologue certify found/release.json --verify operator.key.pub",
+            "and the signature, with the public key that the operator gave you",
+        ),
+        (
+            "neologue certify release.json --log https://words.example.org/log --trust trust.txt",
+            "and what the operator logged, as witnesses have co-signed it",
+        ),
+    ),
+)
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option(
     "--verify",
@@ -223,7 +237,13 @@ def _printable(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
-@click.command()
+@click.command(
+    cls=CommandWithExamples,
+    examples=(
+        ("neologue keygen operator.key", "a key that signs releases; operator.key.pub is for everyone"),
+        ("neologue keygen --recovery recovery.key", "a key for emergencies, made before the first device is shipped"),
+    ),
+)
 @click.option("--recovery", is_flag=True, help="A recovery key, which revokes an operator key that was stolen.")
 @click.argument("path", type=click.Path(path_type=Path))
 def keygen(path: Path, recovery: bool) -> None:

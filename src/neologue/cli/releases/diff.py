@@ -7,15 +7,22 @@ from typing import TYPE_CHECKING
 
 import click
 
+from neologue.cli.help_sections import CommandWithExamples
 from neologue.cli.service_client import AS_JSON
 
 if TYPE_CHECKING:
     from neologue.release.comparison import WordChange
 
-RELEASE = click.Path(path_type=Path, exists=True, dir_okay=False)
+RELEASE = click.Path(path_type=Path)
 
 
-@click.command()
+@click.command(
+    cls=CommandWithExamples,
+    examples=(
+        ("neologue diff spring/release.json autumn/release.json", "what is new since spring"),
+        ("neologue diff spring/release.json autumn/release.json --top 100 --json", "as JSON"),
+    ),
+)
 @click.argument("before", type=RELEASE)
 @click.argument("after", type=RELEASE)
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="The most words of a table.")
@@ -23,8 +30,9 @@ RELEASE = click.Path(path_type=Path, exists=True, dir_okay=False)
 def diff(before: Path, after: Path, top: int, as_json: bool) -> None:
     """Compare two releases: which words are new, which rose or fell beyond chance, and which are gone.
 
-    BEFORE and AFTER are two release.json. Shares are of the users of each release who would report a word. An interval
-    of 95 % is wrong for one word in twenty: of many words that stay as they are, some seem to rise or fall.
+    BEFORE and AFTER are the release.json files of two releases. Shares are of the users of each release who would
+    report a word. An interval of 95 % is wrong for one word in twenty: of many words that stay as they are, some seem
+    to rise or fall.
     """
     from neologue.release.codec import read_release_file
     from neologue.release.comparison import compare_releases

@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from neologue.cli.help_sections import CommandWithExamples
 from neologue.errors import ParameterError, ReleaseError
 
 if TYPE_CHECKING:
     from neologue.release.codec import ReleaseDocument
 
-RELEASE = click.argument("release", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+RELEASE = click.argument("release", type=click.Path(path_type=Path))
 
 
-@click.command()
+@click.command(
+    cls=CommandWithExamples,
+    examples=(("neologue explain found/release.json --out privacy.html", "a page to print and to discuss"),),
+)
 @RELEASE
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("privacy.html"), show_default=True, help="The page."
@@ -31,7 +35,15 @@ def explain(release: Path, out: Path) -> None:
     _write(out, legal_page(_read_covered(release)))
 
 
-@click.command()
+@click.command(
+    cls=CommandWithExamples,
+    examples=(
+        (
+            "neologue registry release.json --name Keys --curator Ex --region EU --published 2026-01-31 --author Ada",
+            "a draft of an entry, in deployment.yaml",
+        ),
+    ),
+)
 @RELEASE
 @click.option("--name", required=True, help="The name of the deployment.")
 @click.option("--curator", required=True, help="Who publishes it.")

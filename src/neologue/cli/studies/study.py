@@ -11,6 +11,7 @@ import click
 from neologue import __version__
 from neologue.cli.data_options import data_options, read_columns
 from neologue.cli.discovery.discover import LARGEST_SEED
+from neologue.cli.help_sections import CommandGroup
 from neologue.cli.shared_options import KNOWN, LANGUAGE, LanguageName, complete_from, language_names
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _default_text(values: Mapping[bool, Any]) -> str:
     return f"[default: {shown(values[False])}; quick: {shown(values[True])}]"
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def study() -> None:
     """Repeat the paper, compare methods, or measure what each parameter is worth."""
 

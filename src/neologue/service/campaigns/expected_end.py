@@ -37,11 +37,15 @@ def expected_end(definition: Definition, layers: Sequence[LayerRow], now: float)
     passed = max(0.0, now - current.opened)
     planned = PlannedRounds(definition) if definition.drawn else None
     closes = planned.closes(current) if planned else current.deadline
+    lasted = [after.round.opened - before.round.opened for before, after in pairwise(layers)]
     full = closes
     if layers[-1].state is not LayerState.OPEN:
         full = now
     elif current.reports and not planned:
         full = min(current.deadline, current.opened + passed * current.layer_size / current.reports)
+    elif lasted and not planned:
+        # A layer without a report says nothing yet, and the layers before it do.
+        full = min(current.deadline, current.opened + max(passed, sum(lasted) / len(lasted)))
     full = max(full, now)
     left = max(0, _most_layers(definition) - len(layers))
     longest = closes - current.opened if planned else definition.seconds
@@ -50,7 +54,6 @@ def expected_end(definition: Definition, layers: Sequence[LayerRow], now: float)
         return ExpectedEnd(full, latest, latest)
     if definition.campaign.parameters.layers is None:
         return ExpectedEnd(full, None, latest)
-    lasted = [after.round.opened - before.round.opened for before, after in pairwise(layers)]
     usual = sum((*lasted, full - current.opened)) / (len(lasted) + 1)
     return ExpectedEnd(full, full + left * usual, latest)
 
