@@ -22,7 +22,7 @@ from neologue.release.foreseen import foreseen_facts
 ROOT = Path(__file__).parents[2]
 PROMISES = re.findall(
     r"^\| ([\d,]+) \| ([\d.]+) \| ([\d.]+) \(([a-z ]+)\) \| ([\d.]+) \(([a-z ]+)\) \|",
-    (ROOT / "README.md").read_text("utf-8"),
+    (ROOT / "docs/plan.md").read_text("utf-8"),
     re.MULTILINE,
 )
 
@@ -66,7 +66,7 @@ def test_pages_have_the_colours_of_the_scale() -> None:
 
 
 @pytest.mark.parametrize("row", PROMISES, ids=[row[0] for row in PROMISES])
-def test_the_promises_of_the_readme_are_computed_again(row: tuple[str, ...]) -> None:
+def test_the_promises_without_a_level_are_computed_again(row: tuple[str, ...]) -> None:
     campaign = Campaign.from_profile(
         users=int(row[0].replace(",", "")), alphabet=builtin.alphabet("en"), epsilon=float(row[1])
     )
@@ -75,5 +75,5 @@ def test_the_promises_of_the_readme_are_computed_again(row: tuple[str, ...]) -> 
     assert row[1:] == (*expected, shown(found.user), grade(found.user).words)
 
 
-def test_the_readme_has_a_promise_for_every_size() -> None:
+def test_there_is_a_promise_for_every_size() -> None:
     assert [row[0] for row in PROMISES] == ["10,000", "100,000", "300,000", "1,000,000", "15,000,000"]

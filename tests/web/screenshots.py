@@ -169,13 +169,17 @@ def main(folder_of_all: Path | None = None) -> None:
         visitor, devices = Visitor(browser, desk), crowd(5)
         body = {"name": "ada", "role": "operator"}
         visitor.sign_in(desk.served.ask("POST", "/v1/tokens", body).json["token"])
+        if folder_of_all:
+            folder_of_all.mkdir(parents=True, exist_ok=True)
+            for name, path in {"campaigns": "/", "trends": "/trends", "transparency": "/transparency"}.items():
+                visitor.go(path)
+                every_size(browser, folder_of_all, f"empty-{name}")
         identity = begin(desk, NAME)
         while open_layer(desk, identity) < 2:
             answer(desk, identity, devices, 1.0)
         answer(desk, identity, devices, 0.62)
         visitor.go(f"/campaigns/{NAME}")
         if folder_of_all:
-            folder_of_all.mkdir(parents=True, exist_ok=True)
             every_size(browser, folder_of_all, "running")
         else:
             look(browser, "dashboard-progress", scheme="light", width=1100, height=980)
