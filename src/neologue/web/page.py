@@ -206,7 +206,11 @@ def error_page(found: Session | None, response: Response) -> Response:
     """An error of the API as a page."""
     problem = msgspec.json.decode(response.body, type=Failure).error
     return html_response(
-        "error.html", response.status_code, session=found, message=problem.message, status=response.status_code
+        "error.html",
+        response.status_code,
+        session=found,
+        message=problem.message,
+        is_missing=response.status_code == 404,
     )
 
 
