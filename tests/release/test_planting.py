@@ -155,7 +155,7 @@ def test_a_release_states_it_and_from_when_on_it_should_not_be_trusted() -> None
     assert found.most_words(fewest) > planting.TOLERATED * 2 >= found.most_words(fewest - 1)
     one, trust = planting_lines(stated, 2)
     assert one.startswith("Hostile devices: one device can plant at most ")
-    assert " of 2 words, 0.01 % of all devices " in one
+    assert " of 2 words, 10 devices (0.1 %) " in one
     assert f"fewer than {fewest:,} devices" in trust
 
 

@@ -174,6 +174,17 @@ def test_people_who_were_asked_on_their_devices_are_told_of_what_leaves_them(rel
         legal_page(rehearsal)
 
 
+def test_reports_that_were_made_up_are_not_taken_for_those_of_people(release: ReleaseDocument) -> None:
+    planned = f"{sum(layer.reports for layer in release.layers):,}"
+    assert release.parameters.allocation == "drawn"
+    assert f"a planned number of reports, {planned}: the program made up the missing ones" in legal_page(release)
+    live = replace(release, provenance=replace(release.provenance, fidelity=LIVE))
+    assert f"{planned} reports were counted" in legal_page(live)
+    assert "the service made up the reports that were missing" in legal_page(live)
+    filled = replace(release, parameters=replace(release.parameters, allocation="filled"))
+    assert "made up the missing ones" not in legal_page(filled)
+
+
 def test_a_slug_is_a_part_of_an_address() -> None:
     assert slug("Wörter & mehr", "A/B", "2026") == "w-rter-mehr-a-b-2026"
 

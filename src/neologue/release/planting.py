@@ -186,12 +186,15 @@ def planting_lines(stated: Mapping[str, Any], words: int | None = None) -> list[
         return []
     one, *shares = stated["bounds"]
     # In small populations several shares are the same number of devices.
-    distinct = dict.fromkeys(f"{100 * bound['share']:g} % of all devices {bound['words']:,}" for bound in shares)
-    bounds = ", ".join(distinct)
+    distinct = {bound["devices"]: bound for bound in shares if bound["devices"] > one["devices"]}
+    bounds = "".join(
+        f", {devices:,} devices ({100 * bound['share']:.2g} %) {bound['words']:,}"
+        for devices, bound in distinct.items()
+    )
     of = "" if words is None else f" of {words:,}"
     fewest, tolerated = stated["untrusted_from"], f"{100 * stated['tolerated']:g} %"
     return [
-        f"Hostile devices: one device can plant at most {one['words']:,}{of} words, {bounds}; these limits fail with a "
+        f"Hostile devices: one device can plant at most {one['words']:,}{of} words{bounds}; these limits fail with a "
         f"chance of at most {stated['risk']:g}.",
         f"No number of them can plant more than {tolerated} of the words."
         if fewest is None

@@ -81,7 +81,7 @@ class ProgressView:
         paused = "Paused. " if self.campaign.state == CampaignState.PAUSED else ""
         layer = self.current_layer
         if layer is None:
-            return f"{paused}Preparing the next layer."
+            return f"{paused}Preparing {'the next layer or the release' if self.layers else 'the first layer'}."
         if layer.state == LayerState.CLOSED:
             return f"{paused}{self.label}: deciding what to keep."
         return f"{paused}{self.label}: {layer.reports:,} of {layer.layer_size:,} reports."

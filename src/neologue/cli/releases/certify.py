@@ -214,7 +214,7 @@ def _show(certification: "Certification", statement: "Mapping[str, Any]", *, sig
         print_line(line)
     click.echo("What rests on the operator's word alone:")
     for word in certification.operator_word:
-        click.echo(f"- {word.name}: {word.claim} (could notice a lie: {word.noticed_by})")
+        click.echo(f"- {word.name}: {word.claim} (who could notice a lie: {word.noticed_by})")
     signature = "signature verified" if verified else "signed, signature not verified" if signed else "not signed"
     if certification.simulated:
         click.echo(

@@ -25,70 +25,69 @@ NOBODY = "nobody from outside"
 CHECKED = "a device whose layer is not in the release: neologue device check"
 
 PEOPLE = OperatorWord(
-    "people", "that the reports are of as many different people's devices, and not made up or a rehearsal's", NOBODY
+    "people", "the reports are of as many different people's devices; none is made up, and this is no rehearsal", NOBODY
 )
-IDENTITY = OperatorWord("identity", "that devices were invited to these layers under this campaign's identity", CHECKED)
+IDENTITY = OperatorWord("identity", "devices were invited to these layers under this campaign's identity", CHECKED)
 DEVICE_CODE = OperatorWord(
     "device code",
-    "that devices run the published code: the stated randomizer with secure randomness, once each",
+    "devices run the published code: the stated randomizer with secure randomness, once each",
     "whoever examines the app that is shipped",
 )
 RECORDS = OperatorWord(
-    "records", "that the words are those that as many people typed, each of them asked once, in one layer", NOBODY
+    "records", "so many people typed these words, and each of them was asked once, in one layer", NOBODY
 )
 RANDOMNESS = OperatorWord(
-    "randomness", "that the votes were drawn by the stated law with randomness that no reader knows", NOBODY
+    "randomness", "the votes were drawn by the stated law, with randomness that no reader knows", NOBODY
 )
 SEED = OperatorWord(
-    "seed", "that this seed, and this population, gave these votes", "whoever repeats the run with the same version"
+    "seed", "this seed and this population gave these votes", "whoever repeats the run with the same version"
 )
 REPORTS = OperatorWord(
     "reports",
-    "how many reports each layer, and the measurement, counted: with more of them every central ε is smaller",
+    "how many reports each layer and the measurement counted: with more reports, every central ε is smaller",
     NOBODY,
 )
 VOTES = OperatorWord(
-    "votes", "the votes, and so which prefixes and words were found and how many hold them, or measured them", NOBODY
+    "votes", "the votes, and so which prefixes and words were found, and how many users hold or measured them", NOBODY
 )
 THRESHOLDS = OperatorWord(
     "thresholds",
-    "that k, α, unique_chance, hostile_devices and the rule are those applied: that what had fewer votes than they "
-    "call for would have been dropped, and that nothing stricter was done and less stated",
+    "k, α, unique_chance, hostile_devices and the rule are those applied: whatever had fewer votes than they "
+    "require would have been dropped, and no stricter ones were applied than are stated",
     NOBODY,
 )
 COMPLETENESS = OperatorWord(
     "completeness",
-    "that no layer and no measurement was asked and left out, where one that kept nothing is stated as the last of its "
-    "pass",
+    "no layer and no measurement was asked and left out, where one that kept nothing is stated as the last of its pass",
     CHECKED,
 )
 WARNINGS = OperatorWord(
-    "warnings", "that every warning about the votes of a whole layer is stated, and that none is made up", NOBODY
+    "warnings", "every warning about the votes of a whole layer is stated, and none is made up", NOBODY
 )
 COLLUDERS = OperatorWord(
-    "colluders", "that not more than the stated share of the reports are known to, or made by, whoever looks", NOBODY
+    "colluders", "no more than the stated share of the reports are known to the observer, or made by them", NOBODY
 )
 EXPOSURE = OperatorWord(
     "exposure",
-    "that nobody saw or stored sums of fewer reports than stated",
+    "nobody saw or stored sums of fewer reports than stated",
     "of masks, a device that was promised others: neologue device check; otherwise nobody from outside",
 )
 USERS = OperatorWord(
     "users",
-    "how many users the campaign was for: layers are laid out for them, and counts are of so many",
+    "how many users the campaign was for: the layers are laid out for this number, and counts refer to it",
     "whoever has the known words and lays the layers out again",
 )
 NOTHING_ELSE = OperatorWord(
-    "nothing else", "that nothing else of the same reports was published or shown to anybody", NOBODY
+    "nothing else", "nothing else about the same reports was published or shown to anybody", NOBODY
 )
 ASSIGNMENT = OperatorWord(
     "assignment",
-    "that who was asked, when and about which layer does not depend on anybody's words, nor, where slots are drawn, on "
-    "who else was, and that nothing else that is published tells who was where",
+    "who was asked, when and about which layer does not depend on anybody's words or, where slots are drawn, on who "
+    "else was asked; and nothing else that is published tells who was in which layer",
     NOBODY,
 )
 DAYS = OperatorWord(
-    "days", "over how many days words were remembered (the parameter days)", "the owner of a device, in its settings"
+    "days", "for how many days words were remembered (the parameter days)", "the owner of a device, in its settings"
 )
 LIMITS = OperatorWord(
     "limits",
@@ -103,7 +102,7 @@ DESCRIPTION = OperatorWord(
 )
 LEDGER = OperatorWord(
     "ledger",
-    "what other campaigns asked of the same people: each release states its own cost alone",
+    "what other campaigns asked the same people: each release states only its own cost",
     "the people asked",
 )
 
