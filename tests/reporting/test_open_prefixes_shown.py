@@ -45,7 +45,7 @@ def test_the_terminal_lists_them_and_says_from_which_share_on_nothing_is_missed(
     printed = capsys.readouterr().out
     assert TITLE in printed
     assert f"{found.release.prefixes[0].prefix}…" in printed
-    assert "No blind spots" in printed
+    assert "Surely found" in printed
 
 
 def test_the_page_has_them(run: tuple[DiscoveryRun, LikelyTrace]) -> None:
@@ -63,7 +63,7 @@ def test_the_share_is_rounded_up_and_says_nothing_where_nothing_is_promised(
     (line,) = sure_lines(release)
     share = sure_share(release.campaign)
     assert share is not None
-    stated = float(line.partition(" characters that ")[2].partition(" %")[0]) / 100
+    stated = float(line.partition(" that at least ")[2].partition(" %")[0]) / 100
     assert share <= stated < share + 1e-4
     undecided = replace(release, layers=(*release.layers[:-1], replace(release.layers[-1], decided=False)))
     assert sure_lines(undecided) == []

@@ -83,11 +83,11 @@ def sure_lines(release: Release) -> list[str]:
     if share is None:
         return []
     count = len({kept.prefix for kept in release.prefixes})
-    behind = f"or begins with one of the {count:,} prefixes that are listed" if count else "as no prefix is left"
+    listed = f" or begins with one of the {count:,} listed prefixes" if count else ""
     least = math.ceil(share * 10_000) / 100
     return [
-        f"No blind spots: with a chance of at least {100 * (1 - MISSED):g} %, any word of fewer than "
-        f"{release.campaign.parameters.depth} characters that {least:g} % of the users report is released, {behind}."
+        f"Surely found: a word of fewer than {release.campaign.parameters.depth} characters that at least {least:g} % of "
+        f"the users report is released{listed}, with a chance of at least {100 * (1 - MISSED):g} %."
     ]
 
 
