@@ -127,7 +127,8 @@ def look(browser: Browser, name: str, *, scheme: str, width: int, height: int) -
     adjust(browser, scheme, width, height)
     path = IMAGES / f"{name}.png"
     taken = Image.open(io.BytesIO(browser.driver.get_screenshot_as_png()))
-    taken.convert("RGB").quantize(COLOURS).save(path, optimize=True)
+    # By coverage, small signs keep their colour.
+    taken.convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
     assert path.stat().st_size < LARGEST, path
 
 
