@@ -116,7 +116,7 @@ def test_a_page_states_promises_as_they_are_proved(release: ReleaseDocument) -> 
     page = " ".join(legal_page(release).split())
     assert "fewer than 10 users report to the rounds that judge it" in page, "of all rounds together, not of one"
     assert "if no more than 1 of the devices of a round are hostile" in page
-    assert "but for a chance of 1.1e-09" in page, "not δ, which is 1e-10"
+    assert "except with a chance of 1.1e-09" in page, "not δ, which is 1e-10"
     assert "the folder <code>unfinished</code>" in page, "where the seed is until then"
 
 

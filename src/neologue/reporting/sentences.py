@@ -86,8 +86,8 @@ def sure_lines(release: Release) -> list[str]:
     listed = f" or begins with one of the {count:,} listed prefixes" if count else ""
     least = math.ceil(share * 10_000) / 100
     return [
-        f"Surely found: a word of fewer than {release.campaign.parameters.depth} characters that at least {least:g} % of "
-        f"the users report is released{listed}, with a chance of at least {100 * (1 - MISSED):g} %."
+        f"Surely found: a word of fewer than {release.campaign.parameters.depth} characters that at least {least:g} % "
+        f"of the users report is released{listed}, with a chance of at least {100 * (1 - MISSED):g} %."
     ]
 
 
