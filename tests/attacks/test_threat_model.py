@@ -7,7 +7,7 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 PAGE = (TESTS.parent / "docs" / "privacy" / "threat-model.md").read_text("utf-8")
-TABLES = {"what a stranger tries": 15, "what": 9, "attack": 8}
+TABLES = {"what a stranger tries": 15, "what": 9, "attack": 8, "what hostile reports do": 7}
 """The first cells of the tables in which each row is an attack or a sentence, and the fewest rows of each."""
 
 
@@ -51,6 +51,26 @@ def test_every_row_about_an_attacker_or_a_deployment_names_its_test(table: str) 
     found = rows(PAGE)[table]
     assert len(found) >= TABLES[table]
     assert [row[0] for row in found if not named(row[-1])] == []
+
+
+def untested(page: str) -> list[str]:
+    """How those paragraphs about an attacker or a claim begin that name no test, themselves or in a table below."""
+    parts = page.split("\n\n")
+    return [
+        part[:60]
+        for part, following in zip(parts, [*parts[1:], ""], strict=True)
+        if part.startswith("**") and not named(part) and not (following.startswith("|") and named(following))
+    ]
+
+
+def test_every_paragraph_about_an_attacker_or_a_claim_names_a_test() -> None:
+    assert untested(PAGE) == []
+    assert sum(part.startswith("**") for part in PAGE.split("\n\n")) > 15
+
+
+def test_a_paragraph_without_a_test_is_noticed() -> None:
+    page = "**Reader.** Sees.\n\n**Server.** `test_x`\n\n**Thief.** Steals:\n\n| a |\n|---|\n| `test_x` |"
+    assert untested(page) == ["**Reader.** Sees."]
 
 
 def test_every_attack_that_is_kept_is_in_the_threat_model() -> None:
