@@ -1,6 +1,6 @@
 """The 99th percentile of an honest check-in while strangers send hostile requests, and without them; and memory.
 
-python -m benchmarks.strangers                  10,000 requests of each kind, 1,000 a second
+python -m benchmarks.strangers                  10,000 requests of each kind, 1,000 a second: about 7 minutes
 python -m benchmarks.strangers --kind scanner   this kind alone; `--kind` can be given again
 python -m benchmarks.strangers --requests 1000  a short run
 
@@ -12,6 +12,8 @@ what the service itself adds: that is the ratio with a goal. Each round has a ra
 beside the ratio of all, because a burst of other work spoils one round. *cost* is the CPU time of the service for a
 hostile request, in honest check-ins, and *noise* that for a check-in beside strangers over one alone. Both are counted
 for the service alone, and *noise* is 1 on a quiet machine: what else is measured is disturbed where it is far from it.
+
+The rows of docs/benchmarks.md are printed as they are measured; Ctrl-C ends it, and keeps those that are there.
 """
 
 import argparse
@@ -26,7 +28,7 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -113,6 +115,8 @@ def attacks(document: str) -> Mapping[str, Attack]:
         "forged credential": _asking(_request("POST /v1/check-in", forged)),
         "scanner": _asking(_request("GET /wp-login.php")),
         "wrong sign-in": _asking(_request("POST /sign-in", b"token=guess", origin="http://here")),
+        "thousands of headers": _asking(b"GET / HTTP/1.1\r\n" + 4000 * b"a:\r\n" + b"\r\n"),
+        "thousands of parameters": _asking(_request("GET /sign-in?" + 3000 * "a=1&")),
         "pipelined": _asking(200 * b"GET /readyz HTTP/1.1\r\nHost: here\r\n\r\n"),
     }
 
@@ -163,9 +167,14 @@ class Strangers:
     def __init__(self, document: str) -> None:
         self.elsewhere = _free_port()
         module = [sys.executable, "-m", "benchmarks.strangers"]
-        self._sink = subprocess.Popen([*module, "--throw-away", str(self.elsewhere)])
+        # Sessions of their own: whoever interrupts the measurement from a terminal interrupts this process alone.
+        self._sink = subprocess.Popen([*module, "--throw-away", str(self.elsewhere)], start_new_session=True)
         self._process = subprocess.Popen(
-            [*module, "--document", document], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [*module, "--document", document],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
         while socket.socket().connect_ex(("127.0.0.1", self.elsewhere)):
             time.sleep(0.05)
@@ -319,36 +328,49 @@ def _while(goes_on: Callable[[], bool]) -> Callable[[int], bool]:
     return lambda done: done < FEWEST or goes_on()
 
 
+COLUMNS = ("hostile requests", "alone", "beside", "attacked", "/ beside", "median", "cost", "noise", "memory")
+"""Those of the table in docs/benchmarks.md."""
+
+
 def measure(requests: int, kinds: list[str]) -> None:
-    """Measure all kinds one after the other, and print a line for each."""
+    """Measure all kinds one after the other, and print a row for each; what is printed stays if it is interrupted."""
     with TemporaryDirectory() as name, _service(Path(name)) as (port, server, body, document):
         honest, strangers = Honest(port, body), Strangers(document)
         try:
-            honest.latencies(lambda done: done < 200)  # warms up
+            honest.latencies(lambda done: done < WARM_UP)
             # Each kind once, in small: what is made once is there, and memory is that of a service that has seen all.
             for kind in kinds or list(attacks("")):
                 honest.latencies(_while(strangers.begin(port, kind, WARM_UP)))
-            print(f"{requests:,} requests of each kind, {RATE:,} a second, {ROUNDS} rounds; load {_load()}")
-            print(
-                f"{'p99':22}{'alone':>10}{'beside':>10}{'attacked':>10}{'/ alone':>9}{'/ beside':>9}{'median':>8}"
-                f"{'cost':>7}{'noise':>7}  memory"
-            )
+            print(f"{requests:,} requests of each kind, {RATE:,} a second, {ROUNDS} rounds; load {_load()}\n")
+            print(_row(COLUMNS), _row(["---"] * len(COLUMNS)), sep="\n", flush=True)
             for kind in kinds or list(attacks("")):
                 before = server.memory_info().rss
                 spells = _measure_kind(kind, requests, honest, strangers, server, port)
-                alone, beside, attacked = map(_p99, (spells.alone, spells.beside, spells.attacked))
-                print(
-                    f"{kind:22}{1e3 * alone:>8.1f}ms{1e3 * beside:>8.1f}ms{1e3 * attacked:>8.1f}ms"
-                    f"{attacked / alone:>9.2f}{attacked / beside:>9.2f}"
-                    f"{statistics.median(spells.rounds):>8.2f}{spells.cost(requests):>7.1f}{spells.slowed:>7.2f}"
-                    f"  {before / 1e6:.0f} to {max(spells.memory) / 1e6:.0f} MB, x {max(spells.memory) / before:.2f}",
-                    flush=True,
-                )
-            print(
-                f"goal: / beside and its median at most {GOAL:g}, memory x 1; quiet if noise is near 1; load {_load()}"
-            )
+                print(_row(_figures(kind, spells, requests, before)), flush=True)
+        except KeyboardInterrupt:
+            print("\ninterrupted: the kinds above are complete")
         finally:
             strangers.end()
+            print(f"\ngoal: / beside and median at most {GOAL:g}, memory x 1; quiet if noise is near 1; load {_load()}")
+
+
+def _figures(kind: str, spells: Spells, requests: int, before: int) -> list[str]:
+    """The cells of a row."""
+    alone, beside, attacked = map(_p99, (spells.alone, spells.beside, spells.attacked))
+    most = max(spells.memory)
+    return [
+        kind,
+        *(f"{1e3 * seconds:.1f} ms" for seconds in (alone, beside, attacked)),
+        f"{attacked / beside:.2f}",
+        f"{statistics.median(spells.rounds):.2f}",
+        f"{spells.cost(requests):.1f}",
+        f"{spells.slowed:.2f}",
+        f"{before / 1e6:.0f} to {most / 1e6:.0f} MB, x {most / before:.2f}",
+    ]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def main() -> None:
