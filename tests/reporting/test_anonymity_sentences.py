@@ -28,6 +28,7 @@ def test_both_promises_are_told_with_what_they_rest_on() -> None:
         "1e-06, over the whole release, even if 2 devices of a layer are hostile."
     )
     assert "and one that 9 users report with a chance of at most " in protects
+    assert protects.endswith("of the layers that judge them, if no user has more than 60 words to report.")
 
 
 def test_under_masks_without_limits_no_sentence_claims_anything_against_hostile_devices() -> None:

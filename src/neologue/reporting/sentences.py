@@ -246,5 +246,6 @@ def _threshold_lines(statement: Mapping[str, Any]) -> list[str]:
     return [
         f"Rare words: in any layer, a word that nobody reports gets enough votes with a chance of at most "
         f"{shown(nobody)}, and one that {k - 1:,} users report with a chance of at most {shown(few)}. Of all words and "
-        f"prefixes kept, at most {number} are expected to have fewer than {k:,} users."
+        f"prefixes kept, at most {number} are expected to be reported by fewer than {k:,} users of the layers that "
+        f"judge them, if no user has more than {statement['words_per_user']:,} words to report."
     ]
