@@ -3,6 +3,7 @@
 import os
 import select
 import socket
+import tracemalloc
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -270,6 +271,26 @@ def test_answers_that_nobody_reads_hold_little_memory_and_not_for_long(tmp_path:
         assert 0 < max(held) <= readers * 3 * (1 << 16)
         assert limited(service, "reading_seconds") == readers
         assert service.ask("GET", path, Accept_Encoding="identity").body == document, "who reads gets all of it"
+
+
+@pytest.mark.parametrize("path", ["/v1/known/", "/log/documents/"])
+def test_however_many_documents_are_read_slowly_at_once_none_is_unpacked_in_memory(tmp_path: Path, path: str) -> None:
+    size, documents = 8 << 20, 6
+    digests = [os.urandom(32) for _ in range(documents)]
+    with attacked(tmp_path) as (service, worker), ExitStack() as lines:
+        with worker.database.transaction() as db:
+            for digest in digests:
+                db.execute("INSERT INTO known (digest, words) VALUES (?, ?)", (digest, zlib.compress(bytes(size))))
+        tracemalloc.start()
+        lines.callback(tracemalloc.stop)
+        for digest in digests:
+            line = lines.enter_context(connect(service, receive_buffer=4096))
+            send(line, head("GET", path + digest.hex()))
+            assert line.recv(8)[-8:] == b"HTTP/1.1", "it is being read"
+        held, most = tracemalloc.get_traced_memory()
+        assert held < size / 4
+        assert most < size, "nor was any at any time"
+        assert service.ask("GET", path + digests[0].hex(), Accept_Encoding="identity").body == bytes(size)
 
 
 def test_the_slowest_readers_go_if_all_together_hold_too_much(tmp_path: Path) -> None:

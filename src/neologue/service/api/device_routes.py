@@ -1,18 +1,18 @@
 """The routes that devices use before they send anything: check-in, documents of layers and lists of known words."""
 
-import gzip
 import re
-import zlib
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from neologue.protocol.credential import Credential
+from neologue.service.api.packed_documents import as_gzip, unpacked
 from neologue.service.api.rate_limit import Standing
 from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import answer, failure
@@ -32,10 +32,16 @@ KNOWN: Final = "/v1/known/"
 _LARGEST_CHECK_IN: Final = 1024
 _IMMUTABLE: Final = "public, max-age=31536000, immutable"
 _DOCUMENTS: Final = 64
-"""How many documents are kept in memory, compressed as they are sent."""
-_PLAIN_DOCUMENTS: Final = 4
-"""How many are kept as they are besides: one copy for all who ask for it, however slowly they read."""
+"""How many documents are kept in memory, as they are stored and compressed as they are sent."""
 _DIGEST: Final = re.compile("[0-9a-f]{64}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class _Document:
+    """A document as it is stored, and as most are sent it."""
+
+    stored: bytes
+    gzip: bytes
 
 
 class DeviceRoutes:
@@ -55,7 +61,6 @@ class DeviceRoutes:
         self._bodies = bodies
         self._threads, self._layers, self._answers = threads, layers, answers
         self._document = lru_cache(_DOCUMENTS)(self._fetch)
-        self._plain = lru_cache(_PLAIN_DOCUMENTS)(lambda kind, digest: gzip.decompress(self._document(kind, digest)))
 
     def routes(self) -> list[Route]:
         """The routes."""
@@ -90,28 +95,28 @@ class DeviceRoutes:
     async def _serve_document(self, kind: str, request: Request) -> Response:
         """A document by its digest, compressed if the client accepts that; it never changes, so it may be cached."""
         digest = request.path_params["digest"]
-        compressed = await self._compressed_document(kind, digest)
-        if compressed is None:
+        document = await self._find_document(kind, digest)
+        if document is None:
             return failure(404, "unknown", f"there is nothing under this digest in {kind}")
         headers = {"Cache-Control": _IMMUTABLE, "ETag": f'"{digest}"', "Vary": "Accept-Encoding"}
         media = "application/json" if kind == "layers" else "text/plain; charset=utf-8"
         if request.headers.get("If-None-Match") == headers["ETag"]:
             return Response(status_code=304, headers=headers)
         if "gzip" in request.headers.get("Accept-Encoding", ""):
-            return Response(compressed, headers={**headers, "Content-Encoding": "gzip"}, media_type=media)
-        return Response(await self._threads.run(self._plain, kind, digest), headers=headers, media_type=media)
+            return Response(document.gzip, headers={**headers, "Content-Encoding": "gzip"}, media_type=media)
+        return StreamingResponse(unpacked(document.stored), headers=headers, media_type=media)
 
-    async def _compressed_document(self, kind: str, digest: str) -> bytes | None:
-        """The compressed document with this digest, if there is one."""
+    async def _find_document(self, kind: str, digest: str) -> _Document | None:
+        """The document with this digest, if there is one."""
         with suppress(KeyError):
             return await self._threads.run(self._document, kind, digest) if _DIGEST.fullmatch(digest) else None
         return None
 
-    def _fetch(self, kind: str, digest: str) -> bytes:
-        """The compressed document with this digest; or a KeyError, which is not cached: it may come a moment later."""
+    def _fetch(self, kind: str, digest: str) -> _Document:
+        """The document with this digest; or a KeyError, which is not cached: it may come a moment later."""
         read = campaign_store.document_of if kind == "layers" else campaign_store.known_of
         with self._database.reading() as db:
             stored = read(db, bytes.fromhex(digest))
         if stored is None:
             raise KeyError(digest)
-        return gzip.compress(zlib.decompress(stored), mtime=0)
+        return _Document(stored, as_gzip(stored))

@@ -4,11 +4,12 @@ import hashlib
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from neologue.service.api.packed_documents import unpacked
 from neologue.service.api.responses import failure
-from neologue.service.log.log_files import read_file
+from neologue.service.log.log_files import packed_document, read_file
 from neologue.service.ops.concurrency import Threads
 from neologue.service.storage.database import Database
 from neologue.transparency.log_source import DOCUMENTS
@@ -37,7 +38,9 @@ class LogRoutes:
 
     async def _file(self, request: Request) -> Response:
         path: str = request.path_params["path"]
-        content = await self._threads.run(self._read, path)
+        packed, content = await self._threads.run(self._read, path)
+        if packed is not None:
+            return _document(path, packed, request.headers.get("If-None-Match"))
         if content is None:
             return failure(404, "unknown", "the log has no such file")
         changes = path == EVIDENCE or path.endswith(CHECKPOINT)
@@ -48,8 +51,18 @@ class LogRoutes:
         text = changes or path.startswith(DOCUMENTS)
         return Response(content, headers=headers, media_type=_TEXT if text else _BYTES)
 
-    def _read(self, path: str) -> bytes | None:
+    def _read(self, path: str) -> tuple[bytes | None, bytes | None]:
+        """The document at a path as it is stored, if devices are given it; or the file there, if there is one."""
         if path == EVIDENCE:
-            return self._evidence
+            return None, self._evidence
         with self._database.reading() as db:
-            return read_file(db, path, self._quorum)
+            packed = packed_document(db, path)
+            return packed, None if packed is not None else read_file(db, path, self._quorum)
+
+
+def _document(path: str, packed: bytes, known: str | None) -> Response:
+    """A document, which may be large, and which everybody may ask for."""
+    headers = {"Cache-Control": _IMMUTABLE, "ETag": f'"{path.rpartition("/")[2]}"'}
+    if known == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    return StreamingResponse(unpacked(packed), headers=headers, media_type=_TEXT)

@@ -60,9 +60,20 @@ def _tile(db: Connection, tree: bytes, tile: Tile) -> bytes | None:
     return content if len(parts) == tile.width else None
 
 
+def packed_document(db: Connection, path: str) -> bytes | None:
+    """The document at a path below the log as it is stored, if it is one that devices are given."""
+    match = _DOCUMENT.fullmatch(path)
+    return _packed(db, bytes.fromhex(match[1])) if match else None
+
+
 def _document(db: Connection, digest: bytes) -> bytes | None:
+    packed = _packed(db, digest)
+    return log_store.document_of(db, digest) if packed is None else zlib.decompress(packed)
+
+
+def _packed(db: Connection, digest: bytes) -> bytes | None:
     for select in _PACKED:
         rows = db.execute(select, (digest,))
         if rows:
-            return zlib.decompress(bytes(rows[0][0]))
-    return log_store.document_of(db, digest)
+            return bytes(rows[0][0])
+    return None
