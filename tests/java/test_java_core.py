@@ -5,6 +5,8 @@ import re
 from dataclasses import asdict
 from typing import Final
 
+import pytest
+
 from device_cases import CASED_VOCABULARIES, CASED_WORDS, KNOWN_LISTS, SPACES, hostile_documents, layers_to_judge
 from invitations import OPERATOR, campaign_id, default_policy
 from layers import small_layer
@@ -27,10 +29,11 @@ def test_all_vectors(java: JavaMachine) -> None:
     assert {name for name, passed in told["passed"].items() if passed} == files
 
 
-def test_the_example_of_the_documentation_is_compiled() -> None:
-    page = (ROOT / "docs" / "java.md").read_text("utf-8")
-    example = page.partition("```java\n")[2].partition("```")[0]
-    assert (ROOT / "devices/java/test/example/WordsWorker.java").read_text("utf-8").endswith(example)
+@pytest.mark.parametrize(("page", "example"), [("java", "WordsWorker"), ("android", "UnmeteredTransport")])
+def test_the_examples_of_the_documentation_are_compiled(page: str, example: str) -> None:
+    source = (ROOT / "devices/java/test/example" / f"{example}.java").read_text("utf-8")
+    shown = (ROOT / "docs" / f"{page}.md").read_text("utf-8").split("```java\n")
+    assert any(source.endswith(each.partition("```")[0]) for each in shown[1:])
 
 
 def test_the_jar_is_small(java: JavaMachine) -> None:

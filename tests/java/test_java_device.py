@@ -258,6 +258,15 @@ def test_a_damaged_record_is_refused(device: JavaDevice) -> None:
     assert Credential.parse(device.options["credential"])
 
 
+def test_a_large_document_waits_for_a_network_that_is_not_metered(device: JavaDevice, service: Service) -> None:
+    with device.opened(metered_above=100):
+        assert device.tick()[:2] == device.tick()[:2] == ("later", 21_600.0)
+    assert service.asked("/v1/layers") == 1, "it is fetched once to see that it is too large"
+    assert service.asked("/v1/check-in") == 2
+    with device.opened(metered_above=None):
+        assert device.state == "final"
+
+
 def handed_over(device: JavaDevice, service: Service, answers: int | None = None) -> list[str]:
     """The states of a device that has no network, and whose files are carried; of a trip, so many answers arrive."""
     request, answer = device.folder.parent / "request.json", device.folder.parent / "answer.json"

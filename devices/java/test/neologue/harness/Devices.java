@@ -1,5 +1,6 @@
 package neologue.harness;
 
+import example.UnmeteredTransport;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.nio.file.Paths;
@@ -168,6 +169,9 @@ final class Devices {
         Transport transport = given.get("server") == null
                 ? new HandoverTransport(Paths.get(given.text("request")), Paths.get(given.text("answer")))
                 : new Watched(new HttpTransport(given.text("server")), folder);
+        if (given.get("metered_above") != null) {
+            transport = new UnmeteredTransport(transport, () -> true, given.number("metered_above"));
+        }
         long today = day;
         DeviceBuilder builder = Device.in(folder, transport, policy)
                 .sealedBy(new AesSeal(new SecretKeySpec(new byte[16], "AES")))
