@@ -46,7 +46,7 @@ def test_votes_in_java_and_in_python_are_in_one_sum(java: JavaMachine, tmp_path:
     assert not crowd.broken
     for text in credentials[:EACH]:
         serial = Credential.parse(text).serial
-        record = json.loads((tmp_path / serial.hex() / "masked").read_bytes()[32:])
+        record = json.loads((tmp_path / serial.hex() / "sent").read_bytes()[32:])
         crowd.contributed[serial] = {bytes.fromhex(record["reports"][campaign.hex()])}
     with closing(open_database(url)) as database:
         spent = spent_serials(database)

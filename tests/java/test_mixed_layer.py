@@ -15,8 +15,10 @@ from neologue.device import Client, HttpTransport, Response
 from neologue.device.network.handover import HandedRequest, carry
 from neologue.device.network.transport import JSON, SMALL_ANSWER
 from neologue.fleet.fleet import simulated_policy
+from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import Credential
 from neologue.protocol.documents import read_known, read_layer
+from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
 from neologue.protocol.submission import Submission
 from neologue.service.storage.database import open_database
@@ -100,17 +102,20 @@ def test_java_by_files_java_by_http_python_and_a_browser_are_summed(
             device.join(credential)
             assert device.tick().state in ("received", "final")
         _report_from_pages(browser, service, operator, in_browser, bodies)
-        storage = ReportStore(database := open_database(url))
-        open_devices.callback(database.close)
-        wait_until(lambda: storage.tally(campaign, 0).reports == len(bodies))
-        tally = storage.tally(campaign, 0)
-        assert np.array_equal(tally.votes, _sum(service, by_file[0], bodies)), "Java by files, Python, pages"
         devices = [
             {"folder": str(tmp_path / f"http{number}"), "server": service.address, "credential": credential, **options}
             for number, credential in enumerate(by_http)
         ]
-        assert java.ask("fleet", devices=devices).keys() <= {"FINAL", "OVER", "CLOSED"}
-        wait_until(lambda: service.ask("GET", "/v1/campaigns/small/layers").json[0]["reports"] == 4 * EACH)
+        layer = _asked(service, by_file[0])
+        assert java.ask("fleet", devices=devices) == {"FINAL": EACH}
+        for device, credential in zip(devices, by_http, strict=True):
+            record = json.loads((Path(str(device["folder"])) / "sent").read_bytes()[32:])
+            bodies[Credential.parse(credential).serial] = bytes.fromhex(record["reports"][campaign.hex()])
+        storage = ReportStore(database := open_database(url))
+        open_devices.callback(database.close)
+        tally = storage.tally(campaign, 0)
+        assert tally.reports == len(bodies) == 4 * EACH
+        assert np.array_equal(tally.votes, _sum(layer, bodies))
 
 
 def _invite(service: Served, devices: int) -> tuple[str, bytes, list[str]]:
@@ -164,12 +169,16 @@ def _report_by_files(
             answer.write_bytes(carry(HandedRequest.parse(request.read_bytes()), carrier))
 
 
-def _sum(service: Served, credential: str, bodies: dict[bytes, bytes]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """The votes in some reports, by candidate."""
+def _asked(service: Served, credential: str) -> Layer | ClosedLayer:
+    """The layer that a device is asked about."""
     digest = service.ask("POST", "/v1/check-in", {"credential": credential}).json["layer"]
     document = service.ask("GET", f"/v1/layers/{digest}").body
     known = read_known(service.ask("GET", f"/v1/known/{json.loads(document)['known']}").body)
-    layer = read_layer(document, known)
+    return read_layer(document, known)
+
+
+def _sum(layer: Layer | ClosedLayer, bodies: dict[bytes, bytes]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """The votes in some reports, by candidate."""
     total = np.zeros(layer.randomizer.candidates, np.int64)
     for report in bodies.values():
         np.add.at(total, read_report(layer, report), 1)

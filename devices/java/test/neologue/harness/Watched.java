@@ -8,7 +8,7 @@ import java.nio.file.StandardCopyOption;
 import neologue.transport.Response;
 import neologue.transport.Transport;
 
-/** A transport that keeps the record of a device, as it is when masked votes leave, in a file `masked` of its folder. */
+/** A transport that keeps the record of a device, as it is when its votes leave, in a file `sent` of its folder. */
 final class Watched implements Transport {
     /** Where the number of a message to a group stands in a request. */
     private static final int NUMBER = 81;
@@ -24,9 +24,10 @@ final class Watched implements Transport {
 
     @Override
     public Response request(String method, String path, byte[] body, String type, int most) {
-        if (path.startsWith("/v1/cohorts/") && body.length > NUMBER && body[NUMBER] == VECTOR) {
+        boolean masked = path.startsWith("/v1/cohorts/") && body.length > NUMBER && body[NUMBER] == VECTOR;
+        if (masked || path.equals("/v1/reports")) {
             try {
-                Files.copy(folder.resolve("record"), folder.resolve("masked"), StandardCopyOption.REPLACE_EXISTING);
+                Files.copy(folder.resolve("record"), folder.resolve("sent"), StandardCopyOption.REPLACE_EXISTING);
             } catch (IOException error) {
                 throw new UncheckedIOException(error);
             }
