@@ -108,8 +108,8 @@ def test_java_by_files_java_by_http_python_and_a_browser_are_summed(
         ]
         layer = _asked(service, by_file[0])
         assert java.ask("fleet", devices=devices) == {"FINAL": EACH}
-        for device, credential in zip(devices, by_http, strict=True):
-            record = json.loads((Path(str(device["folder"])) / "sent").read_bytes()[32:])
+        for number, credential in enumerate(by_http):
+            record = json.loads((tmp_path / f"http{number}" / "sent").read_bytes()[32:])
             bodies[Credential.parse(credential).serial] = bytes.fromhex(record["reports"][campaign.hex()])
         storage = ReportStore(database := open_database(url))
         open_devices.callback(database.close)
@@ -120,7 +120,7 @@ def test_java_by_files_java_by_http_python_and_a_browser_are_summed(
 
 def _invite(service: Served, devices: int) -> tuple[str, bytes, list[str]]:
     """The operator and the identity of a campaign that has begun, and devices that its first layer invites."""
-    told = json.loads(msgspec.json.encode(definition(rehearsal=True, batch=EACH)))
+    told = json.loads(msgspec.json.encode(definition(rehearsal=True, batch=EACH, layer_seconds=1e5)))
     assert service.ask("POST", "/v1/campaigns", told).status == 201
     assert service.ask("POST", "/v1/campaigns/small/start", {}).status == 200
     invited: list[str] = []
