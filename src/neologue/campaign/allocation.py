@@ -20,8 +20,11 @@ def planned_allocation(parameters: Parameters, asked: int, measuring: int) -> Al
         return Allocation.none(TRIE)
     if not parameters.drawn:
         return Allocation.none(NOT_PROVED.format(randomizer=parameters.randomizer))
-    layers = [asked] * (parameters.passes * parameters.layers)
-    return Allocation.plan([*layers, measuring] if measuring else layers, parameters.delta)
+    asked_of, words = [asked] * (parameters.passes * parameters.layers), parameters.later_words
+    later = [None, *[words] * (parameters.layers - 1)] * parameters.passes
+    if measuring:
+        asked_of, later = [*asked_of, measuring], [*later, None]
+    return Allocation.plan(asked_of, parameters.delta, later)
 
 
 def expected_users(parameters: Parameters, devices: int, reserve: float, measuring: int) -> int:

@@ -27,6 +27,7 @@ class Changes(TypedDict, total=False):
     delta: float
     colluders: float
     promised_epsilon: float | None
+    later_words: int | None
     layers: int | None
     allocation: str
     promised_unit: str

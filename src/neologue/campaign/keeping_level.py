@@ -1,11 +1,13 @@
 """What a level of privacy makes of a campaign: the largest local ε that keeps it, and the promise of it."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from neologue.campaign.allocation import planned_cost
 from neologue.campaign.largest_epsilon import largest_epsilon
+from neologue.campaign.parameters import Parameters
 from neologue.campaign.privacy_level import PrivacyLevel, weaker
 from neologue.campaign.promise import WITH_DROPOUTS
 from neologue.errors import ParameterError
@@ -15,22 +17,28 @@ from neologue.privacy.cost import central_epsilon
 if TYPE_CHECKING:
     from neologue.campaign.campaign import Campaign
 
+LATER_SHARE = 0.5
+"""The words of a report to a layer after the first, as a share of those to the first."""
+
 
 def keep_level(
     campaign: "Campaign", level: PrivacyLevel, cost: "Callable[[Campaign], float]", epsilon: float | None = None
 ) -> "Campaign":
     """The campaign with the largest local ε within a level, or with a smaller one, and with the level's promise.
 
-    The cost is what a campaign may cost a whole user who reads the release.
+    The cost is what a campaign may cost a whole user, against readers of the release. Later layers ask for fewer words
+    if the campaign costs too much otherwise.
     """
-    parameters = replace(campaign.parameters, delta=level.delta, promised_epsilon=None)
+    fewer = _later_words(campaign.parameters)
 
-    def with_epsilon(chosen: float) -> "Campaign":
-        return replace(campaign, parameters=replace(parameters, epsilon=chosen))
+    def with_epsilon(chosen: float, later_words: int | None = fewer) -> "Campaign":
+        changed = replace(
+            campaign.parameters, delta=level.delta, promised_epsilon=None, epsilon=chosen, later_words=later_words
+        )
+        return replace(campaign, parameters=changed)
 
-    if level.user_epsilon is None:
-        best: Campaign | None = with_epsilon(level.local_epsilon)
-    else:
+    best: Campaign | None = with_epsilon(level.local_epsilon)
+    if level.user_epsilon is not None:
         best = largest_epsilon(with_epsilon, cost, level.user_epsilon, level.local_epsilon)
     if best is None:
         raise ParameterError(
@@ -46,8 +54,16 @@ def keep_level(
                 parameter="privacy",
             )
         best = with_epsilon(epsilon)
+    as_many = with_epsilon(best.epsilon, None)
+    if level.user_epsilon is None or (fewer is not None and cost(as_many) <= level.user_epsilon):
+        best = as_many
     promised = replace(best.parameters, promised_epsilon=level.user_epsilon, promised_unit="user")
     return replace(best, parameters=promised)
+
+
+def _later_words(parameters: Parameters) -> int | None:
+    """Fewer words for later layers, if there are any and that makes the campaign cost less."""
+    return math.ceil(parameters.words_per_user * LATER_SHARE) if parameters.drawn and parameters.layers != 1 else None
 
 
 def user_cost(campaign: "Campaign") -> float:

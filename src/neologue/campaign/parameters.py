@@ -74,6 +74,10 @@ class Parameters:
     promised_epsilon: float | None = None
     """The central ε that no release costs more than: a layer with too few reports for it is not decided. None promises
     nothing."""
+    later_words: int | None = None
+    """The most words that a report to a layer after the first speaks of; None asks for as many in all layers. A level
+    of privacy sets it where fewer words leave room for a larger ε: most words of a user are found or asked about by
+    then."""
     layers: int | None = None
     """How many layers a pass has, which ask about all strings that are likely enough and judge words by all their
     votes; None grows a trie by one symbol a layer."""
@@ -124,6 +128,7 @@ class Parameters:
             raise ParameterError(
                 f"colluders must be a share from 0 to below 1, not {self.colluders}", parameter="colluders"
             )
+        self._check_later_words()
         _choice("promised_unit", self.promised_unit, ("item", "user"))
         promised = self.promised_epsilon
         if promised is not None and not 0 < promised <= MOST_PROMISED:
@@ -141,6 +146,10 @@ class Parameters:
         """
         return self.allocation == "drawn" and self.layers is not None and hides_layers(self.randomizer)
 
+    def words_in(self, layer: int) -> int:
+        """The most words that a report to a layer of a pass speaks of."""
+        return self.words_per_user if layer == 1 or self.later_words is None else self.later_words
+
     def counted_reports(self, asked: int) -> int:
         """How many reports a layer counts that asks so many users, if all come: more than those if slots are drawn."""
         return planned_reports(asked, self.delta) if self.drawn else asked
@@ -155,6 +164,17 @@ class Parameters:
         return AnonymityPromise(
             self.k_anonymity, self.alpha, self.unique_chance, self.hostile_devices, passes=self.passes
         )
+
+    def _check_later_words(self) -> None:
+        if self.later_words is None:
+            return
+        check_whole("later words", self.later_words, 1, self.words_per_user, parameter="later_words")
+        if not self.drawn:
+            raise ParameterError(
+                "later layers ask for fewer words only where slots are drawn, because elsewhere the first layer alone "
+                "decides what a campaign costs: leave out later_words, or draw slots",
+                parameter="later_words",
+            )
 
     def as_dict(self) -> dict[str, object]:
         """The parameters as they stand in a release."""

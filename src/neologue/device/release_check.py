@@ -72,12 +72,14 @@ def _objections(release: Mapping[str, Any], answer: AnsweredCampaign, keys: Sequ
         if not answer.epsilon * (1 - ENFORCED) <= parameters["epsilon"] <= answer.epsilon:
             yield f"this device spent an ε of {answer.epsilon:g}, and the release states {parameters['epsilon']}"
         return
-    for what, told, stated in (
-        ("an ε", answer.stated_epsilon, parameters["epsilon"]),
-        ("at most so many words per user:", answer.bound, parameters["words_per_user"]),
-    ):
-        if told != stated:
-            yield f"this device was told {what} {told:g}, and the release states {stated}"
+    if answer.stated_epsilon != parameters["epsilon"]:
+        yield f"this device was told an ε {answer.stated_epsilon:g}, and the release states {parameters['epsilon']}"
+    # Reports to later layers may speak of fewer words than any report of the campaign.
+    if not answer.bound <= parameters["words_per_user"]:
+        yield (
+            f"this device was told at most so many words per user: {answer.bound:g}, and the release states "
+            f"{parameters['words_per_user']}"
+        )
     masked = release["exposure"]["masked"]
     rules = None if masked is None else GroupRules(**masked)
     promised = None if answer.masked is None else _numbers(answer.masked)

@@ -193,7 +193,7 @@ def discover_likely(
                 depth=parameters.depth,
                 mechanism=parameters.randomizer,
                 epsilon=campaign.epsilon,
-                bound=parameters.words_per_user,
+                bound=parameters.words_in(number),
                 sampler=parameters.sampler,
                 known=campaign.known,
                 found=Vocabulary(words),

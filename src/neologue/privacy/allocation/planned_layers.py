@@ -79,15 +79,18 @@ class Allocation:
         return cls((), 0.0, reason)
 
     @classmethod
-    def plan(cls, asked: Iterable[float], delta: float) -> "Allocation":
-        """Layers that ask so many users each, on average."""
-        asked = tuple(asked)
+    def plan(cls, asked: Iterable[float], delta: float, words: Iterable[int | None] = ()) -> "Allocation":
+        """Layers that ask so many users each, on average, and for so many words if they do not ask for all."""
+        asked, words = tuple(asked), tuple(words)
         if not asked:
             return cls.none("no layer was planned")
         if len(asked) > MOST_PLANNED:
             return cls.none(f"it is computed for at most {MOST_PLANNED} layers, and there are {len(asked)}")
         everybody = sum(asked)
-        layers = tuple(PlannedLayer(users / everybody, planned_reports(users, delta)) for users in asked)
+        layers = tuple(
+            PlannedLayer(users / everybody, planned_reports(users, delta), most)
+            for users, most in zip(asked, words or [None] * len(asked), strict=True)
+        )
         return cls(layers, len(layers) * OVERFLOW_SHARE * delta)
 
     @property

@@ -110,9 +110,10 @@ def _read(name: str, digest: str | None, documents: Mapping[str, bytes]) -> Laye
 def _other_than_stated(name: str, layer: Layer | ClosedLayer, document: ReleaseDocument) -> Iterator[str]:
     """The parameters of a release beside what the devices of a layer were told."""
     parameters = document.parameters
+    words = parameters.words_in(layer.number) if isinstance(layer, Layer) else parameters.words_per_user
     told: dict[str, tuple[object, object]] = {
         "ε": (layer.epsilon, parameters.epsilon),
-        "words per user": (layer.bound, parameters.words_per_user),
+        "words per user": (layer.bound, words),
         "randomizer": (layer.mechanism, parameters.randomizer),
         "depth": (layer.depth, parameters.depth),
         "number of symbols": (layer.alphabet.size, document.alphabet.symbols),
