@@ -224,6 +224,12 @@ def _group_rules(options: dict[str, Any]) -> "GroupRules | None":
     return GroupRules(**given, groups=groups, limited=True)
 
 
+def _words_line(parameters: "Parameters") -> str:
+    """How many words of a user reports speak of."""
+    fewer = "" if parameters.later_words is None else f" ({parameters.later_words} in later layers)"
+    return f"{parameters.words_per_user} words a user{fewer}"
+
+
 def _most_votes(randomizer: str, words_per_user: int) -> int:
     """The most votes of a device for one candidate."""
     from neologue.randomizers.registry import RANDOMIZERS
@@ -265,8 +271,7 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
     show_colluders(plan.facts)
     parameters = campaign.parameters
     for line in (
-        f"Plan: {campaign.users:,} users, local ε = {campaign.epsilon:g}, {parameters.words_per_user} words a user, "
-        f"words of up to {parameters.depth} characters, {len(expected.layers)} layers (profile {campaign.profile}).",
+        f"Plan: {campaign.users:,} users, local ε = {campaign.epsilon:g}, {_words_line(parameters)}, words of up to {parameters.depth} characters, {len(expected.layers)} layers (profile {campaign.profile}).",
         f"Expected: {expected.words:,.0f} words, {expected.false_words:,.1f} of them false; they cover "
         f"{expected.coverage:.1%} of what users hold.",
         _rarest_line(plan),
