@@ -37,6 +37,7 @@ from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
     from neologue.campaign.campaign import Campaign
+    from neologue.campaign.parameters import Parameters
     from neologue.campaign.privacy_level import PrivacyLevel
     from neologue.language.alphabet import Alphabet
     from neologue.language.vocabulary import Vocabulary
@@ -271,7 +272,8 @@ def _show(plan: "Plan", document: dict[str, Any]) -> None:
     show_colluders(plan.facts)
     parameters = campaign.parameters
     for line in (
-        f"Plan: {campaign.users:,} users, local ε = {campaign.epsilon:g}, {_words_line(parameters)}, words of up to {parameters.depth} characters, {len(expected.layers)} layers (profile {campaign.profile}).",
+        f"Plan: {campaign.users:,} users, local ε = {campaign.epsilon:g}, {_words_line(parameters)}, words of up to "
+        f"{parameters.depth} characters, {len(expected.layers)} layers (profile {campaign.profile}).",
         f"Expected: {expected.words:,.0f} words, {expected.false_words:,.1f} of them false; they cover "
         f"{expected.coverage:.1%} of what users hold.",
         _rarest_line(plan),
