@@ -19,6 +19,7 @@ WRONG: dict[str, Any] = {
     "randomizer": "dice",
     "epsilon": 0.0,
     "words_per_user": 0,
+    "later_words": (60, 61),
     "days": 0,
     "depth": 1,
     "passes": 0,
@@ -54,6 +55,17 @@ def test_a_wrong_parameter_is_named(name: str) -> None:
     with pytest.raises(ParameterError) as caught:
         replace(NEOLOGUE.parameters, **{name: WRONG[name]})
     assert caught.value.parameter == name
+
+
+@pytest.mark.parametrize(
+    "elsewhere", [{"allocation": "filled"}, {"layers": None}, {"randomizer": "subset-selection"}], ids=str
+)
+def test_later_layers_ask_for_fewer_words_only_where_slots_are_drawn(elsewhere: dict[str, Any]) -> None:
+    fewer = replace(NEOLOGUE.parameters, later_words=(40, 25))
+    assert [fewer.words_in(layer) for layer in (1, 2, 3, 4, 9)] == [60, 40, 25, 25, 25]
+    with pytest.raises(ParameterError, match="leave out later_words, or draw slots") as caught:
+        replace(fewer, **elsewhere)
+    assert caught.value.parameter == "later_words"
 
 
 def test_the_fields_of_a_campaign_are_named() -> None:

@@ -65,6 +65,11 @@ def test_the_layer_is_found_among_those_of_the_release_or_as_its_measurement(rec
     assert check_release(signed(measured), answered, only()) == ReleaseCheck(())
 
 
+def test_a_layer_may_ask_for_fewer_words_than_the_first(record: SpendingRecord) -> None:
+    fewer = release(parameters={"epsilon": 3.0, "words_per_user": 5})
+    assert check_release(signed(fewer), answers(record), only()) == ReleaseCheck(())
+
+
 LIES: dict[str, tuple[dict[str, Any], str]] = {
     "its layer left out": ({"layers": [{"digest": "00" * 32}]}, "is not among those of the release"),
     "another ε": ({"parameters": {"epsilon": 2.0, "words_per_user": 4}}, "told an ε 3, and the release states 2"),

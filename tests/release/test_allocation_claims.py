@@ -13,6 +13,7 @@ from neologue import Alphabet, Campaign, Measuring, Population, Vocabulary, disc
 from neologue.masking.rules import GroupRules
 from neologue.privacy.allocation.planned_layers import FILLED, planned_reports
 from neologue.privacy.statement import KNOWS_SLOTS, SLOTS, Exposure, Source, privacy_statement
+from neologue.protocol.documents import read_layer
 from neologue.release.certification.certificate import Certification, certify
 from neologue.release.codec import Provenance, decode_release, release_document
 from neologue.release.facts import MASKED, privacy_facts, release_facts
@@ -153,6 +154,26 @@ def test_a_layer_with_more_users_than_planned_withdraws_the_claim(drawn: Discove
     document = document_of(drawn)
     overflow(document)
     assert not certified(document, drawn).passed, "the old figures are not covered any more"
+
+
+def test_later_layers_that_ask_for_fewer_words_cost_a_user_less(drawn: DiscoveryRun) -> None:
+    fewer = run(later_words=(3, 2))
+    assert [read_layer(document).bound for document in fewer.documents] == [4, 3, 2]
+    assert [layer.words for layer in release_facts(fewer.release).allocation.layers] == [4, 3, 2]
+    found = certified(document_of(fewer), fewer)
+    assert found.passed, found.objections
+    costs = [document_of(each)["privacy"]["user_central"]["best"] for each in (fewer, drawn)]
+    assert costs[0] < 0.95 * costs[1]
+    measured = run(measuring=600, later_words=(3, 2))
+    assert [layer.words for layer in release_facts(measured.release).allocation.layers] == [4, 3, 2, 4]
+    assert certified(document_of(measured), measured).passed
+
+
+@pytest.mark.parametrize("stated", [[], [3], [2, 2], [1, 1]], ids=str)
+def test_other_numbers_of_words_than_devices_were_told_are_objected_to(stated: list[int]) -> None:
+    fewer = run(later_words=(3, 2))
+    found = lied(fewer, lambda document: document["parameters"].update(later_words=stated))
+    assert any("words per user" in objection for objection in found.objections)
 
 
 LIES: dict[str, Callable[[Json], object]] = {

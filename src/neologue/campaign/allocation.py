@@ -20,11 +20,12 @@ def planned_allocation(parameters: Parameters, asked: int, measuring: int) -> Al
         return Allocation.none(TRIE)
     if not parameters.drawn:
         return Allocation.none(NOT_PROVED.format(randomizer=parameters.randomizer))
-    asked_of, words = [asked] * (parameters.passes * parameters.layers), parameters.later_words
-    later = [None, *[words] * (parameters.layers - 1)] * parameters.passes
+    layers = range(1, parameters.layers + 1)
+    words = [parameters.words_in(layer) for layer in layers] * parameters.passes
+    users = [asked] * len(words)
     if measuring:
-        asked_of, later = [*asked_of, measuring], [*later, None]
-    return Allocation.plan(asked_of, parameters.delta, later)
+        users, words = [*users, measuring], [*words, parameters.words_per_user]
+    return Allocation.plan(users, parameters.delta, words)
 
 
 def expected_users(parameters: Parameters, devices: int, reserve: float, measuring: int) -> int:

@@ -27,7 +27,7 @@ class Changes(TypedDict, total=False):
     delta: float
     colluders: float
     promised_epsilon: float | None
-    later_words: int | None
+    later_words: tuple[int, ...]
     layers: int | None
     allocation: str
     promised_unit: str

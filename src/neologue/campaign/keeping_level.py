@@ -17,8 +17,8 @@ from neologue.privacy.cost import central_epsilon
 if TYPE_CHECKING:
     from neologue.campaign.campaign import Campaign
 
-LATER_SHARE = 0.5
-"""The words of a report to a layer after the first, as a share of those to the first."""
+LATER_SHARES = (2 / 3, 5 / 12, 1 / 3)
+"""The words of a report to the second layer, to the third, and to all that follow, as shares of those to the first."""
 
 
 def keep_level(
@@ -29,9 +29,9 @@ def keep_level(
     The cost is what a campaign may cost a whole user, against readers of the release. Later layers ask for fewer words
     if the campaign costs too much otherwise.
     """
-    fewer = _later_words(campaign.parameters)
+    fewer = fewer_later_words(campaign.parameters)
 
-    def with_epsilon(chosen: float, later_words: int | None = fewer) -> "Campaign":
+    def with_epsilon(chosen: float, later_words: tuple[int, ...] = fewer) -> "Campaign":
         changed = replace(
             campaign.parameters, delta=level.delta, promised_epsilon=None, epsilon=chosen, later_words=later_words
         )
@@ -54,16 +54,18 @@ def keep_level(
                 parameter="privacy",
             )
         best = with_epsilon(epsilon)
-    as_many = with_epsilon(best.epsilon, None)
-    if level.user_epsilon is None or (fewer is not None and cost(as_many) <= level.user_epsilon):
+    as_many = with_epsilon(best.epsilon, ())
+    if level.user_epsilon is None or (fewer and cost(as_many) <= level.user_epsilon):
         best = as_many
     promised = replace(best.parameters, promised_epsilon=level.user_epsilon, promised_unit="user")
     return replace(best, parameters=promised)
 
 
-def _later_words(parameters: Parameters) -> int | None:
-    """Fewer words for later layers, if there are any and that makes the campaign cost less."""
-    return math.ceil(parameters.words_per_user * LATER_SHARE) if parameters.drawn and parameters.layers != 1 else None
+def fewer_later_words(parameters: Parameters) -> tuple[int, ...]:
+    """What later layers may ask for, if there are any and asking for less makes the campaign cost less."""
+    if not parameters.drawn or parameters.layers == 1:
+        return ()
+    return tuple(math.ceil(parameters.words_per_user * share) for share in LATER_SHARES)
 
 
 def user_cost(campaign: "Campaign") -> float:

@@ -74,10 +74,10 @@ class Parameters:
     promised_epsilon: float | None = None
     """The central ε that no release costs more than: a layer with too few reports for it is not decided. None promises
     nothing."""
-    later_words: int | None = None
-    """The most words that a report to a layer after the first speaks of; None asks for as many in all layers. A level
-    of privacy sets it where fewer words leave room for a larger ε: most words of a user are found or asked about by
-    then."""
+    later_words: tuple[int, ...] = ()
+    """The most words that a report to the second layer of a pass speaks of, to the third, and so on; the last number
+    holds for all that follow. Without any, all layers ask for as many. A level of privacy sets them where fewer words
+    leave room for a larger ε: most words of a user are found, or not asked about, by then."""
     layers: int | None = None
     """How many layers a pass has, which ask about all strings that are likely enough and judge words by all their
     votes; None grows a trie by one symbol a layer."""
@@ -148,7 +148,7 @@ class Parameters:
 
     def words_in(self, layer: int) -> int:
         """The most words that a report to a layer of a pass speaks of."""
-        return self.words_per_user if layer == 1 or self.later_words is None else self.later_words
+        return (self.words_per_user, *self.later_words)[min(layer - 1, len(self.later_words))]
 
     def counted_reports(self, asked: int) -> int:
         """How many reports a layer counts that asks so many users, if all come: more than those if slots are drawn."""
@@ -166,10 +166,9 @@ class Parameters:
         )
 
     def _check_later_words(self) -> None:
-        if self.later_words is None:
-            return
-        check_whole("later words", self.later_words, 1, self.words_per_user, parameter="later_words")
-        if not self.drawn:
+        for words in self.later_words:
+            check_whole("later words", words, 1, self.words_per_user, parameter="later_words")
+        if self.later_words and not self.drawn:
             raise ParameterError(
                 "later layers ask for fewer words only where slots are drawn, because elsewhere the first layer alone "
                 "decides what a campaign costs: leave out later_words, or draw slots",
@@ -178,7 +177,9 @@ class Parameters:
 
     def as_dict(self) -> dict[str, object]:
         """The parameters as they stand in a release."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {
+            "later_words": list(self.later_words)
+        }
 
 
 def _choice(what: str, value: str, allowed: Collection[str]) -> None:

@@ -155,6 +155,8 @@ def _format_value(value: object) -> str:
         return "by population"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "as many"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -12,7 +12,7 @@ FORMAT_WITH_SCORE = 1
 """Still read: live campaigns were released in it, without a score."""
 PER_PASS_FORMATS = (1, 2)
 """They promise k in each layer, so that several passes add up, and nothing of unique words."""
-LACKING_PARAMETERS = {
+LACKING_PARAMETERS: Mapping[str, object] = {
     "unique_chance": 0.0,
     "hostile_devices": 0,
     "promised_epsilon": None,
@@ -21,6 +21,7 @@ LACKING_PARAMETERS = {
     "punctuation": "keep",
     "allocation": "filled",
     "layers": None,
+    "later_words": [],
 }
 """The parameters that they lack, with values that promise nothing."""
 DROPPED_PARAMETERS = {"adaptive": False, "doubtful": 0}

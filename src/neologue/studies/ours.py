@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from neologue.campaign.campaign import Campaign
+from neologue.campaign.keeping_level import fewer_later_words
 from neologue.campaign.profiles import profile
 from neologue.errors import ParameterError
 from neologue.privacy.cost import central_epsilon, cost
@@ -35,6 +36,9 @@ class Ours:
 
     def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
         """Run a campaign with the largest ε that the budget allows."""
+        # As a level of privacy does, which is a central ε of a whole user, too.
+        by_level = (budget.model, budget.unit) == ("central", "user")
+        later_words = fewer_later_words(profile(self.name).parameters) if by_level else ()
 
         def campaign(epsilon: float) -> Campaign:
             return Campaign.from_profile(
@@ -45,6 +49,7 @@ class Ours:
                 depth=task.depth,
                 delta=budget.delta,
                 epsilon=epsilon,
+                later_words=later_words,
             )
 
         def central(epsilon: float) -> float:

@@ -69,7 +69,7 @@ FIELDS: Final = (
         "A promise that the release keeps. The local ε follows from it and from the number of devices.",
         "choice",
         value=DEFAULT_LEVEL,
-        decides=("promised_epsilon", "promised_unit", "delta"),
+        decides=("promised_epsilon", "promised_unit", "delta", "later_words"),
     ),
     Field(
         "epsilon",

@@ -22,7 +22,7 @@ from neologue.service.campaigns.definition import Definition
 if TYPE_CHECKING:
     from neologue.planning.plan import Plan
 
-LEVELLED: Final = ("epsilon", "delta", "promised_epsilon", "promised_unit")
+LEVELLED: Final = ("epsilon", "later_words", "delta", "promised_epsilon", "promised_unit")
 """The parameters that a level of privacy decides."""
 CACHED_PRICES: Final = 32
 """How many prices are kept in memory."""

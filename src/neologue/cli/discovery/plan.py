@@ -227,7 +227,8 @@ def _group_rules(options: dict[str, Any]) -> "GroupRules | None":
 
 def _words_line(parameters: "Parameters") -> str:
     """How many words of a user reports speak of."""
-    fewer = "" if parameters.later_words is None else f" ({parameters.later_words} in later layers)"
+    later = ", ".join(map(str, parameters.later_words))
+    fewer = f" ({later} in later layers)" if later else ""
     return f"{parameters.words_per_user} words a user{fewer}"
 
 

@@ -79,8 +79,8 @@ class Allocation:
         return cls((), 0.0, reason)
 
     @classmethod
-    def plan(cls, asked: Iterable[float], delta: float, words: Iterable[int | None] = ()) -> "Allocation":
-        """Layers that ask so many users each, on average, and for so many words if they do not ask for all."""
+    def plan(cls, asked: Iterable[float], delta: float, words: Iterable[int] = ()) -> "Allocation":
+        """Layers that ask so many users each, on average, and for so many words, if not all ask for as many."""
         asked, words = tuple(asked), tuple(words)
         if not asked:
             return cls.none("no layer was planned")
