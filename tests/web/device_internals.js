@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources 6c292a7af7b55407c5174c066eba4ba24167f5783b5652409c45837dd84805c7 */
+/* neologue device, Apache-2.0, built from devices/web: sources f3209a8d7232e58244bd06a771ab99b0e85b8c4a6ab28ecba00361db961b3b20 */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)

@@ -58,8 +58,9 @@ export async function checkRelease(
     objections.push(`the layer that this device answered, ${answer.layer.slice(0, 16)}…, is not among those of the release`);
   }
   const { epsilon, words_per_user: words } = release.parameters;
-  if (epsilon !== answer.epsilon || (answer.bound ?? words) !== words) {
-    objections.push("the release states another ε, or other words per user, than this device was told");
+  // Reports to later layers may speak of fewer words than the most of the campaign, which the release states.
+  if (epsilon !== answer.epsilon || typeof words !== "number" || (answer.bound ?? words) > words) {
+    objections.push("the release states another ε, or fewer words per user, than this device was told");
   }
   if (release.exposure.masked !== null) objections.push("the release states masks, and this device was promised none");
   return { objections, notCompared: answer.operator ? [] : ["who asked", "B"] };
