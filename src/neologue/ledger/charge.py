@@ -105,7 +105,7 @@ def check_collection(collection: Collection) -> None:
         for number in numbers:
             if not isinstance(number, int) or number < least:
                 raise ParameterError(f"the {what} must be a whole number from {least} up, not {number!r}")
-    check_allocation(collection.allocation, collection.words_per_user, collection.epsilon)
+    check_allocation(collection.allocation, collection.words_per_user)
 
 
 def check_plan(campaign: str, collection: Collection) -> None:

@@ -32,8 +32,6 @@ class PlannedLayerDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
     reports: int
     words: int | None = None
     """How many words a user contributes at most, if fewer than elsewhere."""
-    epsilon: float | None = None
-    """Its local ε, if it is smaller than elsewhere."""
 
 
 class CollectionDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -219,10 +217,7 @@ def _charge_document(charge: LedgerCharge) -> ChargeDocument:
 
 
 def _planned_documents(collection: Collection) -> list[PlannedLayerDocument]:
-    return [
-        PlannedLayerDocument(layer.share, layer.reports, layer.words, layer.epsilon)
-        for layer in collection.allocation.layers
-    ]
+    return [PlannedLayerDocument(layer.share, layer.reports, layer.words) for layer in collection.allocation.layers]
 
 
 def _batch_documents(collection: Collection) -> list[BatchDocument]:
@@ -282,9 +277,7 @@ def _read_collection(given: CollectionDocument) -> Collection:
     batches = tuple(Batch(batch.reports, batch.candidates) for batch in given.cohorts)
     allocation = UNCLAIMED
     if given.planned_layers:
-        layers = tuple(
-            PlannedLayer(layer.share, layer.reports, layer.words, layer.epsilon) for layer in given.planned_layers
-        )
+        layers = tuple(PlannedLayer(layer.share, layer.reports, layer.words) for layer in given.planned_layers)
         allocation = Allocation(layers, given.overflow or 0.0)
     collection = Collection(given.mechanism, given.epsilon, given.words_per_user, batches, allocation)
     check_collection(collection)

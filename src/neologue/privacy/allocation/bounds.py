@@ -13,7 +13,7 @@ amplification by random allocation is due to Feldman and Shenfeld (2025, arXiv:2
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 
 from neologue.privacy.allocation.excess_law import DOTS, ExcessLaw
@@ -44,7 +44,8 @@ def allocated_word(unary: Unary, allocation: Allocation, delta: float) -> Bound:
     """The bound for one word, where all other words of its user may be known; never above that of a known layer."""
     if reason := _reason(allocation, delta):
         return Bound.none(ALLOCATED_WORD, reason)
-    known = _known_layer(unary, allocation, delta)
+    known = sums_only(unary, min(layer.reports for layer in allocation.layers), delta - allocation.overflow).epsilon
+    assert known is not None
     averaged = known * math.sqrt(sum(layer.share**2 for layer in allocation.layers))
     found = smallest_epsilon(
         word_delta(unary, allocation),
@@ -54,19 +55,6 @@ def allocated_word(unary: Unary, allocation: Allocation, delta: float) -> Bound:
         near=[averaged * share for share in BRACKET],
     )
     return Bound(ALLOCATED_WORD, found)
-
-
-def _known_layer(unary: Unary, allocation: Allocation, delta: float) -> float:
-    """The ε of a word if its layer is told: that of the costliest layer. Fewer reports cost more, at equal local ε."""
-    fewest: dict[float, int] = {}
-    for layer in allocation.layers:
-        epsilon = layer.asked_by(unary).epsilon
-        fewest[epsilon] = min(layer.reports, fewest.get(epsilon, layer.reports))
-    costs = [
-        sums_only(replace(unary, epsilon=epsilon), reports, delta - allocation.overflow).epsilon
-        for epsilon, reports in sorted(fewest.items())
-    ]
-    return max(cost for cost in costs if cost is not None)
 
 
 def user_delta(unary: Unary, allocation: Allocation) -> Callable[[float], float]:

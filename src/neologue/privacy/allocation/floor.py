@@ -29,7 +29,7 @@ def word_floor(unary: Unary, allocation: Allocation, delta: float) -> float:
     laws = [
         (layer.share, times, *_merged(holds / lacks, lacks, around=1.0))
         for layer, times in allocation.different
-        for holds, lacks in (Sums.of(layer.asked_by(unary), layer.reports).alone,)
+        for holds, lacks in (Sums.of(unary, layer.reports).alone,)
     ]
 
     def delta_of(epsilon: float) -> float:

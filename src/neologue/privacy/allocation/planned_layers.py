@@ -14,7 +14,6 @@ from neologue import binom
 from neologue.errors import ParameterError
 from neologue.privacy.bound import ROUNDING
 from neologue.privacy.levels import check_delta
-from neologue.randomizers.thresholds import check_epsilon
 from neologue.randomizers.unary import Unary
 
 OVERFLOW_SHARE = 1e-3
@@ -39,25 +38,19 @@ class PlannedLayer:
     share: float
     reports: int
     words: int | None = None
-    """How many words a user contributes to it at most, if fewer than anywhere else in the campaign."""
-    epsilon: float | None = None
-    """The local ε of one of its words, if it is smaller than elsewhere."""
+    """How many words one of these reports speaks of at most, if fewer than others of the campaign."""
 
     def asked_by(self, unary: Unary) -> Unary:
         """The randomizer of its reports, given that of the campaign."""
-        self.check(unary.bound, unary.epsilon)
-        return replace(unary, bound=self.words or unary.bound, epsilon=self.epsilon or unary.epsilon)
+        self.check(unary.bound)
+        return replace(unary, bound=self.words or unary.bound)
 
-    def check(self, words: int, epsilon: float) -> None:
-        """Refuse more words, or a larger local ε, than anywhere else in the campaign, and fewer than one word."""
+    def check(self, words: int) -> None:
+        """Refuse more words than anywhere else in the campaign, and fewer than one."""
         if self.words is not None and not (isinstance(self.words, int) and 1 <= self.words <= words):
             raise ParameterError(
                 f"the words of a user in a planned layer must be a whole number from 1 to the campaign's {words:,}, "
                 f"not {self.words!r}"
-            )
-        if self.epsilon is not None and check_epsilon(self.epsilon) > epsilon:
-            raise ParameterError(
-                f"the local epsilon of a planned layer must be at most the campaign's {epsilon:g}, not {self.epsilon:g}"
             )
 
 
@@ -111,10 +104,10 @@ class Allocation:
         return replace(self, layers=tuple(layers))
 
 
-def check_allocation(allocation: Allocation, words: int, epsilon: float) -> None:
-    """Refuse layers that no campaign with so many words of a user and such a local ε can have planned."""
+def check_allocation(allocation: Allocation, words: int) -> None:
+    """Refuse layers that no campaign with so many words of a user can have planned."""
     for layer in allocation.layers:
-        layer.check(words, epsilon)
+        layer.check(words)
     shares = [layer.share for layer in allocation.layers]
     if not (all(0 < share <= 1 for share in shares) and sum(shares) <= 1 + ROUNDING):
         raise ParameterError(f"the shares of slots must be above 0 and add up to at most 1, not {shares}")
