@@ -52,7 +52,7 @@ def test_every_population_keeps_the_level_with_the_largest_local_epsilon(level: 
                 asked, parameters=replace(parameters, promised_epsilon=None, epsilon=round(asked.epsilon + STEP, 2))
             )
             assert max(user_epsilon(louder), user_epsilon(louder, measuring)) > 0.9 * level.user_epsilon
-    assert all(fewer < more for fewer, more in pairwise(found)), "a smaller population gets a smaller local ε, or fewer words in later layers"
+    assert all(fewer < more for fewer, more in pairwise(found)), "fewer users get a smaller local ε"
 
 
 @pytest.mark.parametrize(("users", "fewer"), [(60_000, True), (20_000_000, False)])
