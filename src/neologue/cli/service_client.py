@@ -82,8 +82,11 @@ class ServiceClient:
             with error:
                 raise InputError(self._error_message(error)) from error
         except (OSError, http.client.HTTPException, UnicodeError) as error:
-            reason = getattr(error, "reason", error)
-            raise InputError(f"{self._server} can't be reached ({reason}): start it with neologue serve") from error
+            cause = getattr(error, "reason", error)
+            reason = getattr(cause, "strerror", None) or cause
+            raise InputError(
+                f"{self._server} can't be reached ({reason}): check the address, or start a service with neologue serve"
+            ) from error
 
     def request_json(self, method: str, *path: str, body: object = None, **query: str | int) -> Any:  # noqa: ANN401 - any JSON
         """The same, parsed as JSON."""

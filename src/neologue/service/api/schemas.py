@@ -37,7 +37,7 @@ class LayerView(msgspec.Struct, frozen=True):
     candidates: int
     reports: int
     made_up: int
-    """How many of the reports are of devices that hold nothing, where slots are drawn: tell nobody."""
+    """Where slots are drawn: how many reports were made up, as those of devices that hold nothing. Keep it secret."""
     invited: float
     """The share of all devices that it invites."""
     opened: float
