@@ -13,7 +13,7 @@ import pytest
 from click.testing import Result
 
 import neologue as package
-from neologue.campaign.profiles import PROFILES
+from neologue.campaign.profiles import NEOLOGUE, PROFILES
 from neologue.cli import main
 from neologue.cli.help_sections import SECTIONS, CommandWithExamples, SectionedCommand
 from neologue.language.alphabet import NAMED, Alphabet
@@ -171,6 +171,18 @@ def test_the_examples_of_the_help_are_commands(
         arguments = shlex.split(example.partition(f"neologue {name} ")[2])
         assert arguments, example
         command.make_context(name, arguments)
+
+
+def test_the_help_names_the_defaults_of_the_profile() -> None:
+    told = {
+        option.name: match[1]
+        for _, command in SECTIONED
+        for option in command.params
+        if isinstance(option, click.Option) and (match := re.search(r"the profile's, (\S+)\]", option.help or ""))
+    }
+    assert len(told) > 15
+    parameters = NEOLOGUE.parameters.as_dict()
+    assert told == {name or "": str(parameters[name or ""]).removesuffix(".0") for name in told}
 
 
 def test_an_option_has_one_meaning_in_all_commands() -> None:

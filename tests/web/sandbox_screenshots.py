@@ -18,6 +18,7 @@ from .chromium import Browser, browsing, click_on
 from .screenshots import every_size, look
 
 PATIENCE = 600.0
+HALF_FULL = "const bar = document.querySelector('#now progress'); return bar !== null && bar.value > bar.max / 2"
 
 
 def main(folder_of_all: Path | None = None) -> None:
@@ -40,6 +41,7 @@ def main(folder_of_all: Path | None = None) -> None:
                 every_page(browser, folder_of_all, lambda: prints("layer 2:"))
                 return
             prints("layer 2:")
+            wait_until(lambda: browser.run(HALF_FULL), PATIENCE)
             look(browser, "dashboard-sandbox", scheme="light", width=1100, height=900)
             prints("are released")
             browser.visit(f"{link[1]}/campaigns/sandbox/review")

@@ -117,8 +117,8 @@ def adjust(browser: Browser, scheme: str, width: int, height: int) -> None:
     command: Any = browser.driver.execute_cdp_cmd
     command("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-    command("Emulation.setDeviceMetricsOverride", size)
     command("Emulation.setScrollbarsHidden", {"hidden": True})
+    command("Emulation.setDeviceMetricsOverride", size)
     browser.run("await new Promise((done) => setTimeout(done, 500))")
 
 

@@ -100,7 +100,9 @@ def language_option(default: str | None, about: str) -> Callable[[Command], Comm
 
 LANGUAGE = language_option("en", "Language of simulated users and of the built-in known words.")
 EPSILON = click.option("--epsilon", type=float, help="The local ε of a word  [default: by the number of users]")
-CANDIDATES = click.option("--candidates", type=int, help="The most candidates voted on in a layer.")
+CANDIDATES = click.option(
+    "--candidates", type=int, help="The most candidates voted on in a layer  [default: the profile's, 16777216]"
+)
 TARGETS = click.option(
     "--targets",
     type=click.Path(path_type=Path),
@@ -120,21 +122,26 @@ KNOWN = click.option(
 CASE = click.option(
     "--case",
     type=click.Choice(["fold", "keep"]),
-    help="Count Yeet and YEET as yeet, or words as they are typed  [default: the profile's]",
+    help="Count Yeet and YEET as yeet, or words as they are typed  [default: the profile's, fold]",
 )
 PUNCTUATION = click.option(
     "--punctuation",
     type=click.Choice(["strip", "keep"]),
-    help="Remove signs around a word and read ’ as ', or count words as they are typed  [default: the profile's]",
+    help="Remove signs around a word and read ’ as ', or count words as they are typed  "
+    "[default: the profile's, strip]",
 )
-WORDS_PER_USER = click.option("--words-per-user", type=int, help="The most words in one report (B).")
-DEPTH = click.option("--depth", type=int, help="The longest word that counts (D).")
-PASSES = click.option("--passes", type=int, help="The number of passes, each over all lengths of words.")
+WORDS_PER_USER = click.option(
+    "--words-per-user", type=int, help="The most words in one report (B)  [default: the profile's, 60]"
+)
+DEPTH = click.option("--depth", type=int, help="The longest word that counts (D)  [default: the profile's, 15]")
+PASSES = click.option(
+    "--passes", type=int, help="The number of passes, each over all lengths of words  [default: the profile's, 1]"
+)
 LAYERS = click.option(
     "--layers",
     type=int,
-    help="The number of layers, of equal size, that ask about the likeliest strings; 4 by default. More layers find "
-    "longer words of unusual spelling, and somewhat fewer other words.",
+    help="The number of layers, of equal size, that ask about the likeliest strings. More layers find longer words "
+    "of unusual spelling, and somewhat fewer other words  [default: the profile's, 4]",
 )
 ALLOCATION = click.option(
     "--allocation",
@@ -145,29 +152,36 @@ ALLOCATION = click.option(
 RANDOMIZER = click.option(
     "--randomizer",
     shell_complete=complete_from(randomizer_names),
-    help="How a device randomizes its words: unary or subset-selection.",
+    help="How a device randomizes its words: unary or subset-selection  [default: the profile's, unary]",
 )
 RULE = click.option(
-    "--rule", shell_complete=complete_from(rule_names), help="Which prefixes are kept: top or significant."
+    "--rule",
+    shell_complete=complete_from(rule_names),
+    help="Which prefixes are kept: top or significant  [default: the profile's, significant]",
 )
 K_ANONYMITY = click.option(
     "--k-anonymity",
     type=int,
     help="k: a word that fewer than k users report to the layers that judge it is published with a probability of at "
-    "most 1-α, over the whole release.",
+    "most 1-α, over the whole release  [default: the profile's, 10]",
 )
-ALPHA = click.option("--alpha", type=float, help="The probability with which k-anonymity holds (α).")
+ALPHA = click.option(
+    "--alpha", type=float, help="The probability with which k-anonymity holds (α)  [default: the profile's, 0.95]"
+)
 UNIQUE_CHANCE = click.option(
     "--unique-chance",
     type=float,
-    help="The largest probability with which a word that only one user reports is shown; 0 promises nothing.",
+    help="The largest probability with which a word that only one user reports is shown; 0 promises nothing  "
+    "[default: the profile's, 1e-06]",
 )
 HOSTILE_DEVICES = click.option(
     "--hostile-devices",
     type=int,
-    help="The most hostile devices in a layer with which --unique-chance holds.",
+    help="The most hostile devices in a layer with which --unique-chance holds  [default: the profile's, 1]",
 )
-DELTA = click.option("--delta", type=float, help="The δ of the central privacy statement.")
+DELTA = click.option(
+    "--delta", type=float, help="The δ of the central privacy statement  [default: by the level of privacy]"
+)
 CENTRAL_EPSILON = click.option(
     "--central-epsilon",
     "promised_epsilon",
@@ -183,7 +197,7 @@ CENTRAL_UNIT = click.option(
 COLLUDERS = click.option(
     "--colluders",
     type=float,
-    help="The assumed share of reports that add no privacy.",
+    help="The assumed share of reports that add no privacy  [default: the profile's, 0]",
 )
 
 

@@ -94,11 +94,13 @@ REPEATED = (
 @click.option(
     "--sampler",
     type=click.Choice(["greedy", "random"]),
-    help="Which words of a user go into a report if there are too many.",
+    help="Which words of a user go into a report if there are too many  [default: the profile's, random]",
 )
 @RANDOMIZER
 @RULE
-@click.option("--frontier", type=int, help="The most prefixes kept in a layer (η_max).")
+@click.option(
+    "--frontier", type=int, help="The most prefixes kept in a layer (η_max)  [default: the profile's, 200000]"
+)
 @CANDIDATES
 @K_ANONYMITY
 @ALPHA
@@ -162,7 +164,9 @@ REPEATED = (
 @click.option("--campaign", help="The campaign's name in the ledger, a new one for each campaign; with --ledger.")
 @YES
 @click.option("--json", "as_json", is_flag=True, help="Print release.json instead of tables.")
-@click.option("--days", type=int, help="How many days of typing count (T); with DATA, the last ones.")
+@click.option(
+    "--days", type=int, help="How many days of typing count (T); with DATA, the last ones  [default: the profile's, 60]"
+)
 def discover(data: Sequence[Path], as_json: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
     """Find the new words of a population.
 

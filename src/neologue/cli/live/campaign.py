@@ -125,10 +125,19 @@ for command in (status, wait, repeat, words, influence, export, review):
 @ALPHA
 @UNIQUE_CHANCE
 @HOSTILE_DEVICES
-@click.option("--minimum", "smallest_layer", type=int, help="The fewest reports that decide a layer.")
-@click.option("--batch", type=int, help="The fewest reports that are stored together.")
+@click.option(
+    "--minimum",
+    "smallest_layer",
+    type=int,
+    help="The fewest reports that decide a layer  [default: the profile's, 100]",
+)
+@click.option("--batch", type=int, help="The fewest reports that are stored together  [default: 100]")
 @click.option("--hours", type=float, help="How long a layer waits for reports  [default: 168]")
-@click.option("--too-few", type=click.Choice(["extend", "end"]), help="What happens to a layer with too few reports.")
+@click.option(
+    "--too-few",
+    type=click.Choice(["extend", "end"]),
+    help="What happens to a layer with too few reports  [default: extend]",
+)
 @click.option("--check-in-seconds", type=int, help="When an idle device checks in again  [default: 3600]")
 @click.option(
     "--answer-seconds", type=float, help="How long an invited device keeps its place, 30 or more  [default: 300]"
