@@ -71,6 +71,11 @@ def open_layer(desk: Office, identity: bytes) -> int:
     return asked[1] if asked else -1
 
 
+def wait_for_layer(desk: Office, identity: bytes, index: int) -> None:
+    """Wait until a layer is open, so that no report meant for one before it goes to it."""
+    wait_until(lambda: open_layer(desk, identity) == index)
+
+
 def gallery(visitor: Visitor, folder: Path) -> None:
     """Take every page of a released campaign in every size and colour."""
     campaign = f"/campaigns/{NAME}"
@@ -176,8 +181,10 @@ def main(folder_of_all: Path | None = None) -> None:
                 visitor.go(path)
                 every_size(browser, folder_of_all, f"empty-{name}")
         identity = begin(desk, NAME)
-        while open_layer(desk, identity) < 2:
+        for index in range(2):
+            wait_for_layer(desk, identity, index)
             answer(desk, identity, devices, 1.0)
+        wait_for_layer(desk, identity, 2)
         answer(desk, identity, devices, 0.62)
         visitor.go(f"/campaigns/{NAME}")
         if folder_of_all:
