@@ -214,6 +214,7 @@ MISTAKES = (
     "certify nowhere.json",
     "diff nowhere.json nowhere.json",
     "plan --local-epsilon 0",
+    "audit --epsilon 0",
 )
 SLOW_IMPORTS = ("numba", "scipy", "wordfreq", "duckdb", "spylls", "matplotlib", "starlette")
 

@@ -48,6 +48,10 @@ def audit(
     holds, and compares the ε that this proves with the stated one. Also looks for randomness that was used twice. Exits
     with 1 if an audit fails.
     """
+    from neologue.randomizers.thresholds import check_epsilon
+
+    # Mistakes are found before anything that takes long to import.
+    check_epsilon(epsilon)
     from neologue.audit.audit import audit as run
     from neologue.audit.audit import audit_layer, usual_reports
     from neologue.cli.terminal import show_progress
